@@ -1,0 +1,64 @@
+"""The command `bgr`. Each sub-command is one file of `bgr/commands/`, imported only when it is called."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from bgr import __version__
+from bgr.errors import BgrError
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "atlas": ("bgr.commands.atlas", "write the embedded knowledge base and its questions as KQA Pro files"),
+    "data": ("bgr.commands.data", "build ReasonGraphQA from KQA Pro files, or show its statistics"),
+    "train": ("bgr.commands.train", "train a retriever from a config"),
+    "evaluate": ("bgr.commands.evaluate", "score a checkpoint with the graph metrics"),
+    "export": ("bgr.commands.export", "write one self-contained checkpoint folder"),
+    "ask": ("bgr.commands.ask", "retrieve the evidence graph of one question"),
+    "bench": ("bgr.commands.bench", "measure speed against the floor, in one run"),
+    "demo": ("bgr.commands.demo", "all of it on a small real dataset"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. Returns the exit code: 0 done, 1 failed (one line on standard error), 2 wrong usage."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    top = argparse.ArgumentParser(prog="bgr", description="Graph-hop retrieval over textual databases.")
+    top.add_argument("--version", action="version", version=f"bgr {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (_, summary) in COMMANDS.items():
+        commands.add_parser(name, help=summary, add_help=False)
+    if not arguments or arguments[0] not in COMMANDS:
+        top.parse_args(arguments)
+    name = arguments[0]
+    module = importlib.import_module(COMMANDS[name][0])
+    parser = argparse.ArgumentParser(
+        prog=f"bgr {name}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(parser)
+    # a command that hands part of its arguments on (bgr train: to LightningCLI) says so
+    if getattr(module, "PASSES_ON", False):
+        args, args.rest = parser.parse_known_args(arguments[1:])
+    else:
+        args = parser.parse_args(arguments[1:])
+    try:
+        module.run(args)
+    except BgrError as error:
+        print(f"bgr {name}: error: {' '.join(str(error).split())}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        print(f"bgr {name}: interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

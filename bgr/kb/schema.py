@@ -1,0 +1,86 @@
+"""Values and facts of a knowledge base in KQA Pro's form (KQA Pro 1.0; KoPL documentation)."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bgr.errors import DataError
+
+VALUE_TYPES = ("string", "quantity", "date", "year")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A typed value: ``str`` for string, ``float`` or ``int`` for quantity (with a unit, ``"1"`` = none),
+    ``datetime.date`` for date, ``int`` for year."""
+
+    type: str
+    value: str | float | int | datetime.date
+    unit: str = "1"
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Value:
+        """From ``{type, value, unit?}``; a date may be written ``yyyy-mm-dd`` or ``yyyy/mm/dd``."""
+        kind, raw = record["type"], record["value"]
+        if kind == "string":
+            return cls("string", " ".join(str(raw).split()))
+        if kind == "quantity":
+            return cls("quantity", raw if isinstance(raw, int | float) else float(raw), record.get("unit", "1"))
+        if kind == "year":
+            return cls("year", int(raw))
+        if kind == "date":
+            return cls("date", parse_date(str(raw)))
+        raise DataError(f"unknown value type {kind!r}, allowed: {', '.join(VALUE_TYPES)}")
+
+    def to_json(self) -> dict[str, Any]:
+        raw = self.value.isoformat() if isinstance(self.value, datetime.date) else self.value
+        return {"type": self.type, "value": raw, **({"unit": self.unit} if self.type == "quantity" else {})}
+
+    def __str__(self) -> str:
+        """As KoPL prints it: a quantity with its unit unless that is ``1``, a date as ``yyyy-mm-dd``."""
+        if self.type == "quantity":
+            assert isinstance(self.value, int | float)
+            number = int(self.value) if self.value - int(self.value) < 1e-5 else self.value
+            return str(number) if self.unit == "1" else f"{number} {self.unit}"
+        return self.value.isoformat() if isinstance(self.value, datetime.date) else str(self.value)
+
+
+def parse_date(text: str) -> datetime.date:
+    """``yyyy-mm-dd`` or ``yyyy/mm/dd``."""
+    parts = text.replace("/", "-").split("-")
+    try:
+        year, month, day = (int(part) for part in parts)
+        return datetime.date(year, month, day)
+    except ValueError:
+        raise DataError(f"not a date: {text!r}, expected yyyy-mm-dd or yyyy/mm/dd") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One statement of the knowledge base as one program uses it.
+
+    Args:
+        head: entity id the statement is about.
+        predicate: attribute key or relation name.
+        value: the attribute's value; ``None`` for a relation.
+        tail: id of the entity or concept a relation leads to; ``None`` for an attribute.
+        qualifiers: only those the program uses, as sorted ``(key, value)`` pairs.
+    """
+
+    head: str
+    predicate: str
+    value: Value | None = None
+    tail: str | None = None
+    qualifiers: tuple[tuple[str, Value], ...] = ()
+
+    @property
+    def is_relation(self) -> bool:
+        return self.tail is not None
+
+    @property
+    def statement(self) -> tuple[str, str, Value | str | None]:
+        """Identity without the qualifiers: two facts with one statement say the same thing."""
+        return (self.head, self.predicate, self.value if self.tail is None else self.tail)

@@ -1,0 +1,39 @@
+"""What a retriever takes and gives; every system of the comparison table has this shape."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bgr.graph import EvidenceGraph
+
+
+@dataclass(frozen=True)
+class Query:
+    """A question and the candidate facts to search: what a retriever may see of an `Example`.
+
+    `gold_count` is the number of gold facts, for baselines that are given it (the paper's top-k protocol); else ``None``.
+    """
+
+    question: str
+    facts: Sequence[str]
+    gold_count: int | None = None
+
+
+@dataclass(frozen=True)
+class RetrievalResult:
+    """The retrieved graph. `limits` names every decoding limit that was reached (never silent); `details` is for reports."""
+
+    graph: EvidenceGraph
+    limits: tuple[str, ...] = ()
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class Retriever(ABC):
+    """Base class. A subclass overrides `retrieve`, which owns the batching."""
+
+    @abstractmethod
+    def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
+        """One result for each query, in order."""
