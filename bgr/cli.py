@@ -43,7 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     module.add_arguments(parser)
     # a command that hands part of its arguments on (bgr train: to LightningCLI) says so
     if getattr(module, "PASSES_ON", False):
-        args, args.rest = parser.parse_known_args(arguments[1:])
+        args, rest = parser.parse_known_args(arguments[1:])
+        args.rest = rest
     else:
         args = parser.parse_args(arguments[1:])
     try:

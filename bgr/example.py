@@ -38,7 +38,8 @@ class Example:
     def __post_init__(self) -> None:
         if self.graph.nodes and self.graph.nodes[-1] >= len(self.facts):
             raise DataError(
-                f"sample {self.id!r}: the graph names fact {self.graph.nodes[-1]}, there are {len(self.facts)} candidates"
+                f"sample {self.id!r}: the graph names fact {self.graph.nodes[-1]}, "
+                f"there are {len(self.facts)} candidates"
             )
         if self.type not in QUESTION_TYPES:
             raise DataError(f"sample {self.id!r}: unknown type {self.type!r}, known: {', '.join(QUESTION_TYPES)}")

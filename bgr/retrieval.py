@@ -14,7 +14,7 @@ from bgr.graph import EvidenceGraph
 class Query:
     """A question and the candidate facts to search: what a retriever may see of an `Example`.
 
-    `gold_count` is the number of gold facts, for baselines that are given it (the paper's top-k protocol); else ``None``.
+    `gold_count` is the number of gold facts, for baselines that are given it (the paper's top-k protocol).
     """
 
     question: str
@@ -24,7 +24,7 @@ class Query:
 
 @dataclass(frozen=True)
 class RetrievalResult:
-    """The retrieved graph. `limits` names every decoding limit that was reached (never silent); `details` is for reports."""
+    """The retrieved graph. `limits` names every decoding limit that was reached; `details` is for reports."""
 
     graph: EvidenceGraph
     limits: tuple[str, ...] = ()
