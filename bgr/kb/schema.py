@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,16 +24,20 @@ class Value:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Value:
-        """From ``{type, value, unit?}``; a date may be written ``yyyy-mm-dd`` or ``yyyy/mm/dd``."""
+        """From ``{type, value, unit?}``; a date may be written ``yyyy-mm-dd`` or ``yyyy/mm/dd``.
+
+        Between date and year the text decides, not the declared type, and numbers have a float's precision: as in KoPL.
+
+        Raises:
+            DataError: unknown type, or a value that does not fit its type.
+        """
         kind, raw = record["type"], record["value"]
         if kind == "string":
             return cls("string", " ".join(str(raw).split()))
         if kind == "quantity":
-            return cls("quantity", raw if isinstance(raw, int | float) else float(raw), record.get("unit", "1"))
-        if kind == "year":
-            return cls("year", int(raw))
-        if kind == "date":
-            return cls("date", parse_date(str(raw)))
+            return cls("quantity", _number(raw), str(record.get("unit", "1")))
+        if kind in ("date", "year"):
+            return parse_time(str(raw))
         raise DataError(f"unknown value type {kind!r}, allowed: {', '.join(VALUE_TYPES)}")
 
     def to_json(self) -> dict[str, Any]:
@@ -56,6 +61,26 @@ def parse_date(text: str) -> datetime.date:
         return datetime.date(year, month, day)
     except ValueError:
         raise DataError(f"not a date: {text!r}, expected yyyy-mm-dd or yyyy/mm/dd") from None
+
+
+def parse_time(text: str) -> Value:
+    """A date when the text holds ``/`` or an inner ``-``, else a year (a leading ``-`` is a year before Christ)."""
+    if "/" in text or "-" in text[1:]:
+        return Value("date", parse_date(text))
+    try:
+        return Value("year", int(text))
+    except ValueError:
+        raise DataError(f"not a year or a date: {text!r}, expected yyyy, yyyy-mm-dd or yyyy/mm/dd") from None
+
+
+def _number(raw: object) -> float | int:
+    try:
+        number = float(raw)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"not a number: {raw!r}") from None
+    if not math.isfinite(number):
+        raise DataError(f"not a finite number: {raw!r}")
+    return int(number) if isinstance(raw, int) else number
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,140 @@
+"""Executes KoPL programs: KoPL's answer, and on request the facts it rests on and how one led to another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bgr.errors import DataError, ProgramError
+from bgr.graph import Edge
+from bgr.kb import answer_steps, node_steps
+from bgr.kb.knowledge_base import KnowledgeBase
+from bgr.kb.program import Program, unknown
+from bgr.kb.provenance import trace
+from bgr.kb.results import Answer, Nodes
+from bgr.kb.schema import Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """The outcome of one program.
+
+    Args:
+        answer: as KoPL prints it: one text, or a list of texts.
+        facts: what the answer rests on, after backward slicing, in order of first grounding; no two are equal.
+        edges: sorted ``(a, b)`` pairs: fact ``b`` was found from an entity that fact ``a`` led to; ``ROOT`` for the
+            question. They may form a cycle if the program walks in one: `EvidenceGraph` refuses those.
+    """
+
+    answer: str | list[str]
+    facts: tuple[Fact, ...]
+    edges: tuple[Edge, ...]
+
+
+class Executor:
+    """Runs programs over one knowledge base.
+
+    With `strict` a name, concept, relation or key that the base does not hold raises a `ProgramError`; without it such
+    a name finds nothing, as in KoPL.
+    """
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self.kb = kb
+
+    def answer(self, program: Program, *, strict: bool = True) -> str | list[str]:
+        """KoPL's answer, without provenance.
+
+        Raises:
+            ProgramError: a step cannot be executed; the message names it.
+        """
+        last = self._results(program, strict)[-1]
+        assert isinstance(last, Answer)
+        return last.text
+
+    def run(self, program: Program, *, strict: bool = True) -> Execution:
+        """The answer with its facts and the edges between them (provenance, sliced backward from the answer).
+
+        Raises:
+            ProgramError: a step cannot be executed; the message names it.
+        """
+        results = self._results(program, strict)
+        facts, edges = trace(program, results)
+        last = results[-1]
+        assert isinstance(last, Answer)
+        return Execution(last.text, facts, edges)
+
+    def check_names(self, program: Program) -> None:
+        """Refuse names that the knowledge base does not hold.
+
+        Raises:
+            ProgramError: the first such name, with its step and the nearest known names.
+        """
+        for index, step in enumerate(program.steps):
+            for role, text in zip(step.signature.inputs, step.inputs, strict=True):
+                if role in _NAMES and not _NAMES[role].holds(self.kb, text):
+                    names = sorted(_NAMES[role].all(self.kb))
+                    raise unknown(program.label(index), _NAMES[role].what, text, names)
+
+    def _results(self, program: Program, strict: bool) -> list[Nodes | Answer]:
+        if strict:
+            self.check_names(program)
+        results: list[Nodes | Answer] = []
+        for index, step in enumerate(program.steps):
+            arguments = [results[d] for d in step.dependencies]
+            try:
+                results.append(_RUN[step.function](self.kb, *arguments, *step.inputs))
+            except DataError as error:
+                raise ProgramError(f"{program.label(index)}: {error}") from None
+        return results
+
+
+def _is_concept_name(kb: KnowledgeBase, name: str) -> bool:
+    return any(kb.is_concept(i) for i in kb.ids(name))
+
+
+class _Names(NamedTuple):
+    """What messages call the names of one role, whether the base holds one, and all it holds."""
+
+    what: str
+    holds: Callable[[KnowledgeBase, str], bool]
+    all: Callable[[KnowledgeBase], Iterable[str]]
+
+
+_NAMES = {
+    "name": _Names("entity", lambda kb, text: bool(kb.ids(text)), lambda kb: kb.names),
+    "concept": _Names("concept", _is_concept_name, lambda kb: {kb.name(i) for i in kb.concepts}),
+    "predicate": _Names("relation", lambda kb, text: text in kb.predicates, lambda kb: kb.predicates),
+    "key": _Names("attribute", lambda kb, text: text in kb.keys, lambda kb: kb.keys),
+    "qualifier key": _Names("qualifier", lambda kb, text: text in kb.qualifier_keys, lambda kb: kb.qualifier_keys),
+}
+
+_RUN: dict[str, Callable[..., Nodes | Answer]] = {
+    "FindAll": node_steps.find_all,
+    "Find": node_steps.find,
+    "FilterConcept": node_steps.filter_concept,
+    "FilterStr": node_steps.filter_attribute("string"),
+    "FilterNum": node_steps.filter_attribute("quantity"),
+    "FilterYear": node_steps.filter_attribute("year"),
+    "FilterDate": node_steps.filter_attribute("date"),
+    "QFilterStr": node_steps.filter_qualifier("string"),
+    "QFilterNum": node_steps.filter_qualifier("quantity"),
+    "QFilterYear": node_steps.filter_qualifier("year"),
+    "QFilterDate": node_steps.filter_qualifier("date"),
+    "Relate": node_steps.relate,
+    "And": node_steps.intersect,
+    "Or": node_steps.unite,
+    "What": answer_steps.what,
+    "Count": answer_steps.count,
+    "SelectBetween": answer_steps.select_between,
+    "SelectAmong": answer_steps.select_among,
+    "QueryAttr": answer_steps.query_attribute,
+    "QueryAttrUnderCondition": answer_steps.query_attribute_under_condition,
+    "VerifyStr": answer_steps.verify("string"),
+    "VerifyNum": answer_steps.verify("quantity"),
+    "VerifyYear": answer_steps.verify("year"),
+    "VerifyDate": answer_steps.verify("date"),
+    "QueryRelation": answer_steps.query_relation,
+    "QueryAttrQualifier": answer_steps.query_attribute_qualifier,
+    "QueryRelationQualifier": answer_steps.query_relation_qualifier,
+}

@@ -1,0 +1,221 @@
+"""A knowledge base in KQA Pro's form, indexed so that no step of a program scans it (KQA Pro 1.0, ``kb.json``)."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bgr.errors import DataError
+from bgr.files import read_json
+from bgr.kb.columns import Column
+from bgr.kb.loading import BACKWARD, FORWARD, Reader, Row, either, reason
+from bgr.kb.statement import Statement
+
+
+class KnowledgeBase:
+    """Entities, concepts and their statements, with the indices that the executor and the dataset builder read.
+
+    Ids are strings; concepts come before entities, each in the order of the file ("order of the base" below).
+    A relation stored at both of its ends is one `Statement`. Nothing is invented, with one exception that KoPL makes
+    too: a concept gets the other end of each relation that an entity has with it.
+
+    Args:
+        records: the parsed ``kb.json``: ``{concepts: {...}, entities: {...}}``, both spellings of each field allowed.
+        where: name for error messages, usually the path.
+
+    Raises:
+        DataError: a record cannot be used; the message names file, entity and field.
+    """
+
+    def __init__(self, records: Mapping[str, Any], where: str = "kb.json") -> None:
+        concepts, entities = (_section(where, records, name) for name in ("concepts", "entities"))
+        both = next((i for i in entities if i in concepts), None)
+        if both is not None:
+            raise DataError(f"{where}: {both!r} is both a concept and an entity")
+        self.concepts: tuple[str, ...] = tuple(concepts)
+        self.entities: tuple[str, ...] = tuple(entities)
+        self.everything: dict[str, int] = {i: n for n, i in enumerate([*concepts, *entities])}
+        self._names: list[str] = []
+        self._parents: dict[str, tuple[str, ...]] = {}
+        self._by_name: dict[str, list[str]] = {}
+        self._attributes: dict[str, list[Statement]] = {}
+        self._relations: dict[str, list[Row]] = {}
+        collecting = gc.isenabled()
+        gc.disable()  # hundreds of thousands of long-lived objects: collecting while they arrive triples the time
+        try:
+            for kind, section in (("concept", concepts), ("entity", entities)):
+                for i, record in section.items():
+                    self._read_node(f"{where}: {kind} {i!r}", i, record)
+            self._read_statements(where, entities)
+            self._index()
+        finally:
+            if collecting:
+                gc.enable()
+
+    @classmethod
+    def load(cls, path: str | Path) -> KnowledgeBase:
+        """Read a ``kb.json``, or the one in a folder.
+
+        Raises:
+            DataError: the file is missing, cut off, or holds a record that cannot be used.
+        """
+        path = Path(path)
+        path = path / "kb.json" if path.is_dir() else path
+        return cls(read_json(path), str(path))
+
+    # -- what a node is -----------------------------------------------------------------------------------------------
+
+    def name(self, node: str) -> str:
+        """The name of an entity or concept."""
+        return self._names[self.everything[node]]
+
+    def ids(self, name: str) -> Sequence[str]:
+        """All entities and concepts of that name, in the order of the base; empty if there is none."""
+        return self._by_name.get(name, ())
+
+    @property
+    def names(self) -> Collection[str]:
+        """All names of entities and concepts, each once."""
+        return self._by_name.keys()
+
+    def is_concept(self, node: str) -> bool:
+        return self.everything[node] < len(self.concepts)
+
+    def concepts_of(self, node: str) -> tuple[str, ...]:
+        """The concepts a node belongs to directly (``instanceOf``, ``subclassOf``)."""
+        return self._parents[node]
+
+    def all_concepts_of(self, node: str) -> tuple[str, ...]:
+        """Direct and inherited concepts, nearest first."""
+        found: dict[str, None] = {}
+        waiting = [parent for parent in self._parents[node] if parent != node]
+        while waiting:
+            found.update(dict.fromkeys(waiting))
+            above = [parent for child in waiting for parent in self._parents[child]]
+            waiting = [parent for parent in dict.fromkeys(above) if parent not in found]
+        return tuple(found)
+
+    def members(self, concept: str) -> Mapping[str, None]:
+        """The nodes that belong to a concept (those of its sub-concepts and the sub-concepts too), as ordered keys."""
+        return self._members.get(concept, {})
+
+    # -- statements ---------------------------------------------------------------------------------------------------
+
+    def attributes(self, node: str) -> Sequence[Statement]:
+        """The attribute statements of a node, in the order of the file."""
+        return self._attributes.get(node, ())
+
+    def relations(self, node: str) -> Sequence[Row]:
+        """The ``(statement, direction)`` pairs of a node: forward where it is the head, backward where the tail."""
+        return self._relations.get(node, ())
+
+    @property
+    def keys(self) -> Collection[str]:
+        """All attribute keys (qualifier keys are in `qualifier_keys`)."""
+        return self._by_key.keys()
+
+    @property
+    def predicates(self) -> Collection[str]:
+        """All relation names."""
+        return self._predicates.keys()
+
+    @property
+    def qualifier_keys(self) -> Collection[str]:
+        return self._qualifier_keys.keys()
+
+    def key_type(self, key: str) -> str | None:
+        """Kind of a key's values, attribute or qualifier: string, quantity or date (years too); ``None`` if unknown.
+
+        Where a key has values of several types the last one of the file decides, as in KoPL.
+        """
+        return self._key_type.get(key)
+
+    def attribute_rows(self, key: str) -> Mapping[str, Sequence[Statement]]:
+        """Entity to its statements of one attribute key, in the order of the base."""
+        return self._by_key.get(key, {})
+
+    def relation_rows(self, predicate: str, direction: str) -> Mapping[str, Sequence[Statement]]:
+        """Entity to its statements of one relation in which it is the head (forward) or tail (backward)."""
+        return self._by_relation.get((predicate, direction), {})
+
+    def between(self, head: str, tail: str) -> Sequence[Statement]:
+        """The relations that lead from `head` to `tail`, as far as they are stored at the head."""
+        return self._between.get((head, tail), ())
+
+    def column(self, key: str) -> Column:
+        """The sorted columns of one attribute key; built when first asked for."""
+        column = self._columns.get(key)
+        if column is None:
+            rows = self.attribute_rows(key)
+            column = self._columns[key] = Column(s for statements in rows.values() for s in statements)
+        return column
+
+    # -- building -----------------------------------------------------------------------------------------------------
+
+    def _read_node(self, where: str, node: str, record: Any) -> None:
+        try:
+            name, parents = " ".join(record["name"].split()), either(record, "instanceOf", "subclassOf")
+            if not isinstance(parents, list):
+                raise DataError(f"'instanceOf' must be a list, is {type(parents).__name__}")
+            # as in KoPL, a concept that the file does not hold is passed over
+            self._parents[node] = tuple(i for i in parents if i in self.everything)
+        except (KeyError, TypeError, AttributeError, DataError) as error:
+            raise DataError(f"{where}: {reason(error)}") from None
+        self._names.append(name)
+        self._by_name.setdefault(name, []).append(node)
+
+    def _read_statements(self, where: str, entities: Mapping[str, Any]) -> None:
+        reader = Reader()
+        at_concepts: dict[str, dict[Row, None]] = {i: {} for i in self.concepts}
+        rows: dict[str, list[Row]] = {}
+        for i, record in entities.items():
+            label = f"{where}: entity {i!r}"
+            self._attributes[i] = reader.attributes(label, i, record)
+            rows[i] = reader.relations(label, i, record, self.everything)
+            for statement, direction in rows[i]:
+                other = statement.tail if direction == FORWARD else statement.head
+                if other in at_concepts:
+                    opposite = BACKWARD if direction == FORWARD else FORWARD
+                    at_concepts[other].setdefault((statement, opposite))
+        self._relations = {**{i: list(found) for i, found in at_concepts.items()}, **rows}
+
+    def _index(self) -> None:
+        self._members: dict[str, dict[str, None]] = {}
+        self._by_key: dict[str, dict[str, list[Statement]]] = {}
+        self._by_relation: dict[tuple[str, str], dict[str, list[Statement]]] = {}
+        self._between: dict[tuple[str, str], list[Statement]] = {}
+        self._predicates: dict[str, None] = {}
+        self._qualifier_keys: dict[str, None] = {}
+        self._key_type: dict[str, str] = {}
+        self._columns: dict[str, Column] = {}
+        for node in self.everything:
+            for concept in self.all_concepts_of(node):
+                self._members.setdefault(concept, {})[node] = None
+            for statement in self.attributes(node):
+                assert statement.value is not None
+                self._key_type[statement.predicate] = statement.value.type
+                self._by_key.setdefault(statement.predicate, {}).setdefault(node, []).append(statement)
+                self._index_qualifiers(statement)
+            for statement, direction in self.relations(node):
+                self._predicates.setdefault(statement.predicate)
+                key = (statement.predicate, direction)
+                self._by_relation.setdefault(key, {}).setdefault(node, []).append(statement)
+                if direction == FORWARD:
+                    self._between.setdefault((statement.head, statement.tail or ""), []).append(statement)
+                self._index_qualifiers(statement)
+        self._key_type = {key: "date" if kind == "year" else kind for key, kind in self._key_type.items()}
+
+    def _index_qualifiers(self, statement: Statement) -> None:
+        for key, values in statement.qualifiers:
+            self._qualifier_keys.setdefault(key)
+            if values:
+                self._key_type[key] = values[-1].type
+
+
+def _section(where: str, records: Any, name: str) -> Mapping[str, Any]:
+    found = records.get(name) if isinstance(records, Mapping) else None
+    if not isinstance(found, Mapping):
+        raise DataError(f"{where}: field {name!r} must hold an object of id: record")
+    return found

@@ -1,0 +1,102 @@
+"""Reads the records of a ``kb.json`` (KQA Pro 1.0) into statements; every error names the entity and the field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bgr.errors import DataError
+from bgr.kb.schema import Value
+from bgr.kb.statement import Qualifiers, Statement
+
+FORWARD, BACKWARD = "forward", "backward"
+DIRECTIONS = (FORWARD, BACKWARD)
+Row = tuple[Statement, str]
+
+
+class Reader:
+    """Turns records into statements and keeps one object for equal values and for the two ends of one relation."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._values: dict[Any, Value] = {}
+        self._relations: dict[Any, Statement] = {}
+
+    def attributes(self, where: str, entity: str, record: Mapping[str, Any]) -> list[Statement]:
+        """The attribute statements of one entity, in order."""
+        rows = []
+        for index, row in enumerate(list_field(where, record, "attributes")):
+            try:
+                key, value = " ".join(row["key"].split()), self.value(row["value"])
+                rows.append(Statement(self._next(), entity, key, value, None, self.qualifiers(row)))
+            except (KeyError, TypeError, ValueError, AttributeError, DataError) as error:
+                raise DataError(f"{where}, attributes[{index}]: {reason(error)}") from None
+        return rows
+
+    def relations(self, where: str, entity: str, record: Mapping[str, Any], known: Mapping[str, Any]) -> list[Row]:
+        """The relation statements of one entity with the side it stands on, in order."""
+        rows = []
+        for index, row in enumerate(list_field(where, record, "relations")):
+            try:
+                predicate = " ".join(either(row, "relation", "predicate").split())
+                other, direction = row["object"], row["direction"]
+                if direction not in DIRECTIONS:
+                    raise DataError(f"direction {direction!r}, allowed: {', '.join(DIRECTIONS)}")
+                if other not in known:
+                    raise DataError(f"object {other!r} is neither an entity nor a concept")
+                ends = (entity, other) if direction == FORWARD else (other, entity)
+                rows.append((self.relation(ends, predicate, self.qualifiers(row)), direction))
+            except (KeyError, TypeError, ValueError, AttributeError, DataError) as error:
+                raise DataError(f"{where}, relations[{index}]: {reason(error)}") from None
+        return rows
+
+    def relation(self, ends: tuple[str, str], predicate: str, qualifiers: Qualifiers) -> Statement:
+        """One object for one relation, from whichever end it is read."""
+        key = (ends, predicate, qualifiers if len(qualifiers) < 2 else frozenset(qualifiers))
+        statement = self._relations.get(key)
+        if statement is None:
+            statement = Statement(self._next(), ends[0], predicate, None, ends[1], qualifiers)
+            self._relations[key] = statement
+        return statement
+
+    def qualifiers(self, row: Mapping[str, Any]) -> Qualifiers:
+        found = row.get("qualifiers")
+        if not found:
+            return ()
+        # two keys that differ in whitespace alone are one
+        merged: dict[str, tuple[Value, ...]] = {}
+        for key, values in found.items():
+            name = " ".join(key.split())
+            merged[name] = merged.get(name, ()) + tuple(self.value(value) for value in values)
+        return tuple(merged.items())
+
+    def value(self, record: Mapping[str, Any]) -> Value:
+        key = (record["type"], record["value"], record.get("unit"))
+        value = self._values.get(key)
+        if value is None:
+            value = self._values[key] = Value.from_json(record)
+        return value
+
+    def _next(self) -> int:
+        self.count += 1
+        return self.count - 1
+
+
+def list_field(where: str, record: Mapping[str, Any], field: str) -> list[Any]:
+    """A field that holds a list; absent means empty."""
+    found = record.get(field) or []
+    if not isinstance(found, list):
+        raise DataError(f"{where}: {field!r} must be a list, is {type(found).__name__}")
+    return found
+
+
+def either(record: Mapping[str, Any], first: str, second: str) -> Any:
+    """A field with two spellings."""
+    for field in (first, second):
+        if field in record:
+            return record[field]
+    raise DataError(f"neither {first!r} nor {second!r} is there")
+
+
+def reason(error: Exception) -> str:
+    return f"field {error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)

@@ -1,0 +1,175 @@
+"""KoPL programs in KQA Pro's form, checked before anything runs (KoPL documentation; KQA Pro 1.0)."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bgr.errors import DataError, ProgramError
+from bgr.kb.comparison import OPERATORS, parse_target
+from bgr.kb.loading import DIRECTIONS
+
+# what a step gives: entities, entities with the statements that led to them, values, or an answer alone
+ENTITIES, FACTS, VALUES, ANSWER = "entities", "entities with facts", "values", "an answer"
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "op": OPERATORS,
+    "direction": DIRECTIONS,
+    "less or greater": ("less", "greater"),
+    "smallest or largest": ("smallest", "largest"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a function takes from earlier steps, which texts it is given, and what it gives.
+
+    `kind` is the type of the value among its inputs, where the function fixes one.
+    """
+
+    takes: tuple[str, ...]
+    inputs: tuple[str, ...]
+    gives: str
+    kind: str | None = None
+
+
+def _signatures() -> dict[str, Signature]:
+    table = {
+        "FindAll": Signature((), (), ENTITIES),
+        "Find": Signature((), ("name",), ENTITIES),
+        "FilterConcept": Signature((ENTITIES,), ("concept",), ENTITIES),
+        "Relate": Signature((ENTITIES,), ("predicate", "direction"), FACTS),
+        "And": Signature((ENTITIES, ENTITIES), (), ENTITIES),
+        "Or": Signature((ENTITIES, ENTITIES), (), ENTITIES),
+        "What": Signature((ENTITIES,), (), ANSWER),
+        "Count": Signature((ENTITIES,), (), ANSWER),
+        "SelectBetween": Signature((ENTITIES, ENTITIES), ("key", "less or greater"), ANSWER),
+        "SelectAmong": Signature((ENTITIES,), ("key", "smallest or largest"), ANSWER),
+        "QueryAttr": Signature((ENTITIES,), ("key",), VALUES),
+        "QueryAttrUnderCondition": Signature((ENTITIES,), ("key", "qualifier key", "qualifier value"), VALUES),
+        "QueryRelation": Signature((ENTITIES, ENTITIES), (), ANSWER),
+        "QueryAttrQualifier": Signature((ENTITIES,), ("key", "key's value", "qualifier key"), ANSWER),
+        "QueryRelationQualifier": Signature((ENTITIES, ENTITIES), ("predicate", "qualifier key"), ANSWER),
+    }
+    for suffix, kind in (("Str", "string"), ("Num", "quantity"), ("Year", "year"), ("Date", "date")):
+        op = () if kind == "string" else ("op",)
+        table[f"Filter{suffix}"] = Signature((ENTITIES,), ("key", "value", *op), FACTS, kind)
+        table[f"QFilter{suffix}"] = Signature((FACTS,), ("qualifier key", "value", *op), FACTS, kind)
+        table[f"Verify{suffix}"] = Signature((VALUES,), ("value", *op), ANSWER, kind)
+    return table
+
+
+FUNCTIONS: dict[str, Signature] = _signatures()
+"""The 27 functions of KoPL by name."""
+
+ALIASES = {"QueryName": "What"}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One function call; `dependencies` number earlier steps of the program from 0."""
+
+    function: str
+    dependencies: tuple[int, ...] = ()
+    inputs: tuple[str, ...] = ()
+
+    @property
+    def signature(self) -> Signature:
+        return FUNCTIONS[self.function]
+
+    def input(self, role: str) -> str | None:
+        """The text input in that role (``"key"``, ``"predicate"`` …), or ``None`` where the function has none."""
+        roles = self.signature.inputs
+        return self.inputs[roles.index(role)] if role in roles else None
+
+
+@dataclass(frozen=True)
+class Program:
+    """A checked program; the last step gives the answer. `where` names it in error messages.
+
+    Raises:
+        ProgramError: a step is malformed; the message names the item, the step and what is allowed.
+    """
+
+    steps: tuple[Step, ...]
+    where: str = field(default="program", compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.steps:
+            raise ProgramError(f"{self.where}: the program has no steps")
+        for index in range(len(self.steps)):
+            self._check(index)
+        last = self.steps[-1]
+        if last.signature.gives not in (ANSWER, VALUES):
+            raise ProgramError(
+                f"{self.label(len(self.steps) - 1)}: gives {last.signature.gives}, a program ends in an answer"
+            )
+
+    @classmethod
+    def from_json(cls, records: Sequence[Mapping[str, Any]], where: str = "program") -> Program:
+        """From KQA Pro's ``[{function, dependencies, inputs}, …]``; whitespace inside inputs is normalised.
+
+        Raises:
+            ProgramError: see the class; also a record that has not that form.
+        """
+        if not isinstance(records, Sequence) or isinstance(records, str):
+            raise ProgramError(f"{where}: a program is a list of steps, not {type(records).__name__}")
+        return cls(tuple(_step(record, f"{where}, step {index}") for index, record in enumerate(records)), where)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """The inverse of `from_json`."""
+        return [
+            {"function": step.function, "dependencies": list(step.dependencies), "inputs": list(step.inputs)}
+            for step in self.steps
+        ]
+
+    def label(self, index: int) -> str:
+        """How messages name a step."""
+        return f"{self.where}, step {index} ({self.steps[index].function})"
+
+    def _check(self, index: int) -> None:
+        step, label = self.steps[index], self.label(index)
+        if step.function not in FUNCTIONS:
+            raise ProgramError(f"{label}: unknown function, known: {', '.join(sorted(FUNCTIONS))}")
+        signature = step.signature
+        if len(step.dependencies) != len(signature.takes):
+            raise ProgramError(f"{label}: {len(step.dependencies)} dependencies, takes {len(signature.takes)}")
+        if len(step.inputs) != len(signature.inputs):
+            expected = f"{len(signature.inputs)} ({', '.join(signature.inputs)})" if signature.inputs else "none"
+            raise ProgramError(f"{label}: {len(step.inputs)} inputs, takes {expected}")
+        for dependency, wanted in zip(step.dependencies, signature.takes, strict=True):
+            if not 0 <= dependency < index:
+                raise ProgramError(f"{label}: depends on step {dependency}, allowed: earlier steps, 0 to {index - 1}")
+            given = self.steps[dependency].signature.gives
+            if given != wanted and (given, wanted) != (FACTS, ENTITIES):
+                raise ProgramError(f"{label}: takes {wanted}, but {self.label(dependency)} gives {given}")
+        for role, text in zip(signature.inputs, step.inputs, strict=True):
+            if role in CHOICES and text not in CHOICES[role]:
+                raise ProgramError(f"{label}: {role} {text!r}, allowed: {', '.join(CHOICES[role])}")
+            if role == "value" and signature.kind:
+                try:
+                    parse_target(text, signature.kind)
+                except DataError as error:
+                    raise ProgramError(f"{label}: {error}") from None
+
+
+def _step(record: Any, where: str) -> Step:
+    if not isinstance(record, Mapping) or not isinstance(record.get("function"), str):
+        raise ProgramError(f"{where}: a step is {{function, dependencies, inputs}} with a function's name")
+    name: str = record["function"]
+    function = ALIASES.get(name, name)
+    dependencies, inputs = record.get("dependencies", []), record.get("inputs", [])
+    if not isinstance(dependencies, list | tuple) or not all(type(d) is int for d in dependencies):
+        raise ProgramError(f"{where} ({function}): dependencies {dependencies!r}, allowed: a list of step numbers")
+    if not isinstance(inputs, list | tuple) or not all(isinstance(text, str) for text in inputs):
+        raise ProgramError(f"{where} ({function}): inputs {inputs!r}, allowed: a list of texts")
+    return Step(function, tuple(dependencies), tuple(" ".join(text.split()) for text in inputs))
+
+
+def unknown(label: str, what: str, name: str, known: Sequence[str]) -> ProgramError:
+    """The error for a name that the knowledge base does not hold, with the nearest ones it does."""
+    near = difflib.get_close_matches(name, known, n=3)
+    hint = f"; close: {', '.join(repr(n) for n in near)}" if near else ""
+    return ProgramError(f"{label}: unknown {what} {name!r}{hint}")
