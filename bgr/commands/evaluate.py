@@ -1,0 +1,146 @@
+"""Score a checkpoint, and simple baselines beside it, with the graph metrics.
+
+Both directions are run once; every reconstruction rule is applied to what they found. Prints a table and writes
+metrics.json, metrics.csv, metrics.md, predictions.jsonl and plots into the output folder.
+
+  bgr evaluate --checkpoint checkpoints/demo --data work/reasongraphqa --split test
+  bgr evaluate --data work/reasongraphqa --baselines bm25 random --out work/baselines
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bgr.errors import BgrError
+from bgr.example import Example
+from bgr.files import output_folder
+
+if TYPE_CHECKING:
+    from bgr.retrieval import Retriever
+    from eval.evaluate import Evaluation, Predictions
+
+BASELINES = ("bm25", "random")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--checkpoint", type=Path, metavar="DIR", help="exported checkpoint; without it, baselines only"
+    )
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="dataset made by `bgr data build`")
+    parser.add_argument("--split", default="test", choices=("train", "dev", "test"), help="default: test")
+    parser.add_argument("--rule", nargs="+", metavar="NAME", help="reconstruction rules; default: all of them")
+    parser.add_argument("--gamma", type=float, help="threshold on the confidence, 0 to 1; default: the checkpoint's")
+    parser.add_argument("--baselines", nargs="*", default=["bm25"], choices=BASELINES, help="default: bm25")
+    parser.add_argument("--limit", type=_positive, metavar="N", help="only the first N questions")
+    parser.add_argument("--batch-size", type=_positive, default=16, help="questions at a time; default: 16")
+    parser.add_argument("--seed", type=int, default=0, help="of the random baseline; default: 0")
+    parser.add_argument("--device", help="cpu, cuda, …; default: the GPU if there is one")
+    parser.add_argument("--ged-seconds", type=float, default=1.0, help="limit of one edit distance; default: 1")
+    parser.add_argument("--released-ged", action="store_true", help="also the edit distance of the authors' code")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="default: CHECKPOINT-evaluation-SPLIT")
+    parser.add_argument("--overwrite", action="store_true", help="replace the output folder")
+    parser.add_argument("--json", action="store_true", help="print metrics.json instead of the tables")
+
+
+def run(args: argparse.Namespace) -> None:
+    from bgr.reasongraphqa.dataset import dataset_hash, load_split
+    from eval.evaluate import evaluate
+    from eval.report import as_json, write_report
+
+    out = _output(args)
+    # opened first: a folder that is in the way is reported before the work, not after it
+    with output_folder(out, overwrite=args.overwrite) as folder:
+        examples = load_split(args.data, args.split)[: args.limit]
+        systems, main, about = _systems(args, examples)
+        about |= {"data": str(args.data), "data_hash": dataset_hash(args.data), "split": args.split}
+        about |= {"questions": len(examples)}
+        evaluations = evaluate(
+            systems, examples, ged_seconds=args.ged_seconds, released_ged=args.released_ged, progress=True
+        )
+        write_report(folder, evaluations, examples, main, about)
+    if args.json:
+        print(json.dumps(as_json(evaluations, main, about), ensure_ascii=False))
+    else:
+        _print(evaluations, main, about, out)
+
+
+def _print(evaluations: Sequence[Evaluation], main: str, about: dict[str, Any], out: Path) -> None:
+    from eval.report import as_text
+
+    print(", ".join(f"{name} {value}" for name, value in about.items() if name != "data_hash"))
+    print()
+    print(as_text(evaluations, main))
+    print()
+    print(f"written to {out}")
+
+
+def _output(args: argparse.Namespace) -> Path:
+    if args.out:
+        return args.out
+    if not args.checkpoint:
+        raise BgrError("without --checkpoint, --out must say where the report goes")
+    checkpoint = args.checkpoint.resolve()
+    return checkpoint.parent / f"{checkpoint.name}-evaluation-{args.split}"
+
+
+def _systems(
+    args: argparse.Namespace, examples: Sequence[Example]
+) -> tuple[dict[str, Retriever | Predictions], str, dict[str, Any]]:
+    """What to score, by name; the name of the main system; what the report says about them."""
+    systems: dict[str, Retriever | Predictions] = {name: _baseline(name, args.seed) for name in args.baselines}
+    if not args.checkpoint:
+        if not systems:
+            raise BgrError("nothing to evaluate: give --checkpoint, --baselines, or both")
+        return systems, next(iter(systems)), {}
+    from bgr.pipeline import BgrPipeline
+    from bgr.reconstruction import RULES
+
+    rules = args.rule or ["forward", "backward", *(rule for rule in RULES if rule not in ("forward", "backward"))]
+    if unknown := [rule for rule in rules if rule not in RULES]:
+        raise BgrError(f"unknown reconstruction rule {unknown[0]!r}, known: {', '.join(sorted(RULES))}")
+    if args.gamma is not None and not 0 <= args.gamma <= 1:
+        raise BgrError(f"--gamma is {args.gamma}, allowed: 0 to 1")
+    pipeline = BgrPipeline.from_pretrained(args.checkpoint, device=args.device)
+    gamma = pipeline.settings.gamma if args.gamma is None else args.gamma
+    systems |= _bidirectional(pipeline, examples, rules, gamma, args.batch_size)
+    main = pipeline.settings.rule if pipeline.settings.rule in rules else rules[0]
+    return systems, main, {"checkpoint": str(args.checkpoint), "gamma": gamma, "main_rule": main}
+
+
+def _bidirectional(
+    pipeline: Any, examples: Sequence[Example], rules: Sequence[str], gamma: float, batch_size: int
+) -> dict[str, Predictions]:
+    """Every rule on one run of both directions. The time is that of the run, so one direction alone has none."""
+    from bgr.reconstruction import reconstruct
+    from bgr.retrieval import RetrievalResult
+    from eval.evaluate import Predictions, query_of
+
+    start = time.perf_counter()
+    queries = [query_of(example) for example in examples]
+    found = pipeline.retrieve_directions(queries, batch_size=batch_size, progress=True)
+    seconds = time.perf_counter() - start
+    systems = {}
+    for rule in rules:
+        graphs = [reconstruct(one.forward, one.backward, rule, gamma) for one in found]
+        results = [RetrievalResult(graph, one.limits) for graph, one in zip(graphs, found, strict=True)]
+        systems[rule] = Predictions(results, None if rule in ("forward", "backward") else seconds)
+    return systems
+
+
+def _baseline(name: str, seed: int) -> Retriever:
+    from bgr.baselines.bm25 import Bm25Facts
+    from bgr.baselines.random_facts import RandomFacts
+
+    return Bm25Facts() if name == "bm25" else RandomFacts(seed=seed)
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is not 1 or more")
+    return number
