@@ -1,0 +1,82 @@
+"""Write Atlas, a knowledge base of films, places and chemical elements, with questions over it, as KQA Pro files.
+
+The folder holds kb.json, train.json and val.json (nine and one of ten questions) in the schema of KQA Pro 1.0, and atlas.json
+with the counts, the seed, the versions and licences of the data packages and the files' SHA-256. Nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+from bgr.errors import DataError
+from bgr.files import output_folder
+
+_FILES = ("kb.json", "train.json", "val.json")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `bgr atlas`."""
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write")
+    parser.add_argument("--questions", type=int, default=15_000, metavar="N", help="number of questions (%(default)s)")
+    parser.add_argument(
+        "--size", type=int, default=20_000, metavar="N", help="entities of the dense core (%(default)s)"
+    )
+    parser.add_argument("--full", action="store_true", help="all entities of the data packages instead of the core")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="equal seeds give equal files (%(default)s)")
+    parser.add_argument("--overwrite", action="store_true", help="replace the folder if it exists")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Build the knowledge base, sample the questions and write the folder.
+
+    Raises:
+        DataError: a data package is missing, a number is out of range, or the folder exists.
+    """
+    from bgr.atlas.build import build_knowledge_base, counts
+    from bgr.atlas.packages import package_versions
+
+    if args.questions < 10:
+        raise DataError(f"--questions {args.questions}: at least 10, so that both train.json and val.json get some")
+    versions = package_versions()
+    with output_folder(args.out, overwrite=args.overwrite) as folder:
+        kb = build_knowledge_base(full=args.full, seed=args.seed, size=args.size, progress=True)
+        write_json(folder / "kb.json", kb)
+        train, val = split(sample(folder / "kb.json", args.questions, args.seed), args.seed)
+        write_json(folder / "train.json", train)
+        write_json(folder / "val.json", val)
+        about: dict[str, Any] = {
+            "seed": args.seed,
+            "size": None if args.full else args.size,
+            "questions": {"train": len(train), "val": len(val)},
+            "knowledge base": counts(kb),
+            "packages": versions,
+            "sha256": {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in _FILES},
+        }
+        (folder / "atlas.json").write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    print(f"{args.out}: {about['knowledge base']['entities']} entities, {len(train)} + {len(val)} questions")
+
+
+def sample(path: Path, count: int, seed: int) -> list[dict[str, Any]]:
+    """Questions over the knowledge base in a file."""
+    from bgr.atlas.sampler import sample_questions
+    from bgr.kb.knowledge_base import KnowledgeBase
+
+    return sample_questions(KnowledgeBase.load(path), count=count, seed=seed, progress=True)
+
+
+def split(questions: list[dict[str, Any]], seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Nine tenths and one tenth, shuffled."""
+    shuffled = list(questions)
+    random.Random(seed).shuffle(shuffled)
+    held_out = max(1, len(shuffled) // 10)
+    return shuffled[held_out:], shuffled[:held_out]
+
+
+def write_json(path: Path, content: Any) -> None:
+    """One line of compact JSON, with accents as they are."""
+    path.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
