@@ -58,8 +58,8 @@ def choose_airports(world: World, cities: Sequence[City]) -> list[Airport]:
 def choose_films(films: Sequence[Film], size: int, seed: int) -> FilmCore:
     """The best linked films, as many as give at most ``size`` entities together with what links them.
 
-    Films are ranked by their links to people of three and more films and by how much is known about them; the seed decides
-    between equals. The number of films is found by bisection.
+    Films are ranked by their links to people of three and more films and by how much is known about them; the seed
+    decides between equals. The number of films is found by bisection.
     """
     ranked = _rank(films, seed)
     low, high = 0, len(ranked)
@@ -85,18 +85,11 @@ def _rank(films: Sequence[Film], seed: int) -> list[Film]:
 
     def score(film: Film) -> tuple[int, float]:
         links = min(_MANY_LINKS, sum(appearances[name] >= _WELL_LINKED for name in film.people))
-        known = (
-            film.box_office,
-            film.metacritic,
-            film.rating,
-            film.runtime,
-            film.companies or None,
-            film.oscars or None,
-        )
-        # without this, three of four films would be American and most countries would have none
+        known = (film.box_office, film.metacritic, film.rating, film.runtime, film.companies, film.oscars)
         led = 3 * any(appearances[name] >= _WELL_LINKED for name in film.directors)
+        # without this, three of four films would be American and most countries would have none
         abroad = 3 * any(country != "United States" for country in film.countries)
-        return (-links - led - abroad - sum(fact is not None for fact in known), lots[film.id])
+        return (-links - led - abroad - sum(bool(fact) for fact in known), lots[film.id])
 
     return sorted(films, key=score)
 

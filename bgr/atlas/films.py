@@ -55,7 +55,7 @@ class Film:
 
 
 def read_films(connection: sqlite3.Connection) -> list[Film]:
-    """All films in the order of their ids; of two entries with one IMDb id (a film and its later cut) the older stays."""
+    """All films by id; of two entries with one IMDb id (a film and its later cut) the older stays."""
     films: dict[str, Film] = {}
     for row in connection.execute(_QUERY):
         film = film_from_row(dict(row))

@@ -1,4 +1,4 @@
-"""Where the data packages lie, their versions and licences; none of them is imported where reading its files will do."""
+"""Where the data packages lie, their versions and licences."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def open_sqlite(distribution: str, *parts: str) -> sqlite3.Connection:
     spec = importlib.util.find_spec(PACKAGES[distribution][0])
     if spec is None or not spec.submodule_search_locations:
         raise missing_package(distribution)
-    path = Path(list(spec.submodule_search_locations)[0], *parts)
+    path = Path(next(iter(spec.submodule_search_locations)), *parts)
     if not path.is_file():
         raise DataError(f"{path}: no such file in this version of {distribution}")
     connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)

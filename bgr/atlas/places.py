@@ -122,7 +122,7 @@ def _add_state(kb: KnowledgeBuilder, state: State, country: str) -> None:
     kb.relation(identifier, "country", country)
 
 
-def _add_city(kb: KnowledgeBuilder, city: City, by_code: Mapping[str | None, Country]) -> None:
+def _add_city(kb: KnowledgeBuilder, city: City, by_code: Mapping[str, Country]) -> None:
     identifier = kb.entity(city.id, city.name, "city")
     if city.population > 0:
         kb.attribute(identifier, "population", quantity(city.population))
@@ -134,7 +134,7 @@ def _add_city(kb: KnowledgeBuilder, city: City, by_code: Mapping[str | None, Cou
 
 
 def _add_airport(
-    kb: KnowledgeBuilder, airport: Airport, served: Iterable[City], by_code: Mapping[str | None, Country]
+    kb: KnowledgeBuilder, airport: Airport, served: Iterable[City], by_code: Mapping[str, Country]
 ) -> None:
     identifier = kb.entity(airport.id, airport.name, "airport")
     kb.attribute(identifier, "IATA code", text(airport.iata))

@@ -1,7 +1,8 @@
 """Write Atlas, a knowledge base of films, places and chemical elements, with questions over it, as KQA Pro files.
 
-The folder holds kb.json, train.json and val.json (nine and one of ten questions) in the schema of KQA Pro 1.0, and atlas.json
-with the counts, the seed, the versions and licences of the data packages and the files' SHA-256. Nothing is downloaded.
+The folder holds kb.json, train.json and val.json (nine and one of ten questions) in the schema of KQA Pro 1.0, and
+atlas.json with the counts, the seed, the versions and licences of the data packages and the files' SHA-256.
+Nothing is downloaded.
 """
 
 from __future__ import annotations
