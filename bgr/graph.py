@@ -55,7 +55,7 @@ class EvidenceGraph:
 
     def to_networkx(self) -> nx.DiGraph:
         """A new ``networkx.DiGraph`` that always holds the root; edges carry ``score`` where there is one."""
-        graph = nx.DiGraph()
+        graph: nx.DiGraph = nx.DiGraph()
         graph.add_node(ROOT)
         for a, b in sorted(self.edges):
             graph.add_edge(a, b, **({"score": self.scores[a, b]} if (a, b) in self.scores else {}))
@@ -64,7 +64,7 @@ class EvidenceGraph:
     @classmethod
     def reachable(cls, edges: Iterable[Edge], scores: Mapping[Edge, float] | None = None) -> EvidenceGraph:
         """The part of an acyclic edge set that hangs from the root; the rest is dropped."""
-        graph = nx.DiGraph()
+        graph: nx.DiGraph = nx.DiGraph()
         graph.add_node(ROOT)
         graph.add_edges_from(edges)
         alive = nx.descendants(graph, ROOT) | {ROOT}

@@ -1,0 +1,68 @@
+"""Retrieve the evidence graph of one question from a file of facts, one sentence a line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from bgr.errors import DataError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("question", help="the question, in quotes")
+    parser.add_argument("--checkpoint", required=True, type=Path, help="folder of `bgr export` or of a training run")
+    parser.add_argument("--facts", required=True, type=Path, help="text file, one fact a line; empty lines are skipped")
+    parser.add_argument("--draw", type=Path, metavar="FILE", help="draw the graph to a .png or .html file")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument("--device", help="cpu, cuda, … (default: the GPU if there is one)")
+    parser.add_argument("--overwrite", action="store_true", help="replace the drawing if it exists")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Check all inputs, load the checkpoint, answer, print, draw."""
+    facts = read_facts(args.facts)
+    if args.draw is not None:
+        _check_drawing(args.draw, overwrite=args.overwrite)
+    from bgr.drawing import draw_html, draw_png, tree_text
+    from bgr.pipeline import BgrPipeline
+
+    found = BgrPipeline.from_pretrained(args.checkpoint, device=args.device).answer(args.question, facts)
+    if args.json:
+        print(json.dumps(found.to_json(), ensure_ascii=False, indent=2))
+    else:
+        print(tree_text(found.graph, facts, args.question))
+        print(f"confidence {found.confidence:.2f} (agreement of both directions)")
+        print(f"answer     {found.answer or 'not given: this checkpoint holds no reader'}")
+        if found.limits:
+            print(f"limits     {', '.join(found.limits)}")
+    if args.draw is not None:
+        draw = draw_html if args.draw.suffix == ".html" else draw_png
+        draw(found.graph, facts, args.question, args.draw)
+
+
+def read_facts(path: Path) -> list[str]:
+    """The sentences of a text file.
+
+    Raises:
+        DataError: the file is missing, not UTF-8 text, or holds no sentence.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read as UTF-8 text: {error}") from None
+    facts = [" ".join(line.split()) for line in lines if line.strip()]
+    if not facts:
+        raise DataError(f"{path}: no facts in the file; one sentence a line is expected")
+    return facts
+
+
+def _check_drawing(path: Path, *, overwrite: bool) -> None:
+    if path.suffix not in (".png", ".html"):
+        raise DataError(f"{path}: unknown kind of drawing {path.suffix!r}, allowed: .png, .html")
+    if path.exists() and not overwrite:
+        raise DataError(f"{path}: exists already; give --overwrite to replace it")
+    if not path.parent.is_dir():
+        raise DataError(f"{path.parent}: no such folder")

@@ -1,0 +1,65 @@
+"""Configuration of one retrieval direction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transformers import BertConfig, PretrainedConfig
+
+DIRECTIONS = ("forward", "backward")
+
+
+class BgrConfig(PretrainedConfig):
+    """What one direction of BGR is made of; stored as ``config.json`` beside the weights.
+
+    Args:
+        encoder: the BERT's own configuration.
+        direction: ``forward`` (question → last evidence) or ``backward`` (paper, section 4.1).
+        frozen_layers: encoder layers, counted from the embeddings, that training leaves as they are. Their output does
+            not change, so it can be computed once per sentence and kept.
+        rows: summary rows a fact keeps for matching; 1 is the paper's ``[CLS]`` row.
+        dropout: dropout probability of path update and matcher.
+        question_tokens, fact_tokens: longest question and fact in tokens; what is longer is cut off.
+        threshold: a fact is next when its probability is above this; calibrated on the dev set.
+        max_paths, max_depth: decoding limits per question: live paths at one level, facts on one path.
+    """
+
+    model_type = "bgr"
+    sub_configs = {"encoder": BertConfig}  # noqa: RUF012  (the base class reads a plain dict)
+
+    def __init__(
+        self,
+        encoder: BertConfig | dict[str, Any] | None = None,
+        direction: str = "forward",
+        frozen_layers: int = 0,
+        rows: int = 4,
+        dropout: float = 0.1,
+        question_tokens: int = 64,
+        fact_tokens: int = 64,
+        threshold: float = 0.5,
+        max_paths: int = 64,
+        max_depth: int = 24,
+        **kwargs: Any,
+    ) -> None:
+        if isinstance(encoder, dict):
+            encoder = BertConfig(**encoder)
+        self.encoder = encoder if encoder is not None else BertConfig()
+        self.direction = direction
+        self.frozen_layers = frozen_layers
+        self.rows = rows
+        self.dropout = dropout
+        self.question_tokens = question_tokens
+        self.fact_tokens = fact_tokens
+        self.threshold = threshold
+        self.max_paths = max_paths
+        self.max_depth = max_depth
+        super().__init__(**kwargs)
+        problems = []
+        if direction not in DIRECTIONS:
+            problems.append(f"direction is {direction!r}, allowed: {', '.join(DIRECTIONS)}")
+        if not 0 <= frozen_layers <= self.encoder.num_hidden_layers:
+            problems.append(f"frozen_layers is {frozen_layers}, allowed: 0 to {self.encoder.num_hidden_layers}")
+        if max(question_tokens, fact_tokens) > self.encoder.max_position_embeddings:
+            problems.append(f"question_tokens and fact_tokens end at {self.encoder.max_position_embeddings}")
+        if problems:
+            raise ValueError("; ".join(problems))

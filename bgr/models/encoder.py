@@ -1,0 +1,80 @@
+"""The BERT of one direction, run on ragged rows and split where its frozen layers end."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from transformers import BertConfig, BertModel
+
+from bgr.models.ragged import Ragged, length_buckets
+
+
+class SentenceStates(nn.Module):
+    """BERT's token states for rows of unequal length, without work on padding (`length_buckets`).
+
+    `lower` runs the embeddings and the frozen layers, `upper` the rest; ``upper(lower(ids))`` equals the BERT.
+
+    Args:
+        config: the BERT's configuration.
+        frozen_layers: layers that belong to `lower`; with ``0`` even the embeddings are trained and `lower` is empty.
+    """
+
+    def __init__(self, config: BertConfig, *, frozen_layers: int) -> None:
+        super().__init__()
+        self.bert = BertModel(config, add_pooling_layer=False)
+        self.frozen_layers = frozen_layers
+        self.freeze()
+
+    def freeze(self) -> None:
+        """Switch off the gradients of what training leaves alone."""
+        if self.frozen_layers:
+            for part in (self.bert.embeddings, *self.bert.encoder.layer[: self.frozen_layers]):
+                part.requires_grad_(False)
+
+    def lower(self, ids: Ragged) -> Ragged:
+        """Token ids → states below the trained layers. Without gradients and without dropout, so it may be kept.
+
+        *Shape:* ``ids.flat [total]`` → ``[total, d]``; the ids themselves where nothing is frozen.
+        """
+        if not self.frozen_layers:
+            return ids
+        was_training = self.bert.training
+        self.bert.eval()
+        with torch.no_grad():
+            states = self._run(ids, 0, self.frozen_layers)
+        self.bert.train(was_training)
+        return states
+
+    def upper(self, states: Ragged) -> Ragged:
+        """What `lower` gave → the BERT's last token states ``[total, d]``."""
+        return self._run(states, self.frozen_layers, self.bert.config.num_hidden_layers)
+
+    def forward(self, ids: Ragged) -> Ragged:
+        return self.upper(self.lower(ids))
+
+    def _run(self, rows: Ragged, first: int, last: int) -> Ragged:
+        needs_embedding = not rows.flat.is_floating_point()
+        if first == last and not needs_embedding:
+            return rows
+        pieces, taken = [], []
+        for group in length_buckets(rows.lengths):
+            part = rows.select(group)
+            mask = part.mask()
+            hidden = part.padded()
+            if needs_embedding:
+                hidden = self.bert.embeddings(input_ids=hidden)
+            for layer in self.bert.encoder.layer[first:last]:
+                hidden = layer(hidden, _attention_mask(mask))
+            pieces.append(hidden[mask])
+            taken.append(group)
+        # the groups' rows lie end to end in sorted order; put them back into the order they came in
+        grouped = torch.cat(taken)
+        together = Ragged(torch.cat(pieces), rows.lengths[grouped])
+        return together.select(torch.argsort(grouped))
+
+
+def _attention_mask(mask: Tensor) -> Tensor | None:
+    """``[s, t]`` bool → ``[s, 1, t, t]`` bool for scaled-dot-product attention; ``None`` where no row is padded."""
+    if bool(mask.all()):
+        return None
+    return mask[:, None, None, :].expand(-1, 1, mask.shape[1], -1)

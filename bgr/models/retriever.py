@@ -1,0 +1,137 @@
+"""One direction of bidirectional graph retrieval (paper, section 4.1) as a `transformers` model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from bgr.models.config import BgrConfig
+from bgr.models.encoder import SentenceStates
+from bgr.models.matcher import FactRows, Matcher
+from bgr.models.path import PathUpdate
+from bgr.models.ragged import Ragged
+
+ROOT_COLUMN = 0
+"""Column of the question itself among a question's candidates; candidate fact ``i`` stands in column ``i + 1``."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A batch of questions and facts, encoded: all that paths need and no path changes.
+
+    Args:
+        question_states: ``[q, t, d]``.
+        question_mask: ``[q, t]``.
+        fact_keys, fact_values: ``[f, heads, t_f, d/heads]``, what path updates read.
+        fact_mask: ``[f, t_f]``.
+        rows: ``[f + q, r, d]`` rows for matching, the facts' first, then the questions' (the root as a candidate).
+        columns: ``[q, 1 + c]`` for each question the row of ``rows`` in each column; −1 where there is no candidate.
+    """
+
+    question_states: Tensor
+    question_mask: Tensor
+    fact_keys: Tensor
+    fact_values: Tensor
+    fact_mask: Tensor
+    rows: Tensor
+    columns: Tensor
+
+
+@dataclass(frozen=True)
+class Paths:
+    """All paths of one level, of all questions of the batch.
+
+    Args:
+        states: ``[p, t, d]``.
+        question: ``[p]`` which question each path belongs to.
+        open: ``[p, 1 + c]`` bool, the columns the path may still go to.
+    """
+
+    states: Tensor
+    question: Tensor
+    open: Tensor
+
+
+class BgrRetriever(PreTrainedModel):
+    """Walks the evidence graph level by level from the question's token states.
+
+    Forward, a path's first step goes to the facts that hang from the question, later steps to the successors of its
+    last fact. Backward, the first step goes to the last facts, later steps to predecessors, the question (column 0)
+    among them.
+    """
+
+    config_class = BgrConfig
+    config: BgrConfig
+    base_model_prefix = "retriever"
+    _no_split_modules = ["BertLayer"]  # noqa: RUF012
+
+    def __init__(self, config: BgrConfig) -> None:
+        super().__init__(config)
+        width, heads = config.encoder.hidden_size, config.encoder.num_attention_heads
+        self.encoder = SentenceStates(config.encoder, frozen_layers=config.frozen_layers)
+        self.update = PathUpdate(width=width, heads=heads, dropout=config.dropout)
+        self.fact_rows = FactRows(width=width, heads=heads, rows=config.rows, dropout=config.dropout)
+        self.matcher = Matcher(width=width, heads=heads, rows=config.rows, dropout=config.dropout)
+        self.post_init()
+        self.encoder.freeze()
+
+    def read(self, questions: Ragged, facts: Ragged, candidates: Tensor) -> Reading:
+        """Encode a batch.
+
+        *Shape:* ``questions.flat [total]`` token ids, or ``[total, d]`` states kept from ``encoder.lower``; ``facts``
+        likewise, each different fact once; ``candidates [q, c]`` each question's facts as numbers into ``facts``, −1
+        behind the last.
+        """
+        question_rows, fact_rows = self._encode(questions), self._encode(facts)
+        question_states, question_mask = question_rows.padded(), question_rows.mask()
+        fact_states, fact_mask = fact_rows.padded(), fact_rows.mask()
+        keys, values = self.update.facts(fact_states)
+        root = len(facts) + torch.arange(len(questions), device=candidates.device)
+        return Reading(
+            question_states=question_states,
+            question_mask=question_mask,
+            fact_keys=keys,
+            fact_values=values,
+            fact_mask=fact_mask,
+            rows=torch.cat([self.fact_rows(fact_states, fact_mask), self.fact_rows(question_states, question_mask)]),
+            columns=torch.cat([root[:, None], candidates], dim=1),
+        )
+
+    def _encode(self, rows: Ragged) -> Ragged:
+        return self.encoder.upper(rows) if rows.flat.is_floating_point() else self.encoder(rows)
+
+    def start(self, reading: Reading) -> Paths:
+        """One path for each question, with nothing on it yet. The root is no candidate for a first step."""
+        is_open = reading.columns >= 0
+        is_open[:, ROOT_COLUMN] = False
+        question = torch.arange(len(is_open), device=is_open.device)
+        return Paths(reading.question_states, question, is_open)
+
+    def extend(self, reading: Reading, paths: Paths, parents: Tensor, columns: Tensor) -> Paths:
+        """The paths of the next level.
+
+        *Shape:* ``parents [p']`` the path each new path continues, ``columns [p']`` the fact's column it goes to.
+        """
+        question = paths.question[parents]
+        fact = reading.columns[question, columns]
+        states = self.update(
+            paths.states[parents],
+            reading.question_mask[question],
+            reading.fact_keys[fact],
+            reading.fact_values[fact],
+            reading.fact_mask[fact],
+        )
+        # no fact twice on one path
+        is_open = paths.open[parents].clone()
+        is_open[torch.arange(len(columns), device=columns.device), columns] = False
+        is_open[:, ROOT_COLUMN] = self.config.direction == "backward"
+        return Paths(states, question, is_open)
+
+    def match(self, reading: Reading, paths: Paths) -> Tensor:
+        """Logit of every column for every path, −inf where a path may not go. *Shape:* ``[p, 1 + c]``."""
+        places = reading.columns[paths.question].clamp(min=0)
+        logits = self.matcher(paths.states, reading.question_mask[paths.question], reading.rows, places)
+        return logits.float().masked_fill(~paths.open, float("-inf"))

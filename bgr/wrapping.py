@@ -1,0 +1,49 @@
+"""Text for boxes and terminals: cleaned, measured, broken into lines."""
+
+from __future__ import annotations
+
+import unicodedata
+
+FONT = 8.0
+"""Size of the letters in points."""
+
+MOST_LINES = 7
+
+
+def clean(text: str) -> str:
+    """One line without control characters: facts come from anywhere and are shown on terminals and in pages."""
+    visible = (c if unicodedata.category(c)[0] != "C" else " " for c in text)
+    return " ".join("".join(visible).split())
+
+
+def wrap(text: str, width: float) -> tuple[str, ...]:
+    """Break a text into at most `MOST_LINES` lines of at most `width` points, the last one cut with an ellipsis."""
+    lines = [""]
+    for word in text.split():
+        while text_width(word) > width:  # a word wider than the box
+            cut = next(n for n in range(len(word), 0, -1) if text_width(word[:n]) <= width)
+            lines += [word[:cut]]
+            word = word[cut:]
+        if text_width(f"{lines[-1]} {word}") <= width:
+            lines[-1] = f"{lines[-1]} {word}".strip()
+        else:
+            lines.append(word)
+    lines = [line for line in lines if line] or [""]
+    if len(lines) > MOST_LINES:
+        lines = [*lines[: MOST_LINES - 1], lines[MOST_LINES - 1][:-1].rstrip() + "…"]
+    return tuple(lines)
+
+
+def text_width(text: str) -> float:
+    """Points that a text takes, near enough for DejaVu Sans and Verdana (narrower fonts fit all the more)."""
+    return FONT * sum(_em(c) for c in text)
+
+
+def _em(char: str) -> float:
+    if char in " .,:;'|!ijlI()[]ft/":
+        return 0.39
+    if char in "mwMW@%—…":
+        return 0.98
+    if unicodedata.east_asian_width(char) in "WF":
+        return 1.1
+    return 0.72 if char.isupper() else 0.64

@@ -1,0 +1,105 @@
+"""Decoding with a scripted matcher: the model's scores are given, everything else is the real thing."""
+
+import random
+
+import networkx as nx
+import pytest
+import torch
+
+from bgr.graph import ROOT, EvidenceGraph
+from bgr.models.batching import Batch
+from bgr.models.decode import acyclic, decode
+from bgr.models.ragged import Ragged
+from bgr.models.retriever import Paths
+from training.gold_paths import next_nodes
+
+FACTS = 6
+
+
+class Oracle:
+    """Walks given graphs: knows each path's last fact and scores what is next there high, all else low."""
+
+    def __init__(self, model, graphs, chance=0.9):
+        self.config, self.graphs, self.chance = model.config, graphs, chance
+        self.model = model
+
+    def start(self, reading):
+        paths = self.model.start(reading)
+        return Paths(torch.full((len(paths.question), 1), -2.0), paths.question, paths.open)
+
+    def extend(self, reading, paths, parents, columns):
+        is_open = paths.open[parents].clone()
+        is_open[torch.arange(len(columns)), columns] = False
+        is_open[:, 0] = self.config.direction == "backward"
+        return Paths((columns - 1).float()[:, None], paths.question[parents], is_open)
+
+    def match(self, reading, paths):
+        logits = torch.full(paths.open.shape, -5.0)
+        for row, (question, last) in enumerate(zip(paths.question.tolist(), paths.states[:, 0].tolist(), strict=True)):
+            node = None if last == -2 else int(last)
+            for after in next_nodes(self.graphs[question], node, self.config.direction):
+                logits[row, after + 1] = torch.tensor(self.chance).logit()
+        return logits.masked_fill(~paths.open, float("-inf"))
+
+
+@pytest.fixture
+def decode_graphs(make_retriever):
+    def go(graphs, direction, **settings):
+        model = make_retriever(direction, **settings)
+        count = len(graphs)
+        batch = Batch(
+            Ragged.from_lists([[2, 5, 3]] * count),
+            Ragged.from_lists([[2, 6 + i, 3] for i in range(FACTS)]),
+            torch.arange(FACTS).repeat(count, 1),
+        )
+        reading = model.read(batch.questions, batch.facts, batch.candidates)
+        return decode(Oracle(model, graphs), reading)
+
+    return go
+
+
+def random_graph(rng):
+    size = rng.randint(1, FACTS)
+    edges = [(rng.choice([ROOT, *range(i)]), i) for i in range(size)]
+    return EvidenceGraph(edges + [(rng.choice([ROOT, *range(i)]), i) for i in range(size) if rng.random() < 0.4])
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_a_perfect_model_gives_the_gold_graph(decode_graphs, direction):
+    rng = random.Random(1)
+    graphs = [random_graph(rng) for _ in range(60)]
+    graphs.append(EvidenceGraph([(ROOT, 0), (ROOT, 1), (0, 1)]))
+    results = decode_graphs(graphs, direction)
+    assert [r.graph for r in results] == graphs
+    assert all(r.limits == () for r in results)
+
+
+def test_scores_are_probabilities_of_the_edges(decode_graphs):
+    (result,) = decode_graphs([EvidenceGraph([(ROOT, 0), (0, 1)])], "forward")
+    assert result.graph.scores == pytest.approx({(ROOT, 0): 0.9, (0, 1): 0.9}, abs=1e-5)
+
+
+def test_nothing_above_the_threshold_still_gives_the_best_first_fact(decode_graphs):
+    (result,) = decode_graphs([EvidenceGraph([(ROOT, 2), (2, 3)])], "forward", threshold=0.95)
+    assert result.graph.edges == {(ROOT, 2)}
+
+
+def test_backward_path_without_predecessor_hangs_from_the_question(decode_graphs):
+    (result,) = decode_graphs([EvidenceGraph([(ROOT, 1), (1, 4)])], "backward", threshold=0.95)
+    assert result.graph.edges == {(ROOT, 4)}
+
+
+def test_limits_are_recorded(decode_graphs):
+    wide = EvidenceGraph([(ROOT, i) for i in range(5)])
+    deep = EvidenceGraph([(i - 1, i) for i in range(5)])
+    results = decode_graphs([wide, deep], "forward", max_paths=3, max_depth=2)
+    assert results[0].limits == ("max_paths",)
+    assert results[1].limits == ("max_depth",)
+    assert results[1].graph.edges == {(ROOT, 0), (0, 1)}
+
+
+def test_acyclic_keeps_the_most_probable_edges():
+    kept, dropped = acyclic({(0, 1): 0.9, (1, 2): 0.8, (2, 0): 0.7, (2, 3): 0.1})
+    assert dropped == [(2, 0)]
+    assert nx.is_directed_acyclic_graph(nx.DiGraph(kept))
+    assert len(kept) == 3

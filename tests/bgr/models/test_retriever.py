@@ -1,0 +1,93 @@
+import importlib.util
+import random
+from pathlib import Path
+
+import pytest
+import torch
+
+from bgr.models.batching import Batch
+from bgr.models.ragged import Ragged
+
+spec = importlib.util.spec_from_file_location("slow_retriever", Path(__file__).with_name("slow_retriever.py"))
+slow = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(slow)
+
+QUESTIONS = [[2, 20, 21, 22, 23, 3], [2, 24, 25, 3]]
+FACTS = [[2, 30, 31, 3], [2, 32, 33, 34, 35, 3], [2, 36, 3], [2, 20, 31, 23, 3]]
+CANDIDATES = [[0, 1, 3], [2, 1]]  # facts 1 and 1 are shared; the second question has fewer
+
+
+@pytest.fixture
+def batch():
+    return Batch(Ragged.from_lists(QUESTIONS), Ragged.from_lists(FACTS), torch.tensor([[0, 1, 3], [2, 1, -1]]))
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_equals_the_slow_definition(make_retriever, batch, direction, rows):
+    model = make_retriever(direction, rows=rows)
+    reading = model.read(batch.questions, batch.facts, batch.candidates)
+    # level 0, then both questions go to their second candidate, then the first goes on to its third
+    zero = model.start(reading)
+    one = model.extend(reading, zero, torch.tensor([0, 1]), torch.tensor([2, 2]))
+    two = model.extend(reading, one, torch.tensor([0]), torch.tensor([3]))
+    walked = {(0, 0): [], (0, 1): [], (1, 0): [1], (1, 1): [1], (2, 0): [1, 2]}
+    for level, paths in enumerate((zero, one, two)):
+        logits = model.match(reading, paths)
+        for row in range(len(paths.question)):
+            question = int(paths.question[row])
+            states = [slow.sentence(model, FACTS[i]) for i in CANDIDATES[question]]
+            asked = slow.sentence(model, QUESTIONS[question])
+            path = asked
+            for place in walked[level, row]:
+                path = slow.extend(model, path, states[place])
+            expected = [slow.logit(model, path, s) for s in [asked, *states]]
+            for place in walked[level, row]:
+                expected[place + 1] = torch.tensor(float("-inf"))
+            if level == 0 or direction == "forward":
+                expected[0] = torch.tensor(float("-inf"))
+            expected += [torch.tensor(float("-inf"))] * (logits.shape[1] - len(expected))
+            torch.testing.assert_close(logits[row], torch.stack(expected), atol=1e-5, rtol=1e-5)
+
+
+def test_a_question_does_not_depend_on_its_batch(make_retriever):
+    """The authors' code reads the first question's facts from the second question of a batch on."""
+    model = make_retriever("forward", frozen_layers=1)
+    rng = random.Random(0)
+    questions = [[2, *(rng.randrange(5, 60) for _ in range(rng.randint(1, 9))), 3] for _ in range(5)]
+    facts = [[2, *(rng.randrange(5, 60) for _ in range(rng.randint(1, 12))), 3] for _ in range(9)]
+    table = [rng.sample(range(9), rng.randint(2, 6)) for _ in questions]
+    widest = max(map(len, table))
+    together = model.read(
+        Ragged.from_lists(questions),
+        Ragged.from_lists(facts),
+        torch.tensor([row + [-1] * (widest - len(row)) for row in table]),
+    )
+    every = model.start(together)
+    every = model.extend(together, every, torch.arange(5), torch.full((5,), 2))
+    logits = model.match(together, every)
+    for i, (question, row) in enumerate(zip(questions, table, strict=True)):
+        alone = model.read(
+            Ragged.from_lists([question]), Ragged.from_lists([facts[j] for j in row]), torch.arange(len(row))[None]
+        )
+        path = model.extend(alone, model.start(alone), torch.tensor([0]), torch.tensor([2]))
+        torch.testing.assert_close(logits[i, : len(row) + 1], model.match(alone, path)[0], atol=1e-5, rtol=1e-5)
+
+
+def test_saved_and_loaded_it_is_the_same(make_retriever, batch, tmp_path):
+    model = make_retriever("backward", frozen_layers=1, threshold=0.3)
+    model.save_pretrained(tmp_path)
+    again = type(model).from_pretrained(tmp_path).eval()
+    assert (again.config.direction, again.config.frozen_layers, again.config.threshold) == ("backward", 1, 0.3)
+    first = model.read(batch.questions, batch.facts, batch.candidates)
+    second = again.read(batch.questions, batch.facts, batch.candidates)
+    assert torch.equal(model.match(first, model.start(first)), again.match(second, again.start(second)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [({"direction": "sideways"}, "sideways"), ({"frozen_layers": 3}, "0 to 2"), ({"fact_tokens": 999}, "64")],
+)
+def test_contradictions_are_refused(make_retriever, settings, said):
+    with pytest.raises(ValueError, match=said):
+        make_retriever(**settings)

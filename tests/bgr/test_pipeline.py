@@ -1,0 +1,168 @@
+import json
+import shutil
+
+import pytest
+import torch
+
+from bgr.checkpoint import Settings
+from bgr.cli import main
+from bgr.errors import BgrError, CheckpointError, DataError
+from bgr.export import export
+from bgr.graph import ROOT
+from bgr.pipeline import MOST_FACTS, BgrPipeline
+from bgr.retrieval import Query
+
+FACTS = ["Paris lies in France .", "Rome lies in Italy .", "Persona was made in Sweden .", "Alpha has 3 people ."]
+QUESTION = "In which country was Persona made ?"
+
+
+@pytest.fixture
+def folder(make_retriever, tokenizer, tmp_path):
+    home = tmp_path / "run"
+    home.mkdir()
+    for direction, seed in (("forward", 0), ("backward", 1)):
+        make_retriever(direction, seed=seed, frozen_layers=1).save_pretrained(home / direction)
+    tokenizer.save_pretrained(home)
+    Settings(gamma=0.25, data_hash="abc", metrics={"dev": {"forward": {"gm": 0.5}}}).save(home)
+    return home
+
+
+def test_answers_with_a_graph_over_the_given_facts(folder):
+    found = BgrPipeline.from_pretrained(folder).answer(QUESTION, FACTS)
+    assert found.graph.nodes
+    assert set(found.graph.nodes) <= set(range(len(FACTS)))
+    assert 0 <= found.confidence <= 1
+    assert found.answer is None
+    record = json.loads(json.dumps(found.to_json()))
+    assert [e["text"] for e in record["evidence"]] == [FACTS[n] for n in found.graph.order()]
+
+
+def test_one_at_a_time_equals_a_batch(folder):
+    pipeline = BgrPipeline.from_pretrained(folder)
+    queries = [Query(QUESTION, FACTS), Query("How many people has Alpha ?", FACTS[1:]), Query(QUESTION, FACTS[:1])]
+    together = pipeline.retrieve_directions(queries, batch_size=3)
+    assert together == [pipeline.retrieve_directions([query])[0] for query in queries]
+
+
+def test_equal_and_nested_facts_keep_their_identity(folder):
+    """The authors' code tells facts apart by string replacement."""
+    found = BgrPipeline.from_pretrained(folder).retrieve([Query(QUESTION, ["Paris", "Paris lies in France", "Paris"])])
+    assert set(found[0].graph.nodes) <= {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (Query(" ", FACTS), "query 0: the question is empty"),
+        (Query(QUESTION, []), "query 0: there are no facts"),
+        (Query(QUESTION, ["x"] * (MOST_FACTS + 1)), f"{MOST_FACTS + 1} facts, allowed: {MOST_FACTS}"),
+    ],
+)
+def test_bad_queries(folder, query, said):
+    with pytest.raises(DataError, match=said):
+        BgrPipeline.from_pretrained(folder).retrieve([query])
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_export_loads_and_gives_the_same_graph(folder, tmp_path, half):
+    export(folder, tmp_path / "out", half=half)
+    first, second = BgrPipeline.from_pretrained(folder), BgrPipeline.from_pretrained(tmp_path / "out")
+    assert second.settings == first.settings
+    assert second.answer(QUESTION, FACTS).graph == first.answer(QUESTION, FACTS).graph
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "`abc`" in card
+    assert "| dev | forward | 0.500 |" in card
+
+
+def test_export_refuses_metrics_of_other_data(folder, tmp_path):
+    (tmp_path / "m.json").write_text(json.dumps({"about": {"data_hash": "xyz", "split": "test"}, "systems": {}}))
+    with pytest.raises(CheckpointError, match="xyz"):
+        export(folder, tmp_path / "out", metrics=tmp_path / "m.json")
+    assert not (tmp_path / "out").exists()
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:200])
+
+
+def other_width(path):
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(path)
+    tensors["matcher.of_fact.weight"] = torch.zeros(3, 3)
+    save_file(tensors, path)
+
+
+def unknown_field(path):
+    path.write_text(json.dumps({**json.loads(path.read_text()), "colour": 1}))
+
+
+@pytest.mark.parametrize(
+    ("name", "harm", "said"),
+    [
+        ("bgr.json", lambda p: p.unlink(), "bgr.json: no such file"),
+        ("bgr.json", unknown_field, "unknown field 'colour'"),
+        ("forward/model.safetensors", lambda p: p.unlink(), "forward/model.safetensors: no such file"),
+        ("backward/config.json", lambda p: p.unlink(), "backward/config.json: no such file"),
+        ("backward/model.safetensors", cut, "not a whole safetensors file"),
+        ("forward/model.safetensors", other_width, r"matcher.of_fact.weight is \[3, 3\]"),
+        ("tokenizer.json", lambda p: p.unlink(), "tokenizer.json: no such file"),
+        ("backward", lambda p: (shutil.rmtree(p), shutil.copytree(p.parent / "forward", p)), "direction is 'forward'"),
+    ],
+)
+def test_a_damaged_checkpoint_is_one_line(folder, name, harm, said, capsys, tmp_path):
+    harm(folder / name)
+    with pytest.raises(BgrError, match=said):
+        BgrPipeline.from_pretrained(folder)
+    facts = tmp_path / "facts.txt"
+    facts.write_text("\n".join(FACTS))
+    assert main(["ask", "--checkpoint", str(folder), "--facts", str(facts), QUESTION]) == 1
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert lines[-1].startswith("bgr ask: error: ")
+
+
+@pytest.fixture
+def facts_file(tmp_path):
+    path = tmp_path / "facts.txt"
+    path.write_text("\n\n".join(FACTS) + "\n")
+    return path
+
+
+def test_ask_prints_the_tree_and_draws(folder, facts_file, tmp_path, capsys):
+    for name in ("graph.png", "graph.html"):
+        command = ["ask", "--checkpoint", str(folder), "--facts", str(facts_file), QUESTION]
+        assert main([*command, "--draw", str(tmp_path / name)]) == 0
+        assert (tmp_path / name).stat().st_size > 500
+    out = capsys.readouterr().out
+    assert QUESTION in out
+    assert "holds no reader" in out
+
+
+def test_ask_json_is_parsable_and_repeats(folder, facts_file, capsys):
+    command = ["ask", "--checkpoint", str(folder), "--facts", str(facts_file), QUESTION, "--json"]
+    assert main(command) == 0
+    first = capsys.readouterr().out
+    assert main(command) == 0
+    assert capsys.readouterr().out == first
+    assert all(a >= ROOT for a, _, _ in json.loads(first)["edges"])
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(None, "no such file"), ("", "no facts in the file"), (" \n\n", "no facts in the file"), (b"\xff\xfe", "UTF-8")],
+)
+def test_ask_with_a_bad_facts_file(folder, tmp_path, capsys, content, said):
+    path = tmp_path / "bad.txt"
+    if content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert main(["ask", "--checkpoint", str(folder), "--facts", str(path), QUESTION]) == 1
+    error = capsys.readouterr().err.strip()
+    assert said in error
+    assert "bad.txt" in error
+    assert len(error.splitlines()) == 1
+
+
+def test_ask_refuses_unknown_drawings_before_any_work(folder, facts_file, tmp_path, capsys):
+    command = ["ask", "--checkpoint", str(folder), "--facts", str(facts_file), QUESTION, "--draw"]
+    assert main([*command, str(tmp_path / "graph.gif")]) == 1
+    assert "allowed: .png, .html" in capsys.readouterr().err

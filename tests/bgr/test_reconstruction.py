@@ -1,0 +1,73 @@
+import random
+
+import pytest
+
+from bgr.errors import BgrError
+from bgr.graph import ROOT, EvidenceGraph
+from bgr.reconstruction import RULES, reconstruct, subgraph_confidence
+
+A = EvidenceGraph([(ROOT, 0), (0, 1)])
+B = EvidenceGraph([(ROOT, 0), (0, 2)])
+APART = EvidenceGraph([(ROOT, 5)])
+
+
+def test_confidence_is_equation_1():
+    assert subgraph_confidence(A, B) == pytest.approx(1 / 3)
+    assert subgraph_confidence(A, A) == 1
+    assert subgraph_confidence(A, APART) == 0
+    assert subgraph_confidence(EvidenceGraph(), EvidenceGraph()) == 1
+
+
+@pytest.mark.parametrize(
+    ("gamma", "edges"), [(0.0, A.edges | B.edges), (0.3, A.edges | B.edges), (1 / 3, B.edges), (1.0, B.edges)]
+)
+def test_equation_2(gamma, edges):
+    assert reconstruct(A, B, "equation", gamma).edges == edges
+
+
+def test_gamma_0_joins_only_where_an_edge_is_shared():
+    assert reconstruct(A, APART, "equation", 0.0) == APART
+
+
+def test_intersection_below_gamma():
+    assert reconstruct(A, B, "intersection", 0.5).edges == {(ROOT, 0)}
+    lost = EvidenceGraph([(ROOT, 3), (3, 0), (0, 1)])
+    assert reconstruct(A, lost, "intersection", 0.9).edges == frozenset()  # (0, 1) is shared but hangs from nothing
+
+
+def test_released_is_the_reverse_and_adds_no_second_edge_to_a_fact():
+    assert reconstruct(A, B, "released", 0.1) == B
+    other = EvidenceGraph([(ROOT, 1), (1, 2)])
+    assert reconstruct(A, other, "released", 0.5).edges == {(ROOT, 0), (0, 1), (1, 2)}
+
+
+def test_single_directions():
+    assert reconstruct(A, B, "forward", 0.5) == A
+    assert reconstruct(A, B, "backward", 0.5) == B
+
+
+def test_a_cycle_loses_its_least_probable_edge():
+    one = EvidenceGraph([(ROOT, 0), (0, 1)], {(ROOT, 0): 0.9, (0, 1): 0.8})
+    two = EvidenceGraph([(ROOT, 0), (ROOT, 1), (1, 0)], {(ROOT, 0): 0.9, (ROOT, 1): 0.9, (1, 0): 0.3})
+    assert reconstruct(one, two, "equation", 0.0).edges == {(ROOT, 0), (ROOT, 1), (0, 1)}
+
+
+def test_every_rule_always_gives_a_valid_graph():
+    rng = random.Random(0)
+
+    def graph():
+        order = rng.sample(range(6), rng.randint(1, 6))
+        edges = [(rng.choice([ROOT, *order[:i]]), n) for i, n in enumerate(order)]
+        edges += [(rng.choice([ROOT, *order[:i]]), n) for i, n in enumerate(order)]
+        return EvidenceGraph(edges)
+
+    for _ in range(300):
+        forward, backward = graph(), graph()
+        for rule in RULES:
+            reconstruct(forward, backward, rule, rng.random())  # EvidenceGraph checks its constraints
+
+
+@pytest.mark.parametrize(("rule", "gamma", "said"), [("best", 0.5, "equation"), ("equation", 1.5, "0 to 1")])
+def test_bad_settings(rule, gamma, said):
+    with pytest.raises(BgrError, match=said):
+        reconstruct(A, B, rule, gamma)

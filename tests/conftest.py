@@ -1,0 +1,69 @@
+"""A tokenizer and a two-layer BERT small enough for every test, made here: nothing is downloaded."""
+
+import pytest
+import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import BertConfig, PreTrainedTokenizerFast
+
+from bgr.models.config import BgrConfig
+from bgr.models.retriever import BgrRetriever
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+WORDS = (
+    "a an the of in is was where which what who how many and or film city country capital people has have with by "
+    "made directed lies paris france rome italy radium persona sweden bergman discovered population million yes no "
+    ". ? , 1 2 3 4 5 6 7 8 9 0 alpha beta gamma delta epsilon zeta eta theta"
+).split()
+
+
+@pytest.fixture(scope="session")
+def tokenizer():
+    """Word-level, lower-cased, with BERT's special tokens."""
+    words = {word: i for i, word in enumerate([*SPECIAL, *WORDS])}
+    core = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
+    core.normalizer = normalizers.Lowercase()
+    core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    core.post_processor = processors.BertProcessing(("[SEP]", words["[SEP]"]), ("[CLS]", words["[CLS]"]))
+    return PreTrainedTokenizerFast(
+        tokenizer_object=core,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+    )
+
+
+@pytest.fixture(scope="session")
+def encoder_config(tokenizer):
+    return BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+    )
+
+
+@pytest.fixture
+def make_retriever(encoder_config):
+    """``make_retriever("forward", frozen_layers=1)``: a seeded random model in evaluation mode."""
+
+    def make(direction: str = "forward", *, seed: int = 0, **settings) -> BgrRetriever:
+        torch.manual_seed(seed)
+        return BgrRetriever(BgrConfig(encoder=encoder_config, direction=direction, **settings)).eval()
+
+    return make
+
+
+@pytest.fixture
+def encoder_folder(tmp_path_factory, tokenizer, encoder_config):
+    """A BERT with its tokenizer on disk, as a user would name one."""
+    from transformers import BertModel
+
+    folder = tmp_path_factory.mktemp("encoder")
+    torch.manual_seed(0)
+    BertModel(encoder_config, add_pooling_layer=False).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

@@ -1,0 +1,80 @@
+"""Batches of ReasonGraphQA for Lightning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from bgr.reasongraphqa.dataset import load_split
+from lightning.pytorch import LightningDataModule
+from torch.utils.data import DataLoader
+
+from bgr.example import Example
+from bgr.models.batching import Batch, Sentences, make_batch
+from bgr.models.retriever import BgrRetriever
+from training.state_cache import keep_lower_states
+
+
+@dataclass(frozen=True)
+class TrainingBatch:
+    """A batch and the examples it was made of."""
+
+    batch: Batch
+    examples: list[Example]
+
+    def to(self, *args: Any, **kwargs: Any) -> TrainingBatch:
+        return TrainingBatch(self.batch.to(*args, **kwargs), self.examples)
+
+
+class BgrDataModule(LightningDataModule):
+    """Train and dev split of a dataset folder.
+
+    Args:
+        folder: what ``bgr data build`` wrote.
+        batch_size: questions in a training batch.
+        dev_batch_size: questions in a batch of the dev split.
+        limit: use only so many training questions; 0 for all.
+    """
+
+    def __init__(self, folder: str, batch_size: int = 16, dev_batch_size: int = 32, limit: int = 0) -> None:
+        super().__init__()
+        self.folder = folder
+        self.batch_size = batch_size
+        self.dev_batch_size = dev_batch_size
+        self.limit = limit
+        self.splits: dict[str, list[Example]] = {}
+
+    def setup(self, stage: str | None = None) -> None:
+        for split in ("train", "dev"):
+            self.splits.setdefault(split, load_split(self.folder, split))
+        if self.limit:
+            self.splits["train"] = self.splits["train"][: self.limit]
+
+    def prepare(self, tokenizer: Any, model: BgrRetriever, cache: Path) -> None:
+        """Tokenise every different sentence once; keep the states of the model's frozen layers under `cache`."""
+        self.setup()
+        everything = [example for split in self.splits.values() for example in split]
+        limits = model.config
+        self.questions = Sentences((e.question for e in everything), tokenizer, most_tokens=limits.question_tokens)
+        self.facts = Sentences((f for e in everything for f in e.facts), tokenizer, most_tokens=limits.fact_tokens)
+        keep_lower_states(self.questions, model.encoder, cache, name="questions")
+        keep_lower_states(self.facts, model.encoder, cache, name="facts")
+
+    def collate(self, examples: list[Example]) -> TrainingBatch:
+        return TrainingBatch(
+            make_batch(self.questions, self.facts, [(e.question, e.facts) for e in examples]), examples
+        )
+
+    def train_dataloader(self) -> DataLoader[Example]:
+        return DataLoader(
+            self.splits["train"],  # type: ignore[arg-type]
+            batch_size=self.batch_size,
+            shuffle=True,
+            collate_fn=self.collate,
+            generator=torch.Generator().manual_seed(torch.initial_seed() % (1 << 63)),
+        )
+
+    def val_dataloader(self) -> DataLoader[Example]:
+        return DataLoader(self.splits["dev"], batch_size=self.dev_batch_size, collate_fn=self.collate)  # type: ignore[arg-type]

@@ -1,0 +1,120 @@
+"""Training of one direction with Lightning."""
+
+from __future__ import annotations
+
+import torch
+from lightning.pytorch import LightningModule
+from lightning.pytorch.utilities.types import OptimizerLRScheduler
+from torch import Tensor
+from torch.optim import AdamW
+from transformers import AutoConfig, BertModel, get_linear_schedule_with_warmup
+
+from bgr.metrics.evidence_set import evidence_set
+from bgr.metrics.gm import graph_match
+from bgr.metrics.gs import graph_structure_match
+from bgr.models.config import BgrConfig
+from bgr.models.decode import decode
+from bgr.models.retriever import BgrRetriever
+from bgr.models.source import resolve_model
+from training.data_module import TrainingBatch
+from training.gold_paths import gold_levels
+from training.loss import balanced_cross_entropy, gold_logits
+
+
+class BgrModule(LightningModule):
+    """One direction of BGR with its optimiser.
+
+    Args:
+        encoder: hub id or folder of a BERT, or ``packaged-minilm`` for the one from the package index.
+        direction: ``forward`` or ``backward``.
+        pretrained: start from the encoder's weights; false for a random start (tests, speed).
+        frozen_layers: encoder layers left as they are; their states are computed once and kept.
+        rows: summary rows of a fact in the matcher.
+        dropout: of path update and matcher.
+        question_tokens, fact_tokens: longest question and fact in tokens.
+        learning_rate: of path update and matcher.
+        encoder_learning_rate: of the trained encoder layers.
+        weight_decay: of AdamW.
+        warmup: share of the steps in which the learning rate rises; it then falls linearly to 0.
+        positive_weight: weight of a positive pair in the loss.
+    """
+
+    def __init__(
+        self,
+        encoder: str,
+        direction: str = "forward",
+        pretrained: bool = True,
+        frozen_layers: int = 0,
+        rows: int = 4,
+        dropout: float = 0.1,
+        question_tokens: int = 64,
+        fact_tokens: int = 64,
+        learning_rate: float = 1e-5,
+        encoder_learning_rate: float = 1e-5,
+        weight_decay: float = 0.01,
+        warmup: float = 0.1,
+        positive_weight: float = 4.0,
+    ) -> None:
+        super().__init__()
+        self.save_hyperparameters()
+        source = resolve_model(encoder)
+        config = BgrConfig(
+            encoder=AutoConfig.from_pretrained(source),
+            direction=direction,
+            frozen_layers=frozen_layers,
+            rows=rows,
+            dropout=dropout,
+            question_tokens=question_tokens,
+            fact_tokens=fact_tokens,
+        )
+        self.model = BgrRetriever(config)
+        if pretrained:
+            bert = BertModel.from_pretrained(source, add_pooling_layer=False)
+            self.model.encoder.bert.load_state_dict(bert.state_dict())
+        self.dev: list[tuple[float, float, float]] = []
+
+    def training_step(self, batch: TrainingBatch, _: int) -> Tensor:
+        loss = self._loss(batch)
+        self.log("train/loss", loss, prog_bar=True, batch_size=len(batch.examples))
+        return loss
+
+    def _loss(self, batch: TrainingBatch) -> Tensor:
+        parts = batch.batch
+        reading = self.model.read(parts.questions, parts.facts, parts.candidates)
+        levels = gold_levels(
+            [e.graph for e in batch.examples], self.model.config.direction, columns=reading.columns.shape[1]
+        )
+        logits, targets = gold_logits(self.model, reading, [level.to(self.device) for level in levels])
+        return balanced_cross_entropy(logits, targets, positive_weight=self.hparams["positive_weight"])
+
+    def validation_step(self, batch: TrainingBatch, _: int) -> None:
+        parts = batch.batch
+        self.log("dev/loss", self._loss(batch), batch_size=len(batch.examples))
+        results = decode(self.model, self.model.read(parts.questions, parts.facts, parts.candidates))
+        for example, result in zip(batch.examples, results, strict=True):
+            self.dev.append(
+                (
+                    float(graph_match(result.graph, example.graph)),
+                    float(graph_structure_match(result.graph, example.graph)),
+                    evidence_set(result.graph, example.graph).f1,
+                )
+            )
+
+    def on_validation_epoch_end(self) -> None:
+        gm, gs, f1 = torch.tensor(self.dev).mean(0).tolist()
+        self.dev.clear()
+        # the dev score weighs the whole graph and the evidence set alike: GM alone is coarse on a small dev set
+        self.log_dict({"dev/gm": gm, "dev/gs": gs, "dev/f1": f1, "dev/score": (gm + f1) / 2}, prog_bar=True)
+
+    def configure_optimizers(self) -> OptimizerLRScheduler:
+        encoder = [p for p in self.model.encoder.parameters() if p.requires_grad]
+        known = {id(p) for p in self.model.encoder.parameters()}
+        head = [p for p in self.model.parameters() if id(p) not in known]
+        groups = [
+            {"params": encoder, "lr": self.hparams["encoder_learning_rate"]},
+            {"params": head, "lr": self.hparams["learning_rate"]},
+        ]
+        optimizer = AdamW([g for g in groups if g["params"]], weight_decay=self.hparams["weight_decay"])
+        steps = int(self.trainer.estimated_stepping_batches)
+        schedule = get_linear_schedule_with_warmup(optimizer, round(self.hparams["warmup"] * steps), steps)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}

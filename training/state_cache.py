@@ -1,0 +1,53 @@
+"""States of the frozen encoder layers, computed once for every sentence of a dataset and kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from bgr.models.batching import Sentences
+from bgr.models.encoder import SentenceStates
+from bgr.models.ragged import Ragged
+
+CHUNK = 2048  # sentences between two writes
+
+
+def keep_lower_states(sentences: Sentences, encoder: SentenceStates, folder: Path, *, name: str) -> None:
+    """Replace the token ids of `sentences` by ``encoder.lower``'s states: fp16, memory-mapped, ``[total, d]``.
+
+    The file is named after everything it depends on (frozen weights, token ids), so it is found again by the other
+    direction and by the next run, and never used for anything else. Nothing happens where no layer is frozen.
+    """
+    if not encoder.frozen_layers or not len(sentences):
+        return
+    rows = sentences.rows
+    path = folder / f"{name}-{_key(rows, encoder)}.npy"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        shape = (len(rows.flat), encoder.bert.config.hidden_size)
+        work = path.with_suffix(f".{os.getpid()}.part")
+        states = np.lib.format.open_memmap(work, mode="w+", dtype=np.float16, shape=shape)
+        at = 0
+        for first in tqdm(range(0, len(rows), CHUNK), desc=f"states of frozen layers, {name}", unit="chunk"):
+            part = encoder.lower(rows.select(torch.arange(first, min(first + CHUNK, len(rows)))))
+            states[at : at + len(part.flat)] = part.flat.to(torch.float16).numpy()
+            at += len(part.flat)
+        states.flush()
+        os.replace(work, path)
+    sentences.rows = Ragged(torch.from_numpy(np.load(path, mmap_mode="c")), rows.lengths)
+
+
+def _key(rows: Ragged, encoder: SentenceStates) -> str:
+    digest = hashlib.sha256(f"{encoder.frozen_layers}".encode())
+    digest.update(rows.flat.numpy().tobytes())
+    digest.update(rows.lengths.numpy().tobytes())
+    frozen = (encoder.bert.embeddings, *encoder.bert.encoder.layer[: encoder.frozen_layers])
+    for part in frozen:
+        for parameter in part.parameters():
+            digest.update(parameter.detach().cpu().numpy().tobytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,165 @@
+"""Train the retriever: one direction at a time, then calibrate the pair on dev."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from bgr.reasongraphqa.dataset import dataset_hash
+from jsonargparse import ArgumentError
+from lightning.pytorch.callbacks import ModelCheckpoint, TQDMProgressBar
+from lightning.pytorch.cli import LightningCLI
+from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
+from transformers import AutoTokenizer
+
+from bgr.checkpoint import Settings, load_retriever
+from bgr.errors import BgrError
+from bgr.models.config import DIRECTIONS
+from bgr.models.source import resolve_model
+from training.calibrate import best_gamma, best_threshold
+from training.data_module import BgrDataModule
+from training.retriever_module import BgrModule
+
+
+@dataclass(frozen=True)
+class Run:
+    """What to train and where.
+
+    Args:
+        config: YAML file.
+        data: dataset folder.
+        out: run folder; also a checkpoint folder when all is done.
+        overrides: further settings as on the command line, e.g. ``["--trainer.max_epochs=3"]``.
+        resume: go on from the last epoch that was finished.
+    """
+
+    config: Path
+    data: Path
+    out: Path
+    overrides: Sequence[str] = ()
+    resume: bool = False
+
+
+def train_direction(run: Run, direction: str) -> None:
+    """Train one direction and save its best epoch to ``out/DIRECTION``."""
+    home = run.out / "training" / direction
+    cli = _parse(run, direction, home)
+    module: BgrModule = cli.model
+    data: BgrDataModule = cli.datamodule
+    tokenizer = AutoTokenizer.from_pretrained(resolve_model(module.hparams["encoder"]))
+    data.prepare(tokenizer, module.model, run.out / "training" / "states")
+    last = home / "epochs" / "last.ckpt"
+    cli.trainer.fit(
+        module, datamodule=data, ckpt_path=last if run.resume and last.exists() else None, weights_only=True
+    )
+    best = torch.load(_checkpoints(cli).best_model_path, map_location="cpu", weights_only=True)
+    module.load_state_dict(best["state_dict"])
+    module.model.eval()
+    module.model.config.threshold = best_threshold(module.model, data)[0]
+    module.model.save_pretrained(run.out / direction)
+    tokenizer.save_pretrained(run.out)
+
+
+def calibrate_pair(run: Run) -> dict[str, Any]:
+    """Choose γ on dev for the two directions in ``out`` and write ``bgr.json``; returns the dev metrics."""
+    cli = _parse(run, "forward", run.out / "training" / "calibration")
+    data: BgrDataModule = cli.datamodule
+    tokenizer = AutoTokenizer.from_pretrained(run.out, local_files_only=True)
+    graphs, metrics = {}, {}
+    for direction in DIRECTIONS:
+        model = load_retriever(run.out, direction)
+        data.prepare(tokenizer, model, run.out / "training" / "states")
+        _, metrics[direction], graphs[direction] = best_threshold(model, data)
+    rule = Settings().rule
+    gamma, metrics[rule] = best_gamma(graphs["forward"], graphs["backward"], data.splits["dev"], rule=rule)
+    Settings(rule=rule, gamma=gamma, data_hash=dataset_hash(run.data), metrics={"dev": metrics}).save(run.out)
+    return metrics
+
+
+def _parse(run: Run, direction: str, home: Path) -> LightningCLI:
+    """Read the config; every unknown key or value of a wrong type is one line and nothing is written."""
+    arguments = [
+        f"--config={run.config}",
+        f"--data.folder={run.data}",
+        f"--model.direction={direction}",
+        f"--trainer.default_root_dir={home}",
+        *run.overrides,
+    ]
+    with _one_line_errors(run.config):
+        return LightningCLI(
+            BgrModule,
+            BgrDataModule,
+            args=arguments,
+            run=False,
+            save_config_callback=None,
+            parser_kwargs={"exit_on_error": False},
+            trainer_defaults={
+                "callbacks": [
+                    ModelCheckpoint(
+                        home / "epochs", monitor="dev/score", mode="max", save_last=True, enable_version_counter=False
+                    ),
+                    TQDMProgressBar(refresh_rate=10),
+                ],
+                "logger": [CSVLogger(home, name="", version="csv"), TensorBoardLogger(home, name="", version="tb")],
+            },
+        )
+
+
+def _checkpoints(cli: LightningCLI) -> ModelCheckpoint:
+    return next(c for c in cli.trainer.checkpoint_callbacks if isinstance(c, ModelCheckpoint))
+
+
+@contextlib.contextmanager
+def _one_line_errors(config: Path) -> Iterator[None]:
+    try:
+        yield
+    except (ArgumentError, ValueError, TypeError) as error:
+        raise BgrError(f"{config}: {error}") from error
+
+
+def train_retriever(run: Run, directions: Sequence[str] = DIRECTIONS) -> dict[str, Any]:
+    """Train, keep the best epoch by dev score, calibrate. Returns the dev metrics by direction and rule."""
+    for direction in directions:
+        train_direction(run, direction)
+    if all((run.out / direction).is_dir() for direction in DIRECTIONS):
+        return calibrate_pair(run)
+    return {}
+
+
+def discard_states(run: Run) -> None:
+    """Delete the kept states of the frozen layers (they can be computed again)."""
+    shutil.rmtree(run.out / "training" / "states", ignore_errors=True)
+
+
+def check(run: Run) -> None:
+    """Read config and data once before anything is written.
+
+    Raises:
+        BgrError: an unknown key, a value that is not allowed, or data that cannot be read.
+    """
+    cli = _parse(run, "forward", run.out)
+    cli.datamodule.setup()
+
+
+def prepare_folder(run: Run, *, overwrite: bool, alone: bool) -> None:
+    """Make the run folder.
+
+    Args:
+        run: its `out` is the folder.
+        overwrite: empty it first.
+        alone: one direction is trained, and the other may already stand in the folder.
+
+    Raises:
+        BgrError: the folder holds something, and neither `overwrite`, `resume` nor `alone` says that this is meant.
+    """
+    if run.out.exists() and any(run.out.iterdir()):
+        if overwrite:
+            shutil.rmtree(run.out)
+        elif not (run.resume or alone):
+            raise BgrError(f"{run.out}: exists already; give --resume to go on or --overwrite to start anew")
+    run.out.mkdir(parents=True, exist_ok=True)
