@@ -1,4 +1,4 @@
-"""All of it on a small real dataset: Atlas, ReasonGraphQA, training of both directions, evaluation, export, one question.
+"""All of it on a small real dataset: Atlas, ReasonGraphQA, both directions trained, evaluated, exported, and asked.
 
 Every step is one of the other commands and is printed as such; a step that is done is not done again, so an
 interrupted demo goes on where it stopped.

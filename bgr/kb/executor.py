@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from bgr.errors import DataError, ProgramError
 from bgr.graph import Edge
 from bgr.kb import answer_steps, node_steps
 from bgr.kb.knowledge_base import KnowledgeBase
-from bgr.kb.program import Program, unknown
+from bgr.kb.program import Program, Step, unknown
 from bgr.kb.provenance import trace
 from bgr.kb.results import Answer, Nodes
 from bgr.kb.schema import Fact
@@ -81,12 +81,20 @@ class Executor:
             self.check_names(program)
         results: list[Nodes | Answer] = []
         for index, step in enumerate(program.steps):
-            arguments = [results[d] for d in step.dependencies]
             try:
-                results.append(_RUN[step.function](self.kb, *arguments, *step.inputs))
+                results.append(apply(self.kb, step, results))
             except DataError as error:
                 raise ProgramError(f"{program.label(index)}: {error}") from None
         return results
+
+
+def apply(kb: KnowledgeBase, step: Step, results: Sequence[Nodes | Answer]) -> Nodes | Answer:
+    """What one step gives after those before it gave `results`.
+
+    Raises:
+        DataError: the step cannot be executed.
+    """
+    return _RUN[step.function](kb, *[results[d] for d in step.dependencies], *step.inputs)
 
 
 def _is_concept_name(kb: KnowledgeBase, name: str) -> bool:

@@ -2,9 +2,9 @@
 
 A step's result holds, for every node in it, the facts that put it there (its provenance): those of Filter*, QFilter*
 and Relate are the facts of that step; And and Or unite both branches; FilterConcept leaves it as it was; Find and
-FindAll start from nothing. A fact grounded from a node hangs from each fact of that node's provenance, or from the question if
-there is none. `QueryRelation` and `QueryRelationQualifier` ground a fact from a pair of nodes, whose provenance is the
-union. A fact does not hang from itself when a program reads it twice.
+FindAll start from nothing. A fact grounded from a node hangs from each fact of that node's provenance, or from the
+question if there is none. `QueryRelation` and `QueryRelationQualifier` ground a fact from a pair of nodes, whose
+provenance is the union. A fact does not hang from itself when a program reads it twice.
 
 Slicing goes from the last step to the first and marks what the answer needs: nodes, and facts of a step that a
 qualifier filter kept while it dropped other facts of the same node.
