@@ -218,7 +218,8 @@ def _svg_arrow(arrow: Arrow) -> str:
     text += f'<polygon points="{head}" fill="{colour}"/>'
     if arrow.label:
         x, y = arrow.label_at
-        text += f'<rect x="{x - 9:.1f}" y="{y - 4.5:.1f}" width="18" height="9" fill="#fff"/>'
+        width = 4.3 * len(arrow.label) + 1
+        text += f'<rect x="{x - width / 2:.1f}" y="{y - 4.5:.1f}" width="{width:.1f}" height="9" fill="#fff"/>'
         text += f'<text x="{x:.1f}" y="{y + 2.4:.1f}" text-anchor="middle" font-size="6.5" '
         text += f'fill="{colour}">{arrow.label}</text>'
     return text
