@@ -52,14 +52,15 @@ class Executor:
         assert isinstance(last, Answer)
         return last.text
 
-    def run(self, program: Program, *, strict: bool = True) -> Execution:
+    def run(self, program: Program, *, strict: bool = True, max_facts: int | None = None) -> Execution:
         """The answer with its facts and the edges between them (provenance, sliced backward from the answer).
 
         Raises:
+            TooManyFactsError: the answer rests on more than `max_facts` statements (a `ProgramError`).
             ProgramError: a step cannot be executed; the message names it.
         """
         results = self._results(program, strict)
-        facts, edges = trace(program, results)
+        facts, edges = trace(program, results, max_facts)
         last = results[-1]
         assert isinstance(last, Answer)
         return Execution(last.text, facts, edges)

@@ -12,6 +12,9 @@ qualifier filter kept while it dropped other facts of the same node.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from bgr.errors import ProgramError
 from bgr.graph import ROOT, Edge
 from bgr.kb.loading import FORWARD
 from bgr.kb.program import Program
@@ -19,17 +22,39 @@ from bgr.kb.results import Answer, Nodes, Qualifier
 from bgr.kb.schema import Fact
 from bgr.kb.statement import Statement
 
-Grounding = tuple[Statement, tuple[Statement, ...]]
+Origins = tuple[tuple[int, str], ...]
+"""The nodes a fact was grounded from, each with the step that gave it."""
+Grounding = tuple[Statement, Origins]
 
 
-def trace(program: Program, results: list[Nodes | Answer]) -> tuple[tuple[Fact, ...], tuple[Edge, ...]]:
+class TooManyFactsError(ProgramError):
+    """An answer that rests on more facts than asked for; `count` says how many."""
+
+    def __init__(self, where: str, count: int, limit: int) -> None:
+        super().__init__(f"{where}: the answer rests on {count} facts, allowed: {limit}")
+        self.count = count
+
+
+def trace(
+    program: Program, results: list[Nodes | Answer], max_facts: int | None = None
+) -> tuple[tuple[Fact, ...], tuple[Edge, ...]]:
     """Facts in order of first grounding, and sorted edges between their places; the root is ``ROOT``.
 
     Args:
         program: the program that was executed.
         results: what each of its steps gave.
+        max_facts: refuse an answer that rests on more statements; edges can be as many as pairs of facts.
+
+    Raises:
+        TooManyFactsError: see `max_facts`.
     """
-    return _Tracer(program, results).graph()
+    tracer = _Tracer(program, results)
+    tracer.mark()
+    groundings = tracer.groundings()
+    count = len({statement for statement, _ in groundings})
+    if max_facts is not None and count > max_facts:
+        raise TooManyFactsError(program.where, count, max_facts)
+    return tracer.graph(groundings)
 
 
 class _Tracer:
@@ -41,18 +66,18 @@ class _Tracer:
         # per step: needed nodes, each with those of its facts at this step that are needed (none for plain nodes)
         self.needed: list[dict[str, dict[Statement, None]]] = [{} for _ in results]
         self.used: dict[Statement, dict[Qualifier, None]] = {}
+        self.answers: set[int] = set()
+        self._provenances: dict[tuple[int, str], tuple[Statement, ...]] = {}
         self._facts_of: dict[int, dict[str, dict[Statement, None]]] = {}
 
-    def graph(self) -> tuple[tuple[Fact, ...], tuple[Edge, ...]]:
-        last = len(self.steps) - 1
-        needed_answers = {last}
-        for index in range(last, -1, -1):
-            if isinstance(self.results[index], Answer):
-                if index in needed_answers:
-                    needed_answers.update(self._need_for_answer(index))
-            else:
+    def mark(self) -> None:
+        """Mark what the answer needs, from the last step to the first."""
+        self.answers = {len(self.steps) - 1}
+        for index in range(len(self.steps) - 1, -1, -1):
+            if isinstance(self.results[index], Nodes):
                 self._need_for_nodes(index)
-        return self._ground(needed_answers)
+            elif index in self.answers:
+                self.answers.update(self._need_for_answer(index))
 
     # -- backward -----------------------------------------------------------------------------------------------------
 
@@ -114,59 +139,57 @@ class _Tracer:
                     found.setdefault(node, {})[fact] = None
         return found
 
-    def _use(self, facts: object, used: object) -> None:
-        for fact, pair in zip(facts or (), used or (), strict=False):  # type: ignore[call-overload]
+    def _use(self, facts: Sequence[Statement], used: Sequence[Qualifier] | None) -> None:
+        for fact, pair in zip(facts, used, strict=True) if used is not None else ():
             self.used.setdefault(fact, {})[pair] = None
 
     # -- forward ------------------------------------------------------------------------------------------------------
 
-    def _ground(self, needed_answers: set[int]) -> tuple[tuple[Fact, ...], tuple[Edge, ...]]:
+    def groundings(self) -> list[Grounding]:
+        """The needed facts in the order in which the steps ground them: the fact and the nodes it was grounded from."""
+        found: list[Grounding] = []
+        for index, (step, result) in enumerate(zip(self.steps, self.results, strict=True)):
+            if isinstance(result, Answer):
+                if index in self.answers:
+                    found += [(fact, self._origins_of_answer(index, fact)) for fact in result.facts]
+            elif result.facts is not None and not step.function.startswith("QFilter"):
+                direction = step.inputs[1] if step.function == "Relate" else FORWARD
+                before, needed = step.dependencies[0], self.needed[index]
+                for node, fact in zip(result.ids, result.facts, strict=True):
+                    if fact in needed.get(node, ()):
+                        found.append((fact, ((before, _source(fact, direction)),)))
+        return found
+
+    def graph(self, groundings: list[Grounding]) -> tuple[tuple[Fact, ...], tuple[Edge, ...]]:
+        """Number the facts and draw an edge from each fact of a node's provenance to what was grounded from it."""
         number: dict[Fact, int] = {}
+        place: dict[Statement, int] = {}
         edges: set[Edge] = set()
-        for index in range(len(self.steps)):
-            for statement, sources in self._groundings(index, needed_answers):
-                fact = number.setdefault(self._fact(statement), len(number))
-                before = {number[self._fact(source)] for source in sources} or {ROOT}
-                edges.update((a, fact) for a in before if a != fact)
+        for statement, origins in groundings:
+            if statement not in place:
+                fact = statement.fact(tuple(self.used.get(statement, ())))
+                place[statement] = number.setdefault(fact, len(number))
+            after = place[statement]
+            before = {place[source] for origin in origins for source in self._provenance(*origin)} or {ROOT}
+            edges.update((a, after) for a in before if a != after)
         return tuple(number), tuple(sorted(edges))
 
-    def _groundings(self, index: int, needed_answers: set[int]) -> list[Grounding]:
-        """The needed facts that a step grounds, each with the facts it hangs from."""
-        step, result = self.steps[index], self.results[index]
-        if isinstance(result, Answer):
-            if index not in needed_answers or not result.facts:
-                return []
-            return [(fact, self._sources_of_answer(index, fact)) for fact in result.facts]
-        if result.facts is None or step.function.startswith("QFilter"):
-            return []
-        before = step.dependencies[0]
-        pairs = [(node, fact) for node, fact in zip(result.ids, result.facts, strict=True)]
-        direction = step.inputs[1] if step.function == "Relate" else FORWARD
-        return [
-            (fact, self._provenance(before, _source(fact, direction)))
-            for node, fact in pairs
-            if fact in self.needed[index].get(node, ())
-        ]
-
-    def _sources_of_answer(self, index: int, fact: Statement) -> tuple[Statement, ...]:
-        found: dict[Statement, None] = {}
-        for place, dependency in enumerate(self.steps[index].dependencies):
-            found.update(dict.fromkeys(self._provenance(dependency, self._end(fact, place))))
-        return tuple(found)
+    def _origins_of_answer(self, index: int, fact: Statement) -> Origins:
+        return tuple((d, self._end(fact, place)) for place, d in enumerate(self.steps[index].dependencies))
 
     def _provenance(self, index: int, node: str) -> tuple[Statement, ...]:
         """The facts that put a node into a step's result; empty if the question names it."""
         if node not in self.needed[index]:
             return ()
-        if self._nodes(index).facts is not None:
-            return tuple(self.needed[index][node])
-        found: dict[Statement, None] = {}
-        for dependency in self.steps[index].dependencies:
-            found.update(dict.fromkeys(self._provenance(dependency, node)))
-        return tuple(found)
-
-    def _fact(self, statement: Statement) -> Fact:
-        return statement.fact(tuple(self.used.get(statement, ())))
+        known = self._provenances.get((index, node))
+        if known is None:
+            if self._nodes(index).facts is not None:
+                known = tuple(self.needed[index][node])
+            else:
+                dependencies = self.steps[index].dependencies
+                known = tuple(dict.fromkeys(f for d in dependencies for f in self._provenance(d, node)))
+            self._provenances[index, node] = known
+        return known
 
     # -- helpers ------------------------------------------------------------------------------------------------------
 
