@@ -1,0 +1,127 @@
+"""Build ReasonGraphQA from a folder of KQA Pro files (or Atlas), or show a dataset's statistics.
+
+bgr data build --kqapro atlas --out dataset --limit 2500
+bgr data stats dataset --plot figure3.png
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bgr.errors import DataError
+
+if TYPE_CHECKING:
+    from bgr.reasongraphqa.construct import Built, Settings
+    from bgr.reasongraphqa.interference import Encoder
+
+PACKAGED = "minilm"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="action", metavar="build|stats", required=True)
+    build = commands.add_parser("build", help="questions with programs -> evidence graphs over sentences")
+    build.add_argument("--kqapro", type=Path, required=True, metavar="DIR", help="kb.json with train.json and val.json")
+    build.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write")
+    build.add_argument("--limit", type=int, metavar="N", help="a random part of N questions (default: all)")
+    build.add_argument("--seed", type=int, default=0, help="draws everything (default: 0)")
+    build.add_argument("--candidates", type=int, default=25, metavar="N", help="most per question (default: 25)")
+    build.add_argument("--candidates-min", type=int, metavar="N", help="fewest per question (default: 20)")
+    build.add_argument("--joined-probability", type=float, default=0.3, metavar="P", help="facts joined by 1 or 2 more")
+    build.add_argument("--similarity", default=PACKAGED, metavar=f"{PACKAGED}|FOLDER", help="sentence encoder")
+    build.add_argument("--split", default="random", choices=("random", "structure", "entity"), help="default: random")
+    build.add_argument("--skip-bad", action="store_true", help="count malformed questions instead of stopping")
+    build.add_argument("--overwrite", action="store_true", help="replace the folder if it exists")
+    build.add_argument("--json", action="store_true", help="print the sheet as JSON")
+    stats = commands.add_parser("stats", help="the paper's Tables 1 to 3 and Figure 3 for a dataset")
+    stats.add_argument("folder", type=Path, metavar="DIR", help="a dataset")
+    stats.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    stats.add_argument("--plot", type=Path, metavar="FILE.png", help="draw Figure 3")
+
+
+def run(args: argparse.Namespace) -> None:
+    if args.action == "build":
+        _build(args)
+    else:
+        _stats(args)
+
+
+def _build(args: argparse.Namespace) -> None:
+    from bgr.kb.knowledge_base import KnowledgeBase
+    from bgr.reasongraphqa.construct import Settings, build
+    from bgr.reasongraphqa.dataset import write_dataset
+    from bgr.reasongraphqa.questions import read_questions
+
+    least = min(20, args.candidates) if args.candidates_min is None else args.candidates_min
+    settings = Settings(
+        args.seed, least, args.candidates, args.joined_probability, args.limit, args.split, args.skip_bad
+    )
+    if args.out.exists() and not args.overwrite and (not args.out.is_dir() or any(args.out.iterdir())):
+        raise DataError(f"{args.out}: exists already; give --overwrite to replace it")
+    print(f"reading {args.kqapro}", file=sys.stderr)
+    kb = KnowledgeBase.load(args.kqapro / "kb.json")
+    source = read_questions(args.kqapro, skip_bad=args.skip_bad)
+    encoder = _encoder(args.similarity)
+    built = build(kb, source.questions, encoder, settings, malformed=source.malformed, progress=True)
+    sheet = _sheet(built, settings, args.similarity, source.without_program, args.kqapro)
+    facts = [unit.to_json(kb) for unit in built.database.units]
+    full = write_dataset(args.out, built.splits, facts, sheet, overwrite=args.overwrite)
+    print(json.dumps(full, indent=2, ensure_ascii=False) if args.json else _summary(full, args.out))
+
+
+def _encoder(similarity: str) -> Encoder:
+    from bgr.offline import packaged_minilm
+    from bgr.search.embedding import SentenceEncoder
+
+    return SentenceEncoder(packaged_minilm() if similarity == PACKAGED else similarity, progress=True)
+
+
+def _sheet(built: Built, settings: Settings, similarity: str, without: int, source: Path) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    atlas = source / "atlas.json"
+    return {
+        "name": "ReasonGraphQA",
+        "source": "Atlas" if atlas.exists() else "KQA Pro",
+        "licence": "of the data packages named in the source's atlas.json"
+        if atlas.exists()
+        else "CC BY-SA 4.0 (KQA Pro 1.0), if the files are KQA Pro's",
+        "settings": asdict(settings),
+        "similarity": PACKAGED if similarity == PACKAGED else Path(similarity).name,
+        "counts": {name: len(examples) for name, examples in built.splits.items()},
+        "facts": {"units": len(built.database.units), "gold": sum(unit.gold for unit in built.database.units)},
+        "distractors": built.distractors,
+        "tried": built.tried,
+        "without_program": without,
+        "dropped": built.drop_report(),
+    }
+
+
+def _summary(sheet: dict[str, Any], out: Path) -> str:
+    lines = [f"{out}: " + ", ".join(f"{count:,} {name}" for name, count in sheet["counts"].items())]
+    lines.append(f"facts: {sheet['facts']['units']:,} sentences, {sheet['facts']['gold']:,} of them gold")
+    lines.append("distractors: " + ", ".join(f"{count:,} {kind}" for kind, count in sheet["distractors"].items()))
+    if sheet["without_program"]:
+        lines.append(f"without program (test.json): {sheet['without_program']:,}")
+    dropped = sum(entry["count"] for entry in sheet["dropped"].values())
+    lines.append(f"dropped: {dropped:,} of {sheet['tried']:,}")
+    for reason, entry in sheet["dropped"].items():
+        lines.append(f"  {entry['count']:,}: {reason}, e.g. {entry['examples'][0]}")
+    lines.append(f"sha256: {sheet['sha256']}")
+    return "\n".join(lines)
+
+
+def _stats(args: argparse.Namespace) -> None:
+    from bgr.reasongraphqa.dataset import load_split
+    from bgr.reasongraphqa.figure import draw_statistics
+    from bgr.reasongraphqa.splits import SPLITS
+    from bgr.reasongraphqa.statistics import PAPER, dataset_statistics, statistics_text
+
+    statistics = dataset_statistics({split: load_split(args.folder, split) for split in SPLITS})
+    print(json.dumps({**statistics, "paper": PAPER}, indent=2) if args.json else statistics_text(statistics))
+    if args.plot:
+        draw_statistics(statistics, args.plot)
+        print(f"{args.plot}: drawn", file=sys.stderr)

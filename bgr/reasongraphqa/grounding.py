@@ -1,0 +1,126 @@
+"""From a KQA Pro question to its gold facts and their graph, or the reason why it is dropped (paper, section 3.1.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import networkx as nx
+
+from bgr.errors import DataError, GraphError, ProgramError
+from bgr.graph import ROOT, Edge, EvidenceGraph
+from bgr.kb.executor import Executor
+from bgr.kb.program import Program
+from bgr.kb.schema import Fact
+from bgr.reasongraphqa.answers import same_answer
+
+MAX_FACTS = 24
+
+TYPE_OF_FUNCTION = {
+    "What": "query",
+    "QueryAttr": "query",
+    "QueryAttrUnderCondition": "query",
+    "QueryRelation": "query",
+    "SelectBetween": "comparison",
+    "SelectAmong": "comparison",
+    "Count": "count",
+    "VerifyStr": "boolean",
+    "VerifyNum": "boolean",
+    "VerifyYear": "boolean",
+    "VerifyDate": "boolean",
+    "QueryAttrQualifier": "qualifier",
+    "QueryRelationQualifier": "qualifier",
+}
+"""Question type by a program's last function (paper, section 3.3)."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A record of a KQA Pro file with its program checked. `where` names file and item in messages."""
+
+    id: str
+    where: str
+    text: str
+    answer: str
+    program: Program
+
+    @classmethod
+    def from_json(cls, record: Any, id: str, where: str) -> Question:
+        """From ``{question, program, answer, …}``.
+
+        Raises:
+            DataError: a field is missing or is not what it should be.
+            ProgramError: the program is malformed.
+        """
+        if not isinstance(record, Mapping):
+            raise DataError(f"{where}: a question is an object, not {type(record).__name__}")
+        for field in ("question", "program", "answer"):
+            if field not in record:
+                raise DataError(f"{where}: field {field!r} is missing")
+        text, answer = (" ".join(str(record[field]).split()) for field in ("question", "answer"))
+        return cls(id, where, text, answer, Program.from_json(record["program"], where))
+
+
+@dataclass(frozen=True)
+class Grounded:
+    """A question with the facts its answer rests on; `graph` numbers `facts` from 0."""
+
+    question: Question
+    facts: tuple[Fact, ...]
+    graph: EvidenceGraph
+    type: str
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A question that is left out: `reason` is one of few phrases, `detail` is about this question."""
+
+    where: str
+    reason: str
+    detail: str
+
+
+def ground(question: Question, executor: Executor) -> Grounded | Dropped:
+    """Execute, compare with the annotated answer, and check the constraints of the paper's section 3.2.
+
+    Raises:
+        ProgramError: the program names an entity, concept, relation or key that the knowledge base does not hold.
+    """
+    executor.check_names(question.program)
+
+    def drop(reason: str, detail: str) -> Dropped:
+        return Dropped(question.where, reason, f"{question.text} ({detail})")
+
+    try:
+        execution = executor.run(question.program, strict=False)
+    except ProgramError as error:
+        return drop("the program cannot be executed", str(error))
+    answers = [execution.answer] if isinstance(execution.answer, str) else list(dict.fromkeys(execution.answer))
+    if not answers:
+        return drop("no answer", f"annotated: {question.answer}")
+    if len(answers) > 1:
+        return drop("several answers", f"executed: {', '.join(answers[:5])}; annotated: {question.answer}")
+    if not same_answer(answers[0], question.answer):
+        return drop("another answer", f"executed: {answers[0]}; annotated: {question.answer}")
+    if not execution.facts:
+        return drop("no fact", f"answer: {question.answer}")
+    if len(execution.facts) > MAX_FACTS:
+        return drop(f"more than {MAX_FACTS} facts", f"{len(execution.facts)} facts")
+    try:
+        graph = EvidenceGraph(execution.edges)
+    except GraphError as error:
+        return drop(_broken(execution.edges), str(error))
+    if len(graph.nodes) != len(execution.facts):
+        lost = sorted(set(range(len(execution.facts))) - set(graph.nodes))
+        return drop("a fact cannot be reached from the question", f"facts {lost} have no edge")
+    last = question.program.steps[-1].function
+    return Grounded(question, execution.facts, graph, TYPE_OF_FUNCTION[last])
+
+
+def _broken(edges: tuple[Edge, ...]) -> str:
+    """Which constraint an edge set breaks."""
+    graph = nx.DiGraph(edges)
+    if any(b == ROOT for _, b in edges) or not nx.is_directed_acyclic_graph(graph):
+        return "the graph has a cycle"
+    return "a fact cannot be reached from the question"

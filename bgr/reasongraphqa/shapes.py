@@ -1,0 +1,81 @@
+"""Wordings for predicates without templates, derived from the shape of their names (KQA Pro has over a thousand)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+Forms = Mapping[str, Sequence[str]]
+FORMS = ("verb", "noun", "front", "sentence")
+
+# "educated at", "named after", "influenced by": a participle with its preposition
+_PARTICIPLE = re.compile(
+    r"(\w+(ed|wn|en)|made|found|built|set|held|won|said to be) .*\b(by|at|in|for|from|after|on|to|with|as|of|against)$"
+)
+# "part of", "member of", "student of": a noun with its preposition
+_NOUN_OF = re.compile(r".+ (of|to|in|for)$")
+# "shares border with", "uses", "replaces": a verb in the third person, told from a plural noun by this list
+_VERBS = re.compile(r"(applies|connects|contains|crosses|depicts|follows|has|operates|owns|replaces|shares|uses)\b")
+_NUMBER_OF = re.compile(r"(number|count|amount) of (.+)$")
+_CODE = re.compile(r".*\b(ID|id|code|identifier|number|symbol|index|ISBN|ISNI)$")
+_TIME_OF = re.compile(r"(date|time|year) of (.+)$")
+
+
+def default_forms(predicate: str) -> Forms:
+    """At least three wordings in the form of ``templates.yaml``, sound for any predicate.
+
+    The name itself stays in the text: nothing about its meaning is guessed beyond its grammar.
+    """
+    name = predicate.replace("{", "(").replace("}", ")")
+    if match := _NUMBER_OF.match(name):
+        return _number_of(name, match[2])
+    if match := _TIME_OF.match(name):
+        return _forms(
+            [f"has its {name} at {{value}}", f"has {{value}} as {name}"],
+            [f"The {name} of {{head}} is {{value}}.", f"For {{head}}, the {name} is {{value}}."],
+        )
+    if _CODE.match(name):
+        return _forms(
+            [f"has the {name} {{value}}", f"carries the {name} {{value}}"],
+            [f"The {name} of {{head}} is {{value}}.", f"{{head}} is listed under the {name} {{value}}."],
+        )
+    if _PARTICIPLE.match(name):
+        return _forms(
+            [f"was {name} {{value}}", f"is {name} {{value}}"],
+            [f"{{value}} is what {{head}} was {name}.", f"It is recorded that {{head}} was {name} {{value}}."],
+            front=[f"{name} {{value}}"],
+        )
+    if _VERBS.match(name):
+        return _forms(
+            [f"{name} {{value}}"],
+            [f"It is known that {{head}} {name} {{value}}.", f"{{value}} is what {{head}} {name}."],
+        )
+    if _NOUN_OF.match(name):
+        return _forms(
+            [f"is {name} {{value}}", f"counts as {name} {{value}}"],
+            [f"{{value}} is what {{head}} is {name}.", f"It is recorded that {{head}} is {name} {{value}}."],
+            front=[f"as {name} {{value}}"],
+        )
+    return _forms(
+        [f"has {{value}} as {name}", f"lists {{value}} as {name}"],
+        [f"The {name} of {{head}} is {{value}}.", f"{{value}} is the {name} of {{head}}."],
+        front=[f"with {{value}} as {name}"],
+    )
+
+
+def _number_of(name: str, counted: str) -> Forms:
+    return _forms(
+        [f"has {{value}} {counted}", f"has a {name} of {{value}}"],
+        [f"The {name} of {{head}} is {{value}}.", f"In all, {{head}} has {{value}} {counted}."],
+        front=[f"with {{value}} {counted}"],
+    )
+
+
+def _forms(verb: list[str], sentence: list[str], front: Sequence[str] = ()) -> Forms:
+    return {"verb": verb, "noun": (), "front": front, "sentence": sentence}
+
+
+def default_qualifier(key: str) -> Sequence[str]:
+    """Wordings of a qualifier without templates of its own."""
+    name = key.replace("{", "(").replace("}", ")")
+    return (f" ({name}: {{value}})", f" with {{value}} as {name}")

@@ -1,0 +1,102 @@
+"""Sentence vectors: mean-pooled, normalised states of a BERT-like encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from bgr.errors import CheckpointError
+
+
+class SentenceEncoder:
+    """Turns sentences into unit vectors; the mean of the last token states, as all-MiniLM-L6-v2 was trained.
+
+    Sentences are sorted by length and batched by tokens, so that a batch holds hardly any padding; equal sentences are
+    encoded once. On a GPU, and on a CPU that multiplies bfloat16 in hardware, the model runs in bfloat16.
+
+    Args:
+        folder: a local folder with an encoder and its tokenizer in the form of `transformers`.
+        batch_tokens: the largest number of tokens, padding included, in one batch.
+        max_tokens: longer sentences are cut here.
+        device: where to run; ``None`` takes a GPU if there is one.
+        progress: show a bar on standard error.
+
+    Raises:
+        CheckpointError: the folder does not hold a model that can be loaded.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        batch_tokens: int = 4096,
+        max_tokens: int = 128,
+        device: str | None = None,
+        progress: bool = False,
+    ) -> None:
+        from transformers import AutoModel, AutoTokenizer
+
+        if not Path(folder).is_dir():
+            raise CheckpointError(f"{folder}: no such folder (an encoder is a local folder with config and weights)")
+        try:
+            self.tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+            model = AutoModel.from_pretrained(str(folder), local_files_only=True)
+        except (OSError, ValueError, KeyError) as error:
+            raise CheckpointError(f"{folder}: not an encoder that transformers can load: {error}") from error
+        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        dtype = torch.bfloat16 if _fast_bfloat16(self.device) else torch.float32
+        self.model = model.to(self.device, dtype).eval()
+        self.batch_tokens = batch_tokens
+        self.max_tokens = max_tokens
+        self.progress = progress
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        """``float32 [n, d]``, one unit vector a text, in the order given."""
+        distinct = list(dict.fromkeys(texts))
+        vectors = np.zeros((len(distinct), self.model.config.hidden_size), dtype=np.float32)
+        if not distinct:
+            return vectors
+        tokens = self.tokenizer(distinct, truncation=True, max_length=self.max_tokens)["input_ids"]
+        with tqdm(total=len(distinct), desc="encode", unit="sentence", disable=not self.progress) as bar:
+            for rows in _batches([len(ids) for ids in tokens], self.batch_tokens):
+                vectors[rows] = self._encode([tokens[row] for row in rows])
+                bar.update(len(rows))
+        place = {text: row for row, text in enumerate(distinct)}
+        return vectors[[place[text] for text in texts]]
+
+    @torch.inference_mode()
+    def _encode(self, tokens: list[list[int]]) -> np.ndarray:
+        longest = max(map(len, tokens))
+        pad = self.tokenizer.pad_token_id or 0
+        ids = torch.tensor([row + [pad] * (longest - len(row)) for row in tokens], device=self.device)  # [n, t]
+        lengths = torch.tensor([len(row) for row in tokens], device=self.device)
+        mask = torch.arange(longest, device=self.device)[None, :] < lengths[:, None]  # [n, t]
+        # without padding no mask: the encoder then takes its fast path
+        attention = None if bool(mask.all()) else mask.long()
+        states = self.model(input_ids=ids, attention_mask=attention).last_hidden_state.float()  # [n, t, d]
+        mean = states.masked_fill(~mask[:, :, None], 0.0).sum(1) / lengths[:, None]
+        return torch.nn.functional.normalize(mean, dim=-1).cpu().numpy()
+
+
+def _fast_bfloat16(device: torch.device) -> bool:
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    return device.type == "cpu" and (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+
+
+def _batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
+    """Row numbers, longest first, so that a batch's padded size stays within `batch_tokens` (one row at least)."""
+    batch: list[int] = []
+    longest = 0
+    for row in sorted(range(len(lengths)), key=lambda row: (-lengths[row], row)):
+        longest = longest or lengths[row]
+        if batch and longest * (len(batch) + 1) > batch_tokens:
+            yield batch
+            batch, longest = [], lengths[row]
+        batch.append(row)
+    if batch:
+        yield batch
