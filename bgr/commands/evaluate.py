@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bgr.errors import BgrError
+from bgr.errors import BgrError, DataError
 from bgr.example import Example
 from bgr.files import output_folder
 
@@ -56,6 +56,8 @@ def run(args: argparse.Namespace) -> None:
     # opened first: a folder that is in the way is reported before the work, not after it
     with output_folder(out, overwrite=args.overwrite) as folder:
         examples = load_split(args.data, args.split)[: args.limit]
+        if not examples:
+            raise DataError(f"{args.data}: the split {args.split!r} is empty")
         systems, main, about = _systems(args, examples)
         about |= {"data": str(args.data), "data_hash": dataset_hash(args.data), "split": args.split}
         about |= {"questions": len(examples)}

@@ -1,0 +1,109 @@
+"""`bgr evaluate` from files to files, with a tiny checkpoint and with baselines alone."""
+
+import json
+
+import pytest
+
+from bgr.checkpoint import Settings
+from bgr.cli import main
+from bgr.pipeline import BgrPipeline
+from bgr.reasongraphqa.dataset import write_dataset
+from bgr.reconstruction import RULES
+from eval.evaluate import query_of
+
+
+@pytest.fixture
+def data(examples, tmp_path):
+    splits = {"train": examples[:1], "dev": examples[1:2], "test": examples[2:14]}
+    write_dataset(tmp_path / "data", splits, [], {})
+    (tmp_path / "data" / "dev.jsonl").write_text("")
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def checkpoint(make_retriever, tokenizer, tmp_path):
+    home = tmp_path / "tiny"
+    home.mkdir()
+    for direction, seed in (("forward", 0), ("backward", 1)):
+        make_retriever(direction, seed=seed, frozen_layers=1).save_pretrained(home / direction)
+    tokenizer.save_pretrained(home)
+    Settings(rule="intersection", gamma=0.25).save(home)
+    return home
+
+
+def evaluate(*argv) -> int:
+    return main(["evaluate", *map(str, argv)])
+
+
+def test_checkpoint_rules_and_baseline_in_one_table(checkpoint, data, examples, capsys):
+    assert evaluate("--checkpoint", checkpoint, "--data", data) == 0
+    out = capsys.readouterr().out
+    table = out.split("\n\n")[1].splitlines()
+    assert [line.split()[0] for line in table[2:]][:6] == [
+        "bm25",
+        "forward",
+        "backward",
+        "equation",
+        "intersection",
+        "released",
+    ]
+    assert "intersection, by structure" in out  # the checkpoint's own rule is broken down
+    report = checkpoint.parent / "tiny-evaluation-test"
+    content = json.loads((report / "metrics.json").read_text())
+    assert content["main"] == "intersection"
+    assert content["about"]["gamma"] == 0.25
+    assert set(content["systems"]) == {"bm25", *RULES}
+    assert all(system["all"]["n"] == 12 for system in content["systems"].values())
+    own = BgrPipeline.from_pretrained(checkpoint).retrieve([query_of(example) for example in examples[2:14]])
+    records = [json.loads(line) for line in (report / "predictions.jsonl").read_text().splitlines()]
+    edges = [{(a, b) for a, b, *_ in record["predictions"]["intersection"]["edges"]} for record in records]
+    assert edges == [result.graph.edges for result in own]
+
+
+def test_chosen_rules_gamma_limit_and_json(checkpoint, data, tmp_path, capsys):
+    out = tmp_path / "out"
+    chosen = ("--rule", "equation", "--gamma", 1, "--limit", 5, "--baselines", "--json", "--out", out)
+    assert evaluate("--checkpoint", checkpoint, "--data", data, *chosen) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content == json.loads((out / "metrics.json").read_text())
+    assert list(content["systems"]) == ["equation"]
+    assert content["systems"]["equation"]["all"]["n"] == 5
+    assert content["about"]["gamma"] == 1
+    assert content["main"] == "equation"
+
+
+def test_baselines_alone(data, tmp_path, capsys):
+    assert evaluate("--data", data, "--baselines", "random", "bm25", "--out", tmp_path / "out") == 0
+    assert "random, by type" in capsys.readouterr().out
+    before = (tmp_path / "out" / "predictions.jsonl").read_bytes()
+    assert evaluate("--data", data, "--baselines", "random", "bm25", "--out", tmp_path / "out", "--overwrite") == 0
+    assert (tmp_path / "out" / "predictions.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--data", "DATA", "--out", "DATA"], "--overwrite"),
+        (["--data", "DATA"], "--out must say"),
+        (["--data", "DATA", "--split", "dev", "--out", "OUT"], "'dev' is empty"),
+        (["--data", "OUT", "--out", "NEW"], "no such file"),
+        (["--data", "DATA", "--out", "OUT", "--baselines"], "nothing to evaluate"),
+        (["--data", "DATA", "--checkpoint", "CKPT", "--rule", "best"], "unknown reconstruction rule 'best', known: "),
+        (["--data", "DATA", "--checkpoint", "CKPT", "--gamma", "2"], "--gamma is 2.0, allowed: 0 to 1"),
+        (["--data", "DATA", "--checkpoint", "OUT"], "bgr.json"),
+    ],
+)
+def test_errors_are_one_line_and_nothing_is_left(argv, said, checkpoint, data, tmp_path, capsys):
+    places = {"DATA": data, "CKPT": checkpoint, "OUT": tmp_path / "out", "NEW": tmp_path / "new"}
+    before = sorted(path.name for path in tmp_path.iterdir())
+    assert evaluate(*(places.get(word, word) for word in argv)) == 1
+    err = capsys.readouterr().err.strip().splitlines()
+    assert said in err[-1]
+    assert err[-1].startswith("bgr evaluate: error: ")
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_a_limit_of_nothing_is_wrong_usage(data):
+    with pytest.raises(SystemExit) as stopped:
+        evaluate("--data", data, "--limit", 0)
+    assert stopped.value.code == 2
