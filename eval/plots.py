@@ -68,11 +68,11 @@ def plot_hops_by_chains(evaluation: Evaluation, path: str | Path) -> None:
 
 def _heat_map(axes: Any, values: np.ndarray, largest: float | None) -> None:
     top = largest or max(1.0, float(np.nanmax(values)))
-    axes.imshow(values, origin="lower", aspect="auto", cmap="Blues", vmin=0, vmax=1.6 * top)  # pale: text stays black
+    axes.imshow(values, origin="lower", aspect="auto", cmap="Blues", vmin=0, vmax=2.2 * top)  # pale: text stays black
     axes.set_facecolor("#f2f2f2")
 
 
 def _write_cell(axes: Any, x: int, y: int, value: float, count: int, metric: str) -> None:
     text = f"{value:.1f}" if metric == "ged" else f"{value:.0f}"
     axes.text(x, y + 0.12, text, ha="center", va="center", fontsize=9)
-    axes.text(x, y - 0.25, f"n={count}", ha="center", va="center", fontsize=6, color="#444444")
+    axes.text(x, y - 0.25, f"n={count}", ha="center", va="center", fontsize=7, color="#222222")

@@ -21,6 +21,8 @@ DISTANCE = {"ged": "GED", "ged_labelled": "GED-l"}
 COLUMNS = ("gm", "gs", "ged", "ged_labelled", "f1", "precision", "recall", "em")
 """The order of the paper's Table 4."""
 
+UNITS = "GM, GS and the evidence set (F1, P, R, EM) in percent; GED in edits, GED-l where the facts' identity counts."
+
 Table = tuple[list[str], list[list[str]]]
 
 
@@ -76,7 +78,7 @@ def notes(evaluations: Sequence[Evaluation]) -> list[str]:
 def as_text(evaluations: Sequence[Evaluation], main: str) -> str:
     """The whole report as plain text."""
     chosen = named(evaluations, main)
-    parts = [text_table(*systems_table(evaluations)), *notes(evaluations)]
+    parts = [text_table(*systems_table(evaluations)), UNITS, *notes(evaluations)]
     for by in ("type", "structure", "hops", "chains"):
         parts += ["", f"{main}, by {by}", text_table(*breakdown_table(chosen, by))]
     return "\n".join(parts)
@@ -88,7 +90,7 @@ def as_markdown(evaluations: Sequence[Evaluation], main: str, about: Mapping[str
     parts = ["# Evaluation", "\n".join(f"- {name}: {value}" for name, value in about.items())]
     parts += [
         markdown_table(*systems_table(evaluations)),
-        "GM, GS and the evidence set in percent; GED in edits, GED-l with the identity of the facts.",
+        UNITS,
         *notes(evaluations),
     ]
     for by in GROUPINGS:
