@@ -3,16 +3,41 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bgr.models.attention import Attention
+
+class Attention(nn.Module):
+    """Scaled dot-product attention (Vaswani et al. 2017, arXiv:1706.03762, section 3.2).
+
+    Args:
+        width: ``d``.
+        heads: divides ``d``.
+    """
+
+    def __init__(self, *, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(width, width)
+        self.key_value = nn.Linear(width, 2 * width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, queries: Tensor, states: Tensor, mask: Tensor) -> Tensor:
+        """*Shape:* ``queries [n, s, d]``, ``states [n, t, d]``, ``mask [n, t]`` (true at tokens) → ``[n, s, d]``."""
+        key, value = self.key_value(states).chunk(2, dim=-1)
+        # [n, t, d] -> [n, heads, t, d / heads]
+        query, key, value = (
+            part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in (self.query(queries), key, value)
+        )
+        seen = F.scaled_dot_product_attention(query, key, value, mask[:, None, None, :])
+        return self.out(seen.transpose(1, 2).flatten(2))
 
 
 class PathUpdate(nn.Module):
     """New path state from the old one and a fact: self-attention, attention to the fact, feed-forward, gate.
 
     A path's state is ``[t, d]``: it starts as the question's token states; every fact on the path is written into it.
-    ``H' = LN(H + g ⊙ W u)`` with ``u`` the attended state and the gate ``g = σ(W_g [H; u])``.
+    ``H' = LN(H + g ⊙ u)`` with ``u`` the attended state and the gate ``g = σ(W_g [H; u])``.
 
     Args:
         width: ``d``.
@@ -29,15 +54,11 @@ class PathUpdate(nn.Module):
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(4))
         self.dropout = nn.Dropout(dropout)
 
-    def facts(self, states: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values of facts, which no path changes. *Shape:* ``[f, t, d]`` → as `Attention.keys_values`."""
-        return self.fact.keys_values(states)
-
-    def forward(self, paths: Tensor, mask: Tensor, keys: Tensor, values: Tensor, fact_mask: Tensor) -> Tensor:
-        """*Shape:* ``paths [p, t, d]``, ``mask [p, t]``; ``keys``, ``values [p, heads, t_f, d/heads]`` and
-        ``fact_mask [p, t_f]`` of the fact that each path has reached → ``[p, t, d]``."""
-        state = self.norms[0](paths + self.dropout(self.own(paths, *self.own.keys_values(paths), mask)))
-        state = self.norms[1](state + self.dropout(self.fact(state, keys, values, fact_mask)))
+    def forward(self, paths: Tensor, mask: Tensor, facts: Tensor, fact_mask: Tensor) -> Tensor:
+        """*Shape:* ``paths [p, t, d]``, ``mask [p, t]``, and of the fact that each path has reached
+        ``facts [p, t_f, d]``, ``fact_mask [p, t_f]`` → ``[p, t, d]``."""
+        state = self.norms[0](paths + self.dropout(self.own(paths, paths, mask)))
+        state = self.norms[1](state + self.dropout(self.fact(state, facts, fact_mask)))
         state = self.norms[2](state + self.dropout(self.feed(state)))
         gate = self.gate(torch.cat([paths, state], dim=-1)).sigmoid()
         return self.norms[3](paths + gate * state)

@@ -10,7 +10,7 @@ from transformers import PreTrainedModel
 
 from bgr.models.config import BgrConfig
 from bgr.models.encoder import SentenceStates
-from bgr.models.matcher import FactRows, Matcher
+from bgr.models.matcher import FactRows, Matcher, Prepared
 from bgr.models.path import PathUpdate
 from bgr.models.ragged import Ragged
 
@@ -25,18 +25,16 @@ class Reading:
     Args:
         question_states: ``[q, t, d]``.
         question_mask: ``[q, t]``.
-        fact_keys, fact_values: ``[f, heads, t_f, d/heads]``, what path updates read.
-        fact_mask: ``[f, t_f]``.
-        rows: ``[f + q, r, d]`` rows for matching, the facts' first, then the questions' (the root as a candidate).
-        columns: ``[q, 1 + c]`` for each question the row of ``rows`` in each column; −1 where there is no candidate.
+        fact_states, fact_mask: ``[f, t_f, d]``, ``[f, t_f]``, what path updates read.
+        matching: what the matcher needs of ``f + q`` sentences: the facts, then the questions (the root's place).
+        columns: ``[q, 1 + c]`` for each question the sentence of ``matching`` in each column; −1 where there is none.
     """
 
     question_states: Tensor
     question_mask: Tensor
-    fact_keys: Tensor
-    fact_values: Tensor
+    fact_states: Tensor
     fact_mask: Tensor
-    rows: Tensor
+    matching: Prepared
     columns: Tensor
 
 
@@ -88,15 +86,14 @@ class BgrRetriever(PreTrainedModel):
         question_rows, fact_rows = self._encode(questions), self._encode(facts)
         question_states, question_mask = question_rows.padded(), question_rows.mask()
         fact_states, fact_mask = fact_rows.padded(), fact_rows.mask()
-        keys, values = self.update.facts(fact_states)
+        rows = [self.fact_rows(fact_states, fact_mask), self.fact_rows(question_states, question_mask)]
         root = len(facts) + torch.arange(len(questions), device=candidates.device)
         return Reading(
             question_states=question_states,
             question_mask=question_mask,
-            fact_keys=keys,
-            fact_values=values,
+            fact_states=fact_states,
             fact_mask=fact_mask,
-            rows=torch.cat([self.fact_rows(fact_states, fact_mask), self.fact_rows(question_states, question_mask)]),
+            matching=self.matcher.prepare(torch.cat(rows)),
             columns=torch.cat([root[:, None], candidates], dim=1),
         )
 
@@ -120,8 +117,7 @@ class BgrRetriever(PreTrainedModel):
         states = self.update(
             paths.states[parents],
             reading.question_mask[question],
-            reading.fact_keys[fact],
-            reading.fact_values[fact],
+            reading.fact_states[fact],
             reading.fact_mask[fact],
         )
         # no fact twice on one path
@@ -133,5 +129,5 @@ class BgrRetriever(PreTrainedModel):
     def match(self, reading: Reading, paths: Paths) -> Tensor:
         """Logit of every column for every path, −inf where a path may not go. *Shape:* ``[p, 1 + c]``."""
         places = reading.columns[paths.question].clamp(min=0)
-        logits = self.matcher(paths.states, reading.question_mask[paths.question], reading.rows, places)
+        logits = self.matcher(paths.states, reading.question_mask[paths.question], reading.matching, places)
         return logits.float().masked_fill(~paths.open, float("-inf"))

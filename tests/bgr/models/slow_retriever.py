@@ -6,18 +6,21 @@ import torch
 import torch.nn.functional as F
 
 
-def attention(module, queries, states):
+def attend(q, k, v, heads):
     """Scaled dot-product attention with explicit loops over heads and rows. ``[s, d]``, ``[t, d]`` → ``[s, d]``."""
-    width = queries.shape[-1]
-    size = width // module.heads
-    q, k, v = module.query(queries), module.key(states), module.value(states)
+    size = q.shape[-1] // heads
     out = torch.zeros_like(q)
-    for head in range(module.heads):
+    for head in range(heads):
         part = slice(head * size, (head + 1) * size)
-        for i in range(len(queries)):
-            weights = torch.stack([q[i, part] @ k[j, part] / math.sqrt(size) for j in range(len(states))]).softmax(0)
-            out[i, part] = sum(weights[j] * v[j, part] for j in range(len(states)))
-    return module.out(out)
+        for i in range(len(q)):
+            weights = torch.stack([q[i, part] @ k[j, part] / math.sqrt(size) for j in range(len(k))]).softmax(0)
+            out[i, part] = sum(weights[j] * v[j, part] for j in range(len(k)))
+    return out
+
+
+def attention(module, queries, states):
+    key, value = module.key_value(states).chunk(2, dim=-1)
+    return module.out(attend(module.query(queries), key, value, module.heads))
 
 
 def sentence(model, ids):
@@ -25,9 +28,11 @@ def sentence(model, ids):
 
 
 def summary_rows(model, states):
+    """The whole self-attention layer with its keys and values of all tokens."""
     part = model.fact_rows
     asked = torch.stack([states[0] + seed for seed in part.seeds])
-    return part.norm(asked + attention(part.attention, asked, states))
+    seen = attend(part.query(asked), part.key(states), part.value(states), part.heads)
+    return part.norm(asked + part.out(seen))
 
 
 def extend(model, path, fact):
@@ -43,6 +48,7 @@ def logit(model, path, candidate):
     """Is the sentence with token states `candidate` next after the path with state `path`?"""
     part = model.matcher
     rows = summary_rows(model, candidate)
-    seen = attention(part.attention, rows, path)
-    hidden = F.gelu(part.of_fact(rows) + part.of_path(seen) + part.of_both(rows * seen))
+    key, value = part.key_value(path).chunk(2, dim=-1)
+    seen = attend(part.query(rows), key, value, part.heads)
+    hidden = F.gelu(part.of_fact(rows) + part.of_path(torch.cat([seen, part.gate(rows) * seen], dim=-1)))
     return part.out(hidden.flatten()).squeeze()
