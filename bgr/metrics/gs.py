@@ -17,7 +17,8 @@ def graph_structure_match(predicted: EvidenceGraph, gold: EvidenceGraph) -> bool
     """Whether the two graphs are isomorphic as directed graphs with ``Q`` mapped to ``Q``. Higher is better.
 
     Which fact stands where does not count. Two empty graphs match. `graph_match` implies this. The authors' code
-    reports it under the name "graph" and lets ``Q`` map to any node.
+    reports it under the name "graph"; it does not pin ``Q``, which changes nothing as long as every fact hangs from it:
+    then ``Q`` is the only node that nothing leads to.
     """
     if len(predicted.edges) != len(gold.edges) or len(predicted.nodes) != len(gold.nodes):
         return False
