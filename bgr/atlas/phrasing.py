@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 from bgr.atlas.phrasing_book import Phrasebook
 from bgr.atlas.phrasing_markup import agree, fill, sentence
-from bgr.atlas.phrasing_nouns import NounPhrases, Piece
-from bgr.atlas.phrasing_values import value_text
+from bgr.atlas.phrasing_nouns import LONG, NounPhrases, Piece
 from bgr.atlas.sampler_tree import Condition, Description, Draft
 
 _SLOTS = {"greater": "more", "less": "lower", "largest": "most", "smallest": "least"}
+# words that open a question and are no name
+_OPENERS = frozenset("when in besides what apart which who whose where on by according for to".split())
 
 
 class Phrasing:
@@ -55,14 +56,15 @@ class Phrasing:
         if len(subject.links) == 1 and not subject.conditions and self._plain(subject):
             asks = self.book.relations[subject.links[0].predicate][subject.links[0].direction].get("ask")
             if asks and subject.links[0].qualifier is None and self.rng.random() < 0.45:
-                return fill(self.rng.choice(asks), {"x": self.nouns.phrase(subject.links[0].base)})
+                base = self.nouns.phrase(subject.links[0].base)
+                return fill(self.nouns.choose(asks, "x", base), {"x": base})
         if len(subject.conditions) and subject.links and self.rng.random() < 0.4:
             return self._from_group(subject)
         if self.rng.random() < 0.3:
             pieces = self.nouns.pieces(subject)
             text = "the " + self.nouns.assemble(subject, pieces)
             form = "who name" if human else "noun" if any(p.shape == "noun" for p in pieces) else "name"
-            return fill(self._pattern("what", form), {"np": text})
+            return fill(self.nouns.choose(self.book.strategies["what"][form], "np", text), {"np": text})
         return self._which("what", subject, "who" if human and self._plain(subject) else "which", plural=False)
 
     def _which(self, strategy: str, subject: Description, form: str, *, plural: bool) -> str:
@@ -117,7 +119,7 @@ class Phrasing:
         asks = self.book.attribute(draft.key, "ask")
         if entry.get("time") and draft.value is not None and draft.value.type == "year":
             asks = (*asks, *entry["ask year"], *entry["ask year"])
-        return fill(self.rng.choice(asks), {"x": subject})
+        return fill(self.nouns.choose(asks, "x", subject), {"x": subject})
 
     def _starts_with_name(self, draft: Draft, question: str) -> bool:
         return any(question.startswith(name[:1]) and question.startswith(name) for name in draft.names())
@@ -129,11 +131,13 @@ class Phrasing:
         return {place: fill(self.rng.choice(words[place]), value) for place in ("prefix", "suffix")}
 
     def _attribute_qualifier(self, draft: Draft) -> str:
-        assert draft.qualifier is not None and draft.value is not None
+        assert draft.qualifier is not None
+        assert draft.value is not None
         subject = self.nouns.phrase(draft.subject)
-        clause = f"{subject} {self.nouns.verb_phrase(Condition(draft.key, '=', draft.value)).text()}"
+        said = self.nouns.verb_phrase(Condition(draft.key, "=", draft.value))
+        inverted = said.question(subject)
         ask = self.rng.choice(self.book.qualifiers["attributes"][draft.qualifier[0]]["ask"])
-        words = {"clause": clause, "x": subject, "v": value_text(self.book, draft.key, draft.value, "=", self.rng)}
+        words = {"clause": f"{subject} {said.text()}", "inverted": inverted[:1].lower() + inverted[1:]}
         return self._told("query attribute qualifier", fill(ask, words))
 
     def _verify(self, draft: Draft) -> str:
@@ -141,7 +145,8 @@ class Phrasing:
         subject = self.nouns.phrase(draft.subject)
         said = self.nouns.verb_phrase(Condition(draft.key, draft.op, draft.value))
         words = {"clause": f"{subject} {said.text()}", "inverted": said.question(subject)}
-        form = "inverted" if self.rng.random() < 0.55 else "clause"
+        # a yes/no question has its verb after the subject: too far off where that is long
+        form = "inverted" if self.rng.random() < (0.6 if len(subject) < 2 * LONG else 0.2) else "clause"
         if draft.qualifier is not None:
             form = "condition"
             words.update(self._condition_words(draft))
@@ -158,7 +163,8 @@ class Phrasing:
         return fill(self._pattern("query relation", "patterns"), words)
 
     def _relation_qualifier(self, draft: Draft) -> str:
-        assert draft.other is not None and draft.qualifier is not None
+        assert draft.other is not None
+        assert draft.qualifier is not None
         ask = self.rng.choice(self.book.qualifiers["relations"][draft.key][draft.qualifier[0]]["ask"])
         words = {"x": self.nouns.phrase(draft.subject), "y": self.nouns.phrase(draft.other)}
         return self._told("query relation qualifier", fill(ask, words))
@@ -166,8 +172,7 @@ class Phrasing:
     def _told(self, strategy: str, ask: str) -> str:
         pattern = self._pattern(strategy, "patterns")
         first, _, rest = ask.partition(" ")
-        known = first.lower() in ("when", "in", "besides", "what", "apart", "which", "who", "whose", "where", "on", "by",
-                                  "according", "for", "to")  # fmt: skip
+        known = first.lower() in _OPENERS
         return fill(pattern if known else "{ask}", {"ask": f"{first.lower()} {rest}" if known else ask})
 
     # -- counting and comparing ---------------------------------------------------------------------------------------
@@ -177,7 +182,8 @@ class Phrasing:
         people = subject.kind == "human" and self._plain(subject)
         if self.rng.random() < 0.4:
             bare = self.nouns.bare(subject, plural=True)
-            return fill(self._pattern("count", "name"), {"bare": bare, "group": f"the {bare}"})
+            pattern = self.nouns.choose(self.book.strategies["count"]["name"], "bare", bare)
+            return fill(pattern, {"bare": bare, "group": f"the {bare}"})
         return self._which("count", subject, "people" if people else "which", plural=True)
 
     def _select_between(self, draft: Draft) -> str:

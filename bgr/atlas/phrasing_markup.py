@@ -67,6 +67,11 @@ def _singular_owner(infinitive: str) -> str:
     return re.sub(r"\btheir\b", "its", infinitive)
 
 
+def trailing(template: str, place: str) -> int:
+    """How many words stand after a placeholder; 0 where it ends the template (or is missing)."""
+    return len(re.findall(r"\w+", template.partition("{" + place + "}")[2]))
+
+
 def sentence(text: str) -> str:
     """First letter large, blanks single, one mark at the end."""
     text = " ".join(text.split()).replace(" ,", ",").replace(" ?", "?").replace(" .", ".")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bgr.atlas.phrasing_book import OPERATOR_SLOTS, Phrasebook
-from bgr.atlas.phrasing_markup import agree, fill, indefinite, invert
+from bgr.atlas.phrasing_markup import agree, fill, indefinite, invert, trailing
 from bgr.atlas.phrasing_values import quantity_text, value_text
 from bgr.atlas.sampler_tree import Condition, Description, Link
 from bgr.kb.comparison import year_of
+
+_RELATIVE = re.compile(r"\b(that|which|who|whom|whose|where)\b")
+LONG = 45
+"""From so many letters on, a phrase stands at the end of what holds it, if there is such a wording."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,11 @@ class Piece:
     template: str
     words: Mapping[str, str] = field(default_factory=dict)
     heavy: bool = False
+
+    @property
+    def relative(self) -> bool:
+        """Whether it ends in a relative clause but is no verb phrase ("that {x} made", "country that {x} is in")."""
+        return self.shape in ("post", "noun") and _RELATIVE.search(self.template) is not None
 
     def text(self, plural: bool = False) -> str:
         return fill(agree(self.template, plural), self.words)
@@ -58,7 +67,7 @@ class NounPhrases:
         bare = self.bare(description)
         return f"{indefinite(bare)} {bare}"
 
-    def bare(self, description: Description, *, plural: bool = False, drop: Piece | None = None) -> str:
+    def bare(self, description: Description, *, plural: bool = False) -> str:
         """Noun and modifiers without an article."""
         return self.assemble(description, self.pieces(description), plural=plural)
 
@@ -66,15 +75,20 @@ class NounPhrases:
         """Noun and the given pieces: before it, behind it, then clauses; heavy pieces last."""
         noun = next((p for p in pieces if p.shape == "noun"), None)
         head = noun.text(plural) if noun else agree(self.head(description), plural)
+        also = noun is not None and not noun.heavy and not noun.relative
         pre = [p.text(plural) for p in pieces if p.shape == "pre"]
         post = sorted((p for p in pieces if p.shape == "post"), key=lambda p: p.heavy)
         clauses = sorted((p for p in pieces if p.shape == "vp"), key=lambda p: p.heavy)
         text = " ".join([*pre, head, *(p.text(plural) for p in post)])
         if clauses:
-            text += f" {self.pronoun(description)} {self.predicate(description, clauses, plural=plural, also=bool(noun))}"
+            # a clause after a clause must not seem to belong to the last noun in between
+            text += " and" if any(p.relative for p in pieces) else ""
+            text += f" {self.pronoun(description)} {self.predicate(description, clauses, plural=plural, also=also)}"
         return text
 
-    def predicate(self, description: Description, clauses: list[Piece], *, plural: bool = False, also: bool = False) -> str:
+    def predicate(
+        self, description: Description, clauses: list[Piece], *, plural: bool = False, also: bool = False
+    ) -> str:
         """Verb phrases joined to one; alternatives of an Or stay together behind the rest."""
         texts = [p.text(plural) for p in clauses]
         if also and self.rng.random() < 0.7 and not re.match(r"(is|are|was|were|has|have|can) ", texts[0]):
@@ -134,12 +148,14 @@ class NounPhrases:
                 shapes = [s for s in shapes if s not in ("noun", "pre")]
             if any(p.shape == "vp" for p in made.values()) or (crowded and rank < len(order) - verbs):
                 shapes = ["vp"]
-            if sum(p.shape == "post" for p in made.values()) > 1:
+            if any(p.shape == "post" for p in made.values()):
                 shapes = [s for s in shapes if s != "post"]
             made[n] = self.piece(description, part, shapes, bases)
         return [made[n] for n in order]
 
-    def piece(self, description: Description, part: Link | Condition, shapes: list[str], bases: Mapping[int, str]) -> Piece:
+    def piece(
+        self, description: Description, part: Link | Condition, shapes: list[str], bases: Mapping[int, str]
+    ) -> Piece:
         """One link or condition in the first of the shapes, drawn at random, for which there is a wording."""
         order = self.rng.sample(shapes, len(shapes))
         for shape in [*order, "vp"]:
@@ -152,7 +168,7 @@ class NounPhrases:
         wordings = self.book.relations[link.predicate][link.direction].get(shape)
         if not wordings or (link.qualifier and shape == "noun"):
             return None
-        template = self.rng.choice(wordings)
+        template = self.choose(wordings, "x", base)
         words = {"x": base, "link": "1"}
         if link.qualifier:
             key, op, value = link.qualifier
@@ -187,6 +203,13 @@ class NounPhrases:
             suffix = self.rng.choice(self.book.qualifiers["conditions"][condition.qualifier[0]]["suffix"])
             template, words = f"{template} {suffix}", {**words, "q": str(condition.qualifier[1])}
         return Piece("vp", template, words)
+
+    def choose(self, templates: Sequence[str], place: str, text: str) -> str:
+        """A template for a text that takes the given place; a long text had better come last."""
+        if len(text) < LONG:
+            return self.rng.choice(templates)
+        weights = [0.1 if trailing(t, place) else 1.0 for t in templates]
+        return self.rng.choices(templates, weights)[0]
 
     def _plain(self, condition: Condition, text: str) -> str:
         """Row and group numbers and the like are written plainly, never as 1.2 million or with a comma."""

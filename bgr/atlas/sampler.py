@@ -92,8 +92,10 @@ class _Sampler:
         alive = [c for c in self.missing if self.failures[c] < PATIENCE]
         if not alive:
             done = self.count - rest
-            raise DataError(f"only {done} of {self.count} questions could be drawn: ask for fewer, or give more entities")
-        self.missing = {c: 0 for c in self.missing}
+            raise DataError(
+                f"only {done} of {self.count} questions could be drawn: ask for fewer, or give more entities"
+            )
+        self.missing = dict.fromkeys(self.missing, 0)
         for number in range(rest):
             self.missing[alive[number % len(alive)]] += 1
 

@@ -91,7 +91,9 @@ class AtlasIndex:
         found = self._qualifier_values.get(key)
         if found is None:
             kb = self.kb
-            statements = [s for node in kb.entities for s in (*kb.attributes(node), *(r for r, _ in kb.relations(node)))]
+            statements = [
+                s for node in kb.entities for s in (*kb.attributes(node), *(r for r, _ in kb.relations(node)))
+            ]
             found = sorted({str(value) for s in statements for value in s.qualifier(key)})
             self._qualifier_values[key] = found
         return found
@@ -115,7 +117,9 @@ class AtlasIndex:
         """Whether one statement meets a condition on its key."""
         if statement.value is None or not matches(statement.value, condition.value, condition.op):
             return False
-        return condition.qualifier is None or self._qualified(statement, condition.qualifier[0], "=", condition.qualifier[1])
+        return condition.qualifier is None or self._qualified(
+            statement, condition.qualifier[0], "=", condition.qualifier[1]
+        )
 
     def concept_names(self, node: str) -> list[str]:
         """The names of an entity's direct concepts."""

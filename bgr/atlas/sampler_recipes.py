@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bgr.atlas.sampler_drafts import Recipe
+from bgr.atlas.sampler_parts import Recipe
 
 Cell = tuple[str, str]
 """(structure, question type)."""
@@ -41,7 +41,7 @@ RECIPES: dict[Cell, list[tuple[float, Recipe]]] = {
         (1.6, Recipe("query_relation")),
     ],
     ("SC-SH", "boolean"): [(1.0, Recipe("verify"))],
-    ("SC-SH", "qualifier"): [(1.0, Recipe("attribute_qualifier")), (1.0, Recipe("relation_qualifier"))],
+    ("SC-SH", "qualifier"): [(1.0, Recipe("attribute_qualifier")), (4.0, Recipe("relation_qualifier"))],
     ("SC-MH", "query"): [
         (3.5, Recipe("query_attribute", 1)),
         (3.0, Recipe("query_attribute", 2)),
@@ -56,7 +56,7 @@ RECIPES: dict[Cell, list[tuple[float, Recipe]]] = {
     ("SC-MH", "qualifier"): [
         (2.0, Recipe("attribute_qualifier", 1)),
         (1.0, Recipe("attribute_qualifier", 2)),
-        (1.5, Recipe("relation_qualifier", 1)),
+        (5.0, Recipe("relation_qualifier", 1)),
     ],
     ("MC-SH", "query"): [(1.0, Recipe("what", 1, joins=1.0))],
     ("MC-SH", "comparison"): [(2.0, Recipe("select_between")), (1.0, Recipe("select_among", form="options"))],
@@ -97,6 +97,6 @@ RECIPES: dict[Cell, list[tuple[float, Recipe]]] = {
     ("MC-MH", "qualifier"): [
         (1.0, Recipe("attribute_qualifier", 1, joins=1.0)),
         (0.5, Recipe("attribute_qualifier", 2, joins=0.8)),
-        (1.0, Recipe("relation_qualifier", 1, joins=1.0)),
+        (4.0, Recipe("relation_qualifier", 1, joins=1.0)),
     ],
 }

@@ -13,6 +13,10 @@ from bgr.kb.comparison import year_of
 from bgr.kb.schema import Value
 from bgr.kb.statement import Statement
 
+KEY_WEIGHTS = {"release date": 4.0, "runtime": 2.0, "box office": 1.5, "number of Academy Awards": 2.0,
+               "review score": 1.2, "number of reviews": 0.6}  # fmt: skip
+"""How often a key is filtered or compared by; what is not named weighs 1."""
+
 # filters by these would name the thing outright; they are used where all things of a kind are searched
 IDENTIFIERS = ("IMDb ID", "chemical symbol", "IATA code", "ICAO code", "ISO 3166-1 alpha-2 code", "top-level domain",
                "calling code", "demonym", "state code", "FIPS code", "atomic number")  # fmt: skip
@@ -31,25 +35,25 @@ def conditions_for(
     statement = rng.choice(statements)
     if statement.value is None:
         return None
-    qualifier = condition_qualifier(index, statement, required=len(statements) > 1, rng=rng)
-    if qualifier is False:
+    several = len(statements) > 1
+    qualifier = condition_qualifier(index, statement, rng) if several or rng.random() < 0.5 else None
+    if several and qualifier is None:
         return None
     rivals = _rival_values(index, members, target, key, statement.value)
     compared = _comparison(index, key, statement.value, rivals, rng)
     return Condition(key, *compared, qualifier) if compared else None
 
 
-def condition_qualifier(
-    index: AtlasIndex, statement: Statement, *, required: bool, rng: random.Random
-) -> tuple[str, Value] | None | bool:
-    """A qualifier of the statement to mention; ``False`` where one is required and there is none."""
-    usable = [(k, v) for k, v in statement.qualifiers if len(v) == 1 and k in index.book.qualifiers["conditions"]]
-    if not usable:
-        return False if required else None
-    if not required and rng.random() < 0.5:
-        return None
-    key, values = rng.choice(usable)
-    return (key, values[0])
+def condition_qualifier(index: AtlasIndex, statement: Statement, rng: random.Random) -> tuple[str, Value] | None:
+    """A qualifier of the statement that a question can mention, if it has one."""
+    usable = usable_qualifiers(index, statement)
+    return rng.choice(usable) if usable else None
+
+
+def usable_qualifiers(index: AtlasIndex, statement: Statement) -> list[tuple[str, Value]]:
+    """The qualifiers of a statement that have one value and words for it."""
+    known = index.book.qualifiers["conditions"]
+    return [(key, values[0]) for key, values in statement.qualifiers if len(values) == 1 and key in known]
 
 
 def _rival_values(index: AtlasIndex, members: tuple[str, ...], target: str, key: str, value: Value) -> list[Value]:
@@ -64,7 +68,12 @@ def _comparison(
     ops = [op for op, slot in OPERATOR_SLOTS.items() if index.book.attribute(key, slot)]
     if value.type == "string":
         return ("=", value) if "=" in ops else None
-    op = rng.choice(ops + ["="] * (value.type != "quantity"))
+    # people name a year or a small number outright; of large numbers they say more or less
+    exact = 2.0 if value.type != "quantity" else _exactness(value)
+    weights = [exact if op == "=" else 1.0 for op in ops]
+    if not any(weights):
+        return None
+    op = rng.choices(ops, weights)[0]
     if op == "=":
         return (op, _as_time(value, rng) if value.type != "quantity" else value)
     target = threshold(value, rivals, op, rng)
@@ -109,6 +118,13 @@ def round_between(low: float, high: float, *, include_low: bool) -> float | int 
         if (low <= candidate < high) if include_low else (low < candidate <= high):
             return int(candidate) if float(candidate).is_integer() else candidate
     return None
+
+
+def _exactness(value: Value) -> float:
+    assert isinstance(value.value, int | float)
+    if value.value < 20 and float(value.value).is_integer():
+        return 1.0
+    return 0.15 if value.value < 1000 else 0.0
 
 
 def _as_time(value: Value, rng: random.Random) -> Value:

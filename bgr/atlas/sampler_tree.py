@@ -12,7 +12,7 @@ _SUFFIX = {"string": "Str", "quantity": "Num", "year": "Year", "date": "Date"}
 
 @dataclass(frozen=True)
 class Condition:
-    """An attribute filter: ``key op value``, with a qualifier that the statement must carry where `qualifier` is given."""
+    """An attribute filter: ``key op value``, on statements that carry `qualifier` where it is given."""
 
     key: str
     op: str
@@ -119,7 +119,7 @@ class _Steps:
         if description.options:
             branches = [lambda name=name: self.add("Find", [], name) for name in description.options]
         elif description.links:
-            branches = [lambda link=link: self._link(link) for link in description.links]  # type: ignore[misc]
+            branches = [lambda link=link: self._link(link) for link in description.links]
         else:
             return self.add("FindAll", [])
         at = branches[0]()

@@ -6,8 +6,9 @@ import random
 from dataclasses import replace
 
 from bgr.atlas.sampler_index import AtlasIndex, Entry
-from bgr.atlas.sampler_thresholds import conditions_for
+from bgr.atlas.sampler_thresholds import KEY_WEIGHTS, conditions_for
 from bgr.atlas.sampler_tree import Condition, Description, Link
+from bgr.kb.schema import Value
 
 # how often a relation leads into an entity; what is not named weighs 1
 ENTRY_WEIGHTS = {
@@ -163,7 +164,10 @@ class Walker:
     def condition(self, members: tuple[str, ...], target: str, used: set[str]) -> Condition | None:
         """A filter that `target` meets, by an attribute it has."""
         keys = [key for key in self.index.values(target) if key not in used]
-        return conditions_for(self.index, members, target, self.rng.choice(keys), self.rng) if keys else None
+        if not keys:
+            return None
+        key = self.rng.choices(keys, [KEY_WEIGHTS.get(key, 1.0) for key in keys])[0]
+        return conditions_for(self.index, members, target, key, self.rng)
 
     def unfiltered(self, kind: str) -> Description:
         """All things of a kind."""
@@ -183,7 +187,7 @@ class Walker:
             return description
         return replace(description, concept=self.rng.choice(shared))
 
-    def _link_qualifier(self, entry: Entry) -> tuple[str, str, object] | None:  # type: ignore[misc]
+    def _link_qualifier(self, entry: Entry) -> tuple[str, str, Value] | None:
         """Now and then a qualifier of the relation's statement that the question mentions too."""
         if not entry.statement.qualifiers or self.rng.random() > 0.3:
             return None
