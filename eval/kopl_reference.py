@@ -14,7 +14,7 @@ Answer = str | list[str]
 
 
 def kopl_records(records: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of a ``kb.json`` in the one spelling that kopl reads, whitespace normalised (kopl changes what it gets)."""
+    """A copy of a ``kb.json`` in the spelling that kopl reads, whitespace normalised; kopl changes what it gets."""
     return {
         "concepts": {
             i: {"name": _text(record["name"]), "subclassOf": list(_either(record, "instanceOf", "subclassOf"))}
@@ -113,7 +113,5 @@ def _kopl_module() -> Any:
     try:
         import kopl.kopl as module
     except ImportError:
-        raise BgrError(
-            "the package kopl is not installed, the benchmark compares with it: pip install kopl==0.0.5"
-        ) from None
+        raise BgrError("the package kopl is missing, the reference to compare with: pip install kopl==0.0.5") from None
     return module

@@ -93,8 +93,8 @@ class _Writer:
         choices = [self.filter_attribute, self.filter_attribute, self.filter_concept]
         if len(self.nodes(at).ids) <= WIDE:
             choices += [self.relate] * 3
-        if self.nodes(at).facts is not None:
-            choices += [self.filter_qualifier] * 3
+        if any(fact.qualifiers for fact in self.nodes(at).facts or ()):
+            choices += [self.filter_qualifier] * 4
         if depth == 0:
             choices.append(self.combine)
         try:
@@ -119,7 +119,7 @@ class _Writer:
         return self.filter("Filter", at, self.noisy(fact.predicate, self.rng.choice(tuple(self.kb.keys))), fact.value)
 
     def filter_qualifier(self, at: int) -> int:
-        key, value = self.qualifier(self.pick(self.nodes(at).facts or ()))
+        key, value = self.qualifier(self.pick([fact for fact in self.nodes(at).facts or () if fact.qualifiers]))
         return self.filter("QFilter", at, self.noisy(key, self.rng.choice(tuple(self.kb.qualifier_keys))), value)
 
     def filter(self, family: str, at: int, key: str, value: Value) -> int:

@@ -1,0 +1,172 @@
+"""How much faster the indexed executor is than `kopl` on the same programs in the same run, and whether they agree."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from bgr.errors import BgrError, DataError, ProgramError
+from bgr.files import read_json
+from bgr.kb.executor import Executor
+from bgr.kb.knowledge_base import KnowledgeBase
+from bgr.kb.program import Program
+from eval.kopl_reference import Answer, KoplReference, ordered_sets
+from eval.random_programs import random_programs
+
+MAX_FACTS = 24
+"""Facts of an evidence graph at most (paper, section 3.2); a run with provenance stops beyond."""
+
+
+@dataclass(frozen=True)
+class KoplBench:
+    """The outcome. All times are wall seconds; `*_load` is the time from parsed JSON to a usable base.
+
+    `equal` programs gave one answer (lists compared without order), or failed in both; `tied` gave the same only once
+    kopl's sets were put in order of insertion: it breaks ties between equal values or units by hash order.
+    """
+
+    entities: int
+    programs: int
+    equal: int
+    tied: int
+    differing: tuple[str, ...]
+    kopl_load: float
+    ours_load: float
+    kopl_seconds: float
+    ours_seconds: float
+    provenance_seconds: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long kopl takes."""
+        return self.kopl_seconds / self.ours_seconds
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "ratio": self.ratio}
+
+    def __str__(self) -> str:
+        rows = [
+            ("", "kopl", "ours", "ratio"),
+            ("load, s", f"{self.kopl_load:.2f}", f"{self.ours_load:.2f}", f"{self.kopl_load / self.ours_load:.1f}"),
+            ("answer, s", f"{self.kopl_seconds:.3f}", f"{self.ours_seconds:.3f}", f"{self.ratio:.1f}"),
+            ("with facts, s", "-", f"{self.provenance_seconds:.3f}", "-"),
+        ]
+        table = "\n".join(f"{name:<14}{kopl:>10}{ours:>10}{ratio:>9}" for name, kopl, ours, ratio in rows)
+        return (
+            f"{self.programs} programs over {self.entities} entities: {self.equal} answers equal, {self.tied} equal "
+            f"but for a tie that kopl breaks by hash order, {len(self.differing)} different\n{table}"
+        )
+
+
+def bench_kopl(
+    records: dict[str, Any],
+    programs: Sequence[Program] | None = None,
+    *,
+    count: int = 2000,
+    seed: int = 0,
+    progress: bool = True,
+) -> KoplBench:
+    """Run `count` programs, drawn by `seed`, through kopl and through ours.
+
+    Args:
+        records: the parsed ``kb.json``.
+        programs: the programs to draw from; without them random ones over all functions are written.
+        count: number of programs at most.
+        seed: for the draw.
+        progress: show progress bars on standard error.
+
+    Raises:
+        BgrError: kopl is not installed.
+    """
+    reference, kopl_load = _timed(lambda: KoplReference(records))
+    kb, ours_load = _timed(lambda: KnowledgeBase(records))
+    rng = random.Random(seed)
+    drawn = random_programs(kb, count, rng) if programs is None else rng.sample(programs, min(count, len(programs)))
+    executor = Executor(kb)
+    kopl, kopl_seconds = _all(reference.answer, drawn, "kopl", progress)
+    ours, ours_seconds = _all(lambda program: executor.answer(program, strict=False), drawn, "ours", progress)
+    _, provenance_seconds = _all(
+        lambda program: executor.run(program, strict=False, max_facts=MAX_FACTS).answer, drawn, "with facts", progress
+    )
+    unequal = [i for i in range(len(drawn)) if not _same(kopl[i], ours[i])]
+    with ordered_sets():
+        ordered, _ = _all(reference.answer, [drawn[i] for i in unequal], "ties", progress=False)
+    differing = [i for i, answer in zip(unequal, ordered, strict=True) if answer != ours[i]]
+    return KoplBench(
+        entities=len(kb.entities),
+        programs=len(drawn),
+        equal=len(drawn) - len(unequal),
+        tied=len(unequal) - len(differing),
+        differing=tuple(f"{drawn[i].where}: kopl {kopl[i]!r}, ours {ours[i]!r}" for i in differing),
+        kopl_load=kopl_load,
+        ours_load=ours_load,
+        kopl_seconds=kopl_seconds,
+        ours_seconds=ours_seconds,
+        provenance_seconds=provenance_seconds,
+    )
+
+
+def read_programs(folder: str | Path) -> list[Program] | None:
+    """The programs of ``train.json`` and ``val.json`` in a KQA Pro folder; ``None`` where it has neither file.
+
+    Raises:
+        DataError: a file that is not a list of questions.
+        ProgramError: a malformed program; the message names file and item.
+    """
+    programs, found = [], False
+    for name in ("train.json", "val.json"):
+        path = Path(folder) / name
+        if not path.exists():
+            continue
+        found = True
+        questions = read_json(path)
+        if not isinstance(questions, list):
+            raise DataError(f"{path}: expected a list of questions")
+        for index, question in enumerate(questions):
+            if not isinstance(question, dict) or "program" not in question:
+                raise DataError(f"{path}, item {index}: field 'program' is missing")
+            programs.append(Program.from_json(question["program"], f"{path}, item {index}"))
+    return programs if found else None
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    start = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - start
+
+
+def _all(
+    answer: Callable[[Program], Answer], programs: Sequence[Program], name: str, progress: bool
+) -> tuple[list[Answer | None], float]:
+    """The answer of each program, ``None`` where it fails, and the seconds of all calls together."""
+    answers: list[Answer | None] = []
+    seconds = 0.0
+    for program in tqdm(programs, desc=name, disable=not progress):
+        start = time.perf_counter()
+        try:
+            answers.append(answer(program))
+        # kopl has no errors of its own; a bare KeyError or ValueError is its way to refuse a program
+        except (ProgramError, KeyError, ValueError, IndexError, TypeError, AssertionError):
+            answers.append(None)
+        seconds += time.perf_counter() - start
+    return answers, seconds
+
+
+def _same(a: Answer | None, b: Answer | None) -> bool:
+    return sorted(a) == sorted(b) if isinstance(a, list) and isinstance(b, list) else a == b
+
+
+def check(bench: KoplBench) -> None:
+    """Refuse a run in which the two disagree.
+
+    Raises:
+        BgrError: answers differ; the message shows the first.
+    """
+    if bench.differing:
+        raise BgrError(f"{len(bench.differing)} answers differ from kopl's; {bench.differing[0]}")

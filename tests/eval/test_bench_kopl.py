@@ -1,0 +1,125 @@
+"""The benchmark against kopl on a small folder: agreement, output forms and bad input."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bgr.cli import main
+from bgr.errors import BgrError, DataError, ProgramError
+from eval.bench_kopl import KoplBench, bench_kopl, check, read_programs
+
+QUESTIONS = [
+    [
+        {"function": "FindAll", "dependencies": [], "inputs": []},
+        {"function": "FilterNum", "dependencies": [0], "inputs": ["size", f"{n}", ">"]},
+        {"function": "SelectAmong", "dependencies": [1], "inputs": ["size", "smallest"]},
+    ]
+    for n in range(12)
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A KQA Pro folder with ten entities; the programs of 9 and more find nothing and are refused by both."""
+    entities: dict[str, Any] = {
+        f"E{n}": {
+            "name": f"thing {n}",
+            "instanceOf": ["C"],
+            "attributes": [{"key": "size", "value": {"type": "quantity", "value": n, "unit": "1"}, "qualifiers": {}}],
+            "relations": [],
+        }
+        for n in range(10)
+    }
+    kb = {"concepts": {"C": {"name": "thing", "subclassOf": []}}, "entities": entities}
+    (tmp_path / "kb.json").write_text(json.dumps(kb))
+    (tmp_path / "train.json").write_text(json.dumps([{"program": program} for program in QUESTIONS[:8]]))
+    (tmp_path / "val.json").write_text(json.dumps([{"program": program} for program in QUESTIONS[8:]]))
+    return tmp_path
+
+
+def test_command_prints_both_sides(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "kopl", "--kqapro", str(folder)]) == 0
+    printed = capsys.readouterr().out
+    assert "12 programs over 10 entities: 12 answers equal" in printed
+    assert "0 different" in printed
+
+
+def test_command_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "kopl", "--kqapro", str(folder), "--programs", "5", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["programs"], result["equal"], result["differing"]) == (5, 5, [])
+    assert result["ratio"] == pytest.approx(result["kopl_seconds"] / result["ours_seconds"])
+
+
+def test_random_programs_without_questions(random_kb: dict[str, Any]) -> None:
+    result = bench_kopl(random_kb, count=60, progress=False)
+    assert result.programs == 60
+    assert result.equal + result.tied == 60
+
+
+@pytest.fixture
+def random_kb() -> dict[str, Any]:
+    """Twenty entities with what each function can ask for, two of them of one size."""
+    entities: dict[str, Any] = {}
+    for n in range(20):
+        when = {"since": [{"type": "year", "value": 1950 + n}], "note": [{"type": "string", "value": "so"}]}
+        values = [
+            {"type": "quantity", "value": n // 2, "unit": "metre"},
+            {"type": "date", "value": f"19{50 + n}-01-02"},
+            {"type": "string", "value": "red"},
+            {"type": "year", "value": 1960 + n % 3},
+        ]
+        keys = ("size", "begun", "colour", "ended")
+        entities[f"E{n}"] = {
+            "name": f"thing {n}",
+            "instanceOf": ["C"],
+            "attributes": [{"key": k, "value": v, "qualifiers": when} for k, v in zip(keys, values, strict=True)],
+            "relations": [
+                {"relation": "next", "direction": "forward", "object": f"E{(n + 1) % 20}", "qualifiers": when}
+            ],
+        }
+    return {"concepts": {"C": {"name": "thing", "subclassOf": []}}, "entities": entities}
+
+
+def test_a_difference_fails(folder: Path) -> None:
+    records = json.loads((folder / "kb.json").read_text())
+    result = bench_kopl(records, read_programs(folder), progress=False)
+    check(result)
+    broken = KoplBench(**{**vars(result), "differing": ("program 3: kopl 'a', ours 'b'",)})
+    with pytest.raises(BgrError, match="1 answers differ from kopl's; program 3"):
+        check(broken)
+
+
+def test_reading_programs(folder: Path, tmp_path: Path) -> None:
+    assert len(read_programs(folder) or ()) == 12
+    assert read_programs(tmp_path / "elsewhere") is None
+    (folder / "val.json").write_text(json.dumps([{"question": "?"}]))
+    with pytest.raises(DataError, match=r"val.json, item 0: field 'program' is missing"):
+        read_programs(folder)
+    (folder / "val.json").write_text(json.dumps([{"program": QUESTIONS[0][:1]}, {}]))
+    with pytest.raises(ProgramError, match=r"val.json, item 0, step 0 \(FindAll\): gives entities"):
+        read_programs(folder)
+    (folder / "val.json").write_text("{}")
+    with pytest.raises(DataError, match=r"val.json: expected a list of questions"):
+        read_programs(folder)
+
+
+def test_without_kopl(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "kopl.kopl", None)
+    assert main(["bench", "kopl", "--kqapro", str(folder)]) == 1
+    assert "the package kopl is missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["kopl", "--programs", "0"], ["kopl", "--programs", "x"], [], ["nothing"]])
+def test_wrong_usage(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as error:
+        main(["bench", *arguments])
+    assert error.value.code == 2
+
+
+def test_missing_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "kopl", "--kqapro", str(tmp_path / "no")]) == 1
+    assert "kb.json: no such file" in capsys.readouterr().err
