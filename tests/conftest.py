@@ -5,6 +5,8 @@ import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, PreTrainedTokenizerFast
 
+from bgr.example import Example
+from bgr.graph import ROOT, EvidenceGraph
 from bgr.models.config import BgrConfig
 from bgr.models.retriever import BgrRetriever
 
@@ -66,4 +68,36 @@ def encoder_folder(tmp_path_factory, tokenizer, encoder_config):
     torch.manual_seed(0)
     BertModel(encoder_config, add_pooling_layer=False).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    return folder
+
+
+def toy_examples(count, prefix):
+    """Two-hop questions over capitals: a film's country, then that country's capital."""
+    countries, capitals = ["france", "italy", "sweden"], ["paris", "rome", "alpha"]
+    for i in range(count):
+        right = i % 3
+        facts = [f"Persona was made in {countries[right]} .", f"{capitals[right]} is the capital of {countries[right]} ."]
+        facts += [f"{capitals[j]} is the capital of {countries[j]} ." for j in range(3) if j != right]
+        facts.append(f"Radium has {i % 10} people .")
+        order = [(i * 7 + j) % 5 for j in range(5)]
+        where = {fact: order.index(fact) for fact in range(5)}
+        yield Example(
+            id=f"{prefix}{i}",
+            question="What is the capital of the country where Persona was made ?",
+            facts=tuple(facts[j] for j in order),
+            graph=EvidenceGraph([(ROOT, where[0]), (where[0], where[1])]),
+            answer=capitals[right],
+            program=(),
+            type="query",
+        )
+
+
+@pytest.fixture(scope="session")
+def toy_data(tmp_path_factory):
+    """A dataset folder of 30 / 10 / 10 small questions."""
+    from bgr.reasongraphqa.dataset import write_dataset
+
+    folder = tmp_path_factory.mktemp("toy") / "data"
+    splits = {"train": toy_examples(30, "a"), "dev": toy_examples(10, "b"), "test": toy_examples(10, "c")}
+    write_dataset(folder, {name: list(part) for name, part in splits.items()}, [], {})
     return folder

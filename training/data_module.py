@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from bgr.reasongraphqa.dataset import load_split
 from lightning.pytorch import LightningDataModule
 from torch.utils.data import DataLoader
 
 from bgr.example import Example
 from bgr.models.batching import Batch, Sentences, make_batch
 from bgr.models.retriever import BgrRetriever
+from bgr.reasongraphqa.dataset import load_split
 from training.state_cache import keep_lower_states
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from bgr.reasongraphqa.dataset import dataset_hash
 from jsonargparse import ArgumentError
-from lightning.pytorch.callbacks import ModelCheckpoint, TQDMProgressBar
+from lightning.fabric.utilities.exceptions import MisconfigurationException
+from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningCLI
 from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
 from transformers import AutoTokenizer
@@ -21,6 +22,7 @@ from bgr.checkpoint import Settings, load_retriever
 from bgr.errors import BgrError
 from bgr.models.config import DIRECTIONS
 from bgr.models.source import resolve_model
+from bgr.reasongraphqa.dataset import dataset_hash
 from training.calibrate import best_gamma, best_threshold
 from training.data_module import BgrDataModule
 from training.retriever_module import BgrModule
@@ -102,8 +104,7 @@ def _parse(run: Run, direction: str, home: Path) -> LightningCLI:
                 "callbacks": [
                     ModelCheckpoint(
                         home / "epochs", monitor="dev/score", mode="max", save_last=True, enable_version_counter=False
-                    ),
-                    TQDMProgressBar(refresh_rate=10),
+                    )
                 ],
                 "logger": [CSVLogger(home, name="", version="csv"), TensorBoardLogger(home, name="", version="tb")],
             },
@@ -117,8 +118,11 @@ def _checkpoints(cli: LightningCLI) -> ModelCheckpoint:
 @contextlib.contextmanager
 def _one_line_errors(config: Path) -> Iterator[None]:
     try:
-        yield
-    except (ArgumentError, ValueError, TypeError) as error:
+        with warnings.catch_warnings():
+            # jsonargparse cannot write loggers down, and LightningCLI expects to own sys.argv; neither matters here
+            warnings.simplefilter("ignore")
+            yield
+    except (ArgumentError, MisconfigurationException, ValueError, TypeError) as error:
         raise BgrError(f"{config}: {error}") from error
 
 

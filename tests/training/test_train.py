@@ -1,0 +1,123 @@
+import json
+import logging
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from bgr.cli import main
+from bgr.pipeline import BgrPipeline
+from bgr.reasongraphqa.dataset import load_split
+from training.calibrate import dev_metrics
+
+CONFIG = """
+seed_everything: 3
+model:
+  encoder: {encoder}
+  frozen_layers: 1
+  learning_rate: 3.0e-3
+  encoder_learning_rate: 1.0e-3
+data:
+  batch_size: 10
+trainer:
+  max_epochs: {epochs}
+  accelerator: cpu
+  num_sanity_val_steps: 0
+  enable_model_summary: false
+  enable_progress_bar: false
+"""
+
+
+@pytest.fixture
+def config(encoder_folder, tmp_path):
+    def write(epochs=2):
+        path = tmp_path / "config.yaml"
+        path.write_text(CONFIG.format(encoder=encoder_folder, epochs=epochs))
+        return path
+
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    return write
+
+
+def train(config, data, out, *more):
+    return main(["train", "retriever", "--config", str(config), "--data", str(data), "--out", str(out), *more])
+
+
+def weights(run):
+    return {d: load_file(run / d / "model.safetensors") for d in ("forward", "backward")}
+
+
+def same(a, b):
+    return all(torch.equal(a[d][name], b[d][name]) for d in a for name in a[d])
+
+
+def test_learns_the_toy_and_scores_the_same_when_loaded(config, toy_data, tmp_path, capsys):
+    assert train(config(30), toy_data, tmp_path / "run", "--json") == 0
+    metrics = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
+    assert metrics["equation"]["f1"] > 0.9
+    pipeline = BgrPipeline.from_pretrained(tmp_path / "run")
+    dev = load_split(toy_data, "dev")
+    graphs = [pipeline.answer(e.question, e.facts).graph for e in dev]
+    assert dev_metrics(graphs, dev) == pytest.approx(metrics["equation"])
+    logs = tmp_path / "run" / "training" / "forward"
+    assert "dev/gm" in (logs / "csv" / "metrics.csv").read_text()
+    assert list((logs / "tb").glob("events*"))
+
+
+def test_same_seed_same_weights_other_seed_others(config, toy_data, tmp_path):
+    for name, more in (("a", []), ("b", []), ("c", ["--seed=4"])):
+        assert train(config(), toy_data, tmp_path / name, *more) == 0
+    a, b, c = (weights(tmp_path / name) for name in "abc")
+    assert same(a, b)
+    assert not same(a, c)
+
+
+def test_resume_gives_the_weights_of_an_uninterrupted_run(config, toy_data, tmp_path):
+    assert train(config(4), toy_data, tmp_path / "whole") == 0
+    # the schedule is that of four epochs, but the run stops after two of them
+    assert train(config(4), toy_data, tmp_path / "parts", "--trainer.max_steps=6", "--trainer.max_epochs=4") == 0
+    assert not same(weights(tmp_path / "whole"), weights(tmp_path / "parts"))
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--model.colour=red"], "colour"),
+        (["--model.frozen_layers=many"], "frozen_layers"),
+        (["--model.direction=up"], "forward, backward"),
+        (["--model.encoder=/no/such/folder"], "/no/such/folder"),
+        (["nonsense"], "nonsense"),
+    ],
+)
+def test_bad_settings_are_one_line_and_write_nothing(config, toy_data, tmp_path, capsys, more, said):
+    assert train(config(), toy_data, tmp_path / "run", *more) == 1
+    error = capsys.readouterr().err.strip().splitlines()
+    assert error[-1].startswith("bgr train: error: ")
+    assert said in error[-1]
+    assert not (tmp_path / "run").exists()
+
+
+def test_unknown_key_in_the_file(config, toy_data, tmp_path, capsys):
+    path = config()
+    path.write_text(path.read_text().replace("batch_size", "batch_sise"))
+    assert train(path, toy_data, tmp_path / "run") == 1
+    error = capsys.readouterr().err.strip()
+    assert "batch_sise" in error
+    assert "config.yaml" in error
+    assert len(error.splitlines()) == 1
+
+
+def test_an_existing_run_is_not_touched(config, toy_data, tmp_path, capsys):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "mine.txt").write_text("keep")
+    assert train(config(), toy_data, tmp_path / "run") == 1
+    assert "--overwrite" in capsys.readouterr().err
+    assert [p.name for p in (tmp_path / "run").iterdir()] == ["mine.txt"]
+
+
+def test_missing_data_and_missing_config(config, toy_data, tmp_path, capsys):
+    assert train(config(), tmp_path / "nowhere", tmp_path / "run") == 1
+    assert "nowhere" in capsys.readouterr().err
+    assert train("nosuch", toy_data, tmp_path / "run") == 1
+    assert "demo" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
