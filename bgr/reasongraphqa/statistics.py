@@ -12,7 +12,8 @@ from bgr.reasongraphqa.isomorphism import structure_classes
 PAPER: dict[str, Any] = {
     "questions": {"train": 11703, "dev": 1506, "test": 1469, "total": 14678},
     "structures": {
-        "train": {"SC-SH": 2295, "SC-MH": 3524, "MC-SH": 1001, "MC-MH": 3883},
+        # printed as 3,524: a misprint, since only 4,524 agrees with the row's and the column's totals
+        "train": {"SC-SH": 2295, "SC-MH": 4524, "MC-SH": 1001, "MC-MH": 3883},
         "dev": {"SC-SH": 321, "SC-MH": 577, "MC-SH": 141, "MC-MH": 467},
         "test": {"SC-SH": 248, "SC-MH": 572, "MC-SH": 135, "MC-MH": 514},
         "total": {"SC-SH": 2864, "SC-MH": 5673, "MC-SH": 1277, "MC-MH": 4864},

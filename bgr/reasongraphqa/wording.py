@@ -97,7 +97,7 @@ def plural_unit(unit: str) -> str:
 
 
 _VOWEL_SOUND = re.compile(
-    r"(?!uni|us\b|uk\b|uga|ukr|uru|uto|euro|ewe|one\b|once)([aeiou]|8|1[18](?!\d)|hour|heir|honest)", re.I
+    r"(?!uni|us\b|uk\b|uga|ukr|uru|uto|euro|ewe|one\b|once)([aeiou]|8|1[18](?!\d)|hour|heir|honest|[fhlmnrsx]\b)", re.I
 )
 
 

@@ -1,0 +1,108 @@
+"""`bgr data build` and `bgr data stats` from end to end, and bad input."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bgr.cli import main
+
+
+@pytest.fixture
+def small_encoder(tmp_path):
+    """A BERT of one layer with random weights, as a local folder."""
+    import torch
+    from transformers import BertConfig, BertModel, BertTokenizer
+
+    folder = tmp_path / "encoder"
+    words = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        *"abcdefghijklmnopqrstuvwxyz",
+        *(f"##{c}" for c in "abcdefgh"),
+    ]
+    folder.mkdir()
+    (folder / "vocab.txt").write_text("\n".join(words))
+    BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(words), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16
+    )
+    BertModel(config).save_pretrained(folder)
+    return folder
+
+
+def build(source, out, encoder, *more):
+    return main(["data", "build", "--kqapro", str(source), "--out", str(out), "--similarity", str(encoder), *more])
+
+
+def test_build_then_stats(tmp_path, source, small_encoder, capsys):
+    out = tmp_path / "data"
+    assert build(source, out, small_encoder, "--limit", "40", "--json") == 0
+    sheet = json.loads(capsys.readouterr().out)
+    assert sum(sheet["counts"].values()) == 40
+    assert sheet["without_program"] == 3
+    assert sheet == json.loads((out / "dataset.json").read_text())
+    assert str(tmp_path) not in json.dumps(sheet)  # the same wherever it is built
+    assert build(source, out, small_encoder) == 1
+    assert "--overwrite" in capsys.readouterr().err
+    assert build(source, out, small_encoder, "--overwrite", "--split", "structure") == 0
+    assert "dropped: 0 of 92" in capsys.readouterr().out
+    assert main(["data", "stats", str(out), "--json", "--plot", str(tmp_path / "f.png")]) == 0
+    assert json.loads(capsys.readouterr().out)["questions"]["total"] == 92
+    assert (tmp_path / "f.png").exists()
+    assert main(["data", "stats", str(out)]) == 0
+    assert "Table 3" in capsys.readouterr().out
+
+
+def test_two_builds_have_one_hash(tmp_path, source, small_encoder, capsys):
+    for name in ("a", "b"):
+        assert build(source, tmp_path / name, small_encoder, "--json") == 0
+    first, second = (json.loads((tmp_path / name / "dataset.json").read_text()) for name in ("a", "b"))
+    assert first["sha256"] == second["sha256"]
+
+
+def break_program(**changes):
+    def change(source):
+        records = json.loads((source / "train.json").read_text())
+        records[6]["program"][1].update(changes)
+        (source / "train.json").write_text(json.dumps(records))
+
+    return change
+
+
+BAD = {
+    "no kb": (lambda s: (s / "kb.json").unlink(), "kb.json: no such file"),
+    "cut kb": (lambda s: (s / "kb.json").write_bytes((s / "kb.json").read_bytes()[:5000]), "kb.json: not valid JSON"),
+    "function": (break_program(function="Seek"), "train.json: item 6, step 1 (Seek): unknown function"),
+    "later step": (break_program(dependencies=[2]), "train.json: item 6, step 1"),
+    "inputs": (break_program(inputs=["capital", "forward", "x"]), "train.json: item 6, step 1"),
+    "relation": (break_program(function="Relate", inputs=["capitol", "forward"]), "unknown relation 'capitol'"),
+    "key": (break_program(function="QueryAttr", inputs=["length"]), "train.json: item 6"),
+    "cut questions": (lambda s: (s / "val.json").write_text("[{"), "val.json: not valid JSON"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, source, small_encoder, capsys, name):
+    damage, message = BAD[name]
+    damage(source)
+    before = sorted(tmp_path.iterdir())
+    assert build(source, tmp_path / "data", small_encoder) == 1
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert last.startswith("bgr data: error: ")
+    assert message in last
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_other_bad_calls(tmp_path, source, capsys):
+    assert build(source, tmp_path / "data", tmp_path / "nowhere") == 1
+    assert "nowhere: no such folder" in capsys.readouterr().err
+    assert build(source, tmp_path / "data", "minilm", "--candidates", "0") == 1
+    assert "candidates" in capsys.readouterr().err
+    assert main(["data", "stats", str(tmp_path / "none")]) == 1
+    assert "train.jsonl: no such file" in capsys.readouterr().err

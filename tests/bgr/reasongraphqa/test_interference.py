@@ -1,0 +1,126 @@
+"""Distractors: three kinds, none of which states or contradicts a gold fact."""
+
+from __future__ import annotations
+
+import pytest
+
+from bgr.kb.executor import Executor
+from bgr.kb.schema import Fact, Value
+from bgr.reasongraphqa.conflicts import GoldFacts
+from bgr.reasongraphqa.grounding import Question, ground
+from bgr.reasongraphqa.interference import KINDS, RANDOM, SAME_HEAD, SIMILAR, Interference, shares
+from bgr.reasongraphqa.textual_database import FactUnit, TextualDatabase, meaning
+from bgr.reasongraphqa.verbalize import Verbalizer
+
+YEAR = (("point in time", Value("year", 1898)),)
+SHORT = Value("quantity", 82, "minute")
+
+
+def unit(*facts):
+    return FactUnit("F0", facts, "S.", False)
+
+
+def allows(kb, gold, *candidate):
+    return GoldFacts(kb, gold, [unit(fact) for fact in gold]).allows(unit(*candidate))
+
+
+@pytest.mark.parametrize(
+    ("gold", "candidate", "allowed"),
+    [
+        # the statement itself, alone, joined to another, with another qualifier, and seen from the other end
+        (Fact("F2", "runtime", SHORT), Fact("F2", "runtime", SHORT), False),
+        (Fact("E0", "discoverer", tail="P1"), Fact("E0", "discoverer", None, "P1", YEAR), False),
+        (Fact("C0", "shares border with", tail="C1"), Fact("C1", "shares border with", tail="C0"), False),
+        # a second value of a settled attribute
+        (Fact("F2", "runtime", SHORT), Fact("F2", "runtime", Value("quantity", 99, "minute")), False),
+        (Fact("F2", "runtime", SHORT), Fact("F3", "runtime", SHORT), True),
+        # another film of the same name
+        (Fact("F0", "runtime", SHORT), Fact("F1", "runtime", Value("quantity", 81, "minute")), False),
+        (Fact("F0", "runtime", SHORT), Fact("F1", "director", tail="P1"), True),
+        # another director, another predicate
+        (Fact("F2", "director", tail="P1"), Fact("F2", "director", tail="P2"), True),
+        (Fact("F2", "director", tail="P1"), Fact("F2", "runtime", SHORT), True),
+        # told in passing by a qualifier, either way round
+        (
+            Fact("F0", "director", tail="P0"),
+            Fact("F0", "cast member", None, "P0", (("object has role", Value("string", "director")),)),
+            False,
+        ),
+        (Fact("E0", "time of discovery", Value("year", 1898)), Fact("E0", "discoverer", None, "P1", YEAR), False),
+        (Fact("E0", "discoverer", None, "P1", YEAR), Fact("E0", "time of discovery", Value("year", 1898)), False),
+        (Fact("E0", "discoverer", None, "P1", YEAR), Fact("E0", "country of discovery", None, "C0", YEAR), False),
+    ],
+)
+def test_what_may_stand_beside_a_gold_fact(kb, gold, candidate, allowed):
+    assert allows(kb, [gold], candidate) is allowed
+    other = Fact("C1", "capital", tail="T1")
+    assert allows(kb, [gold], other, candidate) is allowed
+
+
+def test_a_value_asked_for_by_its_qualifier_leaves_room_for_the_other(kb):
+    tomato = Fact("F2", "review score", Value("quantity", 52, "percent"), None, (("by", Value("string", "Tomato")),))
+    meter = Fact("F2", "review score", Value("quantity", 42), None, (("by", Value("string", "Meter")),))
+    assert allows(kb, [tomato], meter)
+    assert not allows(kb, [Fact("F2", "review score", tomato.value)], meter)
+
+
+@pytest.mark.parametrize(("gold", "candidates"), [(1, 25), (3, 25), (4, 20), (6, 25), (24, 25), (30, 25)])
+def test_shares_are_thirds(gold, candidates):
+    share = shares(gold, candidates)
+    assert sum(share.values()) == max(candidates - gold, 3)
+    assert max(share.values()) - min(share.values()) <= 1
+    assert list(share) == list(KINDS)
+
+
+@pytest.fixture(scope="module")
+def drafts(kb, good_questions, encoder):
+    executor = Executor(kb)
+    kept = [ground(Question.from_json(q, f"q{n}", "f"), executor) for n, q in enumerate(good_questions)]
+    facts = [fact for grounded in kept for fact in grounded.facts]
+    data = TextualDatabase(kb, Verbalizer(kb), facts, joined_probability=0.3, seed=0)
+    interference = Interference(data, encoder, seed=0)
+    found = [interference.draft(grounded, 20) for grounded in kept]
+    for draft in found:
+        interference.same_head(draft)
+    interference.fill(found)
+    return found
+
+
+def test_drafts_are_full_and_of_all_kinds(drafts):
+    for draft in drafts:
+        assert len(draft.units) == draft.wanted == 20
+        assert len({unit.sentence for unit in draft.units}) == 20
+        assert draft.kinds.total() == 20 - len(draft.grounded.facts)
+    assert all(sum(draft.kinds[kind] > 0 for draft in drafts) > 0.8 * len(drafts) for kind in KINDS)
+
+
+def test_no_distractor_states_a_gold_fact(drafts):
+    for draft in drafts:
+        count = len(draft.grounded.facts)
+        gold = {meaning(fact) for unit in draft.units[:count] for fact in unit.facts}
+        for distractor in draft.units[count:]:
+            assert not gold & {meaning(fact) for fact in distractor.facts}
+        for fact, gold_unit in zip(draft.grounded.facts, draft.units[:count], strict=True):
+            assert meaning(fact) == meaning(gold_unit.facts[0])
+
+
+def test_same_head_is_about_the_gold_entities_and_asks_something_else(kb, drafts):
+    for draft in drafts:
+        facts = draft.grounded.facts
+        near = {end for fact in facts for end in (fact.head, fact.tail)}
+        asked = {(fact.head, fact.predicate) for fact in facts}
+        first = draft.units[len(facts) : len(facts) + draft.kinds[SAME_HEAD]]
+        assert all(unit.facts[0].head in near for unit in first)
+        assert not any((unit.facts[0].head, unit.facts[0].predicate) in asked for unit in first)
+
+
+def test_similar_ones_are_the_nearest_that_are_free(drafts, encoder):
+    draft = drafts[10]
+    start = len(draft.grounded.facts) + draft.kinds[SAME_HEAD]
+    similar = draft.units[start : start + draft.kinds[SIMILAR]]
+    chance = draft.units[start + draft.kinds[SIMILAR] :]
+    assert len(chance) == draft.kinds[RANDOM]
+    question = encoder([draft.grounded.question.text])[0]
+    near, far = (encoder([unit.sentence for unit in units]) @ question for units in (similar, chance))
+    assert list(near) == sorted(near, reverse=True)
+    assert near.mean() > far.mean()
