@@ -12,6 +12,7 @@ from bgr.errors import DataError, GraphError, ProgramError
 from bgr.graph import ROOT, Edge, EvidenceGraph
 from bgr.kb.executor import Executor
 from bgr.kb.program import Program
+from bgr.kb.provenance import TooManyFactsError
 from bgr.kb.schema import Fact
 from bgr.reasongraphqa.answers import same_answer
 
@@ -93,7 +94,10 @@ def ground(question: Question, executor: Executor) -> Grounded | Dropped:
         return Dropped(question.where, reason, f"{question.text} ({detail})")
 
     try:
-        execution = executor.run(question.program, strict=False)
+        # without the bound a count over thousands of entities would spend its time on edges
+        execution = executor.run(question.program, strict=False, max_facts=MAX_FACTS)
+    except TooManyFactsError as error:
+        return drop(f"more than {MAX_FACTS} facts", str(error))
     except ProgramError as error:
         return drop("the program cannot be executed", str(error))
     answers = [execution.answer] if isinstance(execution.answer, str) else list(dict.fromkeys(execution.answer))
@@ -105,8 +109,6 @@ def ground(question: Question, executor: Executor) -> Grounded | Dropped:
         return drop("another answer", f"executed: {answers[0]}; annotated: {question.answer}")
     if not execution.facts:
         return drop("no fact", f"answer: {question.answer}")
-    if len(execution.facts) > MAX_FACTS:
-        return drop(f"more than {MAX_FACTS} facts", f"{len(execution.facts)} facts")
     try:
         graph = EvidenceGraph(execution.edges)
     except GraphError as error:
