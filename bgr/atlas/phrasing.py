@@ -122,7 +122,7 @@ class Phrasing:
         return fill(self.nouns.choose(asks, "x", subject), {"x": subject})
 
     def _starts_with_name(self, draft: Draft, question: str) -> bool:
-        return any(question.startswith(name[:1]) and question.startswith(name) for name in draft.names())
+        return question.startswith(tuple(draft.names()))
 
     def _condition_words(self, draft: Draft) -> dict[str, str]:
         assert draft.qualifier is not None

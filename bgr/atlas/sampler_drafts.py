@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bgr.atlas.sampler_parts import ATTRIBUTE_KINDS, Recipe
+from bgr.atlas.sampler_parts import ATTRIBUTE_KINDS, NothingToDraw, Recipe
 from bgr.atlas.sampler_sets import SetDrafts
 from bgr.atlas.sampler_thresholds import IDENTIFIERS, round_between, usable_qualifiers
 from bgr.atlas.sampler_tree import Condition, Description, Draft
@@ -25,7 +25,10 @@ class Drafter(SetDrafts):
 
     def draw(self, recipe: Recipe) -> Draft | None:
         method: Callable[[Recipe], Draft | None] = getattr(self, recipe.strategy)
-        return method(recipe)
+        try:
+            return method(recipe)
+        except NothingToDraw:
+            return None
 
     # -- query --------------------------------------------------------------------------------------------------------
 
@@ -56,9 +59,12 @@ class Drafter(SetDrafts):
 
     def attribute_qualifier(self, recipe: Recipe) -> Draft | None:
         target = self._thing({"film": 0.6, "country": 0.4})
-        statements = [s for found in self.index.values(target).values() for s in found if s.qualifiers]
-        subject = self._subject(target, recipe) if statements else None
-        if subject is None:
+        subject = self._subject(target, recipe)
+        told = {condition.key for condition in subject.conditions} if subject else set()
+        statements = [
+            s for k, found in self.index.values(target).items() for s in found if s.qualifiers and k not in told
+        ]
+        if subject is None or not statements:
             return None
         statement = self.rng.choice(statements)
         key, values = self.rng.choice(statement.qualifiers)

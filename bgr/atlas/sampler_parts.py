@@ -9,6 +9,7 @@ from bgr.atlas.sampler_index import AtlasIndex
 from bgr.atlas.sampler_thresholds import IDENTIFIERS
 from bgr.atlas.sampler_tree import Description
 from bgr.atlas.sampler_walk import Walker
+from bgr.errors import BgrError
 from bgr.kb.statement import Statement
 
 # how often the questions of a strategy that reads attributes are about a kind of thing
@@ -32,6 +33,10 @@ class Recipe:
     form: str = ""
 
 
+class NothingToDraw(BgrError):
+    """The knowledge base lacks a whole kind of thing; the draft comes to nothing."""
+
+
 class DraftParts:
     """The parts of drafts. All chance comes from `rng`."""
 
@@ -44,6 +49,8 @@ class DraftParts:
 
     def _kind(self, weights: dict[str, float]) -> str:
         kinds = [kind for kind in weights if self.index.things[kind]]
+        if not kinds:
+            raise NothingToDraw(f"the knowledge base holds none of: {', '.join(weights)}")
         return self.rng.choices(kinds, [weights[kind] for kind in kinds])[0]
 
     def _thing(self, weights: dict[str, float]) -> str:

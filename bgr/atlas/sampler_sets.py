@@ -81,7 +81,7 @@ class SetDrafts(DraftParts):
         return self.walker.of_links(found.kind, (found.links[0], link), "Or")
 
     def _of_whole_kind(self) -> Description | None:
-        kind = self.rng.choice(("element", "element", "country", "state"))
+        kind = self._kind({"element": 0.5, "country": 0.25, "state": 0.25})
         found = self.walker.unfiltered(kind)
         target = self.rng.choice(found.members)
         for _ in range(2):
