@@ -116,6 +116,8 @@ def round_between(low: float, high: float, *, include_low: bool) -> float | int 
         size = 10.0 ** (math.floor(math.log10(abs(middle))) + 1 - digits) if middle else 1.0
         candidate = round(round(middle / size) * size, 10)
         if (low <= candidate < high) if include_low else (low < candidate <= high):
+            if not float(candidate).is_integer() and float(low).is_integer() and float(high).is_integer():
+                candidate = low if include_low else high
             return int(candidate) if float(candidate).is_integer() else candidate
     return None
 
