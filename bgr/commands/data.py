@@ -2,6 +2,7 @@
 
 bgr data build --kqapro atlas --out dataset --limit 2500
 bgr data stats dataset --plot figure3.png
+bgr data convert dataset released --to released
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,7 @@ PACKAGED = "minilm"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    commands = parser.add_subparsers(dest="action", metavar="build|stats", required=True)
+    commands = parser.add_subparsers(dest="action", metavar="build|stats|convert", required=True)
     build = commands.add_parser("build", help="questions with programs -> evidence graphs over sentences")
     build.add_argument("--kqapro", type=Path, required=True, metavar="DIR", help="kb.json with train.json and val.json")
     build.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write")
@@ -40,13 +42,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     stats.add_argument("folder", type=Path, metavar="DIR", help="a dataset")
     stats.add_argument("--json", action="store_true", help="print JSON instead of tables")
     stats.add_argument("--plot", type=Path, metavar="FILE.png", help="draw Figure 3")
+    convert = commands.add_parser("convert", help="to and from the JSON that the paper's authors released")
+    convert.add_argument("folder", type=Path, metavar="IN", help="a dataset, or a folder as released")
+    convert.add_argument("out", type=Path, metavar="OUT", help="folder to write")
+    convert.add_argument("--to", required=True, choices=("released", "bgr"))
+    convert.add_argument("--overwrite", action="store_true", help="replace the folder if it exists")
 
 
 def run(args: argparse.Namespace) -> None:
-    if args.action == "build":
-        _build(args)
-    else:
-        _stats(args)
+    {"build": _build, "stats": _stats, "convert": _convert}[args.action](args)
 
 
 def _build(args: argparse.Namespace) -> None:
@@ -80,8 +84,6 @@ def _encoder(similarity: str) -> Encoder:
 
 
 def _sheet(built: Built, settings: Settings, similarity: str, without: int, source: Path) -> dict[str, Any]:
-    from dataclasses import asdict
-
     atlas = source / "atlas.json"
     return {
         "name": "ReasonGraphQA",
@@ -125,3 +127,37 @@ def _stats(args: argparse.Namespace) -> None:
     if args.plot:
         draw_statistics(statistics, args.plot)
         print(f"{args.plot}: drawn", file=sys.stderr)
+
+
+def _convert(args: argparse.Namespace) -> None:
+    (_from_released if args.to == "bgr" else _to_released)(args)
+
+
+def _from_released(args: argparse.Namespace) -> None:
+    from bgr.reasongraphqa.dataset import write_dataset
+    from bgr.reasongraphqa.released import read_released
+    from bgr.reasongraphqa.splits import SPLITS
+
+    splits = {split: read_released(args.folder / f"{split}.json", split) for split in SPLITS}
+    sentences = dict.fromkeys(fact for part in splits.values() for example in part for fact in example.facts)
+    facts = [{"id": f"F{number:06d}", "sentence": sentence} for number, sentence in enumerate(sentences)]
+    counts = {split: len(part) for split, part in splits.items()}
+    sheet = {"name": "ReasonGraphQA", "source": "released by the authors", "counts": counts}
+    write_dataset(args.out, splits, facts, sheet, overwrite=args.overwrite)
+    print(f"{args.out}: {sum(counts.values()):,} questions")
+
+
+def _to_released(args: argparse.Namespace) -> None:
+    from bgr.files import output_folder
+    from bgr.reasongraphqa.dataset import load_split
+    from bgr.reasongraphqa.released import lost_edges, to_released
+    from bgr.reasongraphqa.splits import SPLITS
+
+    splits = {split: load_split(args.folder, split) for split in SPLITS}
+    with output_folder(args.out, overwrite=args.overwrite) as work:
+        for split, part in splits.items():
+            text = json.dumps([to_released(example) for example in part], indent=1, ensure_ascii=False)
+            (work / f"{split}.json").write_text(text + "\n", encoding="utf-8")
+    everything = [example for part in splits.values() for example in part]
+    lost = sum(map(lost_edges, everything))
+    print(f"{args.out}: {len(everything):,} questions; {lost:,} edges from the question that this form cannot hold")

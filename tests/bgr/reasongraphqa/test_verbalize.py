@@ -24,7 +24,8 @@ SCORE = Fact(
 
 ODD_PREDICATES = [
     "number of seasons", "educated at", "named after", "shares border with", "ISBN-13", "Freebase ID",
-    "date of baptism", "candidacy in election", "has effect", "student of", "chairperson", "{odd}", "said to be the same as", "owner of",
+    "date of baptism", "candidacy in election", "has effect", "student of", "chairperson", "{odd}",
+    "said to be the same as", "owner of",
 ]  # fmt: skip
 
 
