@@ -23,6 +23,8 @@ LARGE_SHARE = 0.12
 HOP_SHARE = {1: 1.0, 2: 1.0, 3: 0.6, 4: 0.4}
 """The share of drafts of that many hops that is let through (deeper: `DEEP_SHARE`); the paper's mean is 2.1."""
 DEEP_SHARE = 0.2
+MAX_WORDS = 45
+"""A longer question is one that nobody would ask."""
 MAX_SAME_FACTS = 2
 """So many questions at most may rest on the same set of facts."""
 
@@ -74,7 +76,7 @@ class Checker:
 
     def accept(self, checked: Checked, question: str) -> bool:
         """Whether the worded question may stand; if so it is remembered."""
-        if question in self._questions or gives_away(checked, question):
+        if question in self._questions or len(question.split()) > MAX_WORDS or gives_away(checked, question):
             return False
         self._questions.add(question)
         self._evidence[frozenset(checked.facts)] += 1

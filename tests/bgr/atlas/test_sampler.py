@@ -13,7 +13,7 @@ import pytest
 
 from bgr.atlas.phrasing_book import phrasebook
 from bgr.atlas.sampler import quotas, sample_questions
-from bgr.atlas.sampler_checks import Checked, gives_away
+from bgr.atlas.sampler_checks import MAX_WORDS, Checked, gives_away
 from bgr.atlas.sampler_index import AtlasIndex
 from bgr.atlas.sampler_recipes import QUESTION_TYPE, RECIPES, SHARES
 from bgr.atlas.sampler_thresholds import round_between, threshold
@@ -187,8 +187,9 @@ def test_every_program_executes_to_its_one_answer(kb, questions):
         assert {record["answer"]} == (set(answer) if isinstance(answer, list) else {answer})
 
 
-def test_questions_are_all_different(questions):
+def test_questions_are_all_different_and_not_endless(questions):
     assert len({record["question"] for record in questions}) == COUNT
+    assert max(len(record["question"].split()) for record in questions) <= MAX_WORDS
 
 
 def test_wordings_leave_no_markup_behind(questions):
