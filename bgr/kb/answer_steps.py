@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from bgr.errors import DataError
-from bgr.kb.comparison import matches, parse_target
+from bgr.kb.comparison import matcher, parse_target
 from bgr.kb.knowledge_base import KnowledgeBase
 from bgr.kb.results import Answer, Nodes, Qualifier
 from bgr.kb.schema import Value
@@ -14,7 +14,8 @@ from bgr.kb.statement import Statement
 
 
 def what(kb: KnowledgeBase, nodes: Nodes) -> Answer:
-    return Answer([kb.name(i) for i in nodes.ids])
+    names = kb.names_by_id
+    return Answer([names[i] for i in nodes.ids])
 
 
 def count(kb: KnowledgeBase, nodes: Nodes) -> Answer:
@@ -30,36 +31,32 @@ def select_between(kb: KnowledgeBase, left: Nodes, right: Nodes, key: str, order
 
 
 def select_among(kb: KnowledgeBase, nodes: Nodes, key: str, order: str) -> Answer:
-    facts = _common_unit(list(_facts(kb, nodes.unique, key)), key)
+    facts = _common_unit(_facts(kb, nodes.unique, key), key)
     best = (min if order == "smallest" else max)(map(_number, facts))
     names = dict.fromkeys(kb.name(fact.head) for fact in facts if _number(fact) == best)
     return Answer(list(names), facts=facts)
 
 
 def query_attribute(kb: KnowledgeBase, nodes: Nodes, key: str) -> Answer:
-    return _values(list(_facts(kb, nodes.ids, key)))
+    return _values(_facts(kb, nodes.ids, key))
 
 
 def query_attribute_under_condition(kb: KnowledgeBase, nodes: Nodes, key: str, qualifier: str, text: str) -> Answer:
-    target = _target_of_key(kb, qualifier, text)
+    fits = matcher(_target_of_key(kb, qualifier, text), "=")
     facts, used = [], []
     for fact in _facts(kb, nodes.ids, key):
-        value = next((value for value in fact.qualifier(qualifier) if matches(value, target, "=")), None)
-        if value is not None:
-            facts.append(fact)
-            used.append((qualifier, value))
+        for value in fact.qualifier(qualifier):
+            if fits(value):
+                facts.append(fact)
+                used.append((qualifier, value))
+                break
     return _values(facts, used)
 
 
-def verify(kind: str) -> Callable[..., Answer]:
+def verify(kb: KnowledgeBase, found: Answer, target: Value, op: str = "=") -> Answer:
     """VerifyStr, VerifyNum, VerifyYear, VerifyDate: yes, no, or not sure where only some of the values fit."""
-
-    def run(kb: KnowledgeBase, found: Answer, text: str, op: str = "=") -> Answer:
-        target = parse_target(text, kind)
-        fitting = sum(matches(value, target, op) for value in found.values)
-        return Answer("no" if fitting == 0 else "yes" if fitting == len(found.values) else "not sure")
-
-    return run
+    fitting = sum(map(matcher(target, op), found.values))
+    return Answer("no" if fitting == 0 else "yes" if fitting == len(found.values) else "not sure")
 
 
 def query_relation(kb: KnowledgeBase, left: Nodes, right: Nodes) -> Answer:
@@ -68,18 +65,18 @@ def query_relation(kb: KnowledgeBase, left: Nodes, right: Nodes) -> Answer:
 
 
 def query_attribute_qualifier(kb: KnowledgeBase, nodes: Nodes, key: str, text: str, qualifier: str) -> Answer:
-    target = _target_of_key(kb, key, text)
-    facts = (f for f in _facts(kb, nodes.ids, key) if f.value is not None and matches(f.value, target, "="))
+    fits = matcher(_target_of_key(kb, key, text), "=")
+    facts = [fact for fact in _facts(kb, nodes.ids, key) if fits(fact.value)]  # type: ignore[arg-type]
     return _qualifiers(facts, qualifier)
 
 
 def query_relation_qualifier(kb: KnowledgeBase, left: Nodes, right: Nodes, predicate: str, qualifier: str) -> Answer:
-    return _qualifiers((fact for fact in _between(kb, left, right) if fact.predicate == predicate), qualifier)
+    return _qualifiers([fact for fact in _between(kb, left, right) if fact.predicate == predicate], qualifier)
 
 
-def _facts(kb: KnowledgeBase, ids: Iterable[str], key: str) -> Iterable[Statement]:
+def _facts(kb: KnowledgeBase, ids: Iterable[str], key: str) -> list[Statement]:
     rows = kb.attribute_rows(key)
-    return (fact for i in ids for fact in rows.get(i, ()))
+    return [fact for i in ids if i in rows for fact in rows[i]]
 
 
 def _between(kb: KnowledgeBase, left: Nodes, right: Nodes) -> list[Statement]:
@@ -91,7 +88,10 @@ def _common_unit(facts: list[Statement], key: str) -> list[Statement]:
     quantities = [fact for fact in facts if fact.value is not None and fact.value.type == "quantity"]
     if not quantities:
         raise DataError(f"none of the entities has a quantity under {key!r} to compare")
-    unit = Counter(_unit(fact) for fact in quantities).most_common(1)[0][0]
+    units = Counter([_unit(fact) for fact in quantities])
+    if len(units) == 1:
+        return quantities
+    unit = units.most_common(1)[0][0]
     return [fact for fact in quantities if _unit(fact) == unit]
 
 
@@ -115,7 +115,7 @@ def _values(facts: list[Statement], used: list[Qualifier] | None = None) -> Answ
     return Answer([str(value) for value in values], values, facts, used)
 
 
-def _qualifiers(facts: Iterable[Statement], key: str) -> Answer:
+def _qualifiers(facts: list[Statement], key: str) -> Answer:
     found = [(fact, (key, value)) for fact in facts for value in fact.qualifier(key)]
     values = [value for _, (_, value) in found]
     return Answer([str(value) for value in values], values, [fact for fact, _ in found], [pair for _, pair in found])

@@ -4,40 +4,49 @@ from __future__ import annotations
 
 import datetime
 import math
+import operator
+from collections.abc import Callable
+from typing import Any
 
 from bgr.errors import DataError
 from bgr.kb.schema import Value, parse_time
 
-OPERATORS = ("=", "!=", "<", ">")
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+OPERATORS = tuple(_COMPARE)
+TIMES = ("date", "year")
 
 
-def comparable(value: Value, target: Value) -> bool:
-    """Strings with strings, quantities of one unit, dates and years with each other."""
-    if value.type in ("string", "quantity"):
-        return value.type == target.type and value.unit == target.unit
-    return target.type in ("date", "year")
+def matcher(target: Value, op: str) -> Callable[[Value], bool]:
+    """The test whether ``value op target`` holds; false for values that cannot be compared with `target`.
 
-
-def matches(value: Value, target: Value, operator: str) -> bool:
-    """Whether ``value operator target`` holds; false for values that cannot be compared.
-
-    ``=`` between times means that `target` contains `value`: 1960-02-01 lies in 1960, but 1960 not in 1960-02-01.
-    ``<`` and ``>`` between a date and a year compare years.
+    Strings compare with strings, quantities with those of their unit, dates and years with each other. ``=`` between
+    times means that `target` contains the value: 1960-02-01 lies in 1960, but 1960 not in 1960-02-01. ``<`` and ``>``
+    between a date and a year compare years.
     """
-    if not comparable(value, target):
-        return False
-    if operator in ("=", "!="):
-        return _equal(value, target) == (operator == "=")
-    a, b = value.value, target.value
-    if value.type != target.type:
-        a, b = year_of(value), year_of(target)
-    return a < b if operator == "<" else a > b  # type: ignore[operator]
-
-
-def _equal(value: Value, target: Value) -> bool:
+    compare, goal = _COMPARE[op], target.value
+    if target.type == "string":
+        return lambda value: value.type == "string" and compare(value.value, goal)
+    if target.type == "quantity":
+        unit = target.unit
+        return lambda value: value.unit == unit and value.type == "quantity" and compare(value.value, goal)
     if target.type == "year":
-        return year_of(value) == target.value
-    return value.type == target.type and value.value == target.value
+        return lambda value: value.type in TIMES and compare(year_of(value), goal)
+    year = year_of(target)
+    if op in ("=", "!="):
+        return lambda value: value.type in TIMES and compare(value.value, goal)
+    return lambda value: (
+        compare(value.value, goal) if value.type == "date" else value.type == "year" and compare(value.value, year)
+    )
+
+
+def matches(value: Value, target: Value, op: str) -> bool:
+    """Whether ``value op target`` holds, see `matcher`."""
+    return matcher(target, op)(value)
 
 
 def year_of(value: Value) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bgr.errors import DataError, ProgramError
 from bgr.graph import Edge
@@ -81,21 +81,30 @@ class Executor:
         if strict:
             self.check_names(program)
         results: list[Nodes | Answer] = []
-        for index, step in enumerate(program.steps):
-            try:
-                results.append(apply(self.kb, step, results))
-            except DataError as error:
-                raise ProgramError(f"{program.label(index)}: {error}") from None
+        try:
+            for step, arguments in zip(program.steps, program.arguments, strict=True):
+                results.append(apply(self.kb, step, arguments, results))
+        except DataError as error:
+            raise ProgramError(f"{program.label(len(results))}: {error}") from None
         return results
 
 
-def apply(kb: KnowledgeBase, step: Step, results: Sequence[Nodes | Answer]) -> Nodes | Answer:
+def apply(kb: KnowledgeBase, step: Step, arguments: Sequence[Any], results: Sequence[Nodes | Answer]) -> Nodes | Answer:
     """What one step gives after those before it gave `results`.
+
+    Args:
+        kb: the knowledge base.
+        step: the step.
+        arguments: its inputs, the value parsed: `Step.arguments`.
+        results: what the steps before it gave.
 
     Raises:
         DataError: the step cannot be executed.
     """
-    return _RUN[step.function](kb, *[results[d] for d in step.dependencies], *step.inputs)
+    before = step.dependencies
+    if len(before) == 1:
+        return _RUN[step.function](kb, results[before[0]], *arguments)
+    return _RUN[step.function](kb, *[results[d] for d in before], *arguments)
 
 
 def _is_concept_name(kb: KnowledgeBase, name: str) -> bool:
@@ -122,14 +131,14 @@ _RUN: dict[str, Callable[..., Nodes | Answer]] = {
     "FindAll": node_steps.find_all,
     "Find": node_steps.find,
     "FilterConcept": node_steps.filter_concept,
-    "FilterStr": node_steps.filter_attribute("string"),
-    "FilterNum": node_steps.filter_attribute("quantity"),
-    "FilterYear": node_steps.filter_attribute("year"),
-    "FilterDate": node_steps.filter_attribute("date"),
-    "QFilterStr": node_steps.filter_qualifier("string"),
-    "QFilterNum": node_steps.filter_qualifier("quantity"),
-    "QFilterYear": node_steps.filter_qualifier("year"),
-    "QFilterDate": node_steps.filter_qualifier("date"),
+    "FilterStr": node_steps.filter_attribute,
+    "FilterNum": node_steps.filter_attribute,
+    "FilterYear": node_steps.filter_attribute,
+    "FilterDate": node_steps.filter_attribute,
+    "QFilterStr": node_steps.filter_qualifier,
+    "QFilterNum": node_steps.filter_qualifier,
+    "QFilterYear": node_steps.filter_qualifier,
+    "QFilterDate": node_steps.filter_qualifier,
     "Relate": node_steps.relate,
     "And": node_steps.intersect,
     "Or": node_steps.unite,
@@ -139,10 +148,10 @@ _RUN: dict[str, Callable[..., Nodes | Answer]] = {
     "SelectAmong": answer_steps.select_among,
     "QueryAttr": answer_steps.query_attribute,
     "QueryAttrUnderCondition": answer_steps.query_attribute_under_condition,
-    "VerifyStr": answer_steps.verify("string"),
-    "VerifyNum": answer_steps.verify("quantity"),
-    "VerifyYear": answer_steps.verify("year"),
-    "VerifyDate": answer_steps.verify("date"),
+    "VerifyStr": answer_steps.verify,
+    "VerifyNum": answer_steps.verify,
+    "VerifyYear": answer_steps.verify,
+    "VerifyDate": answer_steps.verify,
     "QueryRelation": answer_steps.query_relation,
     "QueryAttrQualifier": answer_steps.query_attribute_qualifier,
     "QueryRelationQualifier": answer_steps.query_relation_qualifier,

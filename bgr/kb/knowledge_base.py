@@ -37,7 +37,7 @@ class KnowledgeBase:
         self.concepts: tuple[str, ...] = tuple(concepts)
         self.entities: tuple[str, ...] = tuple(entities)
         self.everything: dict[str, int] = {i: n for n, i in enumerate([*concepts, *entities])}
-        self._names: list[str] = []
+        self.names_by_id: dict[str, str] = {}
         self._parents: dict[str, tuple[str, ...]] = {}
         self._by_name: dict[str, list[str]] = {}
         self._attributes: dict[str, list[Statement]] = {}
@@ -69,7 +69,7 @@ class KnowledgeBase:
 
     def name(self, node: str) -> str:
         """The name of an entity or concept."""
-        return self._names[self.everything[node]]
+        return self.names_by_id[node]
 
     def ids(self, name: str) -> Sequence[str]:
         """All entities and concepts of that name, in the order of the base; empty if there is none."""
@@ -140,17 +140,17 @@ class KnowledgeBase:
         """Entity to its statements of one relation in which it is the head (forward) or tail (backward)."""
         return self._by_relation.get((predicate, direction), {})
 
+    def relation_ends(self, predicate: str, direction: str) -> Mapping[str, Sequence[str]]:
+        """As `relation_rows`, with the node at the other end of each statement in its place."""
+        return self._ends.get((predicate, direction), {})
+
     def between(self, head: str, tail: str) -> Sequence[Statement]:
         """The relations that lead from `head` to `tail`, as far as they are stored at the head."""
         return self._between.get((head, tail), ())
 
     def column(self, key: str) -> Column:
-        """The sorted columns of one attribute key; built when first asked for."""
-        column = self._columns.get(key)
-        if column is None:
-            rows = self.attribute_rows(key)
-            column = self._columns[key] = Column(s for statements in rows.values() for s in statements)
-        return column
+        """The sorted columns of one attribute key."""
+        return self._columns.get(key) or Column(())
 
     # -- building -----------------------------------------------------------------------------------------------------
 
@@ -163,7 +163,7 @@ class KnowledgeBase:
             self._parents[node] = tuple(i for i in parents if i in self.everything)
         except (KeyError, TypeError, AttributeError, DataError) as error:
             raise DataError(f"{where}: {reason(error)}") from None
-        self._names.append(name)
+        self.names_by_id[node] = name
         self._by_name.setdefault(name, []).append(node)
 
     def _read_statements(self, where: str, entities: Mapping[str, Any]) -> None:
@@ -189,7 +189,7 @@ class KnowledgeBase:
         self._predicates: dict[str, None] = {}
         self._qualifier_keys: dict[str, None] = {}
         self._key_type: dict[str, str] = {}
-        self._columns: dict[str, Column] = {}
+        self._ends: dict[tuple[str, str], dict[str, list[str]]] = {}
         for node in self.everything:
             for concept in self.all_concepts_of(node):
                 self._members.setdefault(concept, {})[node] = None
@@ -202,9 +202,12 @@ class KnowledgeBase:
                 self._predicates.setdefault(statement.predicate)
                 key = (statement.predicate, direction)
                 self._by_relation.setdefault(key, {}).setdefault(node, []).append(statement)
+                other = statement.tail if direction == FORWARD else statement.head
+                self._ends.setdefault(key, {}).setdefault(node, []).append(other or "")
                 if direction == FORWARD:
                     self._between.setdefault((statement.head, statement.tail or ""), []).append(statement)
                 self._index_qualifiers(statement)
+        self._columns = {key: Column(s for found in rows.values() for s in found) for key, rows in self._by_key.items()}
         self._key_type = {key: "date" if kind == "year" else kind for key, kind in self._key_type.items()}
 
     def _index_qualifiers(self, statement: Statement) -> None:

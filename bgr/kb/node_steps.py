@@ -6,12 +6,10 @@ of first appearance in the input, the left branch before the right. Repetitions 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import chain
 
-from bgr.kb.comparison import matches, parse_target
+from bgr.kb.comparison import matcher
 from bgr.kb.knowledge_base import KnowledgeBase
-from bgr.kb.loading import FORWARD
 from bgr.kb.results import Nodes
 from bgr.kb.schema import Value
 from bgr.kb.statement import Statement
@@ -33,70 +31,63 @@ def filter_concept(kb: KnowledgeBase, nodes: Nodes, concept: str) -> Nodes:
     if len(groups) == 1 and nodes.ids is kb.everything:
         return Nodes(groups[0], ordered=True)
     members = groups[0] if len(groups) == 1 else dict.fromkeys(chain.from_iterable(groups))
-    return Nodes(dict.fromkeys(i for i in nodes.unique if i in members), ordered=nodes.ordered)
+    return Nodes({i: None for i in nodes.unique if i in members}, ordered=nodes.ordered)
 
 
-def filter_attribute(kind: str) -> Callable[..., Nodes]:
+def filter_attribute(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, op: str = "=") -> Nodes:
     """FilterStr, FilterNum, FilterYear, FilterDate."""
-
-    def run(kb: KnowledgeBase, nodes: Nodes, key: str, text: str, op: str = "=") -> Nodes:
-        target = parse_target(text, kind)
-        scan = len(nodes.unique) <= SCAN_LIMIT
-        facts = _scan(kb, nodes, key, target, op) if scan else _look_up(kb, nodes, key, target, op)
-        return Nodes([fact.head for fact in facts], facts)
-
-    return run
-
-
-def _scan(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, op: str) -> list[Statement]:
-    rows = kb.attribute_rows(key)
-    found = (fact for i in nodes.unique for fact in rows.get(i, ()))
-    return [fact for fact in found if fact.value is not None and matches(fact.value, target, op)]
+    if len(nodes.ids) <= SCAN_LIMIT:
+        rows, fits = kb.attribute_rows(key), matcher(target, op)
+        facts = [fact for i in nodes.unique if i in rows for fact in rows[i] if fits(fact.value)]  # type: ignore[arg-type]
+    else:
+        facts = _look_up(kb, nodes, key, target, op)
+    return Nodes([fact.head for fact in facts], facts)
 
 
 def _look_up(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, op: str) -> list[Statement]:
     facts = kb.column(key).select(target, op)
-    if nodes.ids is not kb.everything:
-        facts = [fact for fact in facts if fact.head in nodes.unique]
+    known = nodes.unique
+    if known is not kb.everything:
+        facts = [fact for fact in facts if fact.head in known]
     if not nodes.ordered:
-        place = {i: n for n, i in enumerate(nodes.unique)}
+        place = {i: n for n, i in enumerate(known)}
         facts.sort(key=lambda fact: place[fact.head])
     return facts
 
 
-def filter_qualifier(kind: str) -> Callable[..., Nodes]:
+def filter_qualifier(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, op: str = "=") -> Nodes:
     """QFilterStr, QFilterNum, QFilterYear, QFilterDate."""
-
-    def run(kb: KnowledgeBase, nodes: Nodes, key: str, text: str, op: str = "=") -> Nodes:
-        target = parse_target(text, kind)
-        ids, facts, used = [], [], []
-        for node, fact in zip(nodes.ids, nodes.facts or (), strict=True):
-            for value in fact.qualifier(key):
-                if matches(value, target, op):
-                    ids.append(node)
-                    facts.append(fact)
-                    used.append((key, value))
-                    break
-        return Nodes(ids, facts, used)
-
-    return run
+    fits = matcher(target, op)
+    ids, facts, used = [], [], []
+    for node, fact in zip(nodes.ids, nodes.facts or (), strict=True):
+        for value in fact.qualifier(key):
+            if fits(value):
+                ids.append(node)
+                facts.append(fact)
+                used.append((key, value))
+                break
+    return Nodes(ids, facts, used)
 
 
 def relate(kb: KnowledgeBase, nodes: Nodes, predicate: str, direction: str) -> Nodes:
-    rows = kb.relation_rows(predicate, direction)
-    if nodes.ordered and len(rows) < len(nodes.unique):
-        facts = [fact for i, found in rows.items() if i in nodes.unique for fact in found]
+    rows, ends, sources = kb.relation_rows(predicate, direction), kb.relation_ends(predicate, direction), nodes.unique
+    if len(sources) == 1:
+        (node,) = sources
+        return Nodes(ends[node], rows[node]) if node in rows else Nodes((), ())
+    if nodes.ordered and len(rows) < len(sources):
+        found = [node for node in rows if node in sources]
     else:
-        facts = [fact for i in nodes.unique for fact in rows.get(i, ())]
-    return Nodes([fact.tail or "" if direction == FORWARD else fact.head for fact in facts], facts)
+        found = [node for node in sources if node in rows]
+    return Nodes([end for node in found for end in ends[node]], [fact for node in found for fact in rows[node]])
 
 
 def intersect(kb: KnowledgeBase, left: Nodes, right: Nodes) -> Nodes:
     if left.ordered and len(right.unique) < len(left.unique):
         kept = sorted((i for i in right.unique if i in left.unique), key=kb.everything.__getitem__)
         return Nodes(dict.fromkeys(kept), ordered=True)
-    return Nodes(dict.fromkeys(i for i in left.unique if i in right.unique), ordered=left.ordered)
+    known = right.unique
+    return Nodes({i: None for i in left.unique if i in known}, ordered=left.ordered)
 
 
 def unite(kb: KnowledgeBase, left: Nodes, right: Nodes) -> Nodes:
-    return Nodes(dict.fromkeys(chain(left.unique, right.unique)))
+    return Nodes({**left.unique, **right.unique})

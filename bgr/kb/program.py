@@ -10,6 +10,7 @@ from typing import Any
 from bgr.errors import DataError, ProgramError
 from bgr.kb.comparison import OPERATORS, parse_target
 from bgr.kb.loading import DIRECTIONS
+from bgr.kb.schema import Value
 
 # what a step gives: entities, entities with the statements that led to them, values, or an answer alone
 ENTITIES, FACTS, VALUES, ANSWER = "entities", "entities with facts", "values", "an answer"
@@ -79,6 +80,19 @@ class Step:
     def signature(self) -> Signature:
         return FUNCTIONS[self.function]
 
+    @property
+    def arguments(self) -> tuple[str | Value, ...]:
+        """The inputs with the value of Filter*, QFilter* and Verify* parsed.
+
+        Raises:
+            DataError: the value is not of the kind that the function takes.
+        """
+        kind, roles = self.signature.kind, self.signature.inputs
+        if kind is None:
+            return self.inputs
+        pairs = zip(roles, self.inputs, strict=True)
+        return tuple(parse_target(text, kind) if role == "value" else text for role, text in pairs)
+
     def input(self, role: str) -> str | None:
         """The text input in that role (``"key"``, ``"predicate"`` …), or ``None`` where the function has none."""
         roles = self.signature.inputs
@@ -95,12 +109,12 @@ class Program:
 
     steps: tuple[Step, ...]
     where: str = field(default="program", compare=False)
+    arguments: tuple[tuple[str | Value, ...], ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.steps:
             raise ProgramError(f"{self.where}: the program has no steps")
-        for index in range(len(self.steps)):
-            self._check(index)
+        object.__setattr__(self, "arguments", tuple(self._check(index) for index in range(len(self.steps))))
         last = self.steps[-1]
         if last.signature.gives not in (ANSWER, VALUES):
             raise ProgramError(
@@ -129,7 +143,8 @@ class Program:
         """How messages name a step."""
         return f"{self.where}, step {index} ({self.steps[index].function})"
 
-    def _check(self, index: int) -> None:
+    def _check(self, index: int) -> tuple[str | Value, ...]:
+        """The step's parsed inputs, once all of it has been found sound."""
         step, label = self.steps[index], self.label(index)
         if step.function not in FUNCTIONS:
             raise ProgramError(f"{label}: unknown function, known: {', '.join(sorted(FUNCTIONS))}")
@@ -148,11 +163,10 @@ class Program:
         for role, text in zip(signature.inputs, step.inputs, strict=True):
             if role in CHOICES and text not in CHOICES[role]:
                 raise ProgramError(f"{label}: {role} {text!r}, allowed: {', '.join(CHOICES[role])}")
-            if role == "value" and signature.kind:
-                try:
-                    parse_target(text, signature.kind)
-                except DataError as error:
-                    raise ProgramError(f"{label}: {error}") from None
+        try:
+            return step.arguments
+        except DataError as error:
+            raise ProgramError(f"{label}: {error}") from None
 
 
 def _step(record: Any, where: str) -> Step:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from bgr.kb.schema import Value
 from bgr.kb.statement import Statement
@@ -12,7 +12,6 @@ from bgr.kb.statement import Statement
 Qualifier = tuple[str, Value]
 
 
-@dataclass
 class Nodes:
     """Entities and concepts, in an order that depends on the program and the base alone.
 
@@ -23,18 +22,31 @@ class Nodes:
         ordered: `ids` are distinct and in the order of the base.
     """
 
-    ids: Collection[str]
-    facts: Sequence[Statement] | None = None
-    used: Sequence[Qualifier] | None = None
-    ordered: bool = False
+    # a plain class: a program makes one at each step, and a dataclass with a cached property takes three times as long
+    __slots__ = ("_unique", "facts", "ids", "ordered", "used")
 
-    @cached_property
-    def unique(self) -> Mapping[str, object]:
+    def __init__(
+        self,
+        ids: Collection[str],
+        facts: Sequence[Statement] | None = None,
+        used: Sequence[Qualifier] | None = None,
+        ordered: bool = False,
+    ) -> None:
+        self.ids = ids
+        self.facts = facts
+        self.used = used
+        self.ordered = ordered
+        self._unique: dict[str, Any] | None = None
+
+    @property
+    def unique(self) -> dict[str, Any]:
         """The distinct ids as keys, in order of first appearance."""
-        return self.ids if isinstance(self.ids, Mapping) else dict.fromkeys(self.ids)
+        if self._unique is None:
+            self._unique = self.ids if isinstance(self.ids, dict) else dict.fromkeys(self.ids)
+        return self._unique
 
 
-@dataclass
+@dataclass(slots=True)
 class Answer:
     """The answer of a last step, or the values a Verify step goes on with.
 
@@ -47,5 +59,5 @@ class Answer:
 
     text: str | list[str]
     values: Sequence[Value] = ()
-    facts: Sequence[Statement] = field(default=())
+    facts: Sequence[Statement] = ()
     used: Sequence[Qualifier] | None = None
