@@ -36,8 +36,8 @@ def export(run: Path, out: Path, *, half: bool = False, metrics: Path | None = N
     tokenizer = load_tokenizer(run)
     with output_folder(out, overwrite=overwrite) as folder:
         for direction, model in models.items():
-            # the weights alone change type: in half precision a threshold is still what it was
-            (model.to(torch.float16) if half else model).save_pretrained(folder / direction)
+            # the weights alone change type; a threshold is still what it was
+            (torch.nn.Module.half(model) if half else model).save_pretrained(folder / direction)
         tokenizer.save_pretrained(folder)
         settings.save(folder)
         card = model_card(settings, models["forward"].config, models["backward"].config)

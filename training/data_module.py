@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from lightning.pytorch import LightningDataModule
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Sampler
 
 from bgr.example import Example
 from bgr.models.batching import Batch, Sentences, make_batch
@@ -26,6 +28,47 @@ class TrainingBatch:
 
     def to(self, *args: Any, **kwargs: Any) -> TrainingBatch:
         return TrainingBatch(self.batch.to(*args, **kwargs), self.examples)
+
+
+class SimilarLengths(Sampler[list[int]]):
+    """Batches of questions of similar length, in a new order each epoch, so that little of a batch is padding.
+
+    Questions are shuffled, sorted by length within pools of `pool` batches, cut into batches, and these shuffled.
+
+    Args:
+        lengths: of each question, in any unit.
+        batch_size: questions in a batch.
+        seed: of the order; the epoch is added to it.
+        pool: batches that are sorted together.
+    """
+
+    def __init__(self, lengths: Sequence[int], batch_size: int, *, seed: int, pool: int = 16) -> None:
+        self.lengths = lengths
+        self.batch_size = batch_size
+        self.seed = seed
+        self.pool = pool
+        self.epoch = 0
+
+    @property
+    def sampler(self) -> SimilarLengths:
+        """Itself: Lightning tells the epoch to a batch sampler's sampler."""
+        return self
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return -(-len(self.lengths) // self.batch_size)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        rng = random.Random(self.seed * 1_000_003 + self.epoch)
+        order = rng.sample(range(len(self.lengths)), len(self.lengths))
+        size = self.batch_size * self.pool
+        pools = [sorted(order[i : i + size], key=self.lengths.__getitem__) for i in range(0, len(order), size)]
+        rows = [row for pool in pools for row in pool]
+        batches = [rows[i : i + self.batch_size] for i in range(0, len(rows), self.batch_size)]
+        rng.shuffle(batches)
+        yield from batches
 
 
 class BgrDataModule(LightningDataModule):
@@ -70,10 +113,10 @@ class BgrDataModule(LightningDataModule):
     def train_dataloader(self) -> DataLoader[Example]:
         return DataLoader(
             self.splits["train"],  # type: ignore[arg-type]
-            batch_size=self.batch_size,
-            shuffle=True,
+            batch_sampler=SimilarLengths(
+                [len(e.question) for e in self.splits["train"]], self.batch_size, seed=torch.initial_seed() % (1 << 31)
+            ),
             collate_fn=self.collate,
-            generator=torch.Generator().manual_seed(torch.initial_seed() % (1 << 63)),
         )
 
     def val_dataloader(self) -> DataLoader[Example]:

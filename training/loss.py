@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 import torch
 import torch.nn.functional as F
@@ -15,14 +16,14 @@ from training.gold_paths import GoldLevel
 def gold_logits(model: BgrRetriever, reading: Reading, levels: Sequence[GoldLevel]) -> tuple[Tensor, Tensor]:
     """Logits and targets of every pair, paths that end among them: two tensors ``[n]``, n = all open pairs."""
     paths = model.start(reading)
-    states, owners, opens = [paths.states], [paths.question], [paths.open]
+    every = [paths]
     for level in levels[1:]:
         paths = model.extend(reading, paths, level.parents, level.columns)
-        states.append(paths.states)
-        owners.append(paths.question)
-        opens.append(paths.open)
-    every = Paths(torch.cat(states), torch.cat(owners), torch.cat(opens))
-    return model.match(reading, every)[every.open], torch.cat([level.targets for level in levels])[every.open].float()
+        every.append(paths)
+    # one call for all levels
+    together = Paths(*(torch.cat([getattr(part, f.name) for part in every]) for f in fields(Paths)))
+    targets = torch.cat([level.targets for level in levels])
+    return model.match(reading, together)[together.open], targets[together.open].float()
 
 
 def balanced_cross_entropy(logits: Tensor, targets: Tensor, *, positive_weight: float) -> Tensor:

@@ -71,10 +71,11 @@ class Matcher(nn.Module):
         width: ``d``.
         heads: attention heads.
         rows: ``r`` rows of a fact.
+        features: further numbers that each pair brings along.
         dropout: probability.
     """
 
-    def __init__(self, *, width: int, heads: int, rows: int, dropout: float) -> None:
+    def __init__(self, *, width: int, heads: int, rows: int, features: int, dropout: float) -> None:
         super().__init__()
         self.heads = heads
         self.query = nn.Linear(width, width)
@@ -83,15 +84,16 @@ class Matcher(nn.Module):
         self.of_fact = nn.Linear(width, width // 2)
         self.of_path = nn.Linear(2 * width, width // 2, bias=False)
         self.dropout = nn.Dropout(dropout)
-        self.out = nn.Sequential(nn.Linear(rows * (width // 2), width // 2), nn.GELU(), nn.Linear(width // 2, 1))
+        joined = rows * (width // 2) + features
+        self.out = nn.Sequential(nn.Linear(joined, width // 2), nn.GELU(), nn.Linear(width // 2, 1))
 
     def prepare(self, rows: Tensor) -> Prepared:
         """Once per fact. *Shape:* ``rows [f, r, d]``."""
         return Prepared(self.query(rows), self.gate(rows), self.of_fact(rows))
 
-    def forward(self, paths: Tensor, mask: Tensor, facts: Prepared, places: Tensor) -> Tensor:
+    def forward(self, paths: Tensor, mask: Tensor, facts: Prepared, places: Tensor, features: Tensor) -> Tensor:
         """*Shape:* ``paths [p, t, d]``, ``mask [p, t]``, ``places [p, c]`` the facts (numbers into ``facts``) that each
-        path may choose from → logits ``[p, c]``."""
+        path may choose from, ``features [p, c, e]`` → logits ``[p, c]``."""
         p, c = places.shape
         keys, values = (self._split(part) for part in self.key_value(paths).chunk(2, dim=-1))
         # [f, r, d] -> [p, c * r, d]: every path is asked by its own question's candidates
@@ -100,7 +102,8 @@ class Matcher(nn.Module):
         both = torch.cat([seen, facts.gates[places].flatten(1, 2) * seen], dim=-1)
         hidden = facts.hidden[places].flatten(1, 2) + self.of_path(both)
         # [p, c * r, m] -> [p, c, r * m]
-        return self.out(self.dropout(F.gelu(hidden)).reshape(p, c, -1)).squeeze(-1)
+        hidden = self.dropout(F.gelu(hidden)).reshape(p, c, -1)
+        return self.out(torch.cat([hidden, features], dim=-1)).squeeze(-1)
 
     def _split(self, states: Tensor) -> Tensor:
         # [n, t, d] -> [n, heads, t, d / heads]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from bgr.models.config import BgrConfig
@@ -13,9 +13,21 @@ from bgr.models.encoder import SentenceStates
 from bgr.models.matcher import FactRows, Matcher, Prepared
 from bgr.models.path import PathUpdate
 from bgr.models.ragged import Ragged
+from bgr.models.token_match import TokenMatch, Tokens
 
 ROOT_COLUMN = 0
 """Column of the question itself among a question's candidates; candidate fact ``i`` stands in column ``i + 1``."""
+
+
+@dataclass(frozen=True)
+class SentenceTokens:
+    """Projected tokens of facts and questions, as candidates to be compared with a path and with its last fact."""
+
+    facts_to_path: Tokens
+    questions_to_path: Tokens
+    facts_to_last: Tokens
+    questions_to_last: Tokens
+    last: Tokens
 
 
 @dataclass(frozen=True)
@@ -27,6 +39,7 @@ class Reading:
         question_mask: ``[q, t]``.
         fact_states, fact_mask: ``[f, t_f, d]``, ``[f, t_f]``, what path updates read.
         matching: what the matcher needs of ``f + q`` sentences: the facts, then the questions (the root's place).
+        tokens: for `TokenMatch`, by what they are compared with (the path, its last fact) and what they are of.
         columns: ``[q, 1 + c]`` for each question the sentence of ``matching`` in each column; −1 where there is none.
     """
 
@@ -35,6 +48,7 @@ class Reading:
     fact_states: Tensor
     fact_mask: Tensor
     matching: Prepared
+    tokens: SentenceTokens
     columns: Tensor
 
 
@@ -45,11 +59,13 @@ class Paths:
     Args:
         states: ``[p, t, d]``.
         question: ``[p]`` which question each path belongs to.
+        last: ``[p]`` number of the fact each path has reached, −1 at its start.
         open: ``[p, 1 + c]`` bool, the columns the path may still go to.
     """
 
     states: Tensor
     question: Tensor
+    last: Tensor
     open: Tensor
 
 
@@ -72,9 +88,20 @@ class BgrRetriever(PreTrainedModel):
         self.encoder = SentenceStates(config.encoder, frozen_layers=config.frozen_layers)
         self.update = PathUpdate(width=width, heads=heads, dropout=config.dropout)
         self.fact_rows = FactRows(width=width, heads=heads, rows=config.rows, dropout=config.dropout)
-        self.matcher = Matcher(width=width, heads=heads, rows=config.rows, dropout=config.dropout)
+        self.to_path = TokenMatch(width=width)
+        self.to_last = TokenMatch(width=width)
+        self.matcher = Matcher(
+            width=width,
+            heads=heads,
+            rows=config.rows,
+            features=self.to_path.features + self.to_last.features,
+            dropout=config.dropout,
+        )
         self.post_init()
         self.encoder.freeze()
+
+    def _init_weights(self, module: nn.Module) -> None:
+        """Nothing: every part initialises itself where it is built."""
 
     def read(self, questions: Ragged, facts: Ragged, candidates: Tensor) -> Reading:
         """Encode a batch.
@@ -94,6 +121,13 @@ class BgrRetriever(PreTrainedModel):
             fact_states=fact_states,
             fact_mask=fact_mask,
             matching=self.matcher.prepare(torch.cat(rows)),
+            tokens=SentenceTokens(
+                facts_to_path=self.to_path.of_facts(fact_states, fact_mask),
+                questions_to_path=self.to_path.of_facts(question_states, question_mask),
+                facts_to_last=self.to_last.of_facts(fact_states, fact_mask),
+                questions_to_last=self.to_last.of_facts(question_states, question_mask),
+                last=self.to_last.of_paths(fact_states, fact_mask),
+            ),
             columns=torch.cat([root[:, None], candidates], dim=1),
         )
 
@@ -105,7 +139,7 @@ class BgrRetriever(PreTrainedModel):
         is_open = reading.columns >= 0
         is_open[:, ROOT_COLUMN] = False
         question = torch.arange(len(is_open), device=is_open.device)
-        return Paths(reading.question_states, question, is_open)
+        return Paths(reading.question_states, question, torch.full_like(question, -1), is_open)
 
     def extend(self, reading: Reading, paths: Paths, parents: Tensor, columns: Tensor) -> Paths:
         """The paths of the next level.
@@ -124,10 +158,26 @@ class BgrRetriever(PreTrainedModel):
         is_open = paths.open[parents].clone()
         is_open[torch.arange(len(columns), device=columns.device), columns] = False
         is_open[:, ROOT_COLUMN] = self.config.direction == "backward"
-        return Paths(states, question, is_open)
+        return Paths(states, question, fact, is_open)
 
     def match(self, reading: Reading, paths: Paths) -> Tensor:
         """Logit of every column for every path, −inf where a path may not go. *Shape:* ``[p, 1 + c]``."""
         places = reading.columns[paths.question].clamp(min=0)
-        logits = self.matcher(paths.states, reading.question_mask[paths.question], reading.matching, places)
+        mask = reading.question_mask[paths.question]
+        features = self._token_features(reading, paths, mask, places[:, 1:])
+        logits = self.matcher(paths.states, mask, reading.matching, places, features)
         return logits.float().masked_fill(~paths.open, float("-inf"))
+
+    def _token_features(self, reading: Reading, paths: Paths, mask: Tensor, facts: Tensor) -> Tensor:
+        """Late interaction of every column with the path and with its last fact. *Shape:* ``[p, 1 + c, e]``."""
+        tokens, last = reading.tokens, reading.tokens.last.select(paths.last.clamp(min=0))
+        path = self.to_path.of_paths(paths.states, mask)
+        # the root's column holds the question itself
+        question = paths.question[:, None]
+        with_path = [self.to_path(tokens.questions_to_path.select(question), path)]
+        with_last = [self.to_last(tokens.questions_to_last.select(question), last)]
+        with_path.append(self.to_path(tokens.facts_to_path.select(facts), path))
+        with_last.append(self.to_last(tokens.facts_to_last.select(facts), last))
+        # at its start a path has no last fact to compare with
+        has_last = (paths.last >= 0)[:, None, None]
+        return torch.cat([torch.cat(with_path, 1), torch.cat(with_last, 1) * has_last], dim=-1)

@@ -44,11 +44,31 @@ def extend(model, path, fact):
     return part.norms[3](path + gate * state)
 
 
-def logit(model, path, candidate):
-    """Is the sentence with token states `candidate` next after the path with state `path`?"""
+def token_features(part, candidate, other):
+    """For every head and weighting: the candidate's tokens matched by the other side, then the other way round."""
+    weights, other_weights = part.fact_weight(candidate).softmax(0), part.path_weight(other).softmax(0)
+    size = part.fact.out_features // part.heads
+    forth, back = [], []
+    for head in range(part.heads):
+        one = part.fact(candidate)[:, head * size : (head + 1) * size]
+        two = part.path(other)[:, head * size : (head + 1) * size]
+        cosines = torch.stack([torch.stack([F.cosine_similarity(u, v, dim=0) for v in two]) for u in one])
+        for k in range(weights.shape[1]):
+            forth.append(sum(weights[i, k] * cosines[i].max() for i in range(len(one))))
+            back.append(sum(other_weights[j, k] * cosines[:, j].max() for j in range(len(two))))
+    return torch.stack(forth + back)
+
+
+def logit(model, path, last, candidate):
+    """Is the sentence with token states `candidate` next after the path with state `path` and last fact `last`?"""
     part = model.matcher
     rows = summary_rows(model, candidate)
     key, value = part.key_value(path).chunk(2, dim=-1)
     seen = attend(part.query(rows), key, value, part.heads)
     hidden = F.gelu(part.of_fact(rows) + part.of_path(torch.cat([seen, part.gate(rows) * seen], dim=-1)))
-    return part.out(hidden.flatten()).squeeze()
+    with_path = token_features(model.to_path, candidate, path)
+    if last is None:
+        with_last = torch.zeros(model.to_last.features)
+    else:
+        with_last = token_features(model.to_last, candidate, last)
+    return part.out(torch.cat([hidden.flatten(), with_path, with_last])).squeeze()

@@ -25,13 +25,14 @@ class Oracle:
 
     def start(self, reading):
         paths = self.model.start(reading)
-        return Paths(torch.full((len(paths.question), 1), -2.0), paths.question, paths.open)
+        return Paths(torch.full((len(paths.question), 1), -2.0), paths.question, paths.last, paths.open)
 
     def extend(self, reading, paths, parents, columns):
         is_open = paths.open[parents].clone()
         is_open[torch.arange(len(columns)), columns] = False
         is_open[:, 0] = self.config.direction == "backward"
-        return Paths((columns - 1).float()[:, None], paths.question[parents], is_open)
+        last = columns - 1
+        return Paths(last.float()[:, None], paths.question[parents], last, is_open)
 
     def match(self, reading, paths):
         logits = torch.full(paths.open.shape, -5.0)

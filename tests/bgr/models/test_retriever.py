@@ -41,7 +41,9 @@ def test_equals_the_slow_definition(make_retriever, batch, direction, rows):
             path = asked
             for place in walked[level, row]:
                 path = slow.extend(model, path, states[place])
-            expected = [slow.logit(model, path, s) for s in [asked, *states]]
+            places = walked[level, row]
+            last = states[places[-1]] if places else None
+            expected = [slow.logit(model, path, last, s) for s in [asked, *states]]
             for place in walked[level, row]:
                 expected[place + 1] = torch.tensor(float("-inf"))
             if level == 0 or direction == "forward":

@@ -1,0 +1,72 @@
+import pytest
+
+from training.data_module import BgrDataModule, SimilarLengths
+
+LENGTHS = [5, 50, 7, 48, 6, 52, 8, 47, 9, 51]
+
+
+def test_every_row_once_in_batches_of_similar_length():
+    batches = list(SimilarLengths(LENGTHS, 5, seed=0))
+    assert sorted(row for batch in batches for row in batch) == list(range(10))
+    assert {frozenset(LENGTHS[row] for row in batch) for batch in batches} == {
+        frozenset([5, 6, 7, 8, 9]),
+        frozenset([47, 48, 50, 51, 52]),
+    }
+
+
+def test_the_order_depends_on_seed_and_epoch_alone():
+    def order(seed, epoch):
+        sampler = SimilarLengths([i % 13 for i in range(100)], 8, seed=seed, pool=2)
+        sampler.set_epoch(epoch)
+        return list(sampler)
+
+    assert order(1, 2) == order(1, 2)
+    assert order(1, 2) != order(1, 3)
+    assert order(1, 2) != order(2, 2)
+    assert len(order(1, 2)) == len(SimilarLengths([0] * 100, 8, seed=1))
+
+
+def test_each_epoch_of_a_run_has_its_own_order(toy_data, make_retriever, tokenizer, tmp_path):
+    """Lightning tells the epoch only to samplers it finds."""
+    from lightning.pytorch import LightningModule, Trainer
+
+    seen = []
+
+    class Watcher(LightningModule):
+        def training_step(self, batch, _):
+            seen.append([e.id for e in batch.examples])
+
+        def configure_optimizers(self):
+            return None
+
+    data = BgrDataModule(str(toy_data), batch_size=15)
+    data.prepare(tokenizer, make_retriever(frozen_layers=1), tmp_path)
+    trainer = Trainer(
+        max_epochs=2,
+        accelerator="cpu",
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        limit_val_batches=0,
+    )
+    trainer.fit(Watcher(), datamodule=data)
+    assert sorted(seen[0] + seen[1]) == sorted(seen[2] + seen[3])
+    assert seen[:2] != seen[2:]
+
+
+@pytest.mark.parametrize("frozen", [0, 1])
+def test_kept_states_stand_for_the_sentences(toy_data, make_retriever, tokenizer, tmp_path, frozen):
+    model = make_retriever(frozen_layers=frozen)
+    data = BgrDataModule(str(toy_data))
+    data.prepare(tokenizer, model, tmp_path)
+    assert len(list(tmp_path.glob("*.npy"))) == (2 if frozen else 0)
+    batch = data.collate(data.splits["dev"][:4]).batch
+    fresh = tokenizer(data.splits["dev"][0].question)["input_ids"]
+    direct = model.encoder.lower(type(batch.questions).from_lists([fresh]))
+    kept = batch.questions.flat[: len(fresh)]
+    assert kept.shape == direct.flat.shape
+    assert (kept - direct.flat).abs().max() < 2e-2  # kept in half precision
+    again = BgrDataModule(str(toy_data))
+    again.prepare(tokenizer, model, tmp_path)  # found on disk
+    assert (again.collate(data.splits["dev"][:4]).batch.facts.flat == batch.facts.flat).all()
