@@ -203,7 +203,7 @@ class _Writer:
         step = Step(function, tuple(dependencies), inputs)
         self.steps.append(step)
         try:
-            self.results.append(apply(self.kb, step, step.arguments, self.results))
+            self.results.append(apply(self.kb, step, self.results))
         except DataError:  # a program that fails is one to compare too: the next step finds nothing to ask
             self.results.append(Answer([]) if step.signature.gives == VALUES else Nodes(()))
         return len(self.steps) - 1

@@ -88,10 +88,10 @@ def _common_unit(facts: list[Statement], key: str) -> list[Statement]:
     quantities = [fact for fact in facts if fact.value is not None and fact.value.type == "quantity"]
     if not quantities:
         raise DataError(f"none of the entities has a quantity under {key!r} to compare")
-    units = Counter([_unit(fact) for fact in quantities])
-    if len(units) == 1:
+    units = [_unit(fact) for fact in quantities]
+    if len(set(units)) == 1:
         return quantities
-    unit = units.most_common(1)[0][0]
+    unit = Counter(units).most_common(1)[0][0]
     return [fact for fact in quantities if _unit(fact) == unit]
 
 

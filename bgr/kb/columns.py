@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import Any
 
-from bgr.kb.comparison import year_of
+from bgr.kb.comparison import TIMES, year_of
 from bgr.kb.schema import Value
 from bgr.kb.statement import Statement
 
@@ -15,10 +14,10 @@ from bgr.kb.statement import Statement
 class SortedColumn:
     """Statements sorted by a comparable key of their values."""
 
-    def __init__(self, pairs: Iterable[tuple[Any, Statement]]) -> None:
-        ordered = sorted(pairs, key=lambda pair: (pair[0], pair[1].number))
-        self.keys = [key for key, _ in ordered]
-        self.statements = [statement for _, statement in ordered]
+    def __init__(self, pairs: Iterable[tuple[Statement, Any]]) -> None:
+        ordered = sorted(pairs, key=lambda pair: pair[1])
+        self.keys = [key for _, key in ordered]
+        self.statements = [statement for statement, _ in ordered]
 
     def select(self, target: Any, operator: str) -> list[Statement]:
         low, high = bisect_left(self.keys, target), bisect_right(self.keys, target)
@@ -35,24 +34,39 @@ class Column:
     """All statements of one attribute key, indexed by value type; agrees with `comparison.matches` on each."""
 
     def __init__(self, statements: Iterable[Statement]) -> None:
-        strings: dict[Any, list[Statement]] = {}
-        quantities: dict[str, list[tuple[Any, Statement]]] = {}
-        times: list[tuple[Any, Statement]] = []
-        for statement in statements:
-            value = statement.value
-            if value is None:
-                continue
-            if value.type == "string":
-                strings.setdefault(value.value, []).append(statement)
-            elif value.type == "quantity":
-                quantities.setdefault(value.unit, []).append((value.value, statement))
-            else:
-                times.append((value.value, statement))
-        self._strings = strings
+        found = [(statement, statement.value) for statement in statements if statement.value is not None]
+        strings = [(s, v.value) for s, v in found if v.type == "string"]
+        times = [(s, v) for s, v in found if v.type in TIMES]
+        dates = [(s, v.value) for s, v in times if v.type == "date"]
+        years = [(s, v.value) for s, v in times if v.type == "year"]
+        quantities: dict[str, list[tuple[Statement, Any]]] = {}
+        for statement, value in found:
+            if value.type == "quantity":
+                quantities.setdefault(value.unit, []).append((statement, value.value))
+        self._strings: dict[Any, list[Statement]] = {}
+        for statement, text in strings:
+            self._strings.setdefault(text, []).append(statement)
         self._quantities = {unit: SortedColumn(pairs) for unit, pairs in quantities.items()}
-        self._all_by_year = SortedColumn((year_of(s.value), s) for _, s in times if s.value is not None)
-        self._dates = SortedColumn(pair for pair in times if isinstance(pair[0], datetime.date))
-        self._years = SortedColumn(pair for pair in times if not isinstance(pair[0], datetime.date))
+        self._all_by_year = SortedColumn((s, year_of(v)) for s, v in times)
+        self._dates, self._years = SortedColumn(dates), SortedColumn(years)
+        # the bare values by node, of use where no node has two of them
+        if len({s.head for s, _ in found}) < len(found):
+            self._bare = None
+        else:
+            self._bare = {("quantity", unit): _by_node(pairs) for unit, pairs in quantities.items()}
+            self._bare["string", "1"] = _by_node(strings)
+            self._bare["year", "1"] = _by_node((s, year_of(v)) for s, v in times)
+            if not years:
+                self._bare["date", "1"] = _by_node(dates)
+
+    def bare(self, target: Value) -> dict[str, Any] | None:
+        """Node to bare value for all that is comparable with `target`, where comparing the bare values decides.
+
+        ``None`` where it does not: a node has several statements, or a date meets dates and years.
+        """
+        if self._bare is None:
+            return None
+        return self._bare.get((target.type, target.unit), None if target.type == "date" else {})
 
     def select(self, target: Value, operator: str) -> list[Statement]:
         """The statements whose value stands in the relation `operator` to `target`, in the order of the file."""
@@ -75,6 +89,10 @@ class Column:
         if operator == "!=":
             return found + self._years.statements
         return found if operator == "=" else found + self._years.select(year_of(target), operator)
+
+
+def _by_node(pairs: Iterable[tuple[Statement, Any]]) -> dict[str, Any]:
+    return {statement.head: value for statement, value in pairs}
 
 
 def _number(statement: Statement) -> int:

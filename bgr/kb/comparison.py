@@ -11,13 +11,13 @@ from typing import Any
 from bgr.errors import DataError
 from bgr.kb.schema import Value, parse_time
 
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
     ">": operator.gt,
 }
-OPERATORS = tuple(_COMPARE)
+OPERATORS = tuple(COMPARE)
 TIMES = ("date", "year")
 
 
@@ -28,7 +28,7 @@ def matcher(target: Value, op: str) -> Callable[[Value], bool]:
     times means that `target` contains the value: 1960-02-01 lies in 1960, but 1960 not in 1960-02-01. ``<`` and ``>``
     between a date and a year compare years.
     """
-    compare, goal = _COMPARE[op], target.value
+    compare, goal = COMPARE[op], target.value
     if target.type == "string":
         return lambda value: value.type == "string" and compare(value.value, goal)
     if target.type == "quantity":

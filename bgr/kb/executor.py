@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bgr.errors import DataError, ProgramError
 from bgr.graph import Edge
@@ -80,31 +80,25 @@ class Executor:
     def _results(self, program: Program, strict: bool) -> list[Nodes | Answer]:
         if strict:
             self.check_names(program)
-        results: list[Nodes | Answer] = []
+        kb, results = self.kb, list[Nodes | Answer]()
         try:
-            for step, arguments in zip(program.steps, program.arguments, strict=True):
-                results.append(apply(self.kb, step, arguments, results))
+            for function, before, arguments in program.plan:
+                if len(before) == 1:
+                    results.append(_RUN[function](kb, results[before[0]], *arguments))
+                else:
+                    results.append(_RUN[function](kb, *[results[d] for d in before], *arguments))
         except DataError as error:
             raise ProgramError(f"{program.label(len(results))}: {error}") from None
         return results
 
 
-def apply(kb: KnowledgeBase, step: Step, arguments: Sequence[Any], results: Sequence[Nodes | Answer]) -> Nodes | Answer:
+def apply(kb: KnowledgeBase, step: Step, results: Sequence[Nodes | Answer]) -> Nodes | Answer:
     """What one step gives after those before it gave `results`.
-
-    Args:
-        kb: the knowledge base.
-        step: the step.
-        arguments: its inputs, the value parsed: `Step.arguments`.
-        results: what the steps before it gave.
 
     Raises:
         DataError: the step cannot be executed.
     """
-    before = step.dependencies
-    if len(before) == 1:
-        return _RUN[step.function](kb, results[before[0]], *arguments)
-    return _RUN[step.function](kb, *[results[d] for d in before], *arguments)
+    return _RUN[step.function](kb, *[results[d] for d in step.dependencies], *step.arguments)
 
 
 def _is_concept_name(kb: KnowledgeBase, name: str) -> bool:

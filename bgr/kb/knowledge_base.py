@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 from bgr.errors import DataError
 from bgr.files import read_json
 from bgr.kb.columns import Column
-from bgr.kb.loading import BACKWARD, FORWARD, Reader, Row, either, reason
+from bgr.kb.indices import Indices
+from bgr.kb.loading import BACKWARD, FORWARD, Reader, Row, either, reason, text
 from bgr.kb.statement import Statement
 
 
@@ -34,9 +36,9 @@ class KnowledgeBase:
         both = next((i for i in entities if i in concepts), None)
         if both is not None:
             raise DataError(f"{where}: {both!r} is both a concept and an entity")
-        self.concepts: tuple[str, ...] = tuple(concepts)
-        self.entities: tuple[str, ...] = tuple(entities)
-        self.everything: dict[str, int] = {i: n for n, i in enumerate([*concepts, *entities])}
+        self.concepts: tuple[str, ...] = tuple(map(sys.intern, concepts))
+        self.entities: tuple[str, ...] = tuple(map(sys.intern, entities))
+        self.everything: dict[str, int] = {i: n for n, i in enumerate([*self.concepts, *self.entities])}
         self.names_by_id: dict[str, str] = {}
         self._parents: dict[str, tuple[str, ...]] = {}
         self._by_name: dict[str, list[str]] = {}
@@ -45,11 +47,12 @@ class KnowledgeBase:
         collecting = gc.isenabled()
         gc.disable()  # hundreds of thousands of long-lived objects: collecting while they arrive triples the time
         try:
-            for kind, section in (("concept", concepts), ("entity", entities)):
-                for i, record in section.items():
-                    self._read_node(f"{where}: {kind} {i!r}", i, record)
+            for i in self.concepts:
+                self._read_node(f"{where}: concept {i!r}", i, concepts[i])
+            for i in self.entities:
+                self._read_node(f"{where}: entity {i!r}", i, entities[i])
             self._read_statements(where, entities)
-            self._index()
+            self._index = Indices(self.everything, self.attributes, self.relations, self.all_concepts_of)
         finally:
             if collecting:
                 gc.enable()
@@ -99,7 +102,7 @@ class KnowledgeBase:
 
     def members(self, concept: str) -> Mapping[str, None]:
         """The nodes that belong to a concept (those of its sub-concepts and the sub-concepts too), as ordered keys."""
-        return self._members.get(concept, {})
+        return self._index.members.get(concept, {})
 
     # -- statements ---------------------------------------------------------------------------------------------------
 
@@ -114,53 +117,53 @@ class KnowledgeBase:
     @property
     def keys(self) -> Collection[str]:
         """All attribute keys (qualifier keys are in `qualifier_keys`)."""
-        return self._by_key.keys()
+        return self._index.by_key.keys()
 
     @property
     def predicates(self) -> Collection[str]:
         """All relation names."""
-        return self._predicates.keys()
+        return self._index.predicates.keys()
 
     @property
     def qualifier_keys(self) -> Collection[str]:
-        return self._qualifier_keys.keys()
+        return self._index.qualifier_keys.keys()
 
     def key_type(self, key: str) -> str | None:
         """Kind of a key's values, attribute or qualifier: string, quantity or date (years too); ``None`` if unknown.
 
         Where a key has values of several types the last one of the file decides, as in KoPL.
         """
-        return self._key_type.get(key)
+        return self._index.key_type.get(key)
 
     def attribute_rows(self, key: str) -> Mapping[str, Sequence[Statement]]:
         """Entity to its statements of one attribute key, in the order of the base."""
-        return self._by_key.get(key, {})
+        return self._index.by_key.get(key, {})
 
     def relation_rows(self, predicate: str, direction: str) -> Mapping[str, Sequence[Statement]]:
         """Entity to its statements of one relation in which it is the head (forward) or tail (backward)."""
-        return self._by_relation.get((predicate, direction), {})
+        return self._index.by_relation.get((predicate, direction), {})
 
-    def relation_ends(self, predicate: str, direction: str) -> Mapping[str, Sequence[str]]:
+    def relation_ends(self, predicate: str, direction: str) -> Mapping[str, Collection[str]]:
         """As `relation_rows`, with the node at the other end of each statement in its place."""
-        return self._ends.get((predicate, direction), {})
+        return self._index.ends.get((predicate, direction), {})
 
     def between(self, head: str, tail: str) -> Sequence[Statement]:
         """The relations that lead from `head` to `tail`, as far as they are stored at the head."""
-        return self._between.get((head, tail), ())
+        return self._index.between.get((head, tail), ())
 
     def column(self, key: str) -> Column:
         """The sorted columns of one attribute key."""
-        return self._columns.get(key) or Column(())
+        return self._index.columns.get(key) or Column(())
 
     # -- building -----------------------------------------------------------------------------------------------------
 
     def _read_node(self, where: str, node: str, record: Any) -> None:
         try:
-            name, parents = " ".join(record["name"].split()), either(record, "instanceOf", "subclassOf")
+            name, parents = text(record["name"]), either(record, "instanceOf", "subclassOf")
             if not isinstance(parents, list):
                 raise DataError(f"'instanceOf' must be a list, is {type(parents).__name__}")
             # as in KoPL, a concept that the file does not hold is passed over
-            self._parents[node] = tuple(i for i in parents if i in self.everything)
+            self._parents[node] = tuple(sys.intern(i) for i in parents if i in self.everything)
         except (KeyError, TypeError, AttributeError, DataError) as error:
             raise DataError(f"{where}: {reason(error)}") from None
         self.names_by_id[node] = name
@@ -170,7 +173,8 @@ class KnowledgeBase:
         reader = Reader()
         at_concepts: dict[str, dict[Row, None]] = {i: {} for i in self.concepts}
         rows: dict[str, list[Row]] = {}
-        for i, record in entities.items():
+        for i in self.entities:
+            record = entities[i]
             label = f"{where}: entity {i!r}"
             self._attributes[i] = reader.attributes(label, i, record)
             rows[i] = reader.relations(label, i, record, self.everything)
@@ -180,41 +184,6 @@ class KnowledgeBase:
                     opposite = BACKWARD if direction == FORWARD else FORWARD
                     at_concepts[other].setdefault((statement, opposite))
         self._relations = {**{i: list(found) for i, found in at_concepts.items()}, **rows}
-
-    def _index(self) -> None:
-        self._members: dict[str, dict[str, None]] = {}
-        self._by_key: dict[str, dict[str, list[Statement]]] = {}
-        self._by_relation: dict[tuple[str, str], dict[str, list[Statement]]] = {}
-        self._between: dict[tuple[str, str], list[Statement]] = {}
-        self._predicates: dict[str, None] = {}
-        self._qualifier_keys: dict[str, None] = {}
-        self._key_type: dict[str, str] = {}
-        self._ends: dict[tuple[str, str], dict[str, list[str]]] = {}
-        for node in self.everything:
-            for concept in self.all_concepts_of(node):
-                self._members.setdefault(concept, {})[node] = None
-            for statement in self.attributes(node):
-                assert statement.value is not None
-                self._key_type[statement.predicate] = statement.value.type
-                self._by_key.setdefault(statement.predicate, {}).setdefault(node, []).append(statement)
-                self._index_qualifiers(statement)
-            for statement, direction in self.relations(node):
-                self._predicates.setdefault(statement.predicate)
-                key = (statement.predicate, direction)
-                self._by_relation.setdefault(key, {}).setdefault(node, []).append(statement)
-                other = statement.tail if direction == FORWARD else statement.head
-                self._ends.setdefault(key, {}).setdefault(node, []).append(other or "")
-                if direction == FORWARD:
-                    self._between.setdefault((statement.head, statement.tail or ""), []).append(statement)
-                self._index_qualifiers(statement)
-        self._columns = {key: Column(s for found in rows.values() for s in found) for key, rows in self._by_key.items()}
-        self._key_type = {key: "date" if kind == "year" else kind for key, kind in self._key_type.items()}
-
-    def _index_qualifiers(self, statement: Statement) -> None:
-        for key, values in statement.qualifiers:
-            self._qualifier_keys.setdefault(key)
-            if values:
-                self._key_type[key] = values[-1].type
 
 
 def _section(where: str, records: Any, name: str) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,7 +28,7 @@ class Reader:
         rows = []
         for index, row in enumerate(list_field(where, record, "attributes")):
             try:
-                key, value = " ".join(row["key"].split()), self.value(row["value"])
+                key, value = text(row["key"]), self.value(row["value"])
                 rows.append(Statement(self._next(), entity, key, value, None, self.qualifiers(row)))
             except (KeyError, TypeError, ValueError, AttributeError, DataError) as error:
                 raise DataError(f"{where}, attributes[{index}]: {reason(error)}") from None
@@ -38,14 +39,15 @@ class Reader:
         rows = []
         for index, row in enumerate(list_field(where, record, "relations")):
             try:
-                predicate = " ".join(either(row, "relation", "predicate").split())
+                predicate = text(either(row, "relation", "predicate"))
                 other, direction = row["object"], row["direction"]
                 if direction not in DIRECTIONS:
                     raise DataError(f"direction {direction!r}, allowed: {', '.join(DIRECTIONS)}")
                 if other not in known:
                     raise DataError(f"object {other!r} is neither an entity nor a concept")
+                other = sys.intern(other)
                 ends = (entity, other) if direction == FORWARD else (other, entity)
-                rows.append((self.relation(ends, predicate, self.qualifiers(row)), direction))
+                rows.append((self.relation(ends, predicate, self.qualifiers(row)), sys.intern(direction)))
             except (KeyError, TypeError, ValueError, AttributeError, DataError) as error:
                 raise DataError(f"{where}, relations[{index}]: {reason(error)}") from None
         return rows
@@ -66,7 +68,7 @@ class Reader:
         # two keys that differ in whitespace alone are one
         merged: dict[str, tuple[Value, ...]] = {}
         for key, values in found.items():
-            name = " ".join(key.split())
+            name = text(key)
             merged[name] = merged.get(name, ()) + tuple(self.value(value) for value in values)
         return tuple(merged.items())
 
@@ -80,6 +82,11 @@ class Reader:
     def _next(self) -> int:
         self.count += 1
         return self.count - 1
+
+
+def text(raw: str) -> str:
+    """Whitespace normalised, and one object for equal texts: lookups then compare addresses, and memory shrinks."""
+    return sys.intern(" ".join(raw.split()))
 
 
 def list_field(where: str, record: Mapping[str, Any], field: str) -> list[Any]:

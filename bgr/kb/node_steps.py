@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from itertools import chain
 
-from bgr.kb.comparison import matcher
+from bgr.kb.comparison import COMPARE, matcher
 from bgr.kb.knowledge_base import KnowledgeBase
 from bgr.kb.results import Nodes
 from bgr.kb.schema import Value
 from bgr.kb.statement import Statement
 
-SCAN_LIMIT = 64
+SCAN_LIMIT = 128
 """Up to so many entities are read one by one; more are looked up in the key's sorted column."""
 
 
@@ -36,11 +36,16 @@ def filter_concept(kb: KnowledgeBase, nodes: Nodes, concept: str) -> Nodes:
 
 def filter_attribute(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, op: str = "=") -> Nodes:
     """FilterStr, FilterNum, FilterYear, FilterDate."""
-    if len(nodes.ids) <= SCAN_LIMIT:
-        rows, fits = kb.attribute_rows(key), matcher(target, op)
-        facts = [fact for i in nodes.unique if i in rows for fact in rows[i] if fits(fact.value)]  # type: ignore[arg-type]
-    else:
+    if len(nodes.ids) > SCAN_LIMIT:
         facts = _look_up(kb, nodes, key, target, op)
+        return Nodes([fact.head for fact in facts], facts)
+    rows, bare = kb.attribute_rows(key), kb.column(key).bare(target)
+    if bare is not None:
+        compare, goal = COMPARE[op], target.value
+        ids = [i for i in nodes.unique if i in bare and compare(bare[i], goal)]
+        return Nodes(ids, [rows[i][0] for i in ids], ordered=nodes.ordered)
+    fits = matcher(target, op)
+    facts = [fact for i in nodes.unique if i in rows for fact in rows[i] if fits(fact.value)]  # type: ignore[arg-type]
     return Nodes([fact.head for fact in facts], facts)
 
 

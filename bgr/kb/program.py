@@ -9,7 +9,7 @@ from typing import Any
 
 from bgr.errors import DataError, ProgramError
 from bgr.kb.comparison import OPERATORS, parse_target
-from bgr.kb.loading import DIRECTIONS
+from bgr.kb.loading import DIRECTIONS, text
 from bgr.kb.schema import Value
 
 # what a step gives: entities, entities with the statements that led to them, values, or an answer alone
@@ -65,6 +65,9 @@ def _signatures() -> dict[str, Signature]:
 FUNCTIONS: dict[str, Signature] = _signatures()
 """The 27 functions of KoPL by name."""
 
+Call = tuple[str, tuple[int, ...], tuple[str | Value, ...]]
+"""What an executor needs of a step: function, dependencies, inputs with the value parsed."""
+
 ALIASES = {"QueryName": "What"}
 
 
@@ -91,7 +94,7 @@ class Step:
         if kind is None:
             return self.inputs
         pairs = zip(roles, self.inputs, strict=True)
-        return tuple(parse_target(text, kind) if role == "value" else text for role, text in pairs)
+        return tuple(parse_target(given, kind) if role == "value" else given for role, given in pairs)
 
     def input(self, role: str) -> str | None:
         """The text input in that role (``"key"``, ``"predicate"`` …), or ``None`` where the function has none."""
@@ -101,7 +104,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Program:
-    """A checked program; the last step gives the answer. `where` names it in error messages.
+    """A checked program; the last step gives the answer. `where` names it in messages, `plan` is for the executor.
 
     Raises:
         ProgramError: a step is malformed; the message names the item, the step and what is allowed.
@@ -109,12 +112,14 @@ class Program:
 
     steps: tuple[Step, ...]
     where: str = field(default="program", compare=False)
-    arguments: tuple[tuple[str | Value, ...], ...] = field(init=False, compare=False, repr=False)
+    plan: tuple[Call, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.steps:
             raise ProgramError(f"{self.where}: the program has no steps")
-        object.__setattr__(self, "arguments", tuple(self._check(index) for index in range(len(self.steps))))
+        arguments = [self._check(index) for index in range(len(self.steps))]
+        plan = [(step.function, step.dependencies, given) for step, given in zip(self.steps, arguments, strict=True)]
+        object.__setattr__(self, "plan", tuple(plan))
         last = self.steps[-1]
         if last.signature.gives not in (ANSWER, VALUES):
             raise ProgramError(
@@ -160,9 +165,9 @@ class Program:
             given = self.steps[dependency].signature.gives
             if given != wanted and (given, wanted) != (FACTS, ENTITIES):
                 raise ProgramError(f"{label}: takes {wanted}, but {self.label(dependency)} gives {given}")
-        for role, text in zip(signature.inputs, step.inputs, strict=True):
-            if role in CHOICES and text not in CHOICES[role]:
-                raise ProgramError(f"{label}: {role} {text!r}, allowed: {', '.join(CHOICES[role])}")
+        for role, given in zip(signature.inputs, step.inputs, strict=True):
+            if role in CHOICES and given not in CHOICES[role]:
+                raise ProgramError(f"{label}: {role} {given!r}, allowed: {', '.join(CHOICES[role])}")
         try:
             return step.arguments
         except DataError as error:
@@ -172,14 +177,14 @@ class Program:
 def _step(record: Any, where: str) -> Step:
     if not isinstance(record, Mapping) or not isinstance(record.get("function"), str):
         raise ProgramError(f"{where}: a step is {{function, dependencies, inputs}} with a function's name")
-    name: str = record["function"]
-    function = ALIASES.get(name, name)
+    function = text(record["function"])
+    function = ALIASES.get(function, function)
     dependencies, inputs = record.get("dependencies", []), record.get("inputs", [])
     if not isinstance(dependencies, list | tuple) or not all(type(d) is int for d in dependencies):
         raise ProgramError(f"{where} ({function}): dependencies {dependencies!r}, allowed: a list of step numbers")
-    if not isinstance(inputs, list | tuple) or not all(isinstance(text, str) for text in inputs):
+    if not isinstance(inputs, list | tuple) or not all(isinstance(given, str) for given in inputs):
         raise ProgramError(f"{where} ({function}): inputs {inputs!r}, allowed: a list of texts")
-    return Step(function, tuple(dependencies), tuple(" ".join(text.split()) for text in inputs))
+    return Step(function, tuple(dependencies), tuple(map(text, inputs)))
 
 
 def unknown(label: str, what: str, name: str, known: Sequence[str]) -> ProgramError:

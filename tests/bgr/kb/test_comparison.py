@@ -6,7 +6,7 @@ import pytest
 
 from bgr.errors import DataError
 from bgr.kb.columns import Column
-from bgr.kb.comparison import OPERATORS, matches, parse_target
+from bgr.kb.comparison import COMPARE, OPERATORS, matches, parse_target
 from bgr.kb.schema import Value
 from bgr.kb.statement import Statement
 
@@ -36,18 +36,20 @@ def test_matches(value: Value, target: Value, fitting: set[str]) -> None:
     assert {op for op in operators if matches(value, target, op)} == fitting
 
 
+DAYS = [Value("date", date(y, m, 1)) for y in (1959, 1960, 1961) for m in (1, 2, 1)]
+VALUES = [
+    *[Value("quantity", n / 2, unit) for n in (3, -1, 4, 3, 0) for unit in ("1", "metre")],
+    *[Value("string", text) for text in ("a", "b", "a")],
+    *[Value("year", year) for year in (1960, 1959, 1961, 1960)],
+    *DAYS,
+]
+
+
 def test_a_column_selects_what_matches() -> None:
-    days = [Value("date", date(y, m, 1)) for y in (1959, 1960, 1961) for m in (1, 2, 1)]
-    values = [
-        *[Value("quantity", n / 2, unit) for n in (3, -1, 4, 3, 0) for unit in ("1", "metre")],
-        *[Value("string", text) for text in ("a", "b", "a")],
-        *[Value("year", year) for year in (1960, 1959, 1961, 1960)],
-        *days,
-    ]
-    statements = [Statement(n, f"E{n}", "k", value) for n, value in enumerate(values)]
+    statements = [Statement(n, f"E{n}", "k", value) for n, value in enumerate(VALUES)]
     column = Column(statements)
     for target in {
-        *values,
+        *VALUES,
         Value("quantity", 1.25),
         Value("quantity", 1, "inch"),
         Value("year", 1900),
@@ -56,6 +58,23 @@ def test_a_column_selects_what_matches() -> None:
         for op in OPERATORS[:2] if target.type == "string" else OPERATORS:
             slow = [s for s in statements if s.value is not None and matches(s.value, target, op)]
             assert column.select(target, op) == slow, (target, op)
+
+
+@pytest.mark.parametrize(
+    "kinds", [{"quantity"}, {"string"}, {"date"}, {"year"}, {"date", "year"}, {"quantity", "string"}]
+)
+def test_bare_values_decide_where_they_are_given(kinds: set[str]) -> None:
+    values = [v for v in VALUES if v.type in kinds]
+    statements = [Statement(n, f"E{n}", "k", value) for n, value in enumerate(values)]
+    column = Column(statements)
+    for target in VALUES:
+        bare = column.bare(target)
+        assert (bare is None) == (target.type == "date" and "year" in kinds)
+        for op in OPERATORS[:2] if target.type == "string" else OPERATORS:
+            slow = [s.head for s in statements if s.value is not None and matches(s.value, target, op)]
+            if bare is not None:
+                assert [i for i in bare if COMPARE[op](bare[i], target.value)] == slow
+    assert Column([*statements, statements[0]]).bare(values[0]) is None
 
 
 @pytest.mark.parametrize(
