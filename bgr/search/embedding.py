@@ -39,14 +39,20 @@ class SentenceEncoder:
         progress: bool = False,
     ) -> None:
         from transformers import AutoModel, AutoTokenizer
+        from transformers.utils import logging
 
         if not Path(folder).is_dir():
             raise CheckpointError(f"{folder}: no such folder (an encoder is a local folder with config and weights)")
+        bars = logging.is_progress_bar_enabled()
+        logging.disable_progress_bar()  # of the weights, which load in a blink
         try:
             self.tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
             model = AutoModel.from_pretrained(str(folder), local_files_only=True)
         except (OSError, ValueError, KeyError) as error:
             raise CheckpointError(f"{folder}: not an encoder that transformers can load: {error}") from error
+        finally:
+            if bars:
+                logging.enable_progress_bar()
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         dtype = torch.bfloat16 if _fast_bfloat16(self.device) else torch.float32
         self.model = model.to(self.device, dtype).eval()
