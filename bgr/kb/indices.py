@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from bgr.kb.columns import Column
 from bgr.kb.loading import FORWARD, Row
+from bgr.kb.results import Nodes
 from bgr.kb.statement import Statement
 
 MANY = 8
@@ -44,8 +45,9 @@ class Indices:
                 self._add_relation(node, statement, direction)
         self.predicates = dict.fromkeys(predicate for predicate, _ in self.by_relation)
         self.columns = {key: Column(s for found in rows.values() for s in found) for key, rows in self.by_key.items()}
-        self.ends = {
-            key: {node: _ends(found, key[1]) for node, found in rows.items()} for key, rows in self.by_relation.items()
+        self.neighbours = {
+            key: {node: Nodes(_ends(found, key[1]), found) for node, found in rows.items()}
+            for key, rows in self.by_relation.items()
         }
 
     def _add_attribute(self, node: str, statement: Statement) -> None:

@@ -13,6 +13,7 @@ from bgr.files import read_json
 from bgr.kb.columns import Column
 from bgr.kb.indices import Indices
 from bgr.kb.loading import BACKWARD, FORWARD, Reader, Row, either, reason, text
+from bgr.kb.results import Nodes
 from bgr.kb.statement import Statement
 
 
@@ -41,7 +42,7 @@ class KnowledgeBase:
         self.everything: dict[str, int] = {i: n for n, i in enumerate([*self.concepts, *self.entities])}
         self.names_by_id: dict[str, str] = {}
         self._parents: dict[str, tuple[str, ...]] = {}
-        self._by_name: dict[str, list[str]] = {}
+        self._ids_by_name: dict[str, list[str]] = {}
         self._attributes: dict[str, list[Statement]] = {}
         self._relations: dict[str, list[Row]] = {}
         collecting = gc.isenabled()
@@ -52,6 +53,7 @@ class KnowledgeBase:
             for i in self.entities:
                 self._read_node(f"{where}: entity {i!r}", i, entities[i])
             self._read_statements(where, entities)
+            self._by_name = {name: Nodes(ids, ordered=True) for name, ids in self._ids_by_name.items()}
             self._index = Indices(self.everything, self.attributes, self.relations, self.all_concepts_of)
         finally:
             if collecting:
@@ -76,7 +78,11 @@ class KnowledgeBase:
 
     def ids(self, name: str) -> Sequence[str]:
         """All entities and concepts of that name, in the order of the base; empty if there is none."""
-        return self._by_name.get(name, ())
+        return self._ids_by_name.get(name, ())
+
+    def named(self, name: str) -> Nodes:
+        """As `ids`: what Find gives. Shared, not to be changed."""
+        return self._by_name.get(name) or Nodes((), ordered=True)
 
     @property
     def names(self) -> Collection[str]:
@@ -143,9 +149,9 @@ class KnowledgeBase:
         """Entity to its statements of one relation in which it is the head (forward) or tail (backward)."""
         return self._index.by_relation.get((predicate, direction), {})
 
-    def relation_ends(self, predicate: str, direction: str) -> Mapping[str, Collection[str]]:
-        """As `relation_rows`, with the node at the other end of each statement in its place."""
-        return self._index.ends.get((predicate, direction), {})
+    def neighbours(self, predicate: str, direction: str) -> Mapping[str, Nodes]:
+        """As `relation_rows`: entity to what Relate gives for it alone. Shared, not to be changed."""
+        return self._index.neighbours.get((predicate, direction), {})
 
     def between(self, head: str, tail: str) -> Sequence[Statement]:
         """The relations that lead from `head` to `tail`, as far as they are stored at the head."""
@@ -167,7 +173,7 @@ class KnowledgeBase:
         except (KeyError, TypeError, AttributeError, DataError) as error:
             raise DataError(f"{where}: {reason(error)}") from None
         self.names_by_id[node] = name
-        self._by_name.setdefault(name, []).append(node)
+        self._ids_by_name.setdefault(name, []).append(node)
 
     def _read_statements(self, where: str, entities: Mapping[str, Any]) -> None:
         reader = Reader()

@@ -23,7 +23,7 @@ def find_all(kb: KnowledgeBase) -> Nodes:
 
 
 def find(kb: KnowledgeBase, name: str) -> Nodes:
-    return Nodes(kb.ids(name), ordered=True)
+    return kb.named(name)
 
 
 def filter_concept(kb: KnowledgeBase, nodes: Nodes, concept: str) -> Nodes:
@@ -75,15 +75,16 @@ def filter_qualifier(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, o
 
 
 def relate(kb: KnowledgeBase, nodes: Nodes, predicate: str, direction: str) -> Nodes:
-    rows, ends, sources = kb.relation_rows(predicate, direction), kb.relation_ends(predicate, direction), nodes.unique
-    if len(sources) == 1:
-        (node,) = sources
-        return Nodes(ends[node], rows[node]) if node in rows else Nodes((), ())
-    if nodes.ordered and len(rows) < len(sources):
-        found = [node for node in rows if node in sources]
+    links = kb.neighbours(predicate, direction)
+    if len(nodes.ids) == 1:
+        (node,) = nodes.ids
+        return links.get(node) or Nodes((), ())
+    sources = nodes.unique
+    if nodes.ordered and len(links) < len(sources):
+        found = [links[node] for node in links if node in sources]
     else:
-        found = [node for node in sources if node in rows]
-    return Nodes([end for node in found for end in ends[node]], [fact for node in found for fact in rows[node]])
+        found = [links[node] for node in sources if node in links]
+    return Nodes([end for part in found for end in part.ids], [fact for part in found for fact in part.facts or ()])
 
 
 def intersect(kb: KnowledgeBase, left: Nodes, right: Nodes) -> Nodes:
