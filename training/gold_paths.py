@@ -37,7 +37,7 @@ def next_nodes(graph: EvidenceGraph, node: int | None, direction: str) -> tuple[
 
 
 def gold_levels(
-    graphs: Sequence[EvidenceGraph], direction: str, *, columns: int, most_paths: int = 64
+    graphs: Sequence[EvidenceGraph], direction: str, *, columns: int, most_paths: int = 16
 ) -> list[GoldLevel]:
     """Every path of every gold graph, by length.
 

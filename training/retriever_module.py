@@ -29,6 +29,7 @@ class BgrModule(LightningModule):
         direction: ``forward`` or ``backward``.
         pretrained: start from the encoder's weights; false for a random start (tests, speed).
         frozen_layers: encoder layers left as they are; their states are computed once and kept.
+        width: of path states and matching; 0 for the encoder's own.
         rows: summary rows of a fact in the matcher.
         dropout: of path update and matcher.
         question_tokens, fact_tokens: longest question and fact in tokens.
@@ -45,6 +46,7 @@ class BgrModule(LightningModule):
         direction: str = "forward",
         pretrained: bool = True,
         frozen_layers: int = 0,
+        width: int = 0,
         rows: int = 4,
         dropout: float = 0.1,
         question_tokens: int = 64,
@@ -62,6 +64,7 @@ class BgrModule(LightningModule):
             encoder=AutoConfig.from_pretrained(source),
             direction=direction,
             frozen_layers=frozen_layers,
+            width=width,
             rows=rows,
             dropout=dropout,
             question_tokens=question_tokens,

@@ -17,6 +17,8 @@ class BgrConfig(PretrainedConfig):
         direction: ``forward`` (question → last evidence) or ``backward`` (paper, section 4.1).
         frozen_layers: encoder layers, counted from the embeddings, that training leaves as they are. Their output does
             not change, so it can be computed once per sentence and kept.
+        width: of path states and matching; token states are projected to it. 0: the encoder's own, without projection
+            (the paper's setting).
         rows: summary rows a fact keeps for matching; 1 is the paper's ``[CLS]`` row.
         dropout: dropout probability of path update and matcher.
         question_tokens, fact_tokens: longest question and fact in tokens; what is longer is cut off.
@@ -32,6 +34,7 @@ class BgrConfig(PretrainedConfig):
         encoder: BertConfig | dict[str, Any] | None = None,
         direction: str = "forward",
         frozen_layers: int = 0,
+        width: int = 0,
         rows: int = 4,
         dropout: float = 0.1,
         question_tokens: int = 64,
@@ -46,6 +49,7 @@ class BgrConfig(PretrainedConfig):
         self.encoder = encoder if encoder is not None else BertConfig()
         self.direction = direction
         self.frozen_layers = frozen_layers
+        self.width = width or self.encoder.hidden_size
         self.rows = rows
         self.dropout = dropout
         self.question_tokens = question_tokens
@@ -54,12 +58,19 @@ class BgrConfig(PretrainedConfig):
         self.max_paths = max_paths
         self.max_depth = max_depth
         super().__init__(**kwargs)
-        problems = []
+        problems: list[str] = []
         if direction not in DIRECTIONS:
             problems.append(f"direction is {direction!r}, allowed: {', '.join(DIRECTIONS)}")
         if not 0 <= frozen_layers <= self.encoder.num_hidden_layers:
             problems.append(f"frozen_layers is {frozen_layers}, allowed: 0 to {self.encoder.num_hidden_layers}")
+        if self.width % self.heads:
+            problems.append(f"width is {width}, allowed: multiples of {self.heads}, the number of heads")
         if max(question_tokens, fact_tokens) > self.encoder.max_position_embeddings:
             problems.append(f"question_tokens and fact_tokens end at {self.encoder.max_position_embeddings}")
         if problems:
             raise ValueError("; ".join(problems))
+
+    @property
+    def heads(self) -> int:
+        """Attention heads of path update and matcher: as wide as the encoder's."""
+        return max(1, self.width * self.encoder.num_attention_heads // self.encoder.hidden_size)

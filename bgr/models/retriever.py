@@ -84,8 +84,9 @@ class BgrRetriever(PreTrainedModel):
 
     def __init__(self, config: BgrConfig) -> None:
         super().__init__(config)
-        width, heads = config.encoder.hidden_size, config.encoder.num_attention_heads
+        width, heads = config.width, config.heads
         self.encoder = SentenceStates(config.encoder, frozen_layers=config.frozen_layers)
+        self.project = _projection(config.encoder.hidden_size, width)
         self.update = PathUpdate(width=width, heads=heads, dropout=config.dropout)
         self.fact_rows = FactRows(width=width, heads=heads, rows=config.rows, dropout=config.dropout)
         self.to_path = TokenMatch(width=width)
@@ -132,7 +133,8 @@ class BgrRetriever(PreTrainedModel):
         )
 
     def _encode(self, rows: Ragged) -> Ragged:
-        return self.encoder.upper(rows) if rows.flat.is_floating_point() else self.encoder(rows)
+        states = self.encoder.upper(rows) if rows.flat.is_floating_point() else self.encoder(rows)
+        return Ragged(self.project(states.flat), states.lengths)
 
     def start(self, reading: Reading) -> Paths:
         """One path for each question, with nothing on it yet. The root is no candidate for a first step."""
@@ -181,3 +183,12 @@ class BgrRetriever(PreTrainedModel):
         # at its start a path has no last fact to compare with
         has_last = (paths.last >= 0)[:, None, None]
         return torch.cat([torch.cat(with_path, 1), torch.cat(with_last, 1) * has_last], dim=-1)
+
+
+def _projection(encoder_width: int, width: int) -> nn.Module:
+    if width == encoder_width:
+        return nn.Identity()
+    project = nn.Linear(encoder_width, width)
+    # a random rotation nearly keeps the angles between token states, by which equal words are known at the start
+    nn.init.orthogonal_(project.weight)
+    return project

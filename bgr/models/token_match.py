@@ -14,22 +14,21 @@ from torch import Tensor, nn
 
 
 class Tokens(NamedTuple):
-    """Projected tokens of sentences: unit vectors ``[n, t, heads, s]``, weights ``[n, t, k]`` that add up to 1 over t,
-    ``mask [n, t]``."""
+    """Projected tokens of sentences: unit vectors ``[n, t, heads, s]`` and weights ``[n, t, k]`` that add up to 1 over
+    the tokens; both 0 at padding."""
 
     vectors: Tensor
     weights: Tensor
-    mask: Tensor
 
     def select(self, rows: Tensor) -> Tokens:
-        return Tokens(self.vectors[rows], self.weights[rows], self.mask[rows])
+        return Tokens(self.vectors[rows], self.weights[rows])
 
 
 class TokenMatch(nn.Module):
     """For each pair of sentences, how well the tokens of one are matched by the other, both ways.
 
-    Token ``i`` of one side is matched by ``m_i = max_j cos(u_i, v_j)``; ``k`` learned weightings sum that over its
-    sentence. A weighting may look at names, another at the words of the relation.
+    Token ``i`` of one side is matched by ``m_i = max(0, max_j cos(u_i, v_j))``; ``k`` learned weightings sum that over
+    its sentence. One weighting may look at names, another at the words of the relation.
 
     Args:
         width: ``d``.
@@ -61,16 +60,19 @@ class TokenMatch(nn.Module):
 
     def _tokens(self, vectors: Tensor, weights: Tensor, mask: Tensor) -> Tokens:
         vectors = F.normalize(vectors.unflatten(-1, (self.heads, -1)), dim=-1)
-        return Tokens(vectors, weights.masked_fill(~mask[..., None], float("-inf")).softmax(1), mask)
+        return Tokens(
+            vectors.masked_fill(~mask[..., None, None], 0.0),
+            weights.masked_fill(~mask[..., None], float("-inf")).softmax(1),
+        )
 
     def forward(self, facts: Tokens, paths: Tokens) -> Tensor:
         """*Shape:* ``facts [p, c, …]`` (each path's candidates), ``paths [p, …]`` → ``[p, c, 2 · heads · k]``."""
-        p, c, t = facts.mask.shape
+        p, c, t = facts.weights.shape[:3]
         # [p, heads, c * t, s] x [p, heads, s, t_p] -> cosines [p, heads, c, t, t_p]
         left = facts.vectors.flatten(1, 2).transpose(1, 2)
         cosines = (left @ paths.vectors.permute(0, 2, 3, 1)).view(p, self.heads, c, t, -1)
-        of_fact = cosines.masked_fill(~paths.mask[:, None, None, None, :], -1).amax(-1)
-        of_path = cosines.masked_fill(~facts.mask[:, None, :, :, None], -1).amax(-2)
+        # padding is the zero vector: its cosine is 0 and so is the floor of the maximum
+        of_fact, of_path = cosines.max(-1).values.relu(), cosines.max(-2).values.relu()
         # [p, heads, c, t], [p, c, t, k] -> [p, c, heads, k]
         return torch.cat(
             [

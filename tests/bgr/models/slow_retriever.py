@@ -24,7 +24,7 @@ def attention(module, queries, states):
 
 
 def sentence(model, ids):
-    return model.encoder.bert(torch.tensor([ids])).last_hidden_state[0]
+    return model.project(model.encoder.bert(torch.tensor([ids])).last_hidden_state[0])
 
 
 def summary_rows(model, states):
@@ -54,8 +54,8 @@ def token_features(part, candidate, other):
         two = part.path(other)[:, head * size : (head + 1) * size]
         cosines = torch.stack([torch.stack([F.cosine_similarity(u, v, dim=0) for v in two]) for u in one])
         for k in range(weights.shape[1]):
-            forth.append(sum(weights[i, k] * cosines[i].max() for i in range(len(one))))
-            back.append(sum(other_weights[j, k] * cosines[:, j].max() for j in range(len(two))))
+            forth.append(sum(weights[i, k] * cosines[i].max().relu() for i in range(len(one))))
+            back.append(sum(other_weights[j, k] * cosines[:, j].max().relu() for j in range(len(two))))
     return torch.stack(forth + back)
 
 
@@ -67,8 +67,6 @@ def logit(model, path, last, candidate):
     seen = attend(part.query(rows), key, value, part.heads)
     hidden = F.gelu(part.of_fact(rows) + part.of_path(torch.cat([seen, part.gate(rows) * seen], dim=-1)))
     with_path = token_features(model.to_path, candidate, path)
-    if last is None:
-        with_last = torch.zeros(model.to_last.features)
-    else:
-        with_last = token_features(model.to_last, candidate, last)
+    none = torch.zeros(model.to_last.features)
+    with_last = none if last is None else token_features(model.to_last, candidate, last)
     return part.out(torch.cat([hidden.flatten(), with_path, with_last])).squeeze()

@@ -23,9 +23,9 @@ def batch():
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward"])
-@pytest.mark.parametrize("rows", [1, 3])
-def test_equals_the_slow_definition(make_retriever, batch, direction, rows):
-    model = make_retriever(direction, rows=rows)
+@pytest.mark.parametrize("settings", [{"rows": 1}, {"rows": 3}, {"width": 24}], ids=str)
+def test_equals_the_slow_definition(make_retriever, batch, direction, settings):
+    model = make_retriever(direction, **settings)
     reading = model.read(batch.questions, batch.facts, batch.candidates)
     # level 0, then both questions go to their second candidate, then the first goes on to its third
     zero = model.start(reading)
@@ -88,7 +88,12 @@ def test_saved_and_loaded_it_is_the_same(make_retriever, batch, tmp_path):
 
 @pytest.mark.parametrize(
     ("settings", "said"),
-    [({"direction": "sideways"}, "sideways"), ({"frozen_layers": 3}, "0 to 2"), ({"fact_tokens": 999}, "64")],
+    [
+        ({"direction": "sideways"}, "sideways"),
+        ({"width": 17}, "multiples of 2"),
+        ({"frozen_layers": 3}, "0 to 2"),
+        ({"fact_tokens": 999}, "64"),
+    ],
 )
 def test_contradictions_are_refused(make_retriever, settings, said):
     with pytest.raises(ValueError, match=said):
