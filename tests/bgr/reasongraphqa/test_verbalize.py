@@ -77,10 +77,10 @@ def test_joined_facts_are_woven_into_one_sentence(kb):
     assert any(sentence.startswith(("Directed by", "Made in", "Produced", "With")) for sentence in said)
 
 
-def test_any_of_the_joined_facts_may_be_the_main_clause(kb):
+def test_any_of_the_joined_facts_may_stand_in_any_place(kb):
     said = [Verbalizer(kb, seed).sentence([RUNTIME, DIRECTOR]) for seed in range(60)]
-    first = sum(sentence.index("82 minutes") < sentence.index("Cai Moreau") for sentence in said)
-    assert 15 <= first <= 45
+    for fronts in (("Directed by", "Helmed by"), ("With a running time", "Running for", "At a length")):
+        assert any(sentence.startswith(fronts) for sentence in said)
 
 
 def test_a_fact_needs_one_head_and_at_most_two_companions(kb):
