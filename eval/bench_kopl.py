@@ -23,7 +23,7 @@ from eval.random_programs import random_programs
 MAX_FACTS = 24
 """Facts of an evidence graph at most (paper, section 3.2); a run with provenance stops beyond."""
 
-PASSES = 3
+PASSES = 5
 """Each side runs over all programs so often; its quickest pass counts, the one least disturbed by other work."""
 
 BLOCK = 50

@@ -92,7 +92,9 @@ class Column:
 
 
 def _by_node(pairs: Iterable[tuple[Statement, Any]]) -> dict[str, Any]:
-    return {statement.head: value for statement, value in pairs}
+    # one object for equal values: a few thousand years are ten numbers, and those stay in the processor's cache
+    shared: dict[Any, Any] = {}
+    return {statement.head: shared.setdefault(value, value) for statement, value in pairs}
 
 
 def _number(statement: Statement) -> int:

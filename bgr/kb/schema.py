@@ -46,11 +46,12 @@ class Value:
 
     def __str__(self) -> str:
         """As KoPL prints it: a quantity with its unit unless that is ``1``, a date as ``yyyy-mm-dd``."""
+        value = self.value
         if self.type == "quantity":
-            assert isinstance(self.value, int | float)
-            number = int(self.value) if self.value - int(self.value) < 1e-5 else self.value
-            return str(number) if self.unit == "1" else f"{number} {self.unit}"
-        return self.value.isoformat() if isinstance(self.value, datetime.date) else str(self.value)
+            whole = int(value)  # type: ignore[arg-type]
+            number = str(whole if value - whole < 1e-5 else value)  # type: ignore[operator]
+            return number if self.unit == "1" else f"{number} {self.unit}"
+        return value.isoformat() if self.type == "date" else str(value)  # type: ignore[union-attr]
 
 
 def parse_date(text: str) -> datetime.date:
