@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from bgr.reasongraphqa.wording import with_article
+
 Forms = Mapping[str, Sequence[str]]
 FORMS = ("verb", "noun", "front", "sentence")
 
 # "educated at", "named after", "influenced by": a participle with its preposition
 _PARTICIPLE = re.compile(
-    r"(\w+(ed|wn|en)|made|found|built|set|held|won|said to be) .*\b(by|at|in|for|from|after|on|to|with|as|of|against)$"
+    r"(\w+(ed|wn|en)|made|found|built|set|held|won|said to be) .*\b(by|at|in|for|from|after|on|to|with|as|of|against)$|located .+"
 )
 # "part of", "member of", "student of": a noun with its preposition
 _NOUN_OF = re.compile(r".+ (of|to|in|for)$")
@@ -51,10 +53,11 @@ def default_forms(predicate: str) -> Forms:
             [f"It is known that {{head}} {name} {{value}}.", f"{{value}} is what {{head}} {name}."],
         )
     if _NOUN_OF.match(name):
+        noun = with_article(name)
         return _forms(
-            [f"is {name} {{value}}", f"counts as {name} {{value}}"],
-            [f"{{value}} is what {{head}} is {name}.", f"It is recorded that {{head}} is {name} {{value}}."],
-            front=[f"as {name} {{value}}"],
+            [f"is {noun} {{value}}", f"counts as {noun} {{value}}"],
+            [f"{{value}} is what {{head}} is {noun}.", f"It is recorded that {{head}} is {noun} {{value}}."],
+            front=[f"as {noun} {{value}}"],
         )
     return _forms(
         [f"has {{value}} as {name}", f"lists {{value}} as {name}"],

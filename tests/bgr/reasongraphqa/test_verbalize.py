@@ -108,7 +108,8 @@ def test_unknown_predicates_have_a_sound_default(kb, predicate):
     [
         ("number of seasons", "has {value} seasons"),
         ("educated by", "was educated by {value}"),
-        ("owner of", "is owner of {value}"),
+        ("owner of", "is an owner of {value}"),
+        ("located on street", "is located on street {value}"),
         ("has effect", "has effect {value}"),
         ("Freebase ID", "has the Freebase ID {value}"),
         ("chairperson", "has {value} as chairperson"),
