@@ -12,7 +12,8 @@ FORMS = ("verb", "noun", "front", "sentence")
 
 # "educated at", "named after", "influenced by": a participle with its preposition
 _PARTICIPLE = re.compile(
-    r"(\w+(ed|wn|en)|made|found|built|set|held|won|said to be) .*\b(by|at|in|for|from|after|on|to|with|as|of|against)$|located .+"
+    r"(\w+(ed|wn|en)|made|found|built|set|held|won|said to be) .*\b(by|at|in|for|from|after|on|to|with|as|of|against)$"
+    r"|located .+"
 )
 # "part of", "member of", "student of": a noun with its preposition
 _NOUN_OF = re.compile(r".+ (of|to|in|for)$")
