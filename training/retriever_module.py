@@ -30,6 +30,7 @@ class BgrModule(LightningModule):
         pretrained: start from the encoder's weights; false for a random start (tests, speed).
         frozen_layers: encoder layers left as they are; their states are computed once and kept.
         width: of path states and matching; 0 for the encoder's own.
+        context_layers: layers over a question and all its candidates together.
         rows: summary rows of a fact in the matcher.
         dropout: of path update and matcher.
         question_tokens, fact_tokens: longest question and fact in tokens.
@@ -47,6 +48,7 @@ class BgrModule(LightningModule):
         pretrained: bool = True,
         frozen_layers: int = 0,
         width: int = 0,
+        context_layers: int = 0,
         rows: int = 4,
         dropout: float = 0.1,
         question_tokens: int = 64,
@@ -65,6 +67,7 @@ class BgrModule(LightningModule):
             direction=direction,
             frozen_layers=frozen_layers,
             width=width,
+            context_layers=context_layers,
             rows=rows,
             dropout=dropout,
             question_tokens=question_tokens,

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import sys
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from jsonargparse import ArgumentError
 from lightning.fabric.utilities.exceptions import MisconfigurationException
-from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.accelerators import CPUAccelerator
+from lightning.pytorch.callbacks import Callback, ModelCheckpoint
 from lightning.pytorch.cli import LightningCLI
 from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
 from transformers import AutoTokenizer
@@ -26,6 +29,9 @@ from bgr.reasongraphqa.dataset import dataset_hash
 from training.calibrate import best_gamma, best_threshold
 from training.data_module import BgrDataModule
 from training.retriever_module import BgrModule
+from training.side_by_side import Epoch, Reporter, in_processes
+
+QUIET = "--trainer.enable_progress_bar=false"
 
 
 @dataclass(frozen=True)
@@ -47,14 +53,13 @@ class Run:
     resume: bool = False
 
 
-def train_direction(run: Run, direction: str) -> None:
-    """Train one direction and save its best epoch to ``out/DIRECTION``."""
+def train_direction(run: Run, direction: str, report: Callable[[Epoch], None]) -> None:
+    """Train one direction and save its best epoch to ``out/DIRECTION``; `report` hears of every epoch."""
     home = run.out / "training" / direction
-    cli = _parse(run, direction, home)
+    cli = _parse(run, direction, home, Reporter(direction, report))
     module: BgrModule = cli.model
     data: BgrDataModule = cli.datamodule
-    tokenizer = AutoTokenizer.from_pretrained(resolve_model(module.hparams["encoder"]))
-    data.prepare(tokenizer, module.model, run.out / "training" / "states")
+    tokenizer = _prepare(run, module, data)
     last = home / "epochs" / "last.ckpt"
     cli.trainer.fit(
         module, datamodule=data, ckpt_path=last if run.resume and last.exists() else None, weights_only=True
@@ -65,6 +70,13 @@ def train_direction(run: Run, direction: str) -> None:
     module.model.config.threshold = best_threshold(module.model, data)[0]
     module.model.save_pretrained(run.out / direction)
     tokenizer.save_pretrained(run.out)
+
+
+def _prepare(run: Run, module: BgrModule, data: BgrDataModule) -> Any:
+    """Tokenise the data and keep the frozen layers' states; returns the tokenizer."""
+    tokenizer = AutoTokenizer.from_pretrained(resolve_model(module.hparams["encoder"]))
+    data.prepare(tokenizer, module.model, run.out / "training" / "states")
+    return tokenizer
 
 
 def calibrate_pair(run: Run) -> dict[str, Any]:
@@ -83,7 +95,7 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
     return metrics
 
 
-def _parse(run: Run, direction: str, home: Path) -> LightningCLI:
+def _parse(run: Run, direction: str, home: Path, *callbacks: Callback) -> LightningCLI:
     """Read the config; every unknown key or value of a wrong type is one line and nothing is written."""
     arguments = [
         f"--config={run.config}",
@@ -104,7 +116,8 @@ def _parse(run: Run, direction: str, home: Path) -> LightningCLI:
                 "callbacks": [
                     ModelCheckpoint(
                         home / "epochs", monitor="dev/score", mode="max", save_last=True, enable_version_counter=False
-                    )
+                    ),
+                    *callbacks,
                 ],
                 "logger": [CSVLogger(home, name="", version="csv"), TensorBoardLogger(home, name="", version="tb")],
             },
@@ -128,16 +141,16 @@ def _one_line_errors(config: Path) -> Iterator[None]:
 
 def train_retriever(run: Run, directions: Sequence[str] = DIRECTIONS) -> dict[str, Any]:
     """Train, keep the best epoch by dev score, calibrate. Returns the dev metrics by direction and rule."""
-    for direction in directions:
-        train_direction(run, direction)
+    cli = _parse(run, "forward", run.out)
+    if len(directions) > 1 and isinstance(cli.trainer.accelerator, CPUAccelerator) and torch.get_num_threads() > 1:
+        _prepare(run, cli.model, cli.datamodule)  # once for both, with all cores
+        in_processes(partial(train_direction, replace(run, overrides=(*run.overrides, QUIET))), directions)
+    else:
+        for direction in directions:
+            train_direction(run, direction, lambda epoch: print(epoch.line(), file=sys.stderr))
     if all((run.out / direction).is_dir() for direction in DIRECTIONS):
         return calibrate_pair(run)
     return {}
-
-
-def discard_states(run: Run) -> None:
-    """Delete the kept states of the frozen layers (they can be computed again)."""
-    shutil.rmtree(run.out / "training" / "states", ignore_errors=True)
 
 
 def check(run: Run) -> None:

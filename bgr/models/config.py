@@ -19,6 +19,7 @@ class BgrConfig(PretrainedConfig):
             not change, so it can be computed once per sentence and kept.
         width: of path states and matching; token states are projected to it. 0: the encoder's own, without projection
             (the paper's setting).
+        context_layers: layers of self-attention over a question and all its candidates; 0 is the paper's setting.
         rows: summary rows a fact keeps for matching; 1 is the paper's ``[CLS]`` row.
         dropout: dropout probability of path update and matcher.
         question_tokens, fact_tokens: longest question and fact in tokens; what is longer is cut off.
@@ -35,6 +36,7 @@ class BgrConfig(PretrainedConfig):
         direction: str = "forward",
         frozen_layers: int = 0,
         width: int = 0,
+        context_layers: int = 0,
         rows: int = 4,
         dropout: float = 0.1,
         question_tokens: int = 64,
@@ -50,6 +52,7 @@ class BgrConfig(PretrainedConfig):
         self.direction = direction
         self.frozen_layers = frozen_layers
         self.width = width or self.encoder.hidden_size
+        self.context_layers = context_layers
         self.rows = rows
         self.dropout = dropout
         self.question_tokens = question_tokens

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from bgr.models.config import BgrConfig
+from bgr.models.context import Context
 from bgr.models.encoder import SentenceStates
 from bgr.models.matcher import FactRows, Matcher, Prepared
 from bgr.models.path import PathUpdate
@@ -33,6 +34,8 @@ class SentenceTokens:
 @dataclass(frozen=True)
 class Reading:
     """A batch of questions and facts, encoded: all that paths need and no path changes.
+
+    ``f`` counts every question's candidates in turn.
 
     Args:
         question_states: ``[q, t, d]``.
@@ -87,6 +90,7 @@ class BgrRetriever(PreTrainedModel):
         width, heads = config.width, config.heads
         self.encoder = SentenceStates(config.encoder, frozen_layers=config.frozen_layers)
         self.project = _projection(config.encoder.hidden_size, width)
+        self.context = Context(width=width, heads=heads, layers=config.context_layers, dropout=config.dropout)
         self.update = PathUpdate(width=width, heads=heads, dropout=config.dropout)
         self.fact_rows = FactRows(width=width, heads=heads, rows=config.rows, dropout=config.dropout)
         self.to_path = TokenMatch(width=width)
@@ -111,11 +115,17 @@ class BgrRetriever(PreTrainedModel):
         likewise, each different fact once; ``candidates [q, c]`` each question's facts as numbers into ``facts``, −1
         behind the last.
         """
-        question_rows, fact_rows = self._encode(questions), self._encode(facts)
+        # from here on a fact that two questions share is two facts, each in its question's context
+        shared, is_fact = self._encode(facts), candidates >= 0
+        question_rows, fact_rows = self.context(
+            self._encode(questions), shared.select(candidates[is_fact]), is_fact.sum(1)
+        )
+        columns = torch.full_like(candidates, -1)
+        columns[is_fact] = torch.arange(len(fact_rows), device=candidates.device)
         question_states, question_mask = question_rows.padded(), question_rows.mask()
         fact_states, fact_mask = fact_rows.padded(), fact_rows.mask()
         rows = [self.fact_rows(fact_states, fact_mask), self.fact_rows(question_states, question_mask)]
-        root = len(facts) + torch.arange(len(questions), device=candidates.device)
+        root = len(fact_rows) + torch.arange(len(questions), device=candidates.device)
         return Reading(
             question_states=question_states,
             question_mask=question_mask,
@@ -129,7 +139,7 @@ class BgrRetriever(PreTrainedModel):
                 questions_to_last=self.to_last.of_facts(question_states, question_mask),
                 last=self.to_last.of_paths(fact_states, fact_mask),
             ),
-            columns=torch.cat([root[:, None], candidates], dim=1),
+            columns=torch.cat([root[:, None], columns], dim=1),
         )
 
     def _encode(self, rows: Ragged) -> Ragged:

@@ -44,6 +44,21 @@ def extend(model, path, fact):
     return part.norms[3](path + gate * state)
 
 
+def in_context(model, question, facts):
+    """The question's and its candidates' states after every token of them has looked at every other."""
+    sizes = [len(question), *map(len, facts)]
+    if not model.context.layers:
+        return question, facts
+    kinds = [model.context.kind.weight[min(i, 1)] for i in range(len(sizes))]
+    tokens = torch.cat([rows + kind for rows, kind in zip([question, *facts], kinds, strict=True)])
+    for layer in model.context.layers:
+        normed = layer.norms[0](tokens)
+        tokens = tokens + attention(layer.attention, normed, normed)
+        tokens = tokens + layer.feed(layer.norms[1](tokens))
+    parts = tokens.split(sizes)
+    return parts[0], list(parts[1:])
+
+
 def token_features(part, candidate, other):
     """For every head and weighting: the candidate's tokens matched by the other side, then the other way round."""
     weights, other_weights = part.fact_weight(candidate).softmax(0), part.path_weight(other).softmax(0)

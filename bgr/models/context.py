@@ -1,0 +1,85 @@
+"""A question and all its candidates read together: what one fact says may decide whether another is evidence.
+
+The paper encodes every sentence alone and compares a path with one candidate at a time. Then nothing can tell that of
+two films with the named actor only one has the named director too: that stands in a third sentence. A few thin layers
+of self-attention over the tokens of the question and of all its candidates can.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from bgr.models.path import Attention
+from bgr.models.ragged import Ragged
+
+
+class ContextLayer(nn.Module):
+    """One pre-norm transformer layer (arXiv:2002.04745) over the joined tokens.
+
+    Args:
+        width: ``d``.
+        heads: attention heads.
+        dropout: probability.
+    """
+
+    def __init__(self, *, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.attention = Attention(width=width, heads=heads)
+        self.feed = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
+        self.dropout = nn.Dropout(dropout)
+        # queries and keys start as one rotation: at first a token looks at its like in the other sentences
+        nn.init.orthogonal_(self.attention.query.weight)
+        with torch.no_grad():
+            self.attention.key_value.weight[:width].copy_(self.attention.query.weight)
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        """*Shape:* ``[q, t, d]``, ``[q, t]`` → ``[q, t, d]``."""
+        normed = self.norms[0](states)
+        states = states + self.dropout(self.attention(normed, normed, mask))
+        return states + self.dropout(self.feed(self.norms[1](states)))
+
+
+class Context(nn.Module):
+    """All layers, on ragged rows: join each question with its candidates, run, and part them again.
+
+    Args:
+        width: ``d``.
+        heads: attention heads.
+        layers: number of layers; with 0 the rows come back as they are.
+        dropout: probability.
+    """
+
+    def __init__(self, *, width: int, heads: int, layers: int, dropout: float) -> None:
+        super().__init__()
+        self.kind = nn.Embedding(2, width) if layers else None
+        self.layers = nn.ModuleList(ContextLayer(width=width, heads=heads, dropout=dropout) for _ in range(layers))
+        if self.kind is not None:
+            nn.init.normal_(self.kind.weight, std=0.02)
+
+    def forward(self, questions: Ragged, facts: Ragged, counts: Tensor) -> tuple[Ragged, Ragged]:
+        """*Shape:* ``questions`` of ``q`` rows; ``facts`` of ``Σ counts`` rows, each question's candidates in turn;
+        ``counts [q]`` → the same rows with new states."""
+        if self.kind is None:
+            return questions, facts
+        count = len(questions)
+        rows = Ragged(torch.cat([questions.flat, facts.flat]), torch.cat([questions.lengths, facts.lengths]))
+        # question 0, its candidates, question 1, its candidates, …: row numbers in that order
+        owner = torch.cat([torch.arange(count, device=counts.device), owners(counts)])
+        order = torch.argsort(owner, stable=True)
+        joined = rows.select(order)
+        is_fact = (order >= count).long().repeat_interleave(joined.lengths)
+        lengths = torch.zeros_like(counts).index_add_(0, owner, rows.lengths)
+        together = Ragged(joined.flat + self.kind(is_fact), lengths)
+        states, mask = together.padded(), together.mask()
+        for layer in self.layers:
+            states = layer(states, mask)
+        parted = Ragged(states[mask], joined.lengths).select(torch.argsort(order))
+        split = int(questions.lengths.sum())
+        return Ragged(parted.flat[:split], questions.lengths), Ragged(parted.flat[split:], facts.lengths)
+
+
+def owners(counts: Tensor) -> Tensor:
+    """``[2, 0, 3]`` → ``[0, 0, 2, 2, 2]``."""
+    return torch.arange(len(counts), device=counts.device).repeat_interleave(counts)
