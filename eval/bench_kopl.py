@@ -80,13 +80,13 @@ def bench_kopl(
     seed: int = 0,
     progress: bool = True,
 ) -> KoplBench:
-    """Run `count` programs, drawn by `seed`, through kopl and through ours.
+    """Run programs through kopl and through ours.
 
     Args:
         records: the parsed ``kb.json``.
-        programs: the programs to draw from; without them random ones over all functions are written.
-        count: number of programs at most.
-        seed: for the draw.
+        programs: the programs; without them `count` random ones over all functions are written, by `seed`.
+        count: number of random programs.
+        seed: for the random programs.
         progress: show progress bars on standard error.
 
     Raises:
@@ -94,8 +94,7 @@ def bench_kopl(
     """
     reference, kopl_load = _timed(lambda: KoplReference(records))
     kb, ours_load = _timed(lambda: KnowledgeBase(records))
-    rng = random.Random(seed)
-    drawn = random_programs(kb, count, rng) if programs is None else rng.sample(programs, min(count, len(programs)))
+    drawn = random_programs(kb, count, random.Random(seed)) if programs is None else programs
     executor = Executor(kb)
     # neither side pays for walking through the other's heap
     gc.collect()
@@ -124,27 +123,39 @@ def bench_kopl(
     )
 
 
-def read_programs(folder: str | Path) -> list[Program] | None:
-    """The programs of ``train.json`` and ``val.json`` in a KQA Pro folder; ``None`` where it has neither file.
+def read_programs(folder: str | Path, count: int, seed: int = 0) -> list[Program] | None:
+    """`count` programs of ``train.json`` and ``val.json`` in a KQA Pro folder, drawn by `seed`, or all if it has fewer.
+
+    Returns:
+        ``None`` where the folder has neither file.
 
     Raises:
         DataError: a file that is not a list of questions.
         ProgramError: a malformed program; the message names file and item.
     """
-    programs, found = [], False
-    for name in ("train.json", "val.json"):
-        path = Path(folder) / name
-        if not path.exists():
-            continue
-        found = True
+    items: list[tuple[str, Any]] = []
+    paths = [path for name in ("train.json", "val.json") if (path := Path(folder) / name).exists()]
+    for path in paths:
         questions = read_json(path)
         if not isinstance(questions, list):
             raise DataError(f"{path}: expected a list of questions")
-        for index, question in enumerate(questions):
-            if not isinstance(question, dict) or "program" not in question:
-                raise DataError(f"{path}, item {index}: field 'program' is missing")
-            programs.append(Program.from_json(question["program"], f"{path}, item {index}"))
-    return programs if found else None
+        items += [(f"{path}, item {index}", question) for index, question in enumerate(questions)]
+    return draw_programs(items, count, seed) if paths else None
+
+
+def draw_programs(items: Sequence[tuple[str, Any]], count: int, seed: int) -> list[Program]:
+    """The programs of `count` questions, each given with its name for messages, or of all if there are fewer.
+
+    Raises:
+        DataError: a question without a program.
+        ProgramError: a malformed program.
+    """
+    programs = []
+    for where, question in random.Random(seed).sample(items, min(count, len(items))):
+        if not isinstance(question, dict) or "program" not in question:
+            raise DataError(f"{where}: field 'program' is missing")
+        programs.append(Program.from_json(question["program"], where))
+    return programs
 
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, float]:

@@ -32,21 +32,23 @@ def run(args: argparse.Namespace) -> None:
 
 def _kopl(args: argparse.Namespace) -> None:
     from bgr.files import read_json
-    from eval.bench_kopl import bench_kopl, check, read_programs
+    from eval.bench_kopl import bench_kopl, check, draw_programs, read_programs
 
-    records: dict[str, Any]
+    programs = None
     if args.kqapro is None:
         from bgr.atlas.build import build_knowledge_base
         from bgr.atlas.sampler import sample_questions
         from bgr.kb.knowledge_base import KnowledgeBase
-        from bgr.kb.program import Program
 
-        records = build_knowledge_base(seed=args.seed)
-        questions = [] if args.random else sample_questions(KnowledgeBase(records), count=args.programs, seed=args.seed)
-        programs = [Program.from_json(q["program"], f"Atlas question {i}") for i, q in enumerate(questions)] or None
+        records: dict[str, Any] = build_knowledge_base(seed=args.seed)
+        if not args.random:
+            questions = sample_questions(KnowledgeBase(records), count=args.programs, seed=args.seed)
+            named = [(f"Atlas question {index}", question) for index, question in enumerate(questions)]
+            programs = draw_programs(named, args.programs, args.seed)
     else:
         records = read_json(f"{args.kqapro}/kb.json")
-        programs = None if args.random else read_programs(args.kqapro)
+        if not args.random:
+            programs = read_programs(args.kqapro, args.programs, args.seed)
     result = bench_kopl(records, programs, count=args.programs, seed=args.seed)
     print(json.dumps(result.to_json(), indent=2) if args.json else result)
     check(result)

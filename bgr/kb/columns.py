@@ -49,15 +49,13 @@ class Column:
         self._quantities = {unit: SortedColumn(pairs) for unit, pairs in quantities.items()}
         self._all_by_year = SortedColumn((s, year_of(v)) for s, v in times)
         self._dates, self._years = SortedColumn(dates), SortedColumn(years)
-        # the bare values by node, of use where no node has two of them
-        if len({s.head for s, _ in found}) < len(found):
-            self._bare = None
-        else:
-            self._bare = {("quantity", unit): _by_node(pairs) for unit, pairs in quantities.items()}
-            self._bare["string", "1"] = _by_node(strings)
-            self._bare["year", "1"] = _by_node((s, year_of(v)) for s, v in times)
-            if not years:
-                self._bare["date", "1"] = _by_node(dates)
+        groups = {("quantity", unit): pairs for unit, pairs in quantities.items()}
+        groups |= {("string", "1"): strings, ("year", "1"): [(s, year_of(v)) for s, v in times]}
+        if not years:
+            groups["date", "1"] = dates
+        single = len({s.head for s, _ in found}) == len(found)
+        self._bare = {name: _bare(pairs) for name, pairs in groups.items()} if single else None
+        self._pairs = {} if single else {name: _pairs(pairs) for name, pairs in groups.items()}
 
     def bare(self, target: Value) -> dict[str, Any] | None:
         """Node to bare value for all that is comparable with `target`, where comparing the bare values decides.
@@ -67,6 +65,12 @@ class Column:
         if self._bare is None:
             return None
         return self._bare.get((target.type, target.unit), None if target.type == "date" else {})
+
+    def pairs(self, target: Value) -> dict[str, list[tuple[Any, Statement]]] | None:
+        """As `bare` where nodes have several statements: node to bare values, each with its statement."""
+        if self._bare is not None:
+            return None
+        return self._pairs.get((target.type, target.unit), None if target.type == "date" else {})
 
     def select(self, target: Value, operator: str) -> list[Statement]:
         """The statements whose value stands in the relation `operator` to `target`, in the order of the file."""
@@ -91,10 +95,17 @@ class Column:
         return found if operator == "=" else found + self._years.select(year_of(target), operator)
 
 
-def _by_node(pairs: Iterable[tuple[Statement, Any]]) -> dict[str, Any]:
+def _bare(pairs: Iterable[tuple[Statement, Any]]) -> dict[str, Any]:
     # one object for equal values: a few thousand years are ten numbers, and those stay in the processor's cache
     shared: dict[Any, Any] = {}
     return {statement.head: shared.setdefault(value, value) for statement, value in pairs}
+
+
+def _pairs(pairs: Iterable[tuple[Statement, Any]]) -> dict[str, list[tuple[Any, Statement]]]:
+    by_node: dict[str, list[tuple[Any, Statement]]] = {}
+    for statement, value in pairs:
+        by_node.setdefault(statement.head, []).append((value, statement))
+    return by_node
 
 
 def _number(statement: Statement) -> int:

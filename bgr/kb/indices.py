@@ -31,8 +31,8 @@ class Indices:
         concepts: Callable[[str], Iterable[str]],
     ) -> None:
         self.members: dict[str, dict[str, None]] = {}
-        self.by_key: dict[str, dict[str, list[Statement]]] = {}
-        self.by_relation: dict[tuple[str, str], dict[str, list[Statement]]] = {}
+        self._by_key: dict[str, dict[str, list[Statement]]] = {}
+        self._by_relation: dict[tuple[str, str], dict[str, list[Statement]]] = {}
         self.between: dict[tuple[str, str], list[Statement]] = {}
         self.qualifier_keys: dict[str, None] = {}
         self.key_type: dict[str, str] = {}
@@ -43,6 +43,12 @@ class Indices:
                 self._add_attribute(node, statement)
             for statement, direction in relations(node):
                 self._add_relation(node, statement, direction)
+        # tuples hold their items in place: one step less to them than through a list
+        self.by_key = {key: {i: tuple(found) for i, found in rows.items()} for key, rows in self._by_key.items()}
+        self.by_relation = {
+            key: {i: tuple(found) for i, found in rows.items()} for key, rows in self._by_relation.items()
+        }
+        del self._by_key, self._by_relation
         self.predicates = dict.fromkeys(predicate for predicate, _ in self.by_relation)
         self.columns = {key: Column(s for found in rows.values() for s in found) for key, rows in self.by_key.items()}
         self.neighbours = {
@@ -53,11 +59,11 @@ class Indices:
     def _add_attribute(self, node: str, statement: Statement) -> None:
         assert statement.value is not None
         self._see_type(statement.predicate, statement.value.type)
-        self.by_key.setdefault(statement.predicate, {}).setdefault(node, []).append(statement)
+        self._by_key.setdefault(statement.predicate, {}).setdefault(node, []).append(statement)
         self._add_qualifiers(statement)
 
     def _add_relation(self, node: str, statement: Statement, direction: str) -> None:
-        self.by_relation.setdefault((statement.predicate, direction), {}).setdefault(node, []).append(statement)
+        self._by_relation.setdefault((statement.predicate, direction), {}).setdefault(node, []).append(statement)
         if direction == FORWARD:
             self.between.setdefault((node, statement.tail or ""), []).append(statement)
         self._add_qualifiers(statement)
@@ -72,9 +78,9 @@ class Indices:
         self.key_type[key] = "date" if kind == "year" else kind
 
 
-def _ends(statements: list[Statement], direction: str) -> Collection[str]:
+def _ends(statements: Sequence[Statement], direction: str) -> Collection[str]:
     """The nodes at the other ends; keys of an object where there are many and no two are equal."""
-    found = [s.tail or "" for s in statements] if direction == FORWARD else [s.head for s in statements]
+    found = tuple(s.tail or "" if direction == FORWARD else s.head for s in statements)
     if len(found) < MANY:
         return found
     keys = dict.fromkeys(found)

@@ -37,8 +37,10 @@ class KnowledgeBase:
         both = next((i for i in entities if i in concepts), None)
         if both is not None:
             raise DataError(f"{where}: {both!r} is both a concept and an entity")
-        self.concepts: tuple[str, ...] = tuple(map(sys.intern, concepts))
-        self.entities: tuple[str, ...] = tuple(map(sys.intern, entities))
+        # Copies made in one go lie side by side in memory, and not between all the other strings of the file: a program
+        # that goes through many nodes reads them out of the processor's cache. The statements share them (interned).
+        self.concepts: tuple[str, ...] = tuple(sys.intern(_copy(i)) for i in concepts)
+        self.entities: tuple[str, ...] = tuple(sys.intern(_copy(i)) for i in entities)
         self.everything: dict[str, int] = {i: n for n, i in enumerate([*self.concepts, *self.entities])}
         self.names_by_id: dict[str, str] = {}
         self._parents: dict[str, tuple[str, ...]] = {}
@@ -53,7 +55,7 @@ class KnowledgeBase:
             for i in self.entities:
                 self._read_node(f"{where}: entity {i!r}", i, entities[i])
             self._read_statements(where, entities)
-            self._by_name = {name: Nodes(ids, ordered=True) for name, ids in self._ids_by_name.items()}
+            self._by_name = {name: Nodes(tuple(ids), ordered=True) for name, ids in self._ids_by_name.items()}
             self._index = Indices(self.everything, self.attributes, self.relations, self.all_concepts_of)
         finally:
             if collecting:
@@ -190,6 +192,10 @@ class KnowledgeBase:
                     opposite = BACKWARD if direction == FORWARD else FORWARD
                     at_concepts[other].setdefault((statement, opposite))
         self._relations = {**{i: list(found) for i, found in at_concepts.items()}, **rows}
+
+
+def _copy(text: str) -> str:
+    return f"{text[:1]}{text[1:]}"
 
 
 def _section(where: str, records: Any, name: str) -> Mapping[str, Any]:

@@ -39,13 +39,16 @@ def filter_attribute(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, o
     if len(nodes.ids) > SCAN_LIMIT:
         facts = _look_up(kb, nodes, key, target, op)
         return Nodes([fact.head for fact in facts], facts)
-    rows, bare = kb.attribute_rows(key), kb.column(key).bare(target)
-    if bare is not None:
-        compare, goal = COMPARE[op], target.value
+    rows, column = kb.attribute_rows(key), kb.column(key)
+    compare, goal = COMPARE[op], target.value
+    if (bare := column.bare(target)) is not None:
         ids = [i for i in nodes.unique if i in bare and compare(bare[i], goal)]
         return Nodes(ids, [rows[i][0] for i in ids], ordered=nodes.ordered)
-    fits = matcher(target, op)
-    facts = [fact for i in nodes.unique if i in rows for fact in rows[i] if fits(fact.value)]  # type: ignore[arg-type]
+    if (pairs := column.pairs(target)) is not None:
+        facts = [fact for i in nodes.unique if i in pairs for value, fact in pairs[i] if compare(value, goal)]
+    else:
+        fits = matcher(target, op)
+        facts = [fact for i in nodes.unique if i in rows for fact in rows[i] if fits(fact.value)]  # type: ignore[arg-type]
     return Nodes([fact.head for fact in facts], facts)
 
 
@@ -88,11 +91,16 @@ def relate(kb: KnowledgeBase, nodes: Nodes, predicate: str, direction: str) -> N
 
 
 def intersect(kb: KnowledgeBase, left: Nodes, right: Nodes) -> Nodes:
-    if left.ordered and len(right.unique) < len(left.unique):
-        kept = sorted((i for i in right.unique if i in left.unique), key=kb.everything.__getitem__)
-        return Nodes(dict.fromkeys(kept), ordered=True)
-    known = right.unique
-    return Nodes({i: None for i in left.unique if i in known}, ordered=left.ordered)
+    a, b = left.unique, right.unique
+    if len(b) >= len(a):
+        return Nodes({i: None for i in a if i in b}, ordered=left.ordered)
+    kept = [i for i in b if i in a]
+    if len(kept) > 1 and left.ordered:
+        kept.sort(key=kb.everything.__getitem__)
+    elif len(kept) > 1:
+        both = set(kept)
+        kept = [i for i in a if i in both]
+    return Nodes(dict.fromkeys(kept), ordered=left.ordered)
 
 
 def unite(kb: KnowledgeBase, left: Nodes, right: Nodes) -> Nodes:

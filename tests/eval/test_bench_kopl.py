@@ -86,7 +86,7 @@ def random_kb() -> dict[str, Any]:
 
 def test_a_difference_fails(folder: Path) -> None:
     records = json.loads((folder / "kb.json").read_text())
-    result = bench_kopl(records, read_programs(folder), progress=False)
+    result = bench_kopl(records, read_programs(folder, 100), progress=False)
     check(result)
     broken = KoplBench(**{**vars(result), "differing": ("program 3: kopl 'a', ours 'b'",)})
     with pytest.raises(BgrError, match="1 answers differ from kopl's; program 3"):
@@ -94,17 +94,18 @@ def test_a_difference_fails(folder: Path) -> None:
 
 
 def test_reading_programs(folder: Path, tmp_path: Path) -> None:
-    assert len(read_programs(folder) or ()) == 12
-    assert read_programs(tmp_path / "elsewhere") is None
+    assert len(read_programs(folder, 100) or ()) == 12
+    assert read_programs(folder, 5, seed=1) == read_programs(folder, 5, seed=1) != read_programs(folder, 5, seed=2)
+    assert read_programs(tmp_path / "elsewhere", 100) is None
     (folder / "val.json").write_text(json.dumps([{"question": "?"}]))
     with pytest.raises(DataError, match=r"val.json, item 0: field 'program' is missing"):
-        read_programs(folder)
-    (folder / "val.json").write_text(json.dumps([{"program": QUESTIONS[0][:1]}, {}]))
+        read_programs(folder, 100)
+    (folder / "val.json").write_text(json.dumps([{"program": QUESTIONS[0][:1]}]))
     with pytest.raises(ProgramError, match=r"val.json, item 0, step 0 \(FindAll\): gives entities"):
-        read_programs(folder)
+        read_programs(folder, 100)
     (folder / "val.json").write_text("{}")
     with pytest.raises(DataError, match=r"val.json: expected a list of questions"):
-        read_programs(folder)
+        read_programs(folder, 100)
 
 
 def test_without_kopl(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
