@@ -72,9 +72,14 @@ class Column:
             return None
         return self._pairs.get((target.type, target.unit), None if target.type == "date" else {})
 
-    def select(self, target: Value, operator: str) -> list[Statement]:
-        """The statements whose value stands in the relation `operator` to `target`, in the order of the file."""
+    def select(self, target: Value, operator: str, limit: int | None = None) -> list[Statement] | None:
+        """The statements whose value stands in the relation `operator` to `target`, in the order of the file.
+
+        ``None`` if they are more than `limit`: then looking at each node is less work than sorting them.
+        """
         found = self._select(target, operator)
+        if limit is not None and len(found) > limit:
+            return None
         found.sort(key=_number)
         return found
 

@@ -15,7 +15,7 @@ from bgr.kb.schema import Value
 from bgr.kb.statement import Statement
 
 SCAN_LIMIT = 128
-"""Up to so many entities are read one by one; more are looked up in the key's sorted column."""
+"""Up to so many entities are read one by one; more are looked up in the key's sorted column, if it has few that fit."""
 
 
 def find_all(kb: KnowledgeBase) -> Nodes:
@@ -36,9 +36,8 @@ def filter_concept(kb: KnowledgeBase, nodes: Nodes, concept: str) -> Nodes:
 
 def filter_attribute(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, op: str = "=") -> Nodes:
     """FilterStr, FilterNum, FilterYear, FilterDate."""
-    if len(nodes.ids) > SCAN_LIMIT:
-        facts = _look_up(kb, nodes, key, target, op)
-        return Nodes([fact.head for fact in facts], facts)
+    if len(nodes.ids) > SCAN_LIMIT and (found := _look_up(kb, nodes, key, target, op)) is not None:
+        return Nodes([fact.head for fact in found], found)
     rows, column = kb.attribute_rows(key), kb.column(key)
     compare, goal = COMPARE[op], target.value
     if (bare := column.bare(target)) is not None:
@@ -52,8 +51,10 @@ def filter_attribute(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, o
     return Nodes([fact.head for fact in facts], facts)
 
 
-def _look_up(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, op: str) -> list[Statement]:
-    facts = kb.column(key).select(target, op)
+def _look_up(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, op: str) -> list[Statement] | None:
+    facts = kb.column(key).select(target, op, limit=len(nodes.ids) // 4)
+    if facts is None:
+        return None
     known = nodes.unique
     if known is not kb.everything:
         facts = [fact for fact in facts if fact.head in known]
