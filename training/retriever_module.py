@@ -77,7 +77,15 @@ class BgrModule(LightningModule):
         if pretrained:
             bert = BertModel.from_pretrained(source, add_pooling_layer=False)
             self.model.encoder.bert.load_state_dict(bert.state_dict())
+        self.seed = 0
         self.dev: list[tuple[float, float, float]] = []
+
+    def on_fit_start(self) -> None:
+        self.seed = torch.initial_seed()
+
+    def on_train_epoch_start(self) -> None:
+        # an epoch's dropout depends on the seed and the epoch alone, so a resumed run repeats it exactly
+        torch.manual_seed(self.seed + self.current_epoch)
 
     def training_step(self, batch: TrainingBatch, _: int) -> Tensor:
         loss = self._loss(batch)

@@ -67,7 +67,7 @@ class BgrConfig(PretrainedConfig):
         if not 0 <= frozen_layers <= self.encoder.num_hidden_layers:
             problems.append(f"frozen_layers is {frozen_layers}, allowed: 0 to {self.encoder.num_hidden_layers}")
         if self.width % self.heads:
-            problems.append(f"width is {width}, allowed: multiples of {self.heads}, the number of heads")
+            problems.append(f"width is {width}, allowed: multiples of 64, or less than 128")
         if max(question_tokens, fact_tokens) > self.encoder.max_position_embeddings:
             problems.append(f"question_tokens and fact_tokens end at {self.encoder.max_position_embeddings}")
         if problems:
@@ -75,5 +75,5 @@ class BgrConfig(PretrainedConfig):
 
     @property
     def heads(self) -> int:
-        """Attention heads of path update and matcher: as wide as the encoder's."""
-        return max(1, self.width * self.encoder.num_attention_heads // self.encoder.hidden_size)
+        """Attention heads outside the encoder, each 64 wide: on a CPU narrower ones cost more than they give."""
+        return max(1, self.width // 64)

@@ -1,5 +1,6 @@
 import json
 import logging
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from bgr.cli import main
 from bgr.pipeline import BgrPipeline
 from bgr.reasongraphqa.dataset import load_split
 from training.calibrate import dev_metrics
+from training.train import Run, train_direction
 
 CONFIG = """
 seed_everything: 3
@@ -72,11 +74,24 @@ def test_same_seed_same_weights_other_seed_others(config, toy_data, tmp_path):
     assert not same(a, c)
 
 
+class Stopped(Exception):
+    pass
+
+
 def test_resume_gives_the_weights_of_an_uninterrupted_run(config, toy_data, tmp_path):
-    assert train(config(4), toy_data, tmp_path / "whole") == 0
-    # the schedule is that of four epochs, but the run stops after two of them
-    assert train(config(4), toy_data, tmp_path / "parts", "--trainer.max_steps=6", "--trainer.max_epochs=4") == 0
-    assert not same(weights(tmp_path / "whole"), weights(tmp_path / "parts"))
+    def stop_after_two(epoch):
+        if epoch.number == 2:
+            raise Stopped
+
+    whole, parts = (Run(config(4), toy_data, tmp_path / name) for name in ("whole", "parts"))
+    train_direction(whole, "forward", lambda epoch: None)
+    with pytest.raises(Stopped):
+        train_direction(parts, "forward", stop_after_two)
+    epochs = []
+    train_direction(replace(parts, resume=True), "forward", epochs.append)
+    assert [epoch.number for epoch in epochs] == [3, 4]
+    a, b = (load_file(run.out / "forward" / "model.safetensors") for run in (whole, parts))
+    assert all(torch.equal(a[name], b[name]) for name in a)
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_saved_and_loaded_it_is_the_same(make_retriever, batch, tmp_path):
     ("settings", "said"),
     [
         ({"direction": "sideways"}, "sideways"),
-        ({"width": 17}, "multiples of 2"),
+        ({"width": 193}, "multiples of 64"),
         ({"frozen_layers": 3}, "0 to 2"),
         ({"fact_tokens": 999}, "64"),
     ],
