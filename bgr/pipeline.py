@@ -11,6 +11,7 @@ import torch
 from tqdm import tqdm
 
 from bgr.checkpoint import Settings, load_retriever, load_tokenizer
+from bgr.devices import pick_device
 from bgr.errors import DataError
 from bgr.graph import EvidenceGraph
 from bgr.models.batching import Sentences, make_batch
@@ -81,7 +82,7 @@ class BgrPipeline(Retriever):
         *,
         device: str | torch.device | None = None,
     ) -> None:
-        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.device = pick_device(device)
         self.forward, self.backward = forward, backward
         for model in (forward, backward):
             torch.nn.Module.to(model, self.device).eval()

@@ -22,6 +22,7 @@ from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
 from transformers import AutoTokenizer
 
 from bgr.checkpoint import Settings, load_retriever
+from bgr.devices import fast_bfloat16, pick_device
 from bgr.errors import BgrError
 from bgr.models.config import DIRECTIONS
 from bgr.models.source import resolve_model
@@ -96,7 +97,10 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
 
 
 def _parse(run: Run, direction: str, home: Path, *callbacks: Callback) -> LightningCLI:
-    """Read the config; every unknown key or value of a wrong type is one line and nothing is written."""
+    """Read the config; every unknown key or value of a wrong type is one line and nothing is written.
+
+    A config that says nothing of precision gets bfloat16 where the device is fast at it.
+    """
     arguments = [
         f"--config={run.config}",
         f"--data.folder={run.data}",
@@ -113,6 +117,7 @@ def _parse(run: Run, direction: str, home: Path, *callbacks: Callback) -> Lightn
             save_config_callback=None,
             parser_kwargs={"exit_on_error": False},
             trainer_defaults={
+                "precision": "bf16-mixed" if fast_bfloat16(pick_device()) else "32-true",
                 "callbacks": [
                     ModelCheckpoint(
                         home / "epochs", monitor="dev/score", mode="max", save_last=True, enable_version_counter=False

@@ -51,26 +51,30 @@ class Column:
         self._dates, self._years = SortedColumn(dates), SortedColumn(years)
         groups = {("quantity", unit): pairs for unit, pairs in quantities.items()}
         groups |= {("string", "1"): strings, ("year", "1"): [(s, year_of(v)) for s, v in times]}
-        if not years:
-            groups["date", "1"] = dates
+        groups["date", "1"] = dates
+        self._mixed = bool(years)
         single = len({s.head for s, _ in found}) == len(found)
         self._bare = {name: _bare(pairs) for name, pairs in groups.items()} if single else None
         self._pairs = {} if single else {name: _pairs(pairs) for name, pairs in groups.items()}
 
-    def bare(self, target: Value) -> dict[str, Any] | None:
+    def bare(self, target: Value, op: str) -> dict[str, Any] | None:
         """Node to bare value for all that is comparable with `target`, where comparing the bare values decides.
 
         ``None`` where it does not: a node has several statements, or a date meets dates and years.
         """
-        if self._bare is None:
+        if self._bare is None or self._needs_years(target, op):
             return None
-        return self._bare.get((target.type, target.unit), None if target.type == "date" else {})
+        return self._bare.get((target.type, target.unit), {})
 
-    def pairs(self, target: Value) -> dict[str, list[tuple[Any, Statement]]] | None:
+    def pairs(self, target: Value, op: str) -> dict[str, list[tuple[Any, Statement]]] | None:
         """As `bare` where nodes have several statements: node to bare values, each with its statement."""
-        if self._bare is not None:
+        if self._bare is not None or self._needs_years(target, op):
             return None
-        return self._pairs.get((target.type, target.unit), None if target.type == "date" else {})
+        return self._pairs.get((target.type, target.unit), {})
+
+    def _needs_years(self, target: Value, op: str) -> bool:
+        """A date has to be compared with years too; none of them is equal to it."""
+        return target.type == "date" and self._mixed and op != "="
 
     def select(self, target: Value, operator: str, limit: int | None = None) -> list[Statement] | None:
         """The statements whose value stands in the relation `operator` to `target`, in the order of the file.

@@ -40,10 +40,10 @@ def filter_attribute(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, o
         return Nodes([fact.head for fact in found], found)
     rows, column = kb.attribute_rows(key), kb.column(key)
     compare, goal = COMPARE[op], target.value
-    if (bare := column.bare(target)) is not None:
+    if (bare := column.bare(target, op)) is not None:
         ids = [i for i in nodes.unique if i in bare and compare(bare[i], goal)]
         return Nodes(ids, [rows[i][0] for i in ids], ordered=nodes.ordered)
-    if (pairs := column.pairs(target)) is not None:
+    if (pairs := column.pairs(target, op)) is not None:
         facts = [fact for i in nodes.unique if i in pairs for value, fact in pairs[i] if compare(value, goal)]
     else:
         fits = matcher(target, op)

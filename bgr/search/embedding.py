@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from bgr.devices import fast_bfloat16, pick_device
 from bgr.errors import CheckpointError
 
 
@@ -53,8 +54,8 @@ class SentenceEncoder:
         finally:
             if bars:
                 logging.enable_progress_bar()
-        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        dtype = torch.bfloat16 if _fast_bfloat16(self.device) else torch.float32
+        self.device = pick_device(device)
+        dtype = torch.bfloat16 if fast_bfloat16(self.device) else torch.float32
         self.model = model.to(self.device, dtype).eval()
         self.batch_tokens = batch_tokens
         self.max_tokens = max_tokens
@@ -86,12 +87,6 @@ class SentenceEncoder:
         states = self.model(input_ids=ids, attention_mask=attention).last_hidden_state.float()  # [n, t, d]
         mean = states.masked_fill(~mask[:, :, None], 0.0).sum(1) / lengths[:, None]
         return torch.nn.functional.normalize(mean, dim=-1).cpu().numpy()
-
-
-def _fast_bfloat16(device: torch.device) -> bool:
-    if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
-    return device.type == "cpu" and (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 
 
 def _batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:

@@ -41,7 +41,7 @@ def slow_vectors(texts):
 
 
 def test_float32_equals_the_slow_way(monkeypatch):
-    monkeypatch.setattr(embedding, "_fast_bfloat16", lambda device: False)
+    monkeypatch.setattr(embedding, "fast_bfloat16", lambda device: False)
     vectors = SentenceEncoder(packaged_minilm(), device="cpu", batch_tokens=64)(TEXTS)
     np.testing.assert_allclose(vectors, slow_vectors(TEXTS), atol=1e-5)
 
