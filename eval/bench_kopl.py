@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ def bench_kopl(
     gc.collect()
     gc.freeze()
     kopl, kopl_seconds = _all(reference.answer, drawn, "kopl", progress)
-    ours, ours_seconds = _all(lambda program: executor.answer(program, strict=False), drawn, "ours", progress)
+    ours, ours_seconds = _all(partial(executor.answer, strict=False), drawn, "ours", progress)
     _, provenance_seconds = _all(
         lambda program: executor.run(program, strict=False, max_facts=MAX_FACTS).answer, drawn, "with facts", progress
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import random
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -20,6 +21,8 @@ LAST = tuple(name for name, signature in FUNCTIONS.items() if signature.gives no
 SUFFIXES = {"string": "Str", "quantity": "Num", "year": "Year", "date": "Date"}
 WIDE = 200
 """A set of more nodes is filtered, and not related on: most questions speak of few."""
+OTHER_VALUES = (Value("quantity", 1), Value("date", datetime.date(1960, 2, 1)), Value("year", 1960))
+"""What qualifiers are compared with now and then: not every base has qualifiers of each type."""
 T = TypeVar("T")
 
 
@@ -120,6 +123,8 @@ class _Writer:
 
     def filter_qualifier(self, at: int) -> int:
         key, value = self.qualifier(self.pick([fact for fact in self.nodes(at).facts or () if fact.qualifiers]))
+        if self.rng.random() < 0.3:
+            value = self.rng.choice(OTHER_VALUES)
         return self.filter("QFilter", at, self.noisy(key, self.rng.choice(tuple(self.kb.qualifier_keys))), value)
 
     def filter(self, family: str, at: int, key: str, value: Value) -> int:

@@ -68,23 +68,23 @@ def test_bare_values_decide_where_they_are_given(kinds: set[str]) -> None:
     statements = [Statement(n, f"E{n}", "k", value) for n, value in enumerate(values)]
     column = Column(statements)
     for target in VALUES:
-        bare = column.bare(target)
-        assert (bare is None) == (target.type == "date" and "year" in kinds)
         for op in OPERATORS[:2] if target.type == "string" else OPERATORS:
+            bare = column.bare(target, op)
+            assert (bare is None) == (target.type == "date" and "year" in kinds and op != "=")
             slow = [s.head for s in statements if s.value is not None and matches(s.value, target, op)]
             if bare is not None:
                 assert [i for i in bare if COMPARE[op](bare[i], target.value)] == slow
-    assert column.pairs(values[0]) is None
+    assert column.pairs(values[0], "=") is None
 
 
 def test_pairs_decide_where_nodes_have_several_values() -> None:
     statements = [Statement(n, f"E{n % 3}", "k", value) for n, value in enumerate(VALUES)]
     column = Column(statements)
     for target in VALUES:
-        pairs = column.pairs(target)
-        assert column.bare(target) is None
-        assert (pairs is None) == (target.type == "date")
         for op in OPERATORS[:2] if target.type == "string" else OPERATORS:
+            pairs = column.pairs(target, op)
+            assert column.bare(target, op) is None
+            assert (pairs is None) == (target.type == "date" and op != "=")
             slow = {s for s in statements if s.value is not None and matches(s.value, target, op)}
             if pairs is not None:
                 assert {s for found in pairs.values() for v, s in found if COMPARE[op](v, target.value)} == slow
