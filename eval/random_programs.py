@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
 import random
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from bgr.errors import DataError
 from bgr.kb.comparison import OPERATORS
@@ -16,13 +15,12 @@ from bgr.kb.program import ENTITIES, FACTS, FUNCTIONS, VALUES, Program, Step
 from bgr.kb.results import Answer, Nodes
 from bgr.kb.schema import Value
 from bgr.kb.statement import Statement
+from eval.random_values import OTHER_VALUES, near
 
 LAST = tuple(name for name, signature in FUNCTIONS.items() if signature.gives not in (ENTITIES, FACTS))
 SUFFIXES = {"string": "Str", "quantity": "Num", "year": "Year", "date": "Date"}
 WIDE = 200
 """A set of more nodes is filtered, and not related on: most questions speak of few."""
-OTHER_VALUES = (Value("quantity", 1), Value("date", datetime.date(1960, 2, 1)), Value("year", 1960))
-"""What qualifiers are compared with now and then: not every base has qualifiers of each type."""
 T = TypeVar("T")
 
 
@@ -35,13 +33,23 @@ def random_programs(kb: KnowledgeBase, count: int, rng: random.Random, noise: fl
         rng: the source of randomness.
         noise: probability of an input that does not fit: a name from elsewhere, or one that the base does not hold.
     """
+    words = _Words(tuple(kb.names), tuple(kb.predicates), tuple(kb.keys), tuple(kb.qualifier_keys))
     programs: list[Program] = []
     while len(programs) < count:
         try:
-            programs.append(_Writer(kb, rng, noise).program(LAST[len(programs) % len(LAST)]))
+            programs.append(_Writer(kb, rng, noise, words).program(LAST[len(programs) % len(LAST)]))
         except _DeadEndError:
             continue
     return programs
+
+
+class _Words(NamedTuple):
+    """All that the base holds, to draw misfits from."""
+
+    names: tuple[str, ...]
+    predicates: tuple[str, ...]
+    keys: tuple[str, ...]
+    qualifier_keys: tuple[str, ...]
 
 
 class _DeadEndError(Exception):
@@ -51,8 +59,8 @@ class _DeadEndError(Exception):
 class _Writer:
     """Writes one program step by step, executing as it goes to know what can be asked next."""
 
-    def __init__(self, kb: KnowledgeBase, rng: random.Random, noise: float) -> None:
-        self.kb, self.rng, self.noise = kb, rng, noise
+    def __init__(self, kb: KnowledgeBase, rng: random.Random, noise: float, words: _Words) -> None:
+        self.kb, self.rng, self.noise, self.words = kb, rng, noise, words
         self.steps: list[Step] = []
         self.results: list[Nodes | Answer] = []
 
@@ -85,7 +93,7 @@ class _Writer:
                 at = self.filter_concept(at, around)
         else:
             node = around if around is not None else rng.choice(self.kb.entities)
-            at = self.add("Find", [], self.noisy(self.kb.name(node), rng.choice(tuple(self.kb.names))))
+            at = self.add("Find", [], self.noisy(self.kb.name(node), rng.choice(self.words.names)))
         for _ in range(rng.choice((0, 1, 1, 2, 2, 3))):
             at = self.extend(at, depth)
         if len(self.nodes(at).ids) > WIDE and rng.random() < 0.9:
@@ -113,22 +121,22 @@ class _Writer:
 
     def relate(self, at: int) -> int:
         statement, direction = self.pick(self.kb.relations(self.member(at)))
-        name = self.noisy(statement.predicate, self.rng.choice(tuple(self.kb.predicates)))
+        name = self.noisy(statement.predicate, self.rng.choice(self.words.predicates))
         return self.add("Relate", [at], name, self.noisy(direction, self.rng.choice(DIRECTIONS), known=True))
 
     def filter_attribute(self, at: int) -> int:
         fact = self.attribute(at)
         assert fact.value is not None
-        return self.filter("Filter", at, self.noisy(fact.predicate, self.rng.choice(tuple(self.kb.keys))), fact.value)
+        return self.filter("Filter", at, self.noisy(fact.predicate, self.rng.choice(self.words.keys)), fact.value)
 
     def filter_qualifier(self, at: int) -> int:
         key, value = self.qualifier(self.pick([fact for fact in self.nodes(at).facts or () if fact.qualifiers]))
         if self.rng.random() < 0.3:
             value = self.rng.choice(OTHER_VALUES)
-        return self.filter("QFilter", at, self.noisy(key, self.rng.choice(tuple(self.kb.qualifier_keys))), value)
+        return self.filter("QFilter", at, self.noisy(key, self.rng.choice(self.words.qualifier_keys)), value)
 
     def filter(self, family: str, at: int, key: str, value: Value) -> int:
-        kind, text = self.target(value)
+        kind, text = near(value, self.rng)
         ops = () if kind == "string" else (self.rng.choice(OPERATORS),)
         return self.add(family + SUFFIXES[kind], [at], key, text, *ops)
 
@@ -149,7 +157,7 @@ class _Writer:
         fitting = [v for v in found.values if last.endswith(SUFFIXES[v.type])]
         if not fitting:
             raise _DeadEndError
-        kind, text = self.target(self.rng.choice(fitting))
+        kind, text = near(self.rng.choice(fitting), self.rng)
         if not last.endswith(SUFFIXES[kind]):
             raise _DeadEndError
         ops = () if kind == "string" else (self.rng.choice(OPERATORS),)
@@ -170,20 +178,20 @@ class _Writer:
 
     def query_attribute(self) -> None:
         at = self.branch()
-        self.add("QueryAttr", [at], self.noisy(self.attribute(at).predicate, self.rng.choice(tuple(self.kb.keys))))
+        self.add("QueryAttr", [at], self.noisy(self.attribute(at).predicate, self.rng.choice(self.words.keys)))
 
     def query_under_condition(self) -> None:
         at = self.branch()
         fact = self.attribute(at)
         key, value = self.qualifier(fact)
-        self.add("QueryAttrUnderCondition", [at], fact.predicate, self.noisy(key), self.target(value)[1])
+        self.add("QueryAttrUnderCondition", [at], fact.predicate, self.noisy(key), near(value, self.rng)[1])
 
     def query_attribute_qualifier(self) -> None:
         at = self.branch()
         fact = self.attribute(at)
         assert fact.value is not None
         key, _ = self.qualifier(fact)
-        self.add("QueryAttrQualifier", [at], self.noisy(fact.predicate), self.target(fact.value)[1], key)
+        self.add("QueryAttrQualifier", [at], self.noisy(fact.predicate), near(fact.value, self.rng)[1], key)
 
     def query_relation(self) -> None:
         self.pair()
@@ -219,7 +227,8 @@ class _Writer:
         return result
 
     def member(self, at: int) -> str:
-        return self.pick(tuple(self.nodes(at).ids))
+        ids = self.nodes(at).ids
+        return self.pick(ids if isinstance(ids, tuple | list) else tuple(ids))
 
     def attribute(self, at: int, kind: str | None = None) -> Statement:
         for _ in range(8):
@@ -242,20 +251,3 @@ class _Writer:
         if self.rng.random() >= self.noise:
             return text
         return other if other is not None and (known or self.rng.random() < 0.5) else f"{text} of nowhere"
-
-    def target(self, value: Value) -> tuple[str, str]:
-        """Kind and text of a value near the given one, as a program writes it."""
-        raw, rng = value.value, self.rng
-        if value.type == "quantity":
-            number = raw if rng.random() < 0.6 else float(raw) + rng.choice((-1, 1, 0.5))  # type: ignore[arg-type]
-            return "quantity", str(number) if value.unit == "1" else f"{number} {value.unit}"
-        if value.type == "date":
-            iso = str(raw)
-            if rng.random() < 0.3:
-                return rng.choice(("year", "date")), str(int(iso[:4]))
-            return rng.choice(("year", "date", "date")), iso.replace("-", rng.choice("-/"))
-        if value.type == "year":
-            text = str(raw)
-            within = text.isdigit() and len(text) == 4 and rng.random() < 0.3
-            return rng.choice(("year", "date")), f"{text}-07-01" if within else text
-        return "string", str(raw)
