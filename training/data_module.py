@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,14 +78,19 @@ class BgrDataModule(LightningDataModule):
         folder: what ``bgr data build`` wrote.
         batch_size: questions in a training batch.
         dev_batch_size: questions in a batch of the dev split.
+        candidates: keep only so many candidates of a training question, all the gold ones and others drawn anew each
+            epoch; 0 for all. Less work, and less to learn by heart.
         limit: use only so many training questions; 0 for all.
     """
 
-    def __init__(self, folder: str, batch_size: int = 16, dev_batch_size: int = 32, limit: int = 0) -> None:
+    def __init__(
+        self, folder: str, batch_size: int = 16, dev_batch_size: int = 32, candidates: int = 0, limit: int = 0
+    ) -> None:
         super().__init__()
         self.folder = folder
         self.batch_size = batch_size
         self.dev_batch_size = dev_batch_size
+        self.candidates = candidates
         self.limit = limit
         self.splits: dict[str, list[Example]] = {}
 
@@ -111,13 +116,26 @@ class BgrDataModule(LightningDataModule):
         )
 
     def train_dataloader(self) -> DataLoader[Example]:
-        return DataLoader(
-            self.splits["train"],  # type: ignore[arg-type]
-            batch_sampler=SimilarLengths(
-                [len(e.question) for e in self.splits["train"]], self.batch_size, seed=torch.initial_seed() % (1 << 31)
-            ),
-            collate_fn=self.collate,
-        )
+        train = self.splits["train"]
+        order = SimilarLengths([len(e.question) for e in train], self.batch_size, seed=torch.initial_seed() % (1 << 31))
+
+        def collate(examples: list[Example]) -> TrainingBatch:
+            if not self.candidates:
+                return self.collate(examples)
+            drawn = f"{order.seed} {order.epoch}"
+            return self.collate([fewer_candidates(e, self.candidates, f"{drawn} {e.id}") for e in examples])
+
+        return DataLoader(train, batch_sampler=order, collate_fn=collate)  # type: ignore[arg-type]
 
     def val_dataloader(self) -> DataLoader[Example]:
         return DataLoader(self.splits["dev"], batch_size=self.dev_batch_size, collate_fn=self.collate)  # type: ignore[arg-type]
+
+
+def fewer_candidates(example: Example, count: int, seed: str) -> Example:
+    """The same question with at most `count` candidates: all gold facts, others at random, in the order they had."""
+    gold = example.graph.nodes
+    others = sorted(set(range(len(example.facts))) - set(gold))
+    room = max(0, min(count - len(gold), len(others)))
+    kept = sorted([*gold, *random.Random(seed).sample(others, room)])
+    places = {fact: place for place, fact in enumerate(kept)}
+    return replace(example, facts=tuple(example.facts[fact] for fact in kept), graph=example.graph.relabel(places))

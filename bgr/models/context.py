@@ -54,6 +54,7 @@ class Context(nn.Module):
     def __init__(self, *, width: int, heads: int, layers: int, dropout: float) -> None:
         super().__init__()
         self.kind = nn.Embedding(2, width) if layers else None
+        self.norm = nn.LayerNorm(width)
         self.layers = nn.ModuleList(ContextLayer(width=width, heads=heads, dropout=dropout) for _ in range(layers))
         if self.kind is not None:
             nn.init.normal_(self.kind.weight, std=0.02)
@@ -75,7 +76,7 @@ class Context(nn.Module):
         states, mask = together.padded(), together.mask()
         for layer in self.layers:
             states = layer(states, mask)
-        parted = Ragged(states[mask], joined.lengths).select(torch.argsort(order))
+        parted = Ragged(self.norm(states[mask]), joined.lengths).select(torch.argsort(order))
         split = int(questions.lengths.sum())
         return Ragged(parted.flat[:split], questions.lengths), Ragged(parted.flat[split:], facts.lengths)
 

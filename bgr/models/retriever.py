@@ -201,4 +201,4 @@ def _projection(encoder_width: int, width: int) -> nn.Module:
     project = nn.Linear(encoder_width, width)
     # a random rotation nearly keeps the angles between token states, by which equal words are known at the start
     nn.init.orthogonal_(project.weight)
-    return project
+    return nn.Sequential(project, nn.LayerNorm(width))

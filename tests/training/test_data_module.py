@@ -70,3 +70,20 @@ def test_kept_states_stand_for_the_sentences(toy_data, make_retriever, tokenizer
     again = BgrDataModule(str(toy_data))
     again.prepare(tokenizer, model, tmp_path)  # found on disk
     assert (again.collate(data.splits["dev"][:4]).batch.facts.flat == batch.facts.flat).all()
+
+
+def test_fewer_candidates_keep_the_gold_graph(toy_data):
+    from bgr.reasongraphqa.dataset import load_split
+    from training.data_module import fewer_candidates
+
+    for example in load_split(toy_data, "train"):
+        small = fewer_candidates(example, 3, "0 0 a")
+        assert len(small.facts) == 3
+        assert [f for f in example.facts if f in small.facts] == list(small.facts)
+        texts = {(example.facts[a] if a >= 0 else "", example.facts[b]) for a, b in example.graph.edges}
+        assert {(small.facts[a] if a >= 0 else "", small.facts[b]) for a, b in small.graph.edges} == texts
+        assert fewer_candidates(example, 1, "x").facts == tuple(
+            f for i, f in enumerate(example.facts) if i in example.graph.nodes
+        )
+        assert fewer_candidates(example, 99, "x") == example
+    assert len({fewer_candidates(example, 3, f"{epoch}").facts for epoch in range(9)}) > 1

@@ -55,7 +55,7 @@ def in_context(model, question, facts):
         normed = layer.norms[0](tokens)
         tokens = tokens + attention(layer.attention, normed, normed)
         tokens = tokens + layer.feed(layer.norms[1](tokens))
-    parts = tokens.split(sizes)
+    parts = model.context.norm(tokens).split(sizes)
     return parts[0], list(parts[1:])
 
 
