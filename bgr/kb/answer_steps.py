@@ -88,8 +88,8 @@ def _common_unit(facts: list[Statement], key: str) -> list[Statement]:
     quantities = [fact for fact in facts if fact.value is not None and fact.value.type == "quantity"]
     if not quantities:
         raise DataError(f"none of the entities has a quantity under {key!r} to compare")
-    units = [_unit(fact) for fact in quantities]
-    if len(set(units)) == 1:
+    units = list(map(_unit, quantities))
+    if units.count(units[0]) == len(units):
         return quantities
     unit = Counter(units).most_common(1)[0][0]
     return [fact for fact in quantities if _unit(fact) == unit]

@@ -57,6 +57,7 @@ class KnowledgeBase:
             self._read_statements(where, entities)
             self._by_name = {name: Nodes(tuple(ids), ordered=True) for name, ids in self._ids_by_name.items()}
             self._index = Indices(self.everything, self.attributes, self.relations, self.all_concepts_of)
+            self._members_of_name = {self.name(i): self._merged(self.name(i)) for i in self._index.members}
         finally:
             if collecting:
                 gc.enable()
@@ -112,6 +113,10 @@ class KnowledgeBase:
         """The nodes that belong to a concept (those of its sub-concepts and the sub-concepts too), as ordered keys."""
         return self._index.members.get(concept, {})
 
+    def members_of_name(self, name: str) -> dict[str, None]:
+        """The members of all concepts of that name, as ordered keys: what FilterConcept keeps."""
+        return self._members_of_name.get(name, {})
+
     # -- statements ---------------------------------------------------------------------------------------------------
 
     def attributes(self, node: str) -> Sequence[Statement]:
@@ -164,6 +169,12 @@ class KnowledgeBase:
         return self._index.columns.get(key) or Column(())
 
     # -- building -----------------------------------------------------------------------------------------------------
+
+    def _merged(self, name: str) -> dict[str, None]:
+        groups = [self._index.members[i] for i in self.ids(name) if i in self._index.members]
+        if len(groups) == 1:
+            return groups[0]
+        return dict.fromkeys(sorted({i for group in groups for i in group}, key=self.everything.__getitem__))
 
     def _read_node(self, where: str, node: str, record: Any) -> None:
         try:

@@ -6,8 +6,6 @@ of first appearance in the input, the left branch before the right. Repetitions 
 
 from __future__ import annotations
 
-from itertools import chain
-
 from bgr.kb.comparison import COMPARE, matcher
 from bgr.kb.knowledge_base import KnowledgeBase
 from bgr.kb.results import Nodes
@@ -27,10 +25,9 @@ def find(kb: KnowledgeBase, name: str) -> Nodes:
 
 
 def filter_concept(kb: KnowledgeBase, nodes: Nodes, concept: str) -> Nodes:
-    groups = [kb.members(i) for i in kb.ids(concept) if kb.members(i)]
-    if len(groups) == 1 and nodes.ids is kb.everything:
-        return Nodes(groups[0], ordered=True)
-    members = groups[0] if len(groups) == 1 else dict.fromkeys(chain.from_iterable(groups))
+    members = kb.members_of_name(concept)
+    if nodes.ids is kb.everything:
+        return Nodes(members, ordered=True)
     return Nodes({i: None for i in nodes.unique if i in members}, ordered=nodes.ordered)
 
 
