@@ -27,8 +27,9 @@ class Tokens(NamedTuple):
 class TokenMatch(nn.Module):
     """For each pair of sentences, how well the tokens of one are matched by the other, both ways.
 
-    Token ``i`` of one side is matched by ``m_i = max(0, max_j cos(u_i, v_j))``; ``k`` learned weightings sum that over
-    its sentence. One weighting may look at names, another at the words of the relation.
+    Token ``i`` of one side is matched by ``m_i = 4 σ(a (max_j cos(u_i, v_j) − b)) − 2``: near 2 where the other side
+    has the same word and near −2 where it has none; ``a`` and ``b`` are learned for each head. ``k`` learned weightings
+    sum that over the sentence: one may look at names, another at the words of the relation.
 
     Args:
         width: ``d``.
@@ -45,6 +46,8 @@ class TokenMatch(nn.Module):
         self.path = nn.Linear(width, heads * size, bias=False)
         self.fact_weight = nn.Linear(width, weightings)
         self.path_weight = nn.Linear(width, weightings)
+        self.sharpness = nn.Parameter(torch.full((heads, 1, 1), 12.0))
+        self.middle = nn.Parameter(torch.full((heads, 1, 1), 0.6))
         # a random rotation keeps angles, and both sides share it: at the start a cosine is that of the token states
         nn.init.orthogonal_(self.fact.weight)
         with torch.no_grad():
@@ -65,14 +68,18 @@ class TokenMatch(nn.Module):
             weights.masked_fill(~mask[..., None], float("-inf")).softmax(1),
         )
 
+    def _matched(self, cosines: Tensor) -> Tensor:
+        # in −2 … 2, so that the difference weighs as much as the matcher's other inputs
+        return 4 * (self.sharpness * (cosines.relu() - self.middle)).sigmoid() - 2
+
     def forward(self, facts: Tokens, paths: Tokens) -> Tensor:
         """*Shape:* ``facts [p, c, …]`` (each path's candidates), ``paths [p, …]`` → ``[p, c, 2 · heads · k]``."""
         p, c, t = facts.weights.shape[:3]
         # [p, heads, c * t, s] x [p, heads, s, t_p] -> cosines [p, heads, c, t, t_p]
         left = facts.vectors.flatten(1, 2).transpose(1, 2)
         cosines = (left @ paths.vectors.permute(0, 2, 3, 1)).view(p, self.heads, c, t, -1)
-        # padding is the zero vector: its cosine is 0 and so is the floor of the maximum
-        of_fact, of_path = cosines.max(-1).values.relu(), cosines.max(-2).values.relu()
+        # padding is the zero vector: its cosine is 0, which no real match stays below
+        of_fact, of_path = self._matched(cosines.max(-1).values), self._matched(cosines.max(-2).values)
         # [p, heads, c, t], [p, c, t, k] -> [p, c, heads, k]
         return torch.cat(
             [

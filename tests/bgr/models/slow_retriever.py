@@ -65,12 +65,17 @@ def token_features(part, candidate, other):
     size = part.fact.out_features // part.heads
     forth, back = [], []
     for head in range(part.heads):
+        sharp, middle = part.sharpness[head, 0, 0], part.middle[head, 0, 0]
+
+        def matched(cosine, sharp=sharp, middle=middle):
+            return 4 * torch.sigmoid(sharp * (cosine.relu() - middle)) - 2
+
         one = part.fact(candidate)[:, head * size : (head + 1) * size]
         two = part.path(other)[:, head * size : (head + 1) * size]
         cosines = torch.stack([torch.stack([F.cosine_similarity(u, v, dim=0) for v in two]) for u in one])
         for k in range(weights.shape[1]):
-            forth.append(sum(weights[i, k] * cosines[i].max().relu() for i in range(len(one))))
-            back.append(sum(other_weights[j, k] * cosines[:, j].max().relu() for j in range(len(two))))
+            forth.append(sum(weights[i, k] * matched(cosines[i].max()) for i in range(len(one))))
+            back.append(sum(other_weights[j, k] * matched(cosines[:, j].max()) for j in range(len(two))))
     return torch.stack(forth + back)
 
 
