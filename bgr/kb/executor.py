@@ -48,9 +48,9 @@ class Executor:
         Raises:
             ProgramError: a step cannot be executed; the message names it.
         """
-        last = self._results(program, strict)[-1]
-        assert isinstance(last, Answer)
-        return last.text
+        if strict:
+            self.check_names(program)
+        return self._results(program)[-1].text  # type: ignore[union-attr]
 
     def run(self, program: Program, *, strict: bool = True, max_facts: int | None = None) -> Execution:
         """The answer with its facts and the edges between them (provenance, sliced backward from the answer).
@@ -59,7 +59,9 @@ class Executor:
             TooManyFactsError: the answer rests on more than `max_facts` statements (a `ProgramError`).
             ProgramError: a step cannot be executed; the message names it.
         """
-        results = self._results(program, strict)
+        if strict:
+            self.check_names(program)
+        results = self._results(program)
         facts, edges = trace(program, results, max_facts)
         last = results[-1]
         assert isinstance(last, Answer)
@@ -77,16 +79,17 @@ class Executor:
                     names = sorted(_NAMES[role].all(self.kb))
                     raise unknown(program.label(index), _NAMES[role].what, text, names)
 
-    def _results(self, program: Program, strict: bool) -> list[Nodes | Answer]:
-        if strict:
-            self.check_names(program)
-        kb, results = self.kb, list[Nodes | Answer]()
+    def _results(self, program: Program) -> list[Nodes | Answer]:
+        kb, run = self.kb, _RUN
+        results: list[Nodes | Answer] = []
         try:
             for function, before, arguments in program.plan:
                 if len(before) == 1:
-                    results.append(_RUN[function](kb, results[before[0]], *arguments))
+                    results.append(run[function](kb, results[before[0]], *arguments))
+                elif before:
+                    results.append(run[function](kb, results[before[0]], results[before[1]], *arguments))
                 else:
-                    results.append(_RUN[function](kb, *[results[d] for d in before], *arguments))
+                    results.append(run[function](kb, *arguments))
         except DataError as error:
             raise ProgramError(f"{program.label(len(results))}: {error}") from None
         return results

@@ -24,6 +24,9 @@ class KnowledgeBase:
     A relation stored at both of its ends is one `Statement`. Nothing is invented, with one exception that KoPL makes
     too: a concept gets the other end of each relation that an entity has with it.
 
+    `found` (name to nodes) and `neighbours` ((predicate, direction) to node to nodes) hold what Find gives, and what
+    Relate gives for one node; what they hold is shared and not to be changed.
+
     Args:
         records: the parsed ``kb.json``: ``{concepts: {...}, entities: {...}}``, both spellings of each field allowed.
         where: name for error messages, usually the path.
@@ -55,8 +58,9 @@ class KnowledgeBase:
             for i in self.entities:
                 self._read_node(f"{where}: entity {i!r}", i, entities[i])
             self._read_statements(where, entities)
-            self._by_name = {name: Nodes(tuple(ids), ordered=True) for name, ids in self._ids_by_name.items()}
+            self.found = {name: Nodes(tuple(ids), ordered=True) for name, ids in self._ids_by_name.items()}
             self._index = Indices(self.everything, self.attributes, self.relations, self.all_concepts_of)
+            self.neighbours = self._index.neighbours
             self._members_of_name = {self.name(i): self._merged(self.name(i)) for i in self._index.members}
         finally:
             if collecting:
@@ -83,14 +87,10 @@ class KnowledgeBase:
         """All entities and concepts of that name, in the order of the base; empty if there is none."""
         return self._ids_by_name.get(name, ())
 
-    def named(self, name: str) -> Nodes:
-        """As `ids`: what Find gives. Shared, not to be changed."""
-        return self._by_name.get(name) or Nodes((), ordered=True)
-
     @property
     def names(self) -> Collection[str]:
         """All names of entities and concepts, each once."""
-        return self._by_name.keys()
+        return self._ids_by_name.keys()
 
     def is_concept(self, node: str) -> bool:
         return self.everything[node] < len(self.concepts)
@@ -155,10 +155,6 @@ class KnowledgeBase:
     def relation_rows(self, predicate: str, direction: str) -> Mapping[str, Sequence[Statement]]:
         """Entity to its statements of one relation in which it is the head (forward) or tail (backward)."""
         return self._index.by_relation.get((predicate, direction), {})
-
-    def neighbours(self, predicate: str, direction: str) -> Mapping[str, Nodes]:
-        """As `relation_rows`: entity to what Relate gives for it alone. Shared, not to be changed."""
-        return self._index.neighbours.get((predicate, direction), {})
 
     def between(self, head: str, tail: str) -> Sequence[Statement]:
         """The relations that lead from `head` to `tail`, as far as they are stored at the head."""

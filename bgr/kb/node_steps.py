@@ -15,13 +15,15 @@ from bgr.kb.statement import Statement
 SCAN_LIMIT = 128
 """Up to so many entities are read one by one; more are looked up in the key's sorted column, if it has few that fit."""
 
+NOTHING, NO_FACTS = Nodes((), ordered=True), Nodes((), ())
+
 
 def find_all(kb: KnowledgeBase) -> Nodes:
     return Nodes(kb.everything, ordered=True)
 
 
 def find(kb: KnowledgeBase, name: str) -> Nodes:
-    return kb.named(name)
+    return kb.found.get(name, NOTHING)
 
 
 def filter_concept(kb: KnowledgeBase, nodes: Nodes, concept: str) -> Nodes:
@@ -76,10 +78,10 @@ def filter_qualifier(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, o
 
 
 def relate(kb: KnowledgeBase, nodes: Nodes, predicate: str, direction: str) -> Nodes:
-    links = kb.neighbours(predicate, direction)
+    links = kb.neighbours.get((predicate, direction), {})
     if len(nodes.ids) == 1:
         (node,) = nodes.ids
-        return links.get(node) or Nodes((), ())
+        return links.get(node, NO_FACTS)
     sources = nodes.unique
     if nodes.ordered and len(links) < len(sources):
         found = [links[node] for node in links if node in sources]
