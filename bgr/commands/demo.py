@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> None:
         ["data", "build", "--kqapro", str(atlas), "--out", str(data)]
         + ["--limit", str(args.questions), "--seed", str(args.seed)],
     )
-    _command(["data", "stats", str(data), "--plot", str(out / "statistics.png"), "--overwrite"])
+    _command(["data", "stats", str(data), "--plot", str(out / "statistics.png")])
     train = ["train", "retriever", "--config", args.config, "--data", str(data), "--out", str(trained)]
     _step(trained / "bgr.json", [*train, "--resume"] if trained.exists() else train)
     _step(report, ["evaluate", "--checkpoint", str(trained), "--data", str(data), "--out", str(report)])
