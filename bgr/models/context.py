@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from bgr.models.path import Attention
 from bgr.models.ragged import Ragged
+from bgr.models.token_match import TokenMarks
 
 
 class ContextLayer(nn.Module):
@@ -54,6 +55,7 @@ class Context(nn.Module):
     def __init__(self, *, width: int, heads: int, layers: int, dropout: float) -> None:
         super().__init__()
         self.kind = nn.Embedding(2, width) if layers else None
+        self.marks = TokenMarks(width=width) if layers else None
         self.norm = nn.LayerNorm(width)
         self.layers = nn.ModuleList(ContextLayer(width=width, heads=heads, dropout=dropout) for _ in range(layers))
         if self.kind is not None:
@@ -62,7 +64,7 @@ class Context(nn.Module):
     def forward(self, questions: Ragged, facts: Ragged, counts: Tensor) -> tuple[Ragged, Ragged]:
         """*Shape:* ``questions`` of ``q`` rows; ``facts`` of ``Σ counts`` rows, each question's candidates in turn;
         ``counts [q]`` → the same rows with new states."""
-        if self.kind is None:
+        if self.kind is None or self.marks is None:
             return questions, facts
         count = len(questions)
         rows = Ragged(torch.cat([questions.flat, facts.flat]), torch.cat([questions.lengths, facts.lengths]))
@@ -70,10 +72,11 @@ class Context(nn.Module):
         owner = torch.cat([torch.arange(count, device=counts.device), owners(counts)])
         order = torch.argsort(owner, stable=True)
         joined = rows.select(order)
-        is_fact = (order >= count).long().repeat_interleave(joined.lengths)
+        is_fact = (order >= count).repeat_interleave(joined.lengths)
         lengths = torch.zeros_like(counts).index_add_(0, owner, rows.lengths)
-        together = Ragged(joined.flat + self.kind(is_fact), lengths)
+        together = Ragged(joined.flat + self.kind(is_fact.long()), lengths)
         states, mask = together.padded(), together.mask()
+        states = states + self.marks(states, mask, Ragged(is_fact, lengths).padded())
         for layer in self.layers:
             states = layer(states, mask)
         parted = Ragged(self.norm(states[mask]), joined.lengths).select(torch.argsort(order))

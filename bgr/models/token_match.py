@@ -24,12 +24,67 @@ class Tokens(NamedTuple):
         return Tokens(self.vectors[rows], self.weights[rows])
 
 
+class Matched(nn.Module):
+    """``4 σ(a (max(0, cos) − b)) − 2``: near 2 for a token that the other side has too, near −2 for one it has not.
+
+    The range is that of the numbers it meets, so that the difference counts at once. ``a`` and ``b`` are learned for
+    each of `heads` projections.
+    """
+
+    def __init__(self, heads: int) -> None:
+        super().__init__()
+        self.sharpness = nn.Parameter(torch.full((heads,), 12.0))
+        self.middle = nn.Parameter(torch.full((heads,), 0.6))
+
+    def forward(self, cosines: Tensor) -> Tensor:
+        """*Shape:* ``[n, heads, …]``, the same back."""
+        a, b = (part.view(-1, *[1] * (cosines.dim() - 2)) for part in (self.sharpness, self.middle))
+        return 4 * (a * (cosines.relu() - b)).sigmoid() - 2
+
+
+class TokenMarks(nn.Module):
+    """Tells every token of a question and of its candidates whether the other side has its like.
+
+    Added to the token states before `bgr.models.context` reads them together: a layer of attention can then ask at once
+    for *the other facts about this film that the question names*.
+
+    Args:
+        width: ``d``.
+        heads: projections, each with its own cosine.
+        size: width of a projection.
+    """
+
+    def __init__(self, *, width: int, heads: int = 2, size: int = 64) -> None:
+        super().__init__()
+        self.heads = heads
+        self.project = nn.Linear(width, heads * size, bias=False)
+        self.matched = Matched(heads)
+        self.mark = nn.Linear(heads, width, bias=False)
+        nn.init.orthogonal_(self.project.weight)
+        nn.init.normal_(self.mark.weight, std=0.5)
+
+    def forward(self, states: Tensor, mask: Tensor, is_fact: Tensor) -> Tensor:
+        """*Shape:* ``states [q, t, d]``, each row its question's tokens and then its candidates'; ``mask``, ``is_fact``
+        ``[q, t]`` → what to add to the states ``[q, t, d]``."""
+        unit = F.normalize(self.project(states).unflatten(-1, (self.heads, -1)), dim=-1).masked_fill(
+            ~mask[..., None, None], 0.0
+        )
+        asks = int((mask & ~is_fact).sum(1).max())
+        asked = unit[:, :asks].masked_fill(is_fact[:, :asks, None, None], 0.0)
+        # cosines [q, heads, t, t_q] of every token with the question's
+        cosines = unit.transpose(1, 2) @ asked.permute(0, 2, 3, 1)
+        of_facts = cosines.max(-1).values
+        of_question = cosines.masked_fill(~is_fact[:, None, :, None], 0.0).max(-2).values
+        of_question = F.pad(of_question, (0, states.shape[1] - asks))
+        found = torch.where(is_fact[:, None], of_facts, of_question)
+        return self.mark(self.matched(found).transpose(1, 2))
+
+
 class TokenMatch(nn.Module):
     """For each pair of sentences, how well the tokens of one are matched by the other, both ways.
 
-    Token ``i`` of one side is matched by ``m_i = 4 σ(a (max_j cos(u_i, v_j) − b)) − 2``: near 2 where the other side
-    has the same word and near −2 where it has none; ``a`` and ``b`` are learned for each head. ``k`` learned weightings
-    sum that over the sentence: one may look at names, another at the words of the relation.
+    Token ``i`` of one side is matched by ``m_i``, `Matched` of its best cosine with the other side's tokens; ``k``
+    learned weightings sum that over the sentence: one may look at names, another at the words of the relation.
 
     Args:
         width: ``d``.
@@ -46,8 +101,7 @@ class TokenMatch(nn.Module):
         self.path = nn.Linear(width, heads * size, bias=False)
         self.fact_weight = nn.Linear(width, weightings)
         self.path_weight = nn.Linear(width, weightings)
-        self.sharpness = nn.Parameter(torch.full((heads, 1, 1), 12.0))
-        self.middle = nn.Parameter(torch.full((heads, 1, 1), 0.6))
+        self.matched = Matched(heads)
         # a random rotation keeps angles, and both sides share it: at the start a cosine is that of the token states
         nn.init.orthogonal_(self.fact.weight)
         with torch.no_grad():
@@ -68,10 +122,6 @@ class TokenMatch(nn.Module):
             weights.masked_fill(~mask[..., None], float("-inf")).softmax(1),
         )
 
-    def _matched(self, cosines: Tensor) -> Tensor:
-        # in −2 … 2, so that the difference weighs as much as the matcher's other inputs
-        return 4 * (self.sharpness * (cosines.relu() - self.middle)).sigmoid() - 2
-
     def forward(self, facts: Tokens, paths: Tokens) -> Tensor:
         """*Shape:* ``facts [p, c, …]`` (each path's candidates), ``paths [p, …]`` → ``[p, c, 2 · heads · k]``."""
         p, c, t = facts.weights.shape[:3]
@@ -79,7 +129,7 @@ class TokenMatch(nn.Module):
         left = facts.vectors.flatten(1, 2).transpose(1, 2)
         cosines = (left @ paths.vectors.permute(0, 2, 3, 1)).view(p, self.heads, c, t, -1)
         # padding is the zero vector: its cosine is 0, which no real match stays below
-        of_fact, of_path = self._matched(cosines.max(-1).values), self._matched(cosines.max(-2).values)
+        of_fact, of_path = self.matched(cosines.max(-1).values), self.matched(cosines.max(-2).values)
         # [p, heads, c, t], [p, c, t, k] -> [p, c, heads, k]
         return torch.cat(
             [

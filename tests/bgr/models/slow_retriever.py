@@ -44,6 +44,25 @@ def extend(model, path, fact):
     return part.norms[3](path + gate * state)
 
 
+def matched(part, head, cosine):
+    return 4 * torch.sigmoid(part.matched.sharpness[head] * (cosine.relu() - part.matched.middle[head])) - 2
+
+
+def marks(part, tokens, question):
+    """What is added to each token: how well it is matched by the question, or, one of the question's, by the facts."""
+    size = part.project.out_features // part.heads
+    rows = []
+    for i in range(len(tokens)):
+        others = range(question, len(tokens)) if i < question else range(question)
+        found = []
+        for head in range(part.heads):
+            one = part.project(tokens)[:, head * size : (head + 1) * size]
+            best = torch.stack([F.cosine_similarity(one[i], one[j], dim=0) for j in others]).max()
+            found.append(matched(part, head, best))
+        rows.append(part.mark(torch.stack(found)))
+    return torch.stack(rows)
+
+
 def in_context(model, question, facts):
     """The question's and its candidates' states after every token of them has looked at every other."""
     sizes = [len(question), *map(len, facts)]
@@ -51,6 +70,7 @@ def in_context(model, question, facts):
         return question, facts
     kinds = [model.context.kind.weight[min(i, 1)] for i in range(len(sizes))]
     tokens = torch.cat([rows + kind for rows, kind in zip([question, *facts], kinds, strict=True)])
+    tokens = tokens + marks(model.context.marks, tokens, sizes[0])
     for layer in model.context.layers:
         normed = layer.norms[0](tokens)
         tokens = tokens + attention(layer.attention, normed, normed)
@@ -65,17 +85,12 @@ def token_features(part, candidate, other):
     size = part.fact.out_features // part.heads
     forth, back = [], []
     for head in range(part.heads):
-        sharp, middle = part.sharpness[head, 0, 0], part.middle[head, 0, 0]
-
-        def matched(cosine, sharp=sharp, middle=middle):
-            return 4 * torch.sigmoid(sharp * (cosine.relu() - middle)) - 2
-
         one = part.fact(candidate)[:, head * size : (head + 1) * size]
         two = part.path(other)[:, head * size : (head + 1) * size]
         cosines = torch.stack([torch.stack([F.cosine_similarity(u, v, dim=0) for v in two]) for u in one])
         for k in range(weights.shape[1]):
-            forth.append(sum(weights[i, k] * matched(cosines[i].max()) for i in range(len(one))))
-            back.append(sum(other_weights[j, k] * matched(cosines[:, j].max()) for j in range(len(two))))
+            forth.append(sum(weights[i, k] * matched(part, head, cosines[i].max()) for i in range(len(one))))
+            back.append(sum(other_weights[j, k] * matched(part, head, cosines[:, j].max()) for j in range(len(two))))
     return torch.stack(forth + back)
 
 
