@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from bgr.graph import EvidenceGraph
 from bgr.models.retriever import BgrRetriever, Paths, Reading
 from training.gold_paths import GoldLevel
 
@@ -24,6 +25,15 @@ def gold_logits(model: BgrRetriever, reading: Reading, levels: Sequence[GoldLeve
     together = Paths(*(torch.cat([getattr(part, f.name) for part in every]) for f in fields(Paths)))
     targets = torch.cat([level.targets for level in levels])
     return model.match(reading, together)[together.open], targets[together.open].float()
+
+
+def gold_relevance(reading: Reading, graphs: Sequence[EvidenceGraph]) -> Tensor:
+    """1 for a candidate that is in its question's gold graph, 0 for the others. *Shape:* ``[f]``."""
+    targets = torch.zeros_like(reading.relevance, dtype=torch.float32)
+    for row, graph in enumerate(graphs):
+        places = torch.tensor(graph.nodes, device=targets.device, dtype=torch.long)
+        targets[reading.columns[row, places + 1]] = 1.0
+    return targets
 
 
 def balanced_cross_entropy(logits: Tensor, targets: Tensor, *, positive_weight: float) -> Tensor:

@@ -18,7 +18,7 @@ from bgr.models.retriever import BgrRetriever
 from bgr.models.source import resolve_model
 from training.data_module import TrainingBatch
 from training.gold_paths import gold_levels
-from training.loss import balanced_cross_entropy, gold_logits
+from training.loss import balanced_cross_entropy, gold_logits, gold_relevance
 
 
 class BgrModule(LightningModule):
@@ -95,11 +95,14 @@ class BgrModule(LightningModule):
     def _loss(self, batch: TrainingBatch) -> Tensor:
         parts = batch.batch
         reading = self.model.read(parts.questions, parts.facts, parts.candidates)
-        levels = gold_levels(
-            [e.graph for e in batch.examples], self.model.config.direction, columns=reading.columns.shape[1]
-        )
+        graphs = [e.graph for e in batch.examples]
+        levels = gold_levels(graphs, self.model.config.direction, columns=reading.columns.shape[1])
         logits, targets = gold_logits(self.model, reading, [level.to(self.device) for level in levels])
-        return balanced_cross_entropy(logits, targets, positive_weight=self.hparams["positive_weight"])
+        weight = self.hparams["positive_weight"]
+        steps = balanced_cross_entropy(logits, targets, positive_weight=weight)
+        # the whole gold set at once: a direct lesson for what reads all candidates together
+        relevance = gold_relevance(reading, graphs)
+        return steps + balanced_cross_entropy(reading.relevance.float(), relevance, positive_weight=weight)
 
     def validation_step(self, batch: TrainingBatch, _: int) -> None:
         parts = batch.batch

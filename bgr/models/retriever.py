@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
@@ -42,6 +43,7 @@ class Reading:
         question_mask: ``[q, t]``.
         fact_states, fact_mask: ``[f, t_f, d]``, ``[f, t_f]``, what path updates read.
         matching: what the matcher needs of ``f + q`` sentences: the facts, then the questions (the root's place).
+        relevance: ``[f]`` logit that a candidate is evidence at all, wherever it stands in the graph.
         tokens: for `TokenMatch`, by what they are compared with (the path, its last fact) and what they are of.
         columns: ``[q, 1 + c]`` for each question the sentence of ``matching`` in each column; −1 where there is none.
     """
@@ -51,6 +53,7 @@ class Reading:
     fact_states: Tensor
     fact_mask: Tensor
     matching: Prepared
+    relevance: Tensor
     tokens: SentenceTokens
     columns: Tensor
 
@@ -93,13 +96,14 @@ class BgrRetriever(PreTrainedModel):
         self.context = Context(width=width, heads=heads, layers=config.context_layers, dropout=config.dropout)
         self.update = PathUpdate(width=width, heads=heads, dropout=config.dropout)
         self.fact_rows = FactRows(width=width, heads=heads, rows=config.rows, dropout=config.dropout)
+        self.relevance = nn.Linear(config.rows * width, 1)
         self.to_path = TokenMatch(width=width)
         self.to_last = TokenMatch(width=width)
         self.matcher = Matcher(
             width=width,
             heads=heads,
             rows=config.rows,
-            features=self.to_path.features + self.to_last.features,
+            features=self.to_path.features + self.to_last.features + 1,
             dropout=config.dropout,
         )
         self.post_init()
@@ -132,6 +136,7 @@ class BgrRetriever(PreTrainedModel):
             fact_states=fact_states,
             fact_mask=fact_mask,
             matching=self.matcher.prepare(torch.cat(rows)),
+            relevance=self.relevance(rows[0].flatten(1)).squeeze(-1),
             tokens=SentenceTokens(
                 facts_to_path=self.to_path.of_facts(fact_states, fact_mask),
                 questions_to_path=self.to_path.of_facts(question_states, question_mask),
@@ -181,7 +186,8 @@ class BgrRetriever(PreTrainedModel):
         return logits.float().masked_fill(~paths.open, float("-inf"))
 
     def _token_features(self, reading: Reading, paths: Paths, mask: Tensor, facts: Tensor) -> Tensor:
-        """Late interaction of every column with the path and with its last fact. *Shape:* ``[p, 1 + c, e]``."""
+        """Late interaction of every column with the path and with its last fact, and its relevance (the root's is 0).
+        *Shape:* ``[p, 1 + c, e]``."""
         tokens, last = reading.tokens, reading.tokens.last.select(paths.last.clamp(min=0))
         path = self.to_path.of_paths(paths.states, mask)
         # the root's column holds the question itself
@@ -192,7 +198,8 @@ class BgrRetriever(PreTrainedModel):
         with_last.append(self.to_last(tokens.facts_to_last.select(facts), last))
         # at its start a path has no last fact to compare with
         has_last = (paths.last >= 0)[:, None, None]
-        return torch.cat([torch.cat(with_path, 1), torch.cat(with_last, 1) * has_last], dim=-1)
+        relevance = F.pad(reading.relevance[facts], (1, 0))[..., None]
+        return torch.cat([torch.cat(with_path, 1), torch.cat(with_last, 1) * has_last, relevance], dim=-1)
 
 
 def _projection(encoder_width: int, width: int) -> nn.Module:

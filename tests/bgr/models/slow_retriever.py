@@ -94,7 +94,7 @@ def token_features(part, candidate, other):
     return torch.stack(forth + back)
 
 
-def logit(model, path, last, candidate):
+def logit(model, path, last, candidate, *, is_root):
     """Is the sentence with token states `candidate` next after the path with state `path` and last fact `last`?"""
     part = model.matcher
     rows = summary_rows(model, candidate)
@@ -104,4 +104,5 @@ def logit(model, path, last, candidate):
     with_path = token_features(model.to_path, candidate, path)
     none = torch.zeros(model.to_last.features)
     with_last = none if last is None else token_features(model.to_last, candidate, last)
-    return part.out(torch.cat([hidden.flatten(), with_path, with_last])).squeeze()
+    relevant = torch.zeros(1) if is_root else model.relevance(rows.flatten())
+    return part.out(torch.cat([hidden.flatten(), with_path, with_last, relevant])).squeeze()

@@ -43,7 +43,8 @@ def test_equals_the_slow_definition(make_retriever, batch, direction, settings):
                 path = slow.extend(model, path, states[place])
             places = walked[level, row]
             last = states[places[-1]] if places else None
-            expected = [slow.logit(model, path, last, s) for s in [asked, *states]]
+            expected = [slow.logit(model, path, last, asked, is_root=True)]
+            expected += [slow.logit(model, path, last, state, is_root=False) for state in states]
             for place in walked[level, row]:
                 expected[place + 1] = torch.tensor(float("-inf"))
             if level == 0 or direction == "forward":
