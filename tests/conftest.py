@@ -76,7 +76,10 @@ def toy_examples(count, prefix):
     countries, capitals = ["france", "italy", "sweden"], ["paris", "rome", "alpha"]
     for i in range(count):
         right = i % 3
-        facts = [f"Persona was made in {countries[right]} .", f"{capitals[right]} is the capital of {countries[right]} ."]
+        facts = [
+            f"Persona was made in {countries[right]} .",
+            f"{capitals[right]} is the capital of {countries[right]} .",
+        ]
         facts += [f"{capitals[j]} is the capital of {countries[j]} ." for j in range(3) if j != right]
         facts.append(f"Radium has {i % 10} people .")
         order = [(i * 7 + j) % 5 for j in range(5)]

@@ -32,7 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     build.add_argument("--seed", type=int, default=0, help="draws everything (default: 0)")
     build.add_argument("--candidates", type=int, default=25, metavar="N", help="most per question (default: 25)")
     build.add_argument("--candidates-min", type=int, metavar="N", help="fewest per question (default: 20)")
-    build.add_argument("--joined-probability", type=float, default=0.15, metavar="P", help="facts joined by 1 or 2 more")
+    build.add_argument(
+        "--joined-probability", type=float, default=0.15, metavar="P", help="facts joined by 1 or 2 more"
+    )
     build.add_argument("--similarity", default=PACKAGED, metavar=f"{PACKAGED}|FOLDER", help="sentence encoder")
     build.add_argument("--split", default="random", choices=("random", "structure", "entity"), help="default: random")
     build.add_argument("--skip-bad", action="store_true", help="count malformed questions instead of stopping")

@@ -43,7 +43,7 @@ class Settings:
     seed: int = 0
     candidates_min: int = 20
     candidates: int = 25
-    joined_probability: float = 0.3
+    joined_probability: float = 0.15
     limit: int | None = None
     split: str = "random"
     skip_bad: bool = False
