@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import shutil
 import sys
 import warnings
@@ -20,6 +21,7 @@ from lightning.pytorch.callbacks import Callback, ModelCheckpoint
 from lightning.pytorch.cli import LightningCLI
 from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
 from transformers import AutoTokenizer
+from transformers.utils import logging as transformers_logging
 
 from bgr.checkpoint import Settings, load_retriever
 from bgr.devices import fast_bfloat16, pick_device
@@ -96,6 +98,14 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
     return metrics
 
 
+def quiet_libraries() -> None:
+    """Only what the user can act on: no advertisements, no reports on weights that are left out on purpose."""
+    for name in ("lightning.pytorch", "lightning.fabric"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    transformers_logging.set_verbosity_error()
+    warnings.filterwarnings("ignore", module="lightning")
+
+
 def _parse(run: Run, direction: str, home: Path, *callbacks: Callback) -> LightningCLI:
     """Read the config; every unknown key or value of a wrong type is one line and nothing is written.
 
@@ -108,6 +118,7 @@ def _parse(run: Run, direction: str, home: Path, *callbacks: Callback) -> Lightn
         f"--trainer.default_root_dir={home}",
         *run.overrides,
     ]
+    quiet_libraries()
     with _one_line_errors(run.config):
         return LightningCLI(
             BgrModule,
