@@ -6,6 +6,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import queue
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.queues import Queue
@@ -87,7 +88,7 @@ def _watch(children: Sequence[multiprocessing.process.BaseProcess], messages: Qu
                     raise BgrError(message)
                 bar.total = message.of * len(children)
                 bar.update()
-                bar.write(message.line())
+                bar.write(message.line(), file=sys.stderr)
         except queue.Empty:
             pass
         if failed:
