@@ -16,7 +16,7 @@ from bgr.models.retriever import BgrRetriever
 from bgr.reconstruction import reconstruct
 from training.data_module import BgrDataModule
 
-THRESHOLDS = tuple(step / 20 for step in range(4, 19))
+THRESHOLDS = tuple(step / 10 for step in range(2, 10))
 GAMMAS = tuple(step / 20 for step in range(21))
 
 
@@ -44,13 +44,11 @@ def decode_dev(
     return graphs
 
 
-def best_threshold(model: BgrRetriever, data: BgrDataModule) -> tuple[float, dict[str, float], list[EvidenceGraph]]:
-    """Threshold with the best dev score (of equal ones the one nearest to ½), its metrics and graphs."""
-    examples = data.splits["dev"]
+def best_threshold(model: BgrRetriever, data: BgrDataModule) -> float:
+    """Threshold with the best dev score, of equal ones the one nearest to ½."""
     graphs = decode_dev(model, data, THRESHOLDS)
-    scored = {threshold: dev_metrics(found, examples) for threshold, found in graphs.items()}
-    best = max(THRESHOLDS, key=lambda threshold: (scored[threshold]["score"], -abs(threshold - 0.5)))
-    return best, scored[best], graphs[best]
+    scores = {threshold: dev_metrics(found, data.splits["dev"])["score"] for threshold, found in graphs.items()}
+    return max(THRESHOLDS, key=lambda threshold: (scores[threshold], -abs(threshold - 0.5)))
 
 
 def best_gamma(

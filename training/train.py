@@ -29,7 +29,7 @@ from bgr.errors import BgrError
 from bgr.models.config import DIRECTIONS
 from bgr.models.source import resolve_model
 from bgr.reasongraphqa.dataset import dataset_hash
-from training.calibrate import best_gamma, best_threshold
+from training.calibrate import best_gamma, best_threshold, decode_dev, dev_metrics
 from training.data_module import BgrDataModule
 from training.retriever_module import BgrModule
 from training.side_by_side import Epoch, Reporter, in_processes
@@ -70,7 +70,7 @@ def train_direction(run: Run, direction: str, report: Callable[[Epoch], None]) -
     best = torch.load(_checkpoints(cli).best_model_path, map_location="cpu", weights_only=True)
     module.load_state_dict(best["state_dict"])
     module.model.eval()
-    module.model.config.threshold = best_threshold(module.model, data)[0]
+    module.model.config.threshold = best_threshold(module.model, data)
     module.model.save_pretrained(run.out / direction)
     tokenizer.save_pretrained(run.out)
 
@@ -91,7 +91,8 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
     for direction in DIRECTIONS:
         model = load_retriever(run.out, direction)
         data.prepare(tokenizer, model, run.out / "training" / "states")
-        _, metrics[direction], graphs[direction] = best_threshold(model, data)
+        graphs[direction] = decode_dev(model, data, [model.config.threshold])[model.config.threshold]
+        metrics[direction] = dev_metrics(graphs[direction], data.splits["dev"])
     rule = Settings().rule
     gamma, metrics[rule] = best_gamma(graphs["forward"], graphs["backward"], data.splits["dev"], rule=rule)
     Settings(rule=rule, gamma=gamma, data_hash=dataset_hash(run.data), metrics={"dev": metrics}).save(run.out)
