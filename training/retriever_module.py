@@ -83,9 +83,9 @@ class BgrModule(LightningModule):
     def on_fit_start(self) -> None:
         self.seed = torch.initial_seed()
 
-    def on_train_epoch_start(self) -> None:
-        # an epoch's dropout depends on the seed and the epoch alone, so a resumed run repeats it exactly
-        torch.manual_seed(self.seed + self.current_epoch)
+    def on_train_batch_start(self, batch: TrainingBatch, batch_idx: int) -> None:
+        # a step's dropout depends on the seed and the step alone, so a resumed run repeats it exactly
+        torch.manual_seed(self.seed * 1_000_003 + self.global_step)
 
     def training_step(self, batch: TrainingBatch, _: int) -> Tensor:
         loss = self._loss(batch)
