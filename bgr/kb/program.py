@@ -161,7 +161,8 @@ class Program:
             raise ProgramError(f"{label}: {len(step.inputs)} inputs, takes {expected}")
         for dependency, wanted in zip(step.dependencies, signature.takes, strict=True):
             if not 0 <= dependency < index:
-                raise ProgramError(f"{label}: depends on step {dependency}, allowed: earlier steps, 0 to {index - 1}")
+                allowed = f"earlier steps, 0 to {index - 1}" if index else "none, it is the first step"
+                raise ProgramError(f"{label}: depends on step {dependency}, allowed: {allowed}")
             given = self.steps[dependency].signature.gives
             if given != wanted and (given, wanted) != (FACTS, ENTITIES):
                 raise ProgramError(f"{label}: takes {wanted}, but {self.label(dependency)} gives {given}")
