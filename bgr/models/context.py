@@ -48,24 +48,21 @@ class Context(nn.Module):
     Args:
         width: ``d``.
         heads: attention heads.
-        layers: number of layers; with 0 the rows come back as they are.
+        layers: number of layers, 1 or more.
         dropout: probability.
     """
 
     def __init__(self, *, width: int, heads: int, layers: int, dropout: float) -> None:
         super().__init__()
-        self.kind = nn.Embedding(2, width) if layers else None
-        self.marks = TokenMarks(width=width) if layers else None
+        self.kind = nn.Embedding(2, width)
+        self.marks = TokenMarks(width=width)
         self.norm = nn.LayerNorm(width)
         self.layers = nn.ModuleList(ContextLayer(width=width, heads=heads, dropout=dropout) for _ in range(layers))
-        if self.kind is not None:
-            nn.init.normal_(self.kind.weight, std=0.02)
+        nn.init.normal_(self.kind.weight, std=0.02)
 
     def forward(self, questions: Ragged, facts: Ragged, counts: Tensor) -> tuple[Ragged, Ragged]:
         """*Shape:* ``questions`` of ``q`` rows; ``facts`` of ``Σ counts`` rows, each question's candidates in turn;
         ``counts [q]`` → the same rows with new states."""
-        if self.kind is None or self.marks is None:
-            return questions, facts
         count = len(questions)
         rows = Ragged(torch.cat([questions.flat, facts.flat]), torch.cat([questions.lengths, facts.lengths]))
         # question 0, its candidates, question 1, its candidates, …: row numbers in that order

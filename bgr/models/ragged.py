@@ -47,7 +47,7 @@ class Ragged:
         return torch.arange(longest, device=self.lengths.device)[None, :] < self.lengths[:, None]
 
     def padded(self) -> Tensor:
-        """``[s, t, …]`` with zeros behind each row's end.
+        """``[s, t, …]`` with zeros behind each row's end; ``padded()[mask()]`` is `flat` again.
 
         Rows of 2 and 3 tokens: ``flat = [a b c d e]`` becomes ``[[a b 0] [c d e]]``.
         """
@@ -55,12 +55,6 @@ class Ragged:
         out = self.flat.new_zeros(*mask.shape, *self.flat.shape[1:])
         out[mask] = self.flat
         return out
-
-    @classmethod
-    def from_padded(cls, padded: Tensor, lengths: Tensor) -> Ragged:
-        """The inverse of `padded`."""
-        mask = torch.arange(padded.shape[1], device=lengths.device)[None, :] < lengths[:, None]
-        return cls(padded[mask], lengths)
 
     def select(self, rows: Tensor) -> Ragged:
         """The given rows, in the given order (repetition allowed)."""

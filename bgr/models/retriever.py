@@ -93,7 +93,11 @@ class BgrRetriever(PreTrainedModel):
         width, heads = config.width, config.heads
         self.encoder = SentenceStates(config.encoder, frozen_layers=config.frozen_layers)
         self.project = _projection(config.encoder.hidden_size, width)
-        self.context = Context(width=width, heads=heads, layers=config.context_layers, dropout=config.dropout)
+        self.context = (
+            Context(width=width, heads=heads, layers=config.context_layers, dropout=config.dropout)
+            if config.context_layers
+            else None
+        )
         self.update = PathUpdate(width=width, heads=heads, dropout=config.dropout)
         self.fact_rows = FactRows(width=width, heads=heads, rows=config.rows, dropout=config.dropout)
         self.relevance = nn.Linear(config.rows * width, 1)
@@ -121,9 +125,9 @@ class BgrRetriever(PreTrainedModel):
         """
         # from here on a fact that two questions share is two facts, each in its question's context
         shared, is_fact = self._encode(facts), candidates >= 0
-        question_rows, fact_rows = self.context(
-            self._encode(questions), shared.select(candidates[is_fact]), is_fact.sum(1)
-        )
+        question_rows, fact_rows = self._encode(questions), shared.select(candidates[is_fact])
+        if self.context is not None:
+            question_rows, fact_rows = self.context(question_rows, fact_rows, is_fact.sum(1))
         columns = torch.full_like(candidates, -1)
         columns[is_fact] = torch.arange(len(fact_rows), device=candidates.device)
         question_states, question_mask = question_rows.padded(), question_rows.mask()

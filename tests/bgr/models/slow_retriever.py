@@ -66,7 +66,7 @@ def marks(part, tokens, question):
 def in_context(model, question, facts):
     """The question's and its candidates' states after every token of them has looked at every other."""
     sizes = [len(question), *map(len, facts)]
-    if not model.context.layers:
+    if model.context is None:
         return question, facts
     kinds = [model.context.kind.weight[min(i, 1)] for i in range(len(sizes))]
     tokens = torch.cat([rows + kind for rows, kind in zip([question, *facts], kinds, strict=True)])
