@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from bgr.models.path import Attention
+from bgr.models.attention import Attention
 from bgr.models.ragged import Ragged
 from bgr.models.token_match import TokenMarks
 

@@ -12,6 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from bgr.models.attention import attend
+
 
 class FactRows(nn.Module):
     """Self-attention over a fact's tokens, of which only `rows` rows are computed: ``[CLS]``, asked in several ways.
@@ -48,7 +50,7 @@ class FactRows(nn.Module):
         # [f, r, heads, d / heads] -> [f, heads * r, d], all heads' queries in the space of the tokens
         queries = torch.einsum("frhe,hed->fhrd", queries, key).flatten(1, 2)
         scale = key.shape[1] ** -0.5
-        seen = F.scaled_dot_product_attention(queries, states, states, mask[:, None, :], scale=scale)
+        seen = attend(queries, states, states, mask[:, None, :], scale=scale)
         seen = torch.einsum("fhrd,hed->frhe", seen.unflatten(1, (self.heads, -1)), value).flatten(-2)
         return self.norm(asked + self.dropout(self.out(seen + self.value.bias)))
 
@@ -98,7 +100,7 @@ class Matcher(nn.Module):
         keys, values = (self._split(part) for part in self.key_value(paths).chunk(2, dim=-1))
         # [f, r, d] -> [p, c * r, d]: every path is asked by its own question's candidates
         queries = self._split(facts.queries[places].flatten(1, 2))
-        seen = F.scaled_dot_product_attention(queries, keys, values, mask[:, None, None, :]).transpose(1, 2).flatten(2)
+        seen = attend(queries, keys, values, mask[:, None, None, :]).transpose(1, 2).flatten(2)
         both = torch.cat([seen, facts.gates[places].flatten(1, 2) * seen], dim=-1)
         hidden = facts.hidden[places].flatten(1, 2) + self.of_path(both)
         # [p, c * r, m] -> [p, c, r * m]

@@ -3,34 +3,9 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-
-class Attention(nn.Module):
-    """Scaled dot-product attention (Vaswani et al. 2017, arXiv:1706.03762, section 3.2).
-
-    Args:
-        width: ``d``.
-        heads: divides ``d``.
-    """
-
-    def __init__(self, *, width: int, heads: int) -> None:
-        super().__init__()
-        self.heads = heads
-        self.query = nn.Linear(width, width)
-        self.key_value = nn.Linear(width, 2 * width)
-        self.out = nn.Linear(width, width)
-
-    def forward(self, queries: Tensor, states: Tensor, mask: Tensor) -> Tensor:
-        """*Shape:* ``queries [n, s, d]``, ``states [n, t, d]``, ``mask [n, t]`` (true at tokens) → ``[n, s, d]``."""
-        key, value = self.key_value(states).chunk(2, dim=-1)
-        # [n, t, d] -> [n, heads, t, d / heads]
-        query, key, value = (
-            part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in (self.query(queries), key, value)
-        )
-        seen = F.scaled_dot_product_attention(query, key, value, mask[:, None, None, :])
-        return self.out(seen.transpose(1, 2).flatten(2))
+from bgr.models.attention import Attention
 
 
 class PathUpdate(nn.Module):
