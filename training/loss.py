@@ -1,4 +1,4 @@
-"""The training loss over all pairs of a gold path and a candidate."""
+"""The training loss over all gold paths and their candidates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from bgr.graph import EvidenceGraph
@@ -15,7 +14,10 @@ from training.gold_paths import GoldLevel
 
 
 def gold_logits(model: BgrRetriever, reading: Reading, levels: Sequence[GoldLevel]) -> tuple[Tensor, Tensor]:
-    """Logits and targets of every pair, paths that end among them: two tensors ``[n]``, n = all open pairs."""
+    """Logits and targets at the end of every gold path, where it ends among them: two tensors ``[p, 1 + c]``.
+
+    A column that a path may not go to has the logit −inf.
+    """
     paths = model.start(reading)
     every = [paths]
     for level in levels[1:]:
@@ -23,23 +25,28 @@ def gold_logits(model: BgrRetriever, reading: Reading, levels: Sequence[GoldLeve
         every.append(paths)
     # one call for all levels
     together = Paths(*(torch.cat([getattr(part, f.name) for part in every]) for f in fields(Paths)))
-    targets = torch.cat([level.targets for level in levels])
-    return model.match(reading, together)[together.open], targets[together.open].float()
+    return model.match(reading, together), torch.cat([level.targets for level in levels])
 
 
-def gold_relevance(reading: Reading, graphs: Sequence[EvidenceGraph]) -> Tensor:
-    """1 for a candidate that is in its question's gold graph, 0 for the others. *Shape:* ``[f]``."""
-    targets = torch.zeros_like(reading.relevance, dtype=torch.float32)
+def gold_relevance(reading: Reading, graphs: Sequence[EvidenceGraph]) -> tuple[Tensor, Tensor]:
+    """Logits and targets of every candidate's relevance: is it in the gold graph at all? Two tensors ``[q, c]``."""
+    columns = reading.columns[:, 1:]
+    targets = torch.zeros_like(columns, dtype=torch.bool)
     for row, graph in enumerate(graphs):
-        places = torch.tensor(graph.nodes, device=targets.device, dtype=torch.long)
-        targets[reading.columns[row, places + 1]] = 1.0
-    return targets
+        targets[row, list(graph.nodes)] = True
+    return reading.relevance.float()[columns.clamp(min=0)].masked_fill(columns < 0, float("-inf")), targets
 
 
-def balanced_cross_entropy(logits: Tensor, targets: Tensor, *, positive_weight: float) -> Tensor:
-    """Binary cross-entropy in which a positive pair counts `positive_weight` times; mean over pairs.
+def multi_label_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    """``½ log(1 + Σ e^s) + ½ log(1 + Σ e^-s)``, first over negatives, then over positives; mean over rows.
 
-    Positives are few (about one in twenty), so an unweighted loss is low long before they are found.
+    Each sum is ruled by its largest term, so a row costs little only when *all* of its labels are on their side of 0:
+    what a graph needs that must be right as a whole. Binary cross-entropy is content when most of them are.
+    Source: ZLPR (arXiv:2208.02955).
+
+    *Shape:* ``logits``, ``targets [n, m]`` → a scalar. A logit of −inf is no label at all.
     """
-    weight = torch.as_tensor(positive_weight, device=logits.device)
-    return F.binary_cross_entropy_with_logits(logits, targets, pos_weight=weight)
+    zero = logits.new_zeros(len(logits), 1)
+    extra = torch.cat([zero, logits.masked_fill(targets, float("-inf"))], dim=1).logsumexp(1)
+    missed = torch.cat([zero, (-logits).masked_fill(~targets, float("-inf"))], dim=1).logsumexp(1)
+    return (extra + missed).mean() / 2

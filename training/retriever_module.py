@@ -14,11 +14,11 @@ from bgr.metrics.gm import graph_match
 from bgr.metrics.gs import graph_structure_match
 from bgr.models.config import BgrConfig
 from bgr.models.decode import decode
-from bgr.models.retriever import BgrRetriever
+from bgr.models.retriever import BgrRetriever, Reading
 from bgr.models.source import resolve_model
 from training.data_module import TrainingBatch
 from training.gold_paths import gold_levels
-from training.loss import balanced_cross_entropy, gold_logits, gold_relevance
+from training.loss import gold_logits, gold_relevance, multi_label_loss
 
 
 class BgrModule(LightningModule):
@@ -38,7 +38,6 @@ class BgrModule(LightningModule):
         encoder_learning_rate: of the trained encoder layers.
         weight_decay: of AdamW.
         warmup: share of the steps in which the learning rate rises; it then falls linearly to 0.
-        positive_weight: weight of a positive pair in the loss.
     """
 
     def __init__(
@@ -57,7 +56,6 @@ class BgrModule(LightningModule):
         encoder_learning_rate: float = 1e-5,
         weight_decay: float = 0.01,
         warmup: float = 0.1,
-        positive_weight: float = 4.0,
     ) -> None:
         super().__init__()
         self.save_hyperparameters()
@@ -88,26 +86,25 @@ class BgrModule(LightningModule):
         torch.manual_seed(self.seed * 1_000_003 + self.global_step)
 
     def training_step(self, batch: TrainingBatch, _: int) -> Tensor:
-        loss = self._loss(batch)
+        loss = self._loss(batch, self._read(batch))
         self.log("train/loss", loss, prog_bar=True, batch_size=len(batch.examples))
         return loss
 
-    def _loss(self, batch: TrainingBatch) -> Tensor:
+    def _read(self, batch: TrainingBatch) -> Reading:
         parts = batch.batch
-        reading = self.model.read(parts.questions, parts.facts, parts.candidates)
+        return self.model.read(parts.questions, parts.facts, parts.candidates)
+
+    def _loss(self, batch: TrainingBatch, reading: Reading) -> Tensor:
         graphs = [e.graph for e in batch.examples]
         levels = gold_levels(graphs, self.model.config.direction, columns=reading.columns.shape[1])
-        logits, targets = gold_logits(self.model, reading, [level.to(self.device) for level in levels])
-        weight = self.hparams["positive_weight"]
-        steps = balanced_cross_entropy(logits, targets, positive_weight=weight)
+        steps = gold_logits(self.model, reading, [level.to(self.device) for level in levels])
         # the whole gold set at once: a direct lesson for what reads all candidates together
-        relevance = gold_relevance(reading, graphs)
-        return steps + balanced_cross_entropy(reading.relevance.float(), relevance, positive_weight=weight)
+        return (multi_label_loss(*steps) + multi_label_loss(*gold_relevance(reading, graphs))) / 2
 
     def validation_step(self, batch: TrainingBatch, _: int) -> None:
-        parts = batch.batch
-        self.log("dev/loss", self._loss(batch), batch_size=len(batch.examples))
-        results = decode(self.model, self.model.read(parts.questions, parts.facts, parts.candidates))
+        reading = self._read(batch)
+        self.log("dev/loss", self._loss(batch, reading), batch_size=len(batch.examples))
+        results = decode(self.model, reading)
         for example, result in zip(batch.examples, results, strict=True):
             self.dev.append(
                 (

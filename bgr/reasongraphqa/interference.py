@@ -1,7 +1,7 @@
 """The target database of a question: its gold sentences among distractors of three kinds (paper, section 3.1.2).
 
-One third each: (a) sentences most similar to the question, (b) other facts about the entities of the gold facts and
-about the entities they lead to, (c) random sentences. Where one kind runs short the next ones fill in.
+One third each: (a) sentences most similar to the question, (b) other facts about the gold facts' head entities,
+with another relation, (c) random sentences. Where one kind runs short the next ones fill in.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ SIMILAR, SAME_HEAD, RANDOM = "similar", "same head", "random"
 KINDS = (SIMILAR, SAME_HEAD, RANDOM)
 NEIGHBOURS = 64
 RANDOM_TRIES = 20
-LED_TO = 3
-"""Of the facts in (b) one in this many is about an entity that a gold relation leads to."""
 
 
 @dataclass
@@ -86,10 +84,8 @@ class Interference:
         rng = self._rng(draft, SAME_HEAD)
         facts = draft.grounded.facts
         count = shares(len(facts), draft.wanted)[SAME_HEAD]
-        heads = list(dict.fromkeys(fact.head for fact in facts))
-        tails = [tail for tail in dict.fromkeys(fact.tail for fact in facts) if tail is not None and tail not in heads]
         asked = {(fact.head, fact.predicate) for fact in facts}
-        for fact in _interleave(self._about(heads, rng), self._about(tails, rng), LED_TO):
+        for fact in self._about(list(dict.fromkeys(fact.head for fact in facts)), rng):
             if draft.kinds[SAME_HEAD] >= count:
                 return
             unit = None if (fact.head, fact.predicate) in asked else self.database.unit(fact)
@@ -142,15 +138,3 @@ def _by_predicate(facts: Sequence[Fact], rng: Random) -> list[Fact]:
         groups.setdefault(fact.predicate, []).append(fact)
     longest = max(map(len, groups.values()), default=0)
     return [group[place] for place in range(longest) for group in groups.values() if place < len(group)]
-
-
-def _interleave(first: Iterator[Fact], second: Iterator[Fact], every: int) -> Iterator[Fact]:
-    """Each `every`-th from the second as long as there is one, else from the first; then what is left of either."""
-    turn = 0
-    while True:
-        turn += 1
-        order = (second, first) if turn % every == 0 else (first, second)
-        fact = next((fact for source in order for fact in [next(source, None)] if fact is not None), None)
-        if fact is None:
-            return
-        yield fact

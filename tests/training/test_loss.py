@@ -7,7 +7,7 @@ from bgr.graph import ROOT, EvidenceGraph
 from bgr.models.batching import Batch
 from bgr.models.ragged import Ragged
 from training.gold_paths import gold_levels, next_nodes
-from training.loss import balanced_cross_entropy, gold_logits, gold_relevance
+from training.loss import gold_logits, gold_relevance, multi_label_loss
 
 GRAPHS = [EvidenceGraph([(ROOT, 0), (0, 2)]), EvidenceGraph([(ROOT, 1), (ROOT, 0), (0, 1)])]
 COUNTS = [3, 2]
@@ -44,17 +44,30 @@ def test_every_pair_of_gold_path_and_candidate_is_scored_once(make_retriever, ba
                     walk(step, 0, fact, {*seen, fact})
 
         walk(model.start(reading), question, None, set())
-    found = list(zip(targets.tolist(), logits.tolist(), strict=True))
+    is_open = logits > float("-inf")
+    found = list(zip(targets[is_open].float().tolist(), logits[is_open].tolist(), strict=True))
     torch.testing.assert_close(torch.tensor(sorted(found)), torch.tensor(sorted(expected)), atol=1e-5, rtol=1e-5)
 
 
 def test_relevance_targets_are_the_gold_facts(make_retriever, batch):
     reading = make_retriever().read(batch.questions, batch.facts, batch.candidates)
-    assert gold_relevance(reading, GRAPHS).tolist() == [1, 0, 1, 1, 1]
+    logits, targets = gold_relevance(reading, GRAPHS)
+    assert targets.tolist() == [[True, False, True], [True, True, False]]
+    assert (logits > float("-inf")).tolist() == [[True, True, True], [True, True, False]]
+    assert logits[1, :2].tolist() == reading.relevance[3:].tolist()
 
 
-def test_a_positive_counts_as_often_as_asked():
-    logits, targets = torch.tensor([0.3, -1.0]), torch.tensor([1.0, 0.0])
-    positive, negative = math.log(1 + math.exp(-0.3)), math.log(1 + math.exp(-1.0))
-    loss = balanced_cross_entropy(logits, targets, positive_weight=5.0)
-    assert loss.item() == pytest.approx((5 * positive + negative) / 2)
+def test_loss_by_hand():
+    logits = torch.tensor([[0.3, -1.0, 2.0, float("-inf")], [-0.5, -2.0, float("-inf"), float("-inf")]])
+    targets = torch.tensor([[True, False, True, False], [False, False, False, False]])
+    first = math.log(1 + math.exp(-1.0)) + math.log(1 + math.exp(-0.3) + math.exp(-2.0))
+    second = math.log(1 + math.exp(-0.5) + math.exp(-2.0))
+    assert multi_label_loss(logits, targets).item() == pytest.approx((first + second) / 4)
+
+
+def test_loss_of_a_column_that_is_closed_has_no_gradient():
+    logits = torch.tensor([[0.3, float("-inf")]], requires_grad=True)
+    multi_label_loss(logits, torch.tensor([[True, False]])).backward()
+    assert logits.grad is not None
+    assert logits.grad[0, 0] < 0
+    assert logits.grad[0, 1] == 0

@@ -20,7 +20,6 @@ model:
   width: 64
   context_layers: 1
   dropout: 0.0
-  positive_weight: 2.0
   learning_rate: 3.0e-3
   encoder_learning_rate: 1.0e-3
 data:
