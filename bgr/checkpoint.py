@@ -2,7 +2,7 @@
 
 ::
 
-    bgr.json                     format, rule, γ, data hash, dev and test metrics
+    bgr.json                     format, rule, γ of each rule, data hash, dev and test metrics
     forward/  backward/          config.json, model.safetensors
     tokenizer.json, …            the encoder's tokenizer
     README.md                    model card (exports only)
@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -33,17 +33,21 @@ class Settings:
 
     Args:
         rule: reconstruction rule.
-        gamma: its threshold on the confidence, chosen on dev.
+        gammas: each rule's γ, chosen on dev.
         data_hash: of the dataset the pair was trained on.
         metrics: by split, metric and value.
         format: version of the folder's layout.
     """
 
     rule: str = "equation"
-    gamma: float = 0.5
+    gammas: dict[str, float] = field(default_factory=dict)
     data_hash: str = ""
     metrics: dict[str, Any] = field(default_factory=dict)
     format: int = FORMAT
+
+    def gamma(self, rule: str) -> float:
+        """The rule's γ; ½ where none was chosen."""
+        return self.gammas.get(rule, 0.5)
 
     def save(self, folder: Path) -> None:
         (folder / SETTINGS).write_text(json.dumps(asdict(self), indent=2, sort_keys=True) + "\n", encoding="utf-8")
@@ -53,9 +57,12 @@ class Settings:
         record = read_json(folder / SETTINGS)
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             raise CheckpointError(f"{folder / SETTINGS}: not a checkpoint of format {FORMAT}")
-        unknown = sorted(set(record) - {"rule", "gamma", "data_hash", "metrics", "format"})
+        unknown = sorted(set(record) - {f.name for f in fields(cls)})
         if unknown:
             raise CheckpointError(f"{folder / SETTINGS}: unknown field {unknown[0]!r}")
+        gammas = record.get("gammas", {})
+        if not isinstance(gammas, dict) or not all(isinstance(g, int | float) and 0 <= g <= 1 for g in gammas.values()):
+            raise CheckpointError(f"{folder / SETTINGS}: gammas is {gammas!r}, allowed: each rule's number from 0 to 1")
         return cls(**record)
 
 

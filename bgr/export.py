@@ -80,7 +80,7 @@ def model_card(settings: Settings, forward: BgrConfig, backward: BgrConfig) -> s
         "| --- | --- |",
         f"| encoder | BERT, {forward.encoder.num_hidden_layers} layers, width {forward.encoder.hidden_size} |",
         f"| thresholds | forward {forward.threshold}, backward {backward.threshold} |",
-        f"| reconstruction | {settings.rule}, γ = {settings.gamma} |",
+        f"| reconstruction | {settings.rule}, γ = {settings.gamma(settings.rule)} |",
         f"| longest question, fact | {forward.question_tokens}, {forward.fact_tokens} tokens |",
         f"| trained on data | SHA-256 `{settings.data_hash}` |",
         f"| written by | bgr {__version__} |",

@@ -15,10 +15,10 @@ from bgr.devices import pick_device
 from bgr.errors import DataError
 from bgr.graph import EvidenceGraph
 from bgr.models.batching import Sentences, make_batch
-from bgr.models.decode import decode
+from bgr.models.decode import EXPLORE, decode
 from bgr.models.retriever import BgrRetriever
 from bgr.reconstruction import reconstruct, subgraph_confidence
-from bgr.retrieval import Query, RetrievalResult, Retriever
+from bgr.retrieval import DirectionResult, Query, RetrievalResult, Retriever
 
 MOST_FACTS = 1_000
 """Candidates of one question; beyond that a search over the textual database comes first."""
@@ -28,9 +28,17 @@ MOST_FACTS = 1_000
 class DirectedGraphs:
     """What the two directions found for one question, before reconstruction."""
 
-    forward: EvidenceGraph
-    backward: EvidenceGraph
-    limits: tuple[str, ...] = ()
+    forward: DirectionResult
+    backward: DirectionResult
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """Decoding limits that either direction reached."""
+        return tuple(sorted({*self.forward.limits, *self.backward.limits}))
+
+    def merged(self, rule: str, gamma: float) -> RetrievalResult:
+        """The graph by a reconstruction rule."""
+        return RetrievalResult(reconstruct(self.forward, self.backward, rule, gamma), self.limits)
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,7 @@ class BgrPipeline(Retriever):
     Args:
         forward, backward: the two retrievers.
         tokenizer: of their encoder.
-        settings: rule and γ.
+        settings: rule and γ of each rule.
         device: where the models run; the GPU if there is one.
     """
 
@@ -119,28 +127,24 @@ class BgrPipeline(Retriever):
             name: _walk(model, self.tokenizer, queries, batch_size, f"{name} retrieval" if progress else None)
             for name, model in (("forward", self.forward), ("backward", self.backward))
         }
-        return [
-            DirectedGraphs(f.graph, b.graph, tuple(sorted({*f.limits, *b.limits})))
-            for f, b in zip(found["forward"], found["backward"], strict=True)
-        ]
+        return [DirectedGraphs(f, b) for f, b in zip(found["forward"], found["backward"], strict=True)]
 
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
-        """The merged graph of each query, by the checkpoint's rule and γ."""
-        return [
-            RetrievalResult(reconstruct(d.forward, d.backward, self.settings.rule, self.settings.gamma), d.limits)
-            for d in self.retrieve_directions(queries)
-        ]
+        """The merged graph of each query, by the checkpoint's rule and its γ."""
+        rule = self.settings.rule
+        return [found.merged(rule, self.settings.gamma(rule)) for found in self.retrieve_directions(queries)]
 
     def answer(self, question: str, facts: Sequence[str]) -> Answer:
         """Retrieve the evidence graph of one question."""
         found = self.retrieve_directions([Query(question, facts)])[0]
+        forward, backward = found.forward.graph, found.backward.graph
         return Answer(
             question=question,
             facts=tuple(facts),
-            graph=reconstruct(found.forward, found.backward, self.settings.rule, self.settings.gamma),
-            forward=found.forward,
-            backward=found.backward,
-            confidence=subgraph_confidence(found.forward, found.backward),
+            graph=found.merged(self.settings.rule, self.settings.gamma(self.settings.rule)).graph,
+            forward=forward,
+            backward=backward,
+            confidence=subgraph_confidence(forward, backward),
             limits=found.limits,
         )
 
@@ -158,7 +162,7 @@ def _check(queries: Sequence[Query]) -> None:
 @torch.inference_mode()
 def _walk(
     model: BgrRetriever, tokenizer: Any, queries: Sequence[Query], batch_size: int, progress: str | None
-) -> list[RetrievalResult]:
+) -> list[DirectionResult]:
     """One direction over all queries. A sentence that questions of a batch share is encoded once."""
     config = model.config
     questions = Sentences((q.question for q in queries), tokenizer, most_tokens=config.question_tokens)
@@ -169,5 +173,5 @@ def _walk(
     for start in tqdm(starts, desc=progress, disable=progress is None, unit="batch"):
         part = [(q.question, q.facts) for q in queries[start : start + batch_size]]
         batch = make_batch(questions, facts, part).to(device)
-        results += decode(model, model.read(batch.questions, batch.facts, batch.candidates))
+        results += decode(model, model.read(batch.questions, batch.facts, batch.candidates), explore=EXPLORE)
     return results

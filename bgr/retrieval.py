@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bgr.graph import EvidenceGraph
+from bgr.graph import Edge, EvidenceGraph
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,14 @@ class RetrievalResult:
     graph: EvidenceGraph
     limits: tuple[str, ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DirectionResult(RetrievalResult):
+    """What one direction of BGR found. `odds` has every edge that was weighed, those left out of the graph among them,
+    as log-odds from the direction's threshold: the graph's edges are those at 0 and above."""
+
+    odds: Mapping[Edge, float] = field(default_factory=dict, compare=False, repr=False)
 
 
 class Retriever(ABC):

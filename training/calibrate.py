@@ -1,4 +1,4 @@
-"""Thresholds of each direction and γ of the pair, chosen on the dev set."""
+"""Thresholds of each direction, γ of each rule and the rule itself, chosen on the dev set."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from bgr.metrics.gs import graph_structure_match
 from bgr.models.decode import decode
 from bgr.models.retriever import BgrRetriever
 from bgr.reconstruction import reconstruct
+from bgr.retrieval import DirectionResult
 from training.data_module import BgrDataModule
 
 THRESHOLDS = tuple(step / 10 for step in range(2, 10))
@@ -31,28 +32,28 @@ def dev_metrics(graphs: Sequence[EvidenceGraph], examples: Sequence[Example]) ->
 
 @torch.inference_mode()
 def decode_dev(
-    model: BgrRetriever, data: BgrDataModule, thresholds: Sequence[float]
-) -> dict[float, list[EvidenceGraph]]:
-    """The dev set's graphs at each threshold; the encoder runs once."""
-    graphs: dict[float, list[EvidenceGraph]] = {threshold: [] for threshold in thresholds}
+    model: BgrRetriever, data: BgrDataModule, thresholds: Sequence[float], *, explore: float = 0.0
+) -> dict[float, list[DirectionResult]]:
+    """What the dev set gives at each threshold; the encoder runs once."""
+    results: dict[float, list[DirectionResult]] = {threshold: [] for threshold in thresholds}
     device = next(model.parameters()).device
     for item in data.val_dataloader():
         batch = item.to(device).batch
         reading = model.read(batch.questions, batch.facts, batch.candidates)
         for threshold in thresholds:
-            graphs[threshold] += [r.graph for r in decode(model, reading, threshold=threshold)]
-    return graphs
+            results[threshold] += decode(model, reading, threshold=threshold, explore=explore)
+    return results
 
 
 def best_threshold(model: BgrRetriever, data: BgrDataModule) -> float:
     """Threshold with the best dev score, of equal ones the one nearest to ½."""
-    graphs = decode_dev(model, data, THRESHOLDS)
-    scores = {threshold: dev_metrics(found, data.splits["dev"])["score"] for threshold, found in graphs.items()}
+    found = decode_dev(model, data, THRESHOLDS)
+    scores = {t: dev_metrics([r.graph for r in results], data.splits["dev"])["score"] for t, results in found.items()}
     return max(THRESHOLDS, key=lambda threshold: (scores[threshold], -abs(threshold - 0.5)))
 
 
 def best_gamma(
-    forward: Sequence[EvidenceGraph], backward: Sequence[EvidenceGraph], examples: Sequence[Example], *, rule: str
+    forward: Sequence[DirectionResult], backward: Sequence[DirectionResult], examples: Sequence[Example], *, rule: str
 ) -> tuple[float, dict[str, float]]:
     """γ with the best dev score (of equal ones the smallest) and its metrics."""
     scored = {

@@ -27,8 +27,10 @@ from bgr.checkpoint import Settings, load_retriever
 from bgr.devices import fast_bfloat16, pick_device
 from bgr.errors import BgrError
 from bgr.models.config import DIRECTIONS
+from bgr.models.decode import EXPLORE
 from bgr.models.source import resolve_model
 from bgr.reasongraphqa.dataset import dataset_hash
+from bgr.reconstruction import BIDIRECTIONAL
 from training.calibrate import best_gamma, best_threshold, decode_dev, dev_metrics
 from training.data_module import BgrDataModule
 from training.retriever_module import BgrModule
@@ -83,19 +85,22 @@ def _prepare(run: Run, module: BgrModule, data: BgrDataModule) -> Any:
 
 
 def calibrate_pair(run: Run) -> dict[str, Any]:
-    """Choose γ on dev for the two directions in ``out`` and write ``bgr.json``; returns the dev metrics."""
+    """Choose each rule's γ, and the rule, on dev for the two directions in ``out``, and write ``bgr.json``; returns the
+    dev metrics."""
     cli = _parse(run, "forward", run.out / "training" / "calibration")
     data: BgrDataModule = cli.datamodule
     tokenizer = AutoTokenizer.from_pretrained(run.out, local_files_only=True)
-    graphs, metrics = {}, {}
+    found, metrics, gammas = {}, {}, {}
     for direction in DIRECTIONS:
         model = load_retriever(run.out, direction)
         data.prepare(tokenizer, model, run.out / "training" / "states")
-        graphs[direction] = decode_dev(model, data, [model.config.threshold])[model.config.threshold]
-        metrics[direction] = dev_metrics(graphs[direction], data.splits["dev"])
-    rule = Settings().rule
-    gamma, metrics[rule] = best_gamma(graphs["forward"], graphs["backward"], data.splits["dev"], rule=rule)
-    Settings(rule=rule, gamma=gamma, data_hash=dataset_hash(run.data), metrics={"dev": metrics}).save(run.out)
+        threshold = model.config.threshold
+        found[direction] = decode_dev(model, data, [threshold], explore=EXPLORE)[threshold]
+        metrics[direction] = dev_metrics([result.graph for result in found[direction]], data.splits["dev"])
+    for rule in BIDIRECTIONAL:
+        gammas[rule], metrics[rule] = best_gamma(found["forward"], found["backward"], data.splits["dev"], rule=rule)
+    best = max(BIDIRECTIONAL, key=lambda rule: metrics[rule]["score"])
+    Settings(rule=best, gammas=gammas, data_hash=dataset_hash(run.data), metrics={"dev": metrics}).save(run.out)
     return metrics
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="dataset made by `bgr data build`")
     parser.add_argument("--split", default="test", choices=("train", "dev", "test"), help="default: test")
     parser.add_argument("--rule", nargs="+", metavar="NAME", help="reconstruction rules; default: all of them")
-    parser.add_argument("--gamma", type=float, help="threshold on the confidence, 0 to 1; default: the checkpoint's")
+    parser.add_argument("--gamma", type=float, help="γ of all rules, 0 to 1; default: the checkpoint's of each")
     parser.add_argument("--baselines", nargs="*", default=["bm25"], choices=BASELINES, help="default: bm25")
     parser.add_argument("--limit", type=_positive, metavar="N", help="only the first N questions")
     parser.add_argument("--batch-size", type=_positive, default=16, help="questions at a time; default: 16")
@@ -108,18 +108,19 @@ def _systems(
     if args.gamma is not None and not 0 <= args.gamma <= 1:
         raise BgrError(f"--gamma is {args.gamma}, allowed: 0 to 1")
     pipeline = BgrPipeline.from_pretrained(args.checkpoint, device=args.device)
-    gamma = pipeline.settings.gamma if args.gamma is None else args.gamma
-    systems |= _bidirectional(pipeline, examples, rules, gamma, args.batch_size)
+    gammas = {rule: pipeline.settings.gamma(rule) if args.gamma is None else args.gamma for rule in rules}
+    systems |= _bidirectional(pipeline, examples, gammas, args.batch_size)
     main = pipeline.settings.rule if pipeline.settings.rule in rules else rules[0]
-    return systems, main, {"checkpoint": str(args.checkpoint), "gamma": gamma, "main_rule": main}
+    return systems, main, {"checkpoint": str(args.checkpoint), "gammas": gammas, "main_rule": main}
 
 
 def _bidirectional(
-    pipeline: Any, examples: Sequence[Example], rules: Sequence[str], gamma: float, batch_size: int
+    pipeline: Any, examples: Sequence[Example], gammas: Mapping[str, float], batch_size: int
 ) -> dict[str, Predictions]:
-    """Every rule on one run of both directions. The time is that of the run, so one direction alone has none."""
-    from bgr.reconstruction import reconstruct
-    from bgr.retrieval import RetrievalResult
+    """Every rule, with its γ, on one run of both directions.
+
+    The time is that of the run, so one direction alone has none.
+    """
     from eval.evaluate import Predictions, query_of
 
     start = time.perf_counter()
@@ -127,9 +128,8 @@ def _bidirectional(
     found = pipeline.retrieve_directions(queries, batch_size=batch_size, progress=True)
     seconds = time.perf_counter() - start
     systems = {}
-    for rule in rules:
-        graphs = [reconstruct(one.forward, one.backward, rule, gamma) for one in found]
-        results = [RetrievalResult(graph, one.limits) for graph, one in zip(graphs, found, strict=True)]
+    for rule, gamma in gammas.items():
+        results = [one.merged(rule, gamma) for one in found]
         systems[rule] = Predictions(results, None if rule in ("forward", "backward") else seconds)
     return systems
 

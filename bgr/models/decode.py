@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import networkx as nx
@@ -10,54 +11,79 @@ from torch import Tensor
 
 from bgr.graph import ROOT, Edge, EvidenceGraph
 from bgr.models.retriever import ROOT_COLUMN, BgrRetriever, Paths, Reading
-from bgr.retrieval import RetrievalResult
+from bgr.retrieval import DirectionResult
+
+EXPLORE = 2.2
+"""Log-odds below the threshold down to which paths are followed for `fused`: with a threshold of ½ a chance of 0.1."""
 
 
 @torch.inference_mode()
-def decode(model: BgrRetriever, reading: Reading, *, threshold: float | None = None) -> list[RetrievalResult]:
+def decode(
+    model: BgrRetriever, reading: Reading, *, threshold: float | None = None, explore: float = 0.0
+) -> list[DirectionResult]:
     """The evidence graph of each question.
 
-    A path goes on to every fact whose probability is above the threshold and ends where there is none. Since every
-    question has evidence, a first step with nothing above the threshold takes the most probable fact.
+    A path goes on to every fact whose probability reaches the threshold and ends where there is none. Since every
+    question has evidence, a first step with nothing at the threshold takes the most probable fact.
+
+    An edge's odds are those of the weakest step on the best path that takes it, counted from the threshold: the graph
+    is made of the edges at 0 and above.
 
     Args:
         model: one direction.
         reading: the encoded batch.
         threshold: instead of the configuration's.
+        explore: also follow paths so far below the threshold, in log-odds. The graph stays the same; `odds` then know
+            what the graph might have been.
 
     Returns:
-        For each question the graph, scored with the highest probability that any path gave an edge. `limits` says
-        ``max_paths`` or ``max_depth`` where decoding was cut short, ``cycle`` where an edge was left out to keep the
-        graph acyclic.
+        For each question the graph, the odds of every edge that was weighed, and the limits: ``max_paths`` or
+        ``max_depth`` where the graph was cut short, ``cycle`` where an edge was left out to keep it acyclic.
     """
-    bound = model.config.threshold if threshold is None else threshold
+    bound = _log_odds(model.config.threshold if threshold is None else threshold)
     count = len(reading.columns)
     found: list[dict[Edge, float]] = [{} for _ in range(count)]
     limits: list[set[str]] = [set() for _ in range(count)]
     paths = model.start(reading)
     last = torch.full_like(paths.question, ROOT)
+    reached = torch.full(last.shape, float("inf"), device=last.device)
     for depth in range(model.config.max_depth + 1):
-        chance = model.match(reading, paths).sigmoid()
-        chosen = chance > bound
+        margin = model.match(reading, paths) - bound
         if depth == 0:
-            chosen |= _best(chance)
+            margin = _at_least_one(margin)
+        odds = torch.minimum(reached[:, None], margin)
         if depth == model.config.max_depth:
-            for path in chosen.any(1).nonzero().flatten().tolist():
+            for path in (odds >= 0).any(1).nonzero().flatten().tolist():
                 limits[int(paths.question[path])].add("max_depth")
             break
-        _record(model, found, paths, last, chance, chosen, first=depth == 0)
-        parents, columns = _continuing(chosen, chance, paths, model.config.max_paths, limits)
+        _record(model, found, paths, last, _with_ends(model, margin, odds, reached, first=depth == 0), first=depth == 0)
+        parents, columns = _continuing(odds, -explore, paths, model.config.max_paths, limits)
         if not len(parents):
             break
         paths = model.extend(reading, paths, parents, columns)
-        last = columns - 1
-    return [_finish(edges, seen) for edges, seen in zip(found, limits, strict=True)]
+        last, reached = columns - 1, odds[parents, columns]
+    return [_finish(odds_of_edges, seen) for odds_of_edges, seen in zip(found, limits, strict=True)]
 
 
-def _best(chance: Tensor) -> Tensor:
-    # [p, 1 + c] -> the same, true at each row's largest
-    best = torch.zeros_like(chance, dtype=torch.bool)
-    return best.scatter_(1, chance.argmax(1, keepdim=True), True)
+def _log_odds(probability: float) -> float:
+    return math.log(probability / (1 - probability))
+
+
+def _at_least_one(margin: Tensor) -> Tensor:
+    # [p, 1 + c] -> the same, each row's largest raised to 0
+    best = margin.argmax(1, keepdim=True)
+    return margin.scatter(1, best, margin.gather(1, best).clamp(min=0))
+
+
+def _with_ends(model: BgrRetriever, margin: Tensor, odds: Tensor, reached: Tensor, *, first: bool) -> Tensor:
+    """Backward, a path at whose end nothing comes before has reached the question: the root's odds are at least those
+    of that. *Shape:* all ``[p, 1 + c]``, ``reached [p]``."""
+    if first or model.config.direction == "forward":
+        return odds
+    end = torch.minimum(reached, -margin.amax(1))
+    odds = odds.clone()
+    odds[:, ROOT_COLUMN] = torch.maximum(odds[:, ROOT_COLUMN], end)
+    return odds
 
 
 def _record(
@@ -65,60 +91,60 @@ def _record(
     found: list[dict[Edge, float]],
     paths: Paths,
     last: Tensor,
-    chance: Tensor,
-    chosen: Tensor,
+    odds: Tensor,
     *,
     first: bool,
 ) -> None:
-    """Write the chosen steps down as edges, in the graph's direction."""
+    """Write every step that was weighed down as an edge, in the graph's direction, at its best path's odds."""
     forward = model.config.direction == "forward"
-
-    def add(question: int, edge: Edge, score: float) -> None:
-        found[question][edge] = max(score, found[question].get(edge, 0.0))
-
-    path, column = chosen.nonzero(as_tuple=True)
+    if first and not forward:
+        return  # which fact is last is no edge
+    path, column = paths.open.nonzero(as_tuple=True)
     rows = zip(
-        paths.question[path].tolist(), last[path].tolist(), column.tolist(), chance[path, column].tolist(), strict=True
+        paths.question[path].tolist(), last[path].tolist(), column.tolist(), odds[path, column].tolist(), strict=True
     )
-    for question, before, to, score in rows:
-        # columns count the root as 0, so column - 1 is the fact's number and ROOT for the root
-        if forward:
-            add(question, (before, to - 1), score)
-        elif not first:
-            add(question, (to - 1, before), score)
-    if not forward and not first:
-        # backward, a path at whose end nothing comes before has reached the question
-        for end in (~chosen.any(1)).nonzero().flatten().tolist():
-            add(int(paths.question[end]), (ROOT, int(last[end])), float(1 - chance[end].max()))
+    for question, at, to, score in rows:
+        # columns count the root as 0, so to - 1 is the fact's number and ROOT for the root
+        edge = (at, to - 1) if forward else (to - 1, at)
+        edges = found[question]
+        edges[edge] = max(score, edges.get(edge, score))
 
 
-def _continuing(
-    chosen: Tensor, chance: Tensor, paths: Paths, most: int, limits: list[set[str]]
-) -> tuple[Tensor, Tensor]:
+def _continuing(odds: Tensor, floor: float, paths: Paths, most: int, limits: list[set[str]]) -> tuple[Tensor, Tensor]:
     """Parents and columns of the next level: at most `most` paths for each question, the most probable ones."""
-    chosen = chosen.clone()
+    chosen = odds >= floor
     chosen[:, ROOT_COLUMN] = False
     parents, columns = chosen.nonzero(as_tuple=True)
     owner = paths.question[parents]
     per_question = torch.bincount(owner, minlength=len(limits))
     if int(per_question.max()) <= most:
         return parents, columns
-    for question in (per_question > most).nonzero().flatten().tolist():
-        limits[question].add("max_paths")
-    # sort by question, then by falling probability; a path's rank is its place after its question's first
-    order = torch.argsort(chance[parents, columns], descending=True, stable=True)
+    # sort by question, then by falling odds; a path's rank is its place after its question's first
+    scores = odds[parents, columns]
+    order = torch.argsort(scores, descending=True, stable=True)
     order = order[torch.argsort(owner[order], stable=True)]
     first = per_question.cumsum(0) - per_question
     rank = torch.arange(len(order), device=order.device) - first[owner[order]]
+    lost = order[rank >= most]
+    for question in owner[lost[scores[lost] >= 0]].tolist():
+        limits[question].add("max_paths")
     kept = order[rank < most].sort().values
     return parents[kept], columns[kept]
 
 
-def _finish(edges: Mapping[Edge, float], limits: set[str]) -> RetrievalResult:
-    kept, dropped = acyclic(edges)
+def _finish(odds: Mapping[Edge, float], limits: set[str]) -> DirectionResult:
+    graph, dropped = graph_of(odds)
     if dropped:
         limits.add("cycle")
-    return RetrievalResult(EvidenceGraph.reachable(kept, edges), tuple(sorted(limits)))
+    return DirectionResult(graph, tuple(sorted(limits)), odds=odds)
+
+
+def graph_of(odds: Mapping[Edge, float]) -> tuple[EvidenceGraph, list[Edge]]:
+    """The graph of all edges with odds of 0 and above, as far as they hang from the question; and the edges left out
+    to keep it acyclic. An edge's score is its probability, ½ at the threshold."""
+    chances = {edge: 1 / (1 + math.exp(-score)) for edge, score in odds.items() if score >= 0}
+    kept, dropped = acyclic(chances)
+    return EvidenceGraph.reachable(kept, chances), dropped
 
 
 def acyclic(edges: Mapping[Edge, float]) -> tuple[list[Edge], list[Edge]]:

@@ -23,7 +23,7 @@ def folder(make_retriever, tokenizer, tmp_path):
     for direction, seed in (("forward", 0), ("backward", 1)):
         make_retriever(direction, seed=seed, frozen_layers=1).save_pretrained(home / direction)
     tokenizer.save_pretrained(home)
-    Settings(gamma=0.25, data_hash="abc", metrics={"dev": {"forward": {"gm": 0.5}}}).save(home)
+    Settings(gammas={"equation": 0.25}, data_hash="abc", metrics={"dev": {"forward": {"gm": 0.5}}}).save(home)
     return home
 
 
@@ -97,11 +97,16 @@ def unknown_field(path):
     path.write_text(json.dumps({**json.loads(path.read_text()), "colour": 1}))
 
 
+def bad_gamma(path):
+    path.write_text(json.dumps({**json.loads(path.read_text()), "gammas": {"fused": 2}}))
+
+
 @pytest.mark.parametrize(
     ("name", "harm", "said"),
     [
         ("bgr.json", lambda p: p.unlink(), "bgr.json: no such file"),
         ("bgr.json", unknown_field, "unknown field 'colour'"),
+        ("bgr.json", bad_gamma, "gammas is .*, allowed: each rule's number from 0 to 1"),
         ("forward/model.safetensors", lambda p: p.unlink(), "forward/model.safetensors: no such file"),
         ("backward/config.json", lambda p: p.unlink(), "backward/config.json: no such file"),
         ("backward/model.safetensors", cut, "not a whole safetensors file"),

@@ -4,11 +4,17 @@ import pytest
 
 from bgr.errors import BgrError
 from bgr.graph import ROOT, EvidenceGraph
-from bgr.reconstruction import RULES, reconstruct, subgraph_confidence
+from bgr.reconstruction import GRAPH_RULES, fused, subgraph_confidence
+from bgr.reconstruction import reconstruct as reconstruct_results
+from bgr.retrieval import DirectionResult
 
 A = EvidenceGraph([(ROOT, 0), (0, 1)])
 B = EvidenceGraph([(ROOT, 0), (0, 2)])
 APART = EvidenceGraph([(ROOT, 5)])
+
+
+def reconstruct(forward, backward, rule, gamma):
+    return reconstruct_results(DirectionResult(forward), DirectionResult(backward), rule, gamma)
 
 
 def test_confidence_is_equation_1():
@@ -63,7 +69,7 @@ def test_every_rule_always_gives_a_valid_graph():
 
     for _ in range(300):
         forward, backward = graph(), graph()
-        for rule in RULES:
+        for rule in GRAPH_RULES:
             reconstruct(forward, backward, rule, rng.random())  # EvidenceGraph checks its constraints
 
 
@@ -71,3 +77,28 @@ def test_every_rule_always_gives_a_valid_graph():
 def test_bad_settings(rule, gamma, said):
     with pytest.raises(BgrError, match=said):
         reconstruct(A, B, rule, gamma)
+
+
+def test_fused_weighs_both_directions():
+    forward = {(ROOT, 0): 3.0, (0, 1): -1.0, (0, 2): 0.5}
+    backward = {(ROOT, 0): 2.0, (0, 1): 2.0, (0, 2): -2.0}
+    assert fused(forward, backward, 0.0).edges == {(ROOT, 0), (0, 2)}
+    assert fused(forward, backward, 0.5).edges == {(ROOT, 0), (0, 1)}
+    assert fused(forward, backward, 1.0).edges == {(ROOT, 0), (0, 1)}
+
+
+def test_fused_never_loses_the_first_edge_and_never_closes_a_cycle():
+    assert fused({(ROOT, 0): -1.0, (ROOT, 1): -3.0}, {}, 0.5).edges == {(ROOT, 0)}
+    loop = {(ROOT, 0): 1.0, (0, 1): 2.0, (1, 0): 0.5}
+    assert fused(loop, loop, 0.5).edges == {(ROOT, 0), (0, 1)}
+    assert fused({}, {}, 0.5).edges == frozenset()
+
+
+def test_fused_drops_the_edge_beside_a_longer_path():
+    odds = {(ROOT, 0): 3.0, (0, 1): 3.0, (1, 2): 3.0, (0, 2): 1.0, (ROOT, 2): 0.5, (ROOT, 3): 1.0, (3, 2): 1.0}
+    assert fused(odds, odds, 0.5).edges == {(ROOT, 0), (0, 1), (1, 2), (ROOT, 3), (3, 2)}
+
+
+def test_fused_result_by_name():
+    result = DirectionResult(A, odds={(ROOT, 0): 1.0})
+    assert reconstruct_results(result, result, "fused", 0.5).edges == {(ROOT, 0)}

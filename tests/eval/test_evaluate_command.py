@@ -27,7 +27,7 @@ def checkpoint(make_retriever, tokenizer, tmp_path):
     for direction, seed in (("forward", 0), ("backward", 1)):
         make_retriever(direction, seed=seed, frozen_layers=1).save_pretrained(home / direction)
     tokenizer.save_pretrained(home)
-    Settings(rule="intersection", gamma=0.25).save(home)
+    Settings(rule="intersection", gammas={"intersection": 0.25}).save(home)
     return home
 
 
@@ -51,7 +51,7 @@ def test_checkpoint_rules_and_baseline_in_one_table(checkpoint, data, examples, 
     report = checkpoint.parent / "tiny-evaluation-test"
     content = json.loads((report / "metrics.json").read_text())
     assert content["main"] == "intersection"
-    assert content["about"]["gamma"] == 0.25
+    assert content["about"]["gammas"] == {rule: 0.25 if rule == "intersection" else 0.5 for rule in RULES}
     assert set(content["systems"]) == {"bm25", *RULES}
     assert all(system["all"]["n"] == 12 for system in content["systems"].values())
     own = BgrPipeline.from_pretrained(checkpoint).retrieve([query_of(example) for example in examples[2:14]])
@@ -68,7 +68,7 @@ def test_chosen_rules_gamma_limit_and_json(checkpoint, data, tmp_path, capsys):
     assert content == json.loads((out / "metrics.json").read_text())
     assert list(content["systems"]) == ["equation"]
     assert content["systems"]["equation"]["all"]["n"] == 5
-    assert content["about"]["gamma"] == 1
+    assert content["about"]["gammas"] == {"equation": 1}
     assert content["main"] == "equation"
 
 

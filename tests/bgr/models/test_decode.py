@@ -90,6 +90,25 @@ def test_backward_path_without_predecessor_hangs_from_the_question(decode_graphs
     assert result.graph.edges == {(ROOT, 4)}
 
 
+def test_exploring_leaves_the_graph_as_it_is_and_weighs_more(make_retriever):
+    model = make_retriever("forward", threshold=0.8)
+    sure, doubtful = EvidenceGraph([(ROOT, 0), (0, 1)]), EvidenceGraph([(ROOT, 0), (0, 1), (0, 2), (2, 3)])
+    batch = Batch(
+        Ragged.from_lists([[2, 5, 3]] * 2),
+        Ragged.from_lists([[2, 6 + i, 3] for i in range(FACTS)]),
+        torch.arange(FACTS).repeat(2, 1),
+    )
+    reading = model.read(batch.questions, batch.facts, batch.candidates)
+    oracle = Oracle(model, [sure, doubtful], chance=0.7)
+    narrow, wide = decode(oracle, reading), decode(oracle, reading, explore=2.2)
+    assert [r.graph for r in wide] == [r.graph for r in narrow] == [EvidenceGraph([(ROOT, 0)])] * 2
+    assert (2, 3) not in narrow[1].odds
+    below = torch.tensor(0.7).logit().item() - torch.tensor(0.8).logit().item()
+    assert wide[1].odds[2, 3] == pytest.approx(below, abs=1e-5)  # as weak as its weakest step
+    assert wide[1].odds[ROOT, 0] == 0  # the best first step is taken whatever its odds
+    assert wide[1].odds[ROOT, 1] < -2.2
+
+
 def test_limits_are_recorded(decode_graphs):
     wide = EvidenceGraph([(ROOT, i) for i in range(5)])
     deep = EvidenceGraph([(i - 1, i) for i in range(5)])
