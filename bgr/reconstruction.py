@@ -12,6 +12,10 @@ from bgr.models.decode import acyclic, graph_of
 from bgr.retrieval import DirectionResult
 
 
+UNSEEN = -4.0
+"""Log-odds of an edge that a direction never came to weigh."""
+
+
 def subgraph_confidence(forward: EvidenceGraph, backward: EvidenceGraph) -> float:
     """Bidirectional subgraph confidence ``|E_F ∩ E_B| / |E_F ∪ E_B|`` (paper, equation 1).
 
@@ -77,11 +81,8 @@ def fused(forward: Mapping[Edge, float], backward: Mapping[Edge, float], gamma: 
     if first is not None:
         odds[first] = max(odds[first], 0.0)
     graph = graph_of(odds)[0]
-    return EvidenceGraph(nx.transitive_reduction(graph.to_networkx()).edges, graph.scores)
+    return EvidenceGraph.reachable(nx.transitive_reduction(graph.to_networkx()).edges, graph.scores)
 
-
-UNSEEN = -4.0
-"""Log-odds of an edge that a direction never came to weigh."""
 
 GRAPH_RULES: Mapping[str, Callable[[EvidenceGraph, EvidenceGraph, float], EvidenceGraph]] = {
     "equation": equation,
