@@ -11,7 +11,6 @@ from bgr.graph import ROOT, Edge, EvidenceGraph
 from bgr.models.decode import acyclic, graph_of
 from bgr.retrieval import DirectionResult
 
-
 UNSEEN = -4.0
 """Log-odds of an edge that a direction never came to weigh."""
 
