@@ -6,6 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
+from bgr.commands.drawing_option import check_drawing
 from bgr.errors import DataError
 
 
@@ -23,8 +24,8 @@ def run(args: argparse.Namespace) -> None:
     """Check all inputs, load the checkpoint, answer, print, draw."""
     facts = read_facts(args.facts)
     if args.draw is not None:
-        _check_drawing(args.draw, overwrite=args.overwrite)
-    from bgr.drawing import draw_html, draw_png, tree_text
+        check_drawing(args.draw, overwrite=args.overwrite)
+    from bgr.drawing import draw, tree_text
     from bgr.pipeline import BgrPipeline
 
     found = BgrPipeline.from_pretrained(args.checkpoint, device=args.device).answer(args.question, facts)
@@ -37,7 +38,6 @@ def run(args: argparse.Namespace) -> None:
         if found.limits:
             print(f"limits     {', '.join(found.limits)}")
     if args.draw is not None:
-        draw = draw_html if args.draw.suffix == ".html" else draw_png
         draw(found.graph, facts, args.question, args.draw)
 
 
@@ -57,12 +57,3 @@ def read_facts(path: Path) -> list[str]:
     if not facts:
         raise DataError(f"{path}: no facts in the file; one sentence a line is expected")
     return facts
-
-
-def _check_drawing(path: Path, *, overwrite: bool) -> None:
-    if path.suffix not in (".png", ".html"):
-        raise DataError(f"{path}: unknown kind of drawing {path.suffix!r}, allowed: .png, .html")
-    if path.exists() and not overwrite:
-        raise DataError(f"{path}: exists already; give --overwrite to replace it")
-    if not path.parent.is_dir():
-        raise DataError(f"{path.parent}: no such folder")

@@ -1,23 +1,31 @@
-"""ReasonGraphQA on disk: JSON lines and Arrow by split, the textual database, and a sheet about how it was made.
+"""ReasonGraphQA on disk: JSON lines and Arrow by split, the textual database, a sheet and a card about how it was made.
 
-Folder: ``train.jsonl dev.jsonl test.jsonl facts.jsonl dataset.json arrow/`` (a `datasets.DatasetDict`).
+Folder: ``train.jsonl dev.jsonl test.jsonl facts.jsonl dataset.json README.md arrow/`` (a `datasets.DatasetDict`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bgr.errors import DataError
 from bgr.example import Example
 from bgr.files import hash_files, output_folder, read_json
+from bgr.reasongraphqa.card import CARD_FILE, card_text
+from bgr.reasongraphqa.record import example_of
 from bgr.reasongraphqa.splits import SPLITS
+from bgr.reasongraphqa.statistics import dataset_statistics
+
+if TYPE_CHECKING:
+    from datasets import Features
 
 FACTS_FILE = "facts.jsonl"
 SHEET_FILE = "dataset.json"
+ARROW_FOLDER = "arrow"
 HASHED_FILES = [*(f"{split}.jsonl" for split in SPLITS), FACTS_FILE]
+"""What makes the dataset; the sheet, the card and the Arrow form are derived."""
 
 
 def write_dataset(
@@ -44,36 +52,89 @@ def write_dataset(
         DataError: the folder exists and `overwrite` is false.
     """
     with output_folder(folder, overwrite=overwrite) as work:
-        records = {split: [example.to_json() for example in splits[split]] for split in SPLITS}
+        examples = {split: list(splits[split]) for split in SPLITS}
+        records = {split: [example.to_json() for example in examples[split]] for split in SPLITS}
         for split in SPLITS:
             _write_lines(work / f"{split}.jsonl", records[split])
         _write_lines(work / FACTS_FILE, facts)
         full = {**sheet, "sha256": hash_files(work, HASHED_FILES)}
         text = json.dumps(full, indent=2, ensure_ascii=False)
         (work / SHEET_FILE).write_text(text + "\n", encoding="utf-8")
-        _write_arrow(work / "arrow", records)
+        (work / CARD_FILE).write_text(card_text(full, dataset_statistics(examples)), encoding="utf-8")
+        _write_arrow(work / ARROW_FOLDER, records)
     return full
+
+
+def sample_features() -> Features:
+    """The fields of a sample in the Arrow form, each with its type."""
+    from datasets import Features, List, Value
+
+    text = Value("string")
+    step = {"function": text, "dependencies": List(Value("int64")), "inputs": List(text)}
+    return Features(
+        {
+            "id": text,
+            "question": text,
+            "facts": List(text),
+            "edges": List(List(Value("int64"))),
+            "answer": text,
+            "program": List(step),
+            "type": text,
+            "structure": text,
+        }
+    )
 
 
 def load_split(folder: str | Path, split: str) -> list[Example]:
     """The examples of one split, in the order of the file.
 
     Raises:
-        DataError: unknown split, no such file, or a line that is no example; the message names file and line.
+        DataError: unknown split, no such file, a line that is no sample or an id that is met again; the message names
+            file and line.
+    """
+    first: dict[str, str] = {}
+    examples = []
+    for where, line in sample_lines(folder, split):
+        example = parse_sample(line, where)
+        if first.setdefault(example.id, where) != where:
+            raise DataError(f"{where}: id {example.id!r} stands in {first[example.id]} already, ids are unique")
+        examples.append(example)
+    return examples
+
+
+def sample_lines(folder: str | Path, split: str) -> Iterator[tuple[str, str]]:
+    """Each line of a split's file, with what messages call it; nothing is parsed, so that one of many is found fast.
+
+    Raises:
+        DataError: unknown split, or no such file.
     """
     if split not in SPLITS:
         raise DataError(f"unknown split {split!r}, known: {', '.join(SPLITS)}")
     path = Path(folder) / f"{split}.jsonl"
-    examples = []
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
-                examples.append(_parse(line, f"{path}: line {number}"))
+                yield f"{path}: line {number}", line
     except FileNotFoundError:
         raise DataError(f"{path}: no such file (a dataset folder comes from bgr data build)") from None
-    except UnicodeDecodeError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from None
-    return examples
+
+
+def parse_sample(line: str, where: str) -> Example:
+    """The sample that a line holds.
+
+    Raises:
+        DataError: the line is no sample; the message begins with `where`.
+    """
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
+        raise DataError(f"{where}: not valid JSON: {error}") from None
+    try:
+        return example_of(record)
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from None
 
 
 def load_sheet(folder: str | Path) -> dict[str, Any]:
@@ -100,18 +161,6 @@ def dataset_hash(folder: str | Path) -> str:
     return hash_files(folder, HASHED_FILES)
 
 
-def _parse(line: str, where: str) -> Example:
-    try:
-        record = json.loads(line)
-        if not isinstance(record, dict):
-            raise DataError("a line must hold one object")
-        return Example.from_json(record)
-    except json.JSONDecodeError as error:
-        raise DataError(f"{where}: not valid JSON: {error.msg}") from None
-    except DataError as error:
-        raise DataError(f"{where}: {error}") from None
-
-
 def _write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for record in records:
@@ -119,25 +168,19 @@ def _write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _write_arrow(folder: Path, records: Mapping[str, list[dict[str, Any]]]) -> None:
-    from datasets import Dataset, DatasetDict, Features, List, Value, disable_progress_bars, enable_progress_bars
+    from datasets import Dataset, DatasetDict, disable_progress_bars, enable_progress_bars
 
-    text = Value("string")
-    step = {"function": text, "dependencies": List(Value("int64")), "inputs": List(text)}
-    features = Features(
-        {
-            "id": text,
-            "question": text,
-            "facts": List(text),
-            "edges": List(List(Value("int64"))),
-            "answer": text,
-            "program": List(step),
-            "type": text,
-            "structure": text,
-        }
-    )
+    features = sample_features()
     disable_progress_bars()
     try:
-        tables = {split: Dataset.from_list(rows, features=features) for split, rows in records.items()}
-        DatasetDict(tables).save_to_disk(str(folder))
+        # by columns: `from_list` gives an empty split no columns at all, whatever the features
+        tables = {
+            split: Dataset.from_dict({name: [row[name] for row in rows] for name in features}, features=features)
+            for split, rows in records.items()
+        }
+        # an empty split would get no file, and the folder could not be loaded again
+        DatasetDict(tables).save_to_disk(
+            str(folder), num_shards={split: None if rows else 1 for split, rows in records.items()}
+        )
     finally:
         enable_progress_bars()

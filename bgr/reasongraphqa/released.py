@@ -2,8 +2,17 @@
 
 A list of ``{question, answer, program, fact: [sentence], order_true_fact: [{facts: sentence, relation: {before:
 [sentence], after: [sentence]}}]}``. An edge leads from ``facts`` to each ``after``; a node with an empty ``before``
-hangs from the question. Facts are told apart by their sentences, so two things cannot be written: equal sentences among
-the candidates, and a fact that hangs from the question and from another fact (`lost_edges`).
+hangs from the question. Facts are told apart by their sentences alone.
+
+From that form to ours and back nothing changes but the order of nodes and of their neighbours (ours is the order of
+reasoning) and answers that are numbers, which become texts; fields that the form does not name are dropped. From ours
+to that form and back these change:
+
+- ids are the split and the place in the file;
+- of several edges into a fact, one from the question is lost (`lost_edges`);
+- a gold sentence that stands among the candidates more than once is read at its first place; two gold facts with one
+  sentence cannot be written;
+- the type is what the program's last function asks for; a sample without a program carries a field ``type`` instead.
 """
 
 from __future__ import annotations
@@ -12,13 +21,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bgr.errors import BgrError, DataError
+from bgr.errors import DataError
 from bgr.example import Example
 from bgr.files import read_json
-from bgr.graph import ROOT, Edge, EvidenceGraph
+from bgr.graph import ROOT, Edge
+from bgr.kb.program import ALIASES
 from bgr.reasongraphqa.grounding import TYPE_OF_FUNCTION
-
-_ALIASES = {"QueryName": "What"}
+from bgr.reasongraphqa.record import STEP_FIELDS, example_of
 
 
 def read_released(path: str | Path, prefix: str) -> list[Example]:
@@ -37,48 +46,73 @@ def from_released(record: Mapping[str, Any], id: str, where: str) -> Example:
     """One example from a released record.
 
     Raises:
-        DataError: a field is missing, a graph's sentence is no candidate, or the graph breaks a constraint.
+        DataError: a field is missing or not of its type, a graph's sentence is no candidate, or the graph breaks a
+            constraint.
     """
     try:
-        facts = [str(sentence) for sentence in record["fact"]]
-        place = {sentence: number for number, sentence in reversed(list(enumerate(facts)))}
-        edges: list[Edge] = []
-        for node in record["order_true_fact"]:
-            number, relation = place[node["facts"]], node["relation"]
-            edges += [(place[before], number) for before in relation["before"]]
-            edges += [(number, place[after]) for after in relation["after"]]
-            if not relation["before"]:
-                edges.append((ROOT, number))
-        program = record["program"]
-        last = program[-1]["function"]
-        return Example(
-            id=id,
-            question=str(record["question"]),
-            facts=tuple(facts),
-            graph=EvidenceGraph(edges),
-            answer=str(record["answer"]),
-            program=tuple(program),
-            type=TYPE_OF_FUNCTION[_ALIASES.get(last, last)],
+        facts = _texts(record["fact"], "fact")
+        return example_of(
+            {
+                "id": id,
+                "question": record["question"],
+                "facts": facts,
+                "edges": [list(edge) for edge in _edges(record["order_true_fact"], facts)],
+                "answer": _answer(record["answer"]),
+                "program": [{field: step[field] for field in STEP_FIELDS} for step in record["program"]],
+                "type": _type(record),
+            }
         )
     except KeyError as error:
         raise DataError(f"{where}: neither a field nor a candidate: {error.args[0]!r}") from None
-    except (BgrError, TypeError, IndexError, AttributeError) as error:
+    except (DataError, TypeError) as error:
         raise DataError(f"{where}: {error}") from None
+
+
+def _edges(nodes: Sequence[Mapping[str, Any]], facts: Sequence[str]) -> list[Edge]:
+    """Sorted edges of a graph told in sentences; an edge that only one of its ends names counts too."""
+    place = {sentence: number for number, sentence in reversed(list(enumerate(facts)))}
+    edges: set[Edge] = set()
+    for node in nodes:
+        number, relation = place[node["facts"]], node["relation"]
+        before, after = _texts(relation["before"], "before"), _texts(relation["after"], "after")
+        edges |= {(place[sentence], number) for sentence in before} if before else {(ROOT, number)}
+        edges |= {(number, place[sentence]) for sentence in after}
+    return sorted(edges)
+
+
+def _texts(value: Any, name: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise DataError(f"{name} must be a list of sentences")
+    return value
+
+
+def _answer(value: Any) -> Any:
+    """A number, if someone's file has one, as its text; anything else as it is."""
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _type(record: Mapping[str, Any]) -> str:
+    if not record["program"]:
+        if "type" not in record:
+            raise DataError("without a program, a field 'type' must say what is asked")
+        return record["type"]
+    last = record["program"][-1]["function"]
+    return TYPE_OF_FUNCTION[ALIASES.get(last, last)]
 
 
 def to_released(example: Example) -> dict[str, Any]:
     """One record in the authors' form; see the module for what it cannot hold.
 
     Raises:
-        DataError: two candidates have one sentence.
+        DataError: two gold facts have one sentence.
     """
-    if len(set(example.facts)) != len(example.facts):
-        raise DataError(f"sample {example.id!r}: two candidates are equal, which the released form cannot tell apart")
+    graph = example.graph
+    if len({example.facts[node] for node in graph.nodes}) != len(graph.nodes):
+        raise DataError(f"sample {example.id!r}: two gold facts are equal, which the released form cannot tell apart")
 
     def sentences(nodes: Sequence[int]) -> list[str]:
         return [example.facts[node] for node in nodes if node != ROOT]
 
-    graph = example.graph
     nodes = [
         {
             "facts": example.facts[node],
@@ -89,13 +123,14 @@ def to_released(example: Example) -> dict[str, Any]:
         }
         for node in graph.order()
     ]
-    return {
+    record = {
         "question": example.question,
         "answer": example.answer,
         "program": [dict(step) for step in example.program],
         "fact": list(example.facts),
         "order_true_fact": nodes,
     }
+    return record if example.program else {**record, "type": example.type}
 
 
 def lost_edges(example: Example) -> int:
