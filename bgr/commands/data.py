@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bgr.errors import DataError
+from bgr.reasongraphqa.splits import SPLIT_METHODS
 
 if TYPE_CHECKING:
     from bgr.reasongraphqa.construct import Built, Settings
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--joined-probability", type=float, default=0.15, metavar="P", help="facts joined by 1 or 2 more"
     )
     build.add_argument("--similarity", default=PACKAGED, metavar=f"{PACKAGED}|FOLDER", help="sentence encoder")
-    build.add_argument("--split", default="random", choices=("random", "structure", "entity"), help="default: random")
+    build.add_argument("--split", default="random", choices=SPLIT_METHODS, help="default: random")
     build.add_argument("--skip-bad", action="store_true", help="count malformed questions instead of stopping")
     build.add_argument("--overwrite", action="store_true", help="replace the folder if it exists")
     build.add_argument("--json", action="store_true", help="print the sheet as JSON")

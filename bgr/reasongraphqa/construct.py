@@ -16,7 +16,15 @@ from bgr.kb.knowledge_base import KnowledgeBase
 from bgr.reasongraphqa.grounding import Dropped, Grounded, Question, ground
 from bgr.reasongraphqa.interference import KINDS, Draft, Encoder, Interference
 from bgr.reasongraphqa.questions import MALFORMED
-from bgr.reasongraphqa.splits import SPLIT_METHODS, SPLITS, entity_split, random_split, structure_split
+from bgr.reasongraphqa.splits import (
+    SPLIT_METHODS,
+    SPLITS,
+    composition,
+    composition_split,
+    entity_split,
+    random_split,
+    structure_split,
+)
 from bgr.reasongraphqa.textual_database import TextualDatabase
 from bgr.reasongraphqa.verbalize import Verbalizer
 
@@ -200,6 +208,10 @@ def _split(kept: Sequence[Grounded], settings: Settings) -> list[str]:
         return structure_split([grounded.graph for grounded in kept], settings.seed)
     if settings.split == "entity":
         return entity_split([_entities(grounded) for grounded in kept], settings.seed)
+    if settings.split == "composition":
+        predicates = [[fact.predicate for fact in grounded.facts] for grounded in kept]
+        pairs = [composition(grounded.graph, names) for grounded, names in zip(kept, predicates, strict=True)]
+        return composition_split(pairs, settings.seed)
     return random_split(len(kept), settings.seed)
 
 

@@ -1,4 +1,4 @@
-"""Train, dev and test: at random, by structures held out, or by entities held out (paper, section 3.3: 8:1:1)."""
+"""Train, dev and test: at random, or with structures, entities or compositions held out (paper, section 3.3: 8:1:1)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from collections import Counter
 from collections.abc import Sequence
 from random import Random
 
-from bgr.graph import EvidenceGraph
+from bgr.graph import ROOT, EvidenceGraph
 from bgr.reasongraphqa.isomorphism import structure_classes
 
 SPLITS = ("train", "dev", "test")
-SPLIT_METHODS = ("random", "structure", "entity")
+SPLIT_METHODS = ("random", "structure", "entity", "composition")
 HELD_OUT = 0.1
 RARE = 0.01
-"""An entity is held out only if it stands in at most this share of the questions (in five at least)."""
+"""An entity or pair is held out only if it stands in at most this share of the questions (five may always be)."""
+
+Pair = tuple[str, str]
+"""The predicates of two neighbouring facts, in the order of reasoning."""
 
 
 def random_split(count: int, seed: int) -> list[str]:
@@ -69,4 +72,48 @@ def entity_split(entities: Sequence[frozenset[str]], seed: int) -> list[str]:
             if split[number] == "train":
                 split[number] = name
                 left[name] -= 1
+    return split
+
+
+def composition(graph: EvidenceGraph, predicates: Sequence[str]) -> frozenset[Pair]:
+    """What a question composes: an edge a -> b between facts gives (predicate of a, predicate of b).
+
+    Empty where every fact hangs from the question alone. `predicates` holds that of each fact of the graph.
+    """
+    return frozenset((predicates[a], predicates[b]) for a, b in graph.edges if a != ROOT)
+
+
+def composition_split(compositions: Sequence[frozenset[Pair]], seed: int) -> list[str]:
+    """Known relations put together as train never puts them. What is promised, whatever the input:
+
+    - each question of dev or test has a pair that no question of another split has; so no composition (the whole set
+      of pairs) of dev or test stands in another split;
+    - each predicate of a composition of dev or test stands in a composition of train;
+    - dev and test hold a tenth of the questions each at most.
+
+    Rare pairs are held out in random order, all their questions at once, as long as these fit and leave every
+    predicate to train. Frequent pairs stay with all, and questions without any pair in train. Where few pairs are
+    rare, dev and test stay small.
+    """
+    questions: dict[Pair, list[int]] = {}
+    for number, pairs in enumerate(compositions):
+        for pair in sorted(pairs):
+            questions.setdefault(pair, []).append(number)
+    rare = sorted(pair for pair, found in questions.items() if len(found) <= max(5, len(compositions) * RARE))
+    Random(f"{seed}|split").shuffle(rare)
+    split = ["train"] * len(compositions)
+    predicates = [frozenset(predicate for pair in pairs for predicate in pair) for pairs in compositions]
+    trained = Counter(predicate for group in predicates for predicate in group)
+    room = {"test": len(compositions) * HELD_OUT, "dev": len(compositions) * HELD_OUT}
+    for pair in rare:
+        moved = [number for number in questions[pair] if split[number] == "train"]
+        taken = {split[number] for number in questions[pair]} - {"train"}
+        name = min(taken, default=max(room, key=lambda name: (room[name], name)))
+        lost = Counter(predicate for number in moved for predicate in predicates[number])
+        fits = len(moved) <= room[name] and all(trained[predicate] > count for predicate, count in lost.items())
+        if fits and len(taken) < 2:
+            room[name] -= len(moved)
+            trained -= lost
+            for number in moved:
+                split[number] = name
     return split
