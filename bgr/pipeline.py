@@ -23,6 +23,9 @@ from bgr.retrieval import DirectionResult, Query, RetrievalResult, Retriever
 MOST_FACTS = 1_000
 """Candidates of one question; beyond that a search over the textual database comes first."""
 
+GROUP = 128
+"""Questions whose sentences are read, and kept in memory, together."""
+
 
 @dataclass(frozen=True)
 class DirectedGraphs:
@@ -96,6 +99,7 @@ class BgrPipeline(Retriever):
             torch.nn.Module.to(model, self.device).eval()
         self.tokenizer = tokenizer
         self.settings = settings
+        self.shared = _same_lower(forward, backward)
 
     @classmethod
     def from_pretrained(cls, folder: str | Path, *, device: str | torch.device | None = None) -> BgrPipeline:
@@ -123,11 +127,30 @@ class BgrPipeline(Retriever):
             DataError: a query has no fact, more than `MOST_FACTS`, or no question.
         """
         _check(queries)
-        found = {
-            name: _walk(model, self.tokenizer, queries, batch_size, f"{name} retrieval" if progress else None)
-            for name, model in (("forward", self.forward), ("backward", self.backward))
-        }
-        return [DirectedGraphs(f, b) for f, b in zip(found["forward"], found["backward"], strict=True)]
+        found: list[DirectedGraphs] = []
+        starts = range(0, len(queries), GROUP)
+        for start in tqdm(starts, desc="retrieval", disable=not progress, unit="group"):
+            group = queries[start : start + GROUP]
+            forward, backward = self._read(group)
+            results = zip(
+                _walk(self.forward, *forward, group, batch_size),
+                _walk(self.backward, *backward, group, batch_size),
+                strict=True,
+            )
+            found += [DirectedGraphs(f, b) for f, b in results]
+        return found
+
+    def _read(self, queries: Sequence[Query]) -> list[tuple[Sentences, Sentences]]:
+        """Questions and facts for each direction, through the frozen layers; once for both where those are the same."""
+        read = []
+        for model in (self.forward,) if self.shared else (self.forward, self.backward):
+            config = model.config
+            questions = Sentences((q.question for q in queries), self.tokenizer, most_tokens=config.question_tokens)
+            facts = Sentences((f for q in queries for f in q.facts), self.tokenizer, most_tokens=config.fact_tokens)
+            for sentences in (questions, facts):
+                sentences.rows = model.encoder.lower(sentences.rows.to(self.device)).to("cpu")
+            read.append((questions, facts))
+        return read * 2 if self.shared else read
 
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """The merged graph of each query, by the checkpoint's rule and its γ."""
@@ -159,19 +182,24 @@ def _check(queries: Sequence[Query]) -> None:
             raise DataError(f"query {number}: {len(query.facts)} facts, allowed: {MOST_FACTS}")
 
 
+def _same_lower(forward: BgrRetriever, backward: BgrRetriever) -> bool:
+    """Whether both directions read sentences alike up to the same frozen layers."""
+    one, two = forward.config, backward.config
+    limits = [(c.frozen_layers, c.question_tokens, c.fact_tokens) for c in (one, two)]
+    if limits[0] != limits[1] or not one.frozen_layers or one.encoder.to_dict() != two.encoder.to_dict():
+        return False
+    pairs = zip(forward.encoder.frozen_parameters(), backward.encoder.frozen_parameters(), strict=True)
+    return all(torch.equal(a, b) for a, b in pairs)
+
+
 @torch.inference_mode()
 def _walk(
-    model: BgrRetriever, tokenizer: Any, queries: Sequence[Query], batch_size: int, progress: str | None
+    model: BgrRetriever, questions: Sentences, facts: Sentences, queries: Sequence[Query], batch_size: int
 ) -> list[DirectionResult]:
-    """One direction over all queries. A sentence that questions of a batch share is encoded once."""
-    config = model.config
-    questions = Sentences((q.question for q in queries), tokenizer, most_tokens=config.question_tokens)
-    facts = Sentences((fact for q in queries for fact in q.facts), tokenizer, most_tokens=config.fact_tokens)
-    device = next(model.parameters()).device
+    """One direction over all queries. A sentence that questions share is encoded once."""
     results = []
-    starts = range(0, len(queries), batch_size)
-    for start in tqdm(starts, desc=progress, disable=progress is None, unit="batch"):
+    for start in range(0, len(queries), batch_size):
         part = [(q.question, q.facts) for q in queries[start : start + batch_size]]
-        batch = make_batch(questions, facts, part).to(device)
+        batch = make_batch(questions, facts, part).to(model.device)
         results += decode(model, model.read(batch.questions, batch.facts, batch.candidates), explore=EXPLORE)
     return results

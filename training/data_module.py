@@ -77,14 +77,15 @@ class BgrDataModule(LightningDataModule):
     Args:
         folder: what ``bgr data build`` wrote.
         batch_size: questions in a training batch.
-        dev_batch_size: questions in a batch of the dev split.
+        dev_batch_size: questions in a batch of the dev split, which is sorted by length so that little of a batch is
+            padding.
         candidates: keep only so many candidates of a training question, all the gold ones and others drawn anew each
             epoch; 0 for all. Less work, and less to learn by heart.
         limit: use only so many training questions; 0 for all.
     """
 
     def __init__(
-        self, folder: str, batch_size: int = 16, dev_batch_size: int = 32, candidates: int = 0, limit: int = 0
+        self, folder: str, batch_size: int = 16, dev_batch_size: int = 8, candidates: int = 0, limit: int = 0
     ) -> None:
         super().__init__()
         self.folder = folder
@@ -97,6 +98,7 @@ class BgrDataModule(LightningDataModule):
     def setup(self, stage: str | None = None) -> None:
         for split in ("train", "dev"):
             self.splits.setdefault(split, load_split(self.folder, split))
+        self.splits["dev"].sort(key=lambda e: (max(map(len, e.facts), default=0), e.id))
         if self.limit:
             self.splits["train"] = self.splits["train"][: self.limit]
 

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import queue
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.queues import Queue
@@ -100,8 +101,17 @@ def _watch(children: Sequence[multiprocessing.process.BaseProcess], messages: Qu
 
 
 def _child(work: Work, direction: str, threads: int, messages: Queue[Epoch | str]) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
     try:
         work(direction, messages.put)
     except BgrError as error:
         messages.put(str(error))
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed cannot end its children; they would train on for nobody."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -46,8 +46,6 @@ def _key(rows: Ragged, encoder: SentenceStates) -> str:
     digest = hashlib.sha256(f"{encoder.frozen_layers}".encode())
     digest.update(rows.flat.numpy().tobytes())
     digest.update(rows.lengths.numpy().tobytes())
-    frozen = (encoder.bert.embeddings, *encoder.bert.encoder.layer[: encoder.frozen_layers])
-    for part in frozen:
-        for parameter in part.parameters():
-            digest.update(parameter.detach().cpu().numpy().tobytes())
+    for parameter in encoder.frozen_parameters():
+        digest.update(parameter.detach().cpu().numpy().tobytes())
     return digest.hexdigest()[:16]

@@ -27,9 +27,15 @@ class SentenceStates(nn.Module):
 
     def freeze(self) -> None:
         """Switch off the gradients of what training leaves alone."""
-        if self.frozen_layers:
-            for part in (self.bert.embeddings, *self.bert.encoder.layer[: self.frozen_layers]):
-                part.requires_grad_(False)
+        for parameter in self.frozen_parameters():
+            parameter.requires_grad_(False)
+
+    def frozen_parameters(self) -> list[nn.Parameter]:
+        """Of the embeddings and the frozen layers, in a fixed order; none where nothing is frozen."""
+        if not self.frozen_layers:
+            return []
+        parts = (self.bert.embeddings, *self.bert.encoder.layer[: self.frozen_layers])
+        return [parameter for part in parts for parameter in part.parameters()]
 
     def lower(self, ids: Ragged) -> Ragged:
         """Token ids → states below the trained layers. Without gradients and without dropout, so it may be kept.

@@ -152,7 +152,10 @@ class BgrRetriever(PreTrainedModel):
         )
 
     def _encode(self, rows: Ragged) -> Ragged:
-        states = self.encoder.upper(rows) if rows.flat.is_floating_point() else self.encoder(rows)
+        if rows.flat.is_floating_point():
+            states = self.encoder.upper(Ragged(rows.flat.to(self.dtype), rows.lengths))
+        else:
+            states = self.encoder(rows)
         return Ragged(self.project(states.flat), states.lengths)
 
     def start(self, reading: Reading) -> Paths:
