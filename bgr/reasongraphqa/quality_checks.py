@@ -20,7 +20,8 @@ from bgr.reasongraphqa.verbalize import STYLES, missing_parts
 from bgr.reasongraphqa.wording import value_text
 
 _HOLE = "\x00"  # stands for a name or value in what is left of a sentence
-_TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|[^\w\s]")
+_WORD = re.compile(r"\w+(?:[-'’.]\w+)*")
+_TOKEN = re.compile(rf"\$?\d+(?:[.,]\d+)*%?(?!\w)|{_WORD.pattern}|[^\w\s]")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|«([^»]+)»')
 _CLAUSE_BREAK = re.compile(r"[,;:().]|\b(?:and|which|who)\b")
@@ -40,7 +41,7 @@ class _Token:
     @property
     def word(self) -> str | None:
         """In lower case; ``None`` for a mark."""
-        return self.text.casefold() if self.text[0].isalnum() else None
+        return self.text.casefold() if _is_word(self.text) else None
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,11 @@ def _clauses(pieces: Sequence[tuple[str, bool]]) -> list[tuple[str, ...]]:
 
 
 def _words(text: str) -> list[str]:
-    return [token for token in _TOKEN.findall(text.casefold()) if token[0].isalnum()]
+    return [token for token in _TOKEN.findall(text.casefold()) if _is_word(token)]
+
+
+def _is_word(token: str) -> bool:
+    return any(map(str.isalnum, token))
 
 
 # -- the checks: each gives what is wrong, or nothing ------------------------------------------------------------------
@@ -166,8 +171,7 @@ def added_number(parsed: Parsed) -> str | None:
 
 def added_name(parsed: Parsed) -> str | None:
     """A capitalised word that no triple accounts for; the one that opens the sentence is left alone."""
-    words = list(re.finditer(r"\w+(?:[-'’.]\w+)*", parsed.rest))
-    for word in words:
+    for word in _WORD.finditer(parsed.rest):
         if word.start() > 0 and any(map(str.isupper, word[0])) and not _accounted(word[0], parsed.known):
             return word[0]
     return None

@@ -83,6 +83,7 @@ def test_good_sentences_pass(sentence, facts):
         ("America America was directed by Elia Kazan <pad>.", "template left over", "<pad>"),
         ("America America was  directed by Elia Kazan.", "spacing", "'  '"),
         ("America America was directed, by Elia Kazan .", "spacing", "' .'"),
+        ("America America is by Elia Kazan director director.", "repeated words", "director director"),
         ("America America is is by Elia Kazan.", "repeated words", "is is"),
         ("The the film America America is by Elia Kazan.", "repeated words", "The the"),
     ],
@@ -98,6 +99,13 @@ def test_at_the_edge_of_a_name_capitals_count():
     assert said == {"repeated words": "Studio Ghibli Studio Ghibli"}
     said = found("America America was shot in the Spanish language language.", language)
     assert said == {"repeated words": "language language"}
+
+
+def test_a_number_stands_twice():
+    found_at = found("America America was rated 80% 80% on Rotten Tomatoes.", SCORE)
+    assert found_at == {"repeated words": "80% 80%"}
+    people = Fact("F", "population", Value("quantity", 618150))
+    assert found("America America has 618,150 618,150 people.", people) == {"repeated words": "618,150 618,150"}
 
 
 def test_a_name_in_lower_case_does_not_open_a_sentence():
