@@ -19,7 +19,7 @@ from bgr.reasongraphqa.splits import SPLIT_METHODS
 
 if TYPE_CHECKING:
     from bgr.reasongraphqa.construct import Built, Settings
-    from bgr.reasongraphqa.interference import Encoder
+    from bgr.search.vector_store import VectorStore
 
 PACKAGED = "minilm"
 
@@ -69,21 +69,26 @@ def _build(args: argparse.Namespace) -> None:
     if args.out.exists() and not args.overwrite and (not args.out.is_dir() or any(args.out.iterdir())):
         raise DataError(f"{args.out}: exists already; give --overwrite to replace it")
     print(f"reading {args.kqapro}", file=sys.stderr)
-    kb = KnowledgeBase.load(args.kqapro / "kb.json")
-    source = read_questions(args.kqapro, skip_bad=args.skip_bad)
-    encoder = _encoder(args.similarity)
+    kb = KnowledgeBase.load(args.kqapro / "kb.json", progress=True)
+    source = read_questions(args.kqapro, skip_bad=args.skip_bad, progress=True)
+    encoder = _encoder(args.similarity, args.out)
     built = build(kb, source.questions, encoder, settings, malformed=source.malformed, progress=True)
     sheet = _sheet(built, settings, args.similarity, source.without_program, args.kqapro)
     facts = [unit.to_json(kb) for unit in built.database.units]
     full = write_dataset(args.out, built.splits, facts, sheet, overwrite=args.overwrite)
+    encoder.clear()
     print(json.dumps(full, indent=2, ensure_ascii=False) if args.json else _summary(full, args.out))
 
 
-def _encoder(similarity: str) -> Encoder:
+def _encoder(similarity: str, out: Path) -> VectorStore:
+    """Keeps its vectors beside the output until that is written: an interrupted build, started again, goes on."""
     from bgr.offline import packaged_minilm
     from bgr.search.embedding import SentenceEncoder
+    from bgr.search.vector_store import VectorStore
 
-    return SentenceEncoder(packaged_minilm() if similarity == PACKAGED else similarity, progress=True)
+    encoder = SentenceEncoder(packaged_minilm() if similarity == PACKAGED else similarity)
+    folder = out.absolute().with_name(f"{out.absolute().name}.part")
+    return VectorStore(encoder, folder, key=encoder.fingerprint(), progress=True)
 
 
 def _sheet(built: Built, settings: Settings, similarity: str, without: int, source: Path) -> dict[str, Any]:

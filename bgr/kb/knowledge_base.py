@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from bgr.errors import DataError
-from bgr.files import read_json
 from bgr.kb.columns import Column
 from bgr.kb.indices import Indices
 from bgr.kb.loading import BACKWARD, FORWARD, Reader, Row, either, reason, text
+from bgr.kb.records import read_records
 from bgr.kb.results import Nodes
 from bgr.kb.statement import Statement
 
@@ -67,15 +67,15 @@ class KnowledgeBase:
                 gc.enable()
 
     @classmethod
-    def load(cls, path: str | Path) -> KnowledgeBase:
-        """Read a ``kb.json``, or the one in a folder.
+    def load(cls, path: str | Path, *, progress: bool = False) -> KnowledgeBase:
+        """Read a ``kb.json``, or the one in a folder; `progress` shows a bar of bytes on standard error.
 
         Raises:
             DataError: the file is missing, cut off, or holds a record that cannot be used.
         """
         path = Path(path)
         path = path / "kb.json" if path.is_dir() else path
-        return cls(read_json(path), str(path))
+        return cls(read_records(path, progress=progress), str(path))
 
     # -- what a node is -----------------------------------------------------------------------------------------------
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bgr.errors import DataError, ProgramError
-from bgr.files import read_json
+from bgr.kb.json_stream import read_items
 from bgr.reasongraphqa.grounding import Dropped, Question
 
 QUESTION_FILES = ("train.json", "val.json")
@@ -24,15 +23,18 @@ class Questions:
     without_program: int
 
 
-def read_questions(folder: str | Path, *, skip_bad: bool = False) -> Questions:
+def read_questions(folder: str | Path, *, skip_bad: bool = False, progress: bool = False) -> Questions:
     """Read ``train.json`` and ``val.json``; ``test.json`` has no programs and is only counted.
+
+    The files are read item by item: of a record only the question, its answer and its checked program stay in memory.
 
     Args:
         folder: where the files lie; one of the two must be there.
         skip_bad: keep malformed records apart instead of raising.
+        progress: show bars of bytes on standard error.
 
     Raises:
-        DataError: no such file, or not a list; a record that lacks a field (unless `skip_bad`).
+        DataError: no such file, not a list, or not valid JSON; a record that lacks a field (unless `skip_bad`).
         ProgramError: a malformed program (unless `skip_bad`); the message names file, item and step.
     """
     folder = Path(folder)
@@ -42,7 +44,7 @@ def read_questions(folder: str | Path, *, skip_bad: bool = False) -> Questions:
     questions: list[Question] = []
     malformed: list[Dropped] = []
     for file in files:
-        for index, record in enumerate(_list(file)):
+        for index, record in enumerate(read_items(file, progress=progress)):
             where = f"{file}: item {index}"
             try:
                 questions.append(Question.from_json(record, f"{file.stem}-{index:06d}", where))
@@ -51,12 +53,5 @@ def read_questions(folder: str | Path, *, skip_bad: bool = False) -> Questions:
                     raise
                 malformed.append(Dropped(where, MALFORMED, str(error)))
     unanswered = folder / UNANSWERED_FILE
-    without = len(_list(unanswered)) if unanswered.exists() else 0
+    without = sum(1 for _ in read_items(unanswered, progress=progress)) if unanswered.exists() else 0
     return Questions(tuple(questions), tuple(malformed), without)
-
-
-def _list(file: Path) -> Sequence[object]:
-    records = read_json(file)
-    if not isinstance(records, list):
-        raise DataError(f"{file}: must hold a list of questions, holds {type(records).__name__}")
-    return records

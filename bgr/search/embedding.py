@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tqdm import tqdm
 
 from bgr.devices import fast_bfloat16, pick_device
 from bgr.errors import CheckpointError
+from bgr.files import hash_files
 
 
 class SentenceEncoder:
@@ -54,6 +56,7 @@ class SentenceEncoder:
         finally:
             if bars:
                 logging.enable_progress_bar()
+        self.folder = Path(folder)
         self.device = pick_device(device)
         dtype = torch.bfloat16 if fast_bfloat16(self.device) else torch.float32
         self.model = model.to(self.device, dtype).eval()
@@ -72,8 +75,29 @@ class SentenceEncoder:
             for rows in _batches([len(ids) for ids in tokens], self.batch_tokens):
                 vectors[rows] = self._encode([tokens[row] for row in rows])
                 bar.update(len(rows))
+        if len(distinct) == len(texts):
+            return vectors
         place = {text: row for row, text in enumerate(distinct)}
         return vectors[[place[text] for text in texts]]
+
+    def fingerprint(self) -> str:
+        """SHA-256 of all that decides the vectors of a list of sentences.
+
+        Besides the model's files these are its precision and limits, and the way to add up, which decides the last
+        bits: device, threads, instruction set, version of PyTorch.
+        """
+        names = sorted(file.name for file in self.folder.iterdir() if file.is_file())
+        parts = (
+            hash_files(self.folder, names),
+            self.model.dtype,
+            self.batch_tokens,
+            self.max_tokens,
+            torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else self.device.type,
+            torch.get_num_threads(),
+            torch.backends.cpu.get_cpu_capability(),
+            torch.__version__,
+        )
+        return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()
 
     @torch.inference_mode()
     def _encode(self, tokens: list[list[int]]) -> np.ndarray:

@@ -9,33 +9,6 @@ import pytest
 from bgr.cli import main
 
 
-@pytest.fixture
-def small_encoder(tmp_path):
-    """A BERT of one layer with random weights, as a local folder."""
-    import torch
-    from transformers import BertConfig, BertModel, BertTokenizer
-
-    folder = tmp_path / "encoder"
-    words = [
-        "[PAD]",
-        "[UNK]",
-        "[CLS]",
-        "[SEP]",
-        "[MASK]",
-        *"abcdefghijklmnopqrstuvwxyz",
-        *(f"##{c}" for c in "abcdefgh"),
-    ]
-    folder.mkdir()
-    (folder / "vocab.txt").write_text("\n".join(words))
-    BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(words), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16
-    )
-    BertModel(config).save_pretrained(folder)
-    return folder
-
-
 def build(source, out, encoder, *more):
     return main(["data", "build", "--kqapro", str(source), "--out", str(out), "--similarity", str(encoder), *more])
 
