@@ -167,6 +167,14 @@ def test_report_of_a_folder(folder):
     )
 
 
+def test_samples_without_gold_facts_are_not_alike(tmp_path):
+    splits = {name: [example(name, name, [])] for name in ("train", "dev", "test")}
+    write_dataset(tmp_path / "data", splits, [unit("Nobody knows.", ("F1", "director", "P1"))], {})
+    report = dataset_leakage(tmp_path / "data")
+    assert found(report, "train", "test") == {"question": (0, 1, ()), "triples": (0, 0, ()), "program": (0, 0, ())}
+    assert report.shared["train", "test"]["triples"].share == 0
+
+
 def test_command_prints_table_and_json(folder, capsys):
     parser = argparse.ArgumentParser()
     data_leakage.add_arguments(parser)
