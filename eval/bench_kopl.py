@@ -100,17 +100,14 @@ def bench_kopl(
     """
     # ours comes first and alone: kopl's heap would push it out of the processor's cache, as in no real use
     kb, ours_load = _timed(lambda: KnowledgeBase(records))
-    drawn = random_programs(kb, count, random.Random(seed)) if programs is None else programs
-    executor = Executor(kb)
-    ours, ours_seconds = _all(partial(executor.answer, strict=False), drawn, "ours", progress)
-    _, provenance_seconds = _all(
-        lambda program: executor.run(program, strict=False, max_facts=MAX_FACTS).answer, drawn, "with facts", progress
-    )
+    drawn = random_programs(kb, count, random.Random(seed), progress=progress) if programs is None else programs
+    ours, ours_seconds = _all(lambda: partial(Executor(kb).answer, strict=False), drawn, "ours", progress)
+    _, provenance_seconds = _all(lambda: partial(_with_facts, Executor(kb)), drawn, "with facts", progress)
     reference, kopl_load = _timed(lambda: KoplReference(records))
-    kopl, kopl_seconds = _all(reference.answer, drawn, "kopl", progress)
+    kopl, kopl_seconds = _all(lambda: reference.answer, drawn, "kopl", progress)
     unequal = [i for i in range(len(drawn)) if not _same(kopl[i], ours[i])]
     with ordered_sets():
-        ordered, _ = _all(reference.answer, [drawn[i] for i in unequal], "ties", progress=False)
+        ordered, _ = _all(lambda: reference.answer, [drawn[i] for i in unequal], "ties", progress=False)
     differing = [i for i, answer in zip(unequal, ordered, strict=True) if answer != ours[i]]
     return KoplBench(
         entities=len(kb.entities),
@@ -167,10 +164,18 @@ def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return result, time.perf_counter() - start
 
 
+def _with_facts(executor: Executor, program: Program) -> Answer:
+    return executor.run(program, strict=False, max_facts=MAX_FACTS).answer
+
+
 def _all(
-    answer: Callable[[Program], Answer], programs: Sequence[Program], name: str, progress: bool
+    start_pass: Callable[[], Callable[[Program], Answer]], programs: Sequence[Program], name: str, progress: bool
 ) -> tuple[list[Answer | None], float]:
-    """The answer of each program, ``None`` where it fails, and the seconds of all: of each its quickest pass."""
+    """The answer of each program, ``None`` where it fails, and the seconds of all: of each its quickest pass.
+
+    `start_pass` gives the function that answers, anew for each pass: what an executor keeps of earlier programs it has
+    to earn in the pass that is timed.
+    """
     answers: list[Answer | None] = [None] * len(programs)
     quickest = [math.inf] * len(programs)
     # what was loaded is not to be walked through again and again while the clock runs
@@ -178,6 +183,7 @@ def _all(
     gc.freeze()
     with tqdm(total=PASSES * len(programs), desc=name, disable=not progress) as bar:
         for _ in range(PASSES):
+            answer = start_pass()
             for index, program in enumerate(programs):
                 start = time.perf_counter()
                 try:

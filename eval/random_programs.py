@@ -6,6 +6,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
+from tqdm import tqdm
+
 from bgr.errors import DataError
 from bgr.kb.comparison import OPERATORS
 from bgr.kb.executor import apply
@@ -24,7 +26,9 @@ WIDE = 200
 T = TypeVar("T")
 
 
-def random_programs(kb: KnowledgeBase, count: int, rng: random.Random, noise: float = 0.03) -> list[Program]:
+def random_programs(
+    kb: KnowledgeBase, count: int, rng: random.Random, noise: float = 0.03, progress: bool = False
+) -> list[Program]:
     """`count` programs, each last function equally often.
 
     Args:
@@ -32,14 +36,17 @@ def random_programs(kb: KnowledgeBase, count: int, rng: random.Random, noise: fl
         count: number of programs.
         rng: the source of randomness.
         noise: probability of an input that does not fit: a name from elsewhere, or one that the base does not hold.
+        progress: show a bar on standard error.
     """
     words = _Words(tuple(kb.names), tuple(kb.predicates), tuple(kb.keys), tuple(kb.qualifier_keys))
     programs: list[Program] = []
-    while len(programs) < count:
-        try:
-            programs.append(_Writer(kb, rng, noise, words).program(LAST[len(programs) % len(LAST)]))
-        except _DeadEndError:
-            continue
+    with tqdm(total=count, desc="random programs", disable=not progress) as bar:
+        while len(programs) < count:
+            try:
+                programs.append(_Writer(kb, rng, noise, words).program(LAST[len(programs) % len(LAST)]))
+                bar.update()
+            except _DeadEndError:
+                continue
     return programs
 
 

@@ -57,6 +57,16 @@ class Column:
         self._bare = {name: _bare(pairs) for name, pairs in groups.items()} if single else None
         self._pairs = {} if single else {name: _pairs(pairs) for name, pairs in groups.items()}
 
+    def bare_columns(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """Kind and unit of a target to what `bare` gives for it; empty where a node has several statements.
+
+        The kind ``date in order`` stands for dates under any operator but ``=``.
+        """
+        found = dict(self._bare or {})
+        if found and not self._mixed:
+            found["date in order", "1"] = found["date", "1"]
+        return found
+
     def bare(self, target: Value, op: str) -> dict[str, Any] | None:
         """Node to bare value for all that is comparable with `target`, where comparing the bare values decides.
 

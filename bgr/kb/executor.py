@@ -1,4 +1,38 @@
-"""Executes KoPL programs: KoPL's answer, and on request the facts it rests on and how one led to another."""
+"""Executes KoPL programs: KoPL's answer, and on request the facts it rests on and how one led to another.
+
+Where KoPL's documentation leaves a question open, the package ``kopl`` 0.0.5 decides, and we answer as it does. Where
+it leaves the order of a list, or the choice between equals, to a hash table, ours is the order of first appearance, the
+left branch before the right; ``bgr bench kopl`` compares lists without their order and counts such choices as tied. The
+open questions and their answers:
+
+- *Ambiguous names*: Find gives every entity and concept of that name, and each later step works on all of them;
+  FilterConcept keeps the members of every concept of that name. FindAll gives the concepts too, and the concepts
+  below a concept are among its members. Whitespace in names is normalised.
+- *Several values of a key*: Filter* and QFilter* keep a node once for each statement that fits, Relate gives an end
+  once for each relation; What and Count repeat it as often, while And, Or, FilterConcept and the input of Filter*,
+  Relate and SelectAmong are sets. ``!=`` asks for a statement with another value: without the key nothing passes.
+  QueryAttr gives all values; Verify* says "yes" if all fit, "no" if none does or there is none, else "not sure". Of
+  several values of one qualifier one that fits is enough.
+- *Year and date*: the text decides, not the declared type nor the suffix of the function: ``/`` or an inner ``-``
+  makes a date, all else is a year. ``=`` means "lies in": 1960-02-01 lies in 1960, but 1960 not in 1960-02-01. ``<``
+  and ``>`` between the two compare years.
+- *Units*: quantities compare within one unit only, even by ``!=``; a number without a unit compares with those that
+  have none. SelectBetween and SelectAmong compare in the unit that most of the values have, of equally common ones
+  the first met. Nothing is converted. Values of other types are passed over, and without any quantity the step is
+  refused.
+- *Ties*: SelectBetween takes the first for "less" and the last for "greater"; SelectAmong gives all names, each once.
+- *Type of a key*: QueryAttrUnderCondition and QueryAttrQualifier do not say how their value is to be read; the type
+  of the last value that the file has under that key (attribute or qualifier) decides, a year counting as a date.
+- *Printed numbers*: a quantity whose fraction is below 0.00001 is printed whole. KoPL tests the difference to the
+  number cut off at the point, so that a negative one always loses its fraction: -3.5 is printed as ``-3``.
+- *One-sided relations*: Relate follows a relation from an entity only if the file states it there; a concept gets the
+  other end of what entities state of it. QueryRelation* read what the left node states as forward.
+- *Dependencies*: those that the program states. KoPL's ``forward`` guesses them from the order of the steps, with one
+  result on programs written branch by branch.
+- *Failures*: where KoPL ends in a ``KeyError``, ``IndexError``, ``ValueError`` or ``AssertionError``, a
+  `ProgramError` names the step. By default a name that the base does not hold is refused as well; KoPL then finds
+  nothing.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +44,7 @@ from bgr.errors import DataError, ProgramError
 from bgr.graph import Edge
 from bgr.kb import answer_steps, node_steps
 from bgr.kb.knowledge_base import KnowledgeBase
+from bgr.kb.lean_steps import LEAN
 from bgr.kb.program import Program, Step, unknown
 from bgr.kb.provenance import trace
 from bgr.kb.results import Answer, Nodes
@@ -50,7 +85,21 @@ class Executor:
         """
         if strict:
             self.check_names(program)
-        return self._results(program)[-1].text  # type: ignore[union-attr]
+        if program.lean is None:
+            return self._results(program)[-1].text  # type: ignore[union-attr]
+        kb, run, found = self.kb, LEAN, []
+        try:
+            for name, first, second, given in program.lean:
+                if first < 0:
+                    found.append(run[name](kb, given))
+                elif second < 0:
+                    found.append(run[name](kb, found[first], given))
+                else:
+                    found.append(run[name](kb, found[first], found[second], given))
+        except DataError:
+            self._results(program)  # fails at the same step, and names it
+            raise
+        return found[-1]
 
     def run(self, program: Program, *, strict: bool = True, max_facts: int | None = None) -> Execution:
         """The answer with its facts and the edges between them (provenance, sliced backward from the answer).

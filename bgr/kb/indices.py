@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from bgr.kb.columns import Column
+from bgr.kb.index_names import column_name, link_name
 from bgr.kb.loading import FORWARD, Row
-from bgr.kb.results import Nodes
+from bgr.kb.results import BaseOrder
 from bgr.kb.statement import Statement
 
 MANY = 8
-"""From so many neighbours on they are kept as keys: ten times the memory, and no step has to make a set of them."""
+"""From so many ends on they are kept as keys: ten times the memory, and no step has to make a set of them."""
+
+Ends = Collection[str]
+"""Node ids: a tuple, or ids to their places in a dictionary."""
 
 
 class Indices:
@@ -30,7 +34,7 @@ class Indices:
         relations: Callable[[str], Sequence[Row]],
         concepts: Callable[[str], Iterable[str]],
     ) -> None:
-        self.members: dict[str, dict[str, None]] = {}
+        self.members: dict[str, BaseOrder] = {}
         self._by_key: dict[str, dict[str, list[Statement]]] = {}
         self._by_relation: dict[tuple[str, str], dict[str, list[Statement]]] = {}
         self.between: dict[tuple[str, str], list[Statement]] = {}
@@ -38,7 +42,7 @@ class Indices:
         self.key_type: dict[str, str] = {}
         for node in nodes:
             for concept in concepts(node):
-                self.members.setdefault(concept, {})[node] = None
+                self.members.setdefault(concept, BaseOrder())[node] = None
             for statement in attributes(node):
                 self._add_attribute(node, statement)
             for statement, direction in relations(node):
@@ -51,10 +55,30 @@ class Indices:
         del self._by_key, self._by_relation
         self.predicates = dict.fromkeys(predicate for predicate, _ in self.by_relation)
         self.columns = {key: Column(s for found in rows.values() for s in found) for key, rows in self.by_key.items()}
-        self.neighbours = {
-            key: {node: Nodes(_ends(found, key[1]), found) for node, found in rows.items()}
+        self.ends = {
+            link_name(*key): {node: _ends(found, key[1]) for node, found in rows.items()}
             for key, rows in self.by_relation.items()
         }
+        self.bare = {
+            column_name(key, kind, unit): values
+            for key, column in self.columns.items()
+            for (kind, unit), values in column.bare_columns().items()
+        }
+        self.numbers = {key: values for key, column in self.columns.items() if (values := _numbers(column)) is not None}
+        self.texts = _texts(self.by_key)
+
+    def ends_of_names(self, ids_by_name: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Ends]]:
+        """Link to name to the ends of all nodes of that name."""
+        alone = {ids[0]: name for name, ids in ids_by_name.items() if len(ids) == 1}
+        shared = [(name, ids) for name, ids in ids_by_name.items() if len(ids) > 1]
+        found: dict[str, dict[str, Ends]] = {}
+        for link, rows in self.ends.items():
+            by_name = found[link] = {alone[i]: ends for i, ends in rows.items() if i in alone}
+            for name, ids in shared:
+                ends = tuple(end for i in ids for end in rows.get(i, ()))
+                if ends:
+                    by_name[name] = ends
+        return found
 
     def _add_attribute(self, node: str, statement: Statement) -> None:
         assert statement.value is not None
@@ -78,10 +102,30 @@ class Indices:
         self.key_type[key] = "date" if kind == "year" else kind
 
 
-def _ends(statements: Sequence[Statement], direction: str) -> Collection[str]:
-    """The nodes at the other ends; keys of an object where there are many and no two are equal."""
+def _ends(statements: Sequence[Statement], direction: str) -> Ends:
+    """The nodes at the other ends; with their places where there are many and no two are equal."""
     found = tuple(s.tail or "" if direction == FORWARD else s.head for s in statements)
     if len(found) < MANY:
         return found
-    keys = dict.fromkeys(found)
-    return keys if len(keys) == len(found) else found
+    places = {node: place for place, node in enumerate(found)}
+    return places if len(places) == len(found) else found
+
+
+def _numbers(column: Column) -> dict[str, float] | None:
+    """Node to number where each has one value at most and all quantities are of one unit: nothing else to look at."""
+    found = [values for (kind, _), values in column.bare_columns().items() if kind == "quantity"]
+    return found[0] if len(found) == 1 else None
+
+
+def _texts(by_key: Mapping[str, Mapping[str, Sequence[Statement]]]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Key to node to its values as KoPL prints them; equal values share one text."""
+    printed: dict[int, str] = {}
+
+    def text(statement: Statement) -> str:
+        # values live as long as the base, and equal ones are one object: its address stands for it
+        found = printed.get(id(statement.value))
+        if found is None:
+            found = printed[id(statement.value)] = str(statement.value)
+        return found
+
+    return {key: {i: tuple(map(text, found)) for i, found in rows.items()} for key, rows in by_key.items()}

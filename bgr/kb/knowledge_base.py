@@ -13,7 +13,7 @@ from bgr.kb.columns import Column
 from bgr.kb.indices import Indices
 from bgr.kb.loading import BACKWARD, FORWARD, Reader, Row, either, reason, text
 from bgr.kb.records import read_records
-from bgr.kb.results import Nodes
+from bgr.kb.results import BaseOrder
 from bgr.kb.statement import Statement
 
 
@@ -24,8 +24,9 @@ class KnowledgeBase:
     A relation stored at both of its ends is one `Statement`. Nothing is invented, with one exception that KoPL makes
     too: a concept gets the other end of each relation that an entity has with it.
 
-    `found` (name to nodes) and `neighbours` ((predicate, direction) to node to nodes) hold what Find gives, and what
-    Relate gives for one node; what they hold is shared and not to be changed.
+    For the executor alone, by names of `index_names`, shared and not to be changed: `found` (name to nodes), `ends`
+    (link to node to what Relate gives for it), `ends_of_names` (the same for all nodes of a name), `bare` (column to
+    node to comparable value), `numbers` (key to node to its only number), `texts` (key to node to printed values).
 
     Args:
         records: the parsed ``kb.json``: ``{concepts: {...}, entities: {...}}``, both spellings of each field allowed.
@@ -44,7 +45,7 @@ class KnowledgeBase:
         # that goes through many nodes reads them out of the processor's cache. The statements share them (interned).
         self.concepts: tuple[str, ...] = tuple(sys.intern(_copy(i)) for i in concepts)
         self.entities: tuple[str, ...] = tuple(sys.intern(_copy(i)) for i in entities)
-        self.everything: dict[str, int] = {i: n for n, i in enumerate([*self.concepts, *self.entities])}
+        self.everything = BaseOrder({i: n for n, i in enumerate([*self.concepts, *self.entities])})
         self.names_by_id: dict[str, str] = {}
         self._parents: dict[str, tuple[str, ...]] = {}
         self._ids_by_name: dict[str, list[str]] = {}
@@ -58,9 +59,11 @@ class KnowledgeBase:
             for i in self.entities:
                 self._read_node(f"{where}: entity {i!r}", i, entities[i])
             self._read_statements(where, entities)
-            self.found = {name: Nodes(tuple(ids), ordered=True) for name, ids in self._ids_by_name.items()}
+            self.found = {name: tuple(ids) for name, ids in self._ids_by_name.items()}
             self._index = Indices(self.everything, self.attributes, self.relations, self.all_concepts_of)
-            self.neighbours = self._index.neighbours
+            self.ends, self.bare = self._index.ends, self._index.bare
+            self.numbers, self.texts = self._index.numbers, self._index.texts
+            self.ends_of_names = self._index.ends_of_names(self._ids_by_name)
             self._members_of_name = {self.name(i): self._merged(self.name(i)) for i in self._index.members}
         finally:
             if collecting:
@@ -113,9 +116,9 @@ class KnowledgeBase:
         """The nodes that belong to a concept (those of its sub-concepts and the sub-concepts too), as ordered keys."""
         return self._index.members.get(concept, {})
 
-    def members_of_name(self, name: str) -> dict[str, None]:
+    def members_of_name(self, name: str) -> BaseOrder:
         """The members of all concepts of that name, as ordered keys: what FilterConcept keeps."""
-        return self._members_of_name.get(name, {})
+        return self._members_of_name.get(name) or BaseOrder()
 
     # -- statements ---------------------------------------------------------------------------------------------------
 
@@ -166,11 +169,11 @@ class KnowledgeBase:
 
     # -- building -----------------------------------------------------------------------------------------------------
 
-    def _merged(self, name: str) -> dict[str, None]:
+    def _merged(self, name: str) -> BaseOrder:
         groups = [self._index.members[i] for i in self.ids(name) if i in self._index.members]
         if len(groups) == 1:
             return groups[0]
-        return dict.fromkeys(sorted({i for group in groups for i in group}, key=self.everything.__getitem__))
+        return BaseOrder(dict.fromkeys(sorted({i for group in groups for i in group}, key=self.everything.__getitem__)))
 
     def _read_node(self, where: str, node: str, record: Any) -> None:
         try:

@@ -7,6 +7,7 @@ of first appearance in the input, the left branch before the right. Repetitions 
 from __future__ import annotations
 
 from bgr.kb.comparison import COMPARE, matcher
+from bgr.kb.index_names import link_name
 from bgr.kb.knowledge_base import KnowledgeBase
 from bgr.kb.results import Nodes
 from bgr.kb.schema import Value
@@ -15,15 +16,13 @@ from bgr.kb.statement import Statement
 SCAN_LIMIT = 128
 """Up to so many entities are read one by one; more are looked up in the key's sorted column, if it has few that fit."""
 
-NOTHING, NO_FACTS = Nodes((), ordered=True), Nodes((), ())
-
 
 def find_all(kb: KnowledgeBase) -> Nodes:
     return Nodes(kb.everything, ordered=True)
 
 
 def find(kb: KnowledgeBase, name: str) -> Nodes:
-    return kb.found.get(name, NOTHING)
+    return Nodes(kb.found.get(name, ()), ordered=True)
 
 
 def filter_concept(kb: KnowledgeBase, nodes: Nodes, concept: str) -> Nodes:
@@ -78,16 +77,15 @@ def filter_qualifier(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, o
 
 
 def relate(kb: KnowledgeBase, nodes: Nodes, predicate: str, direction: str) -> Nodes:
-    links = kb.neighbours.get((predicate, direction), {})
-    if len(nodes.ids) == 1:
-        (node,) = nodes.ids
-        return links.get(node, NO_FACTS)
+    ends, rows = kb.ends.get(link_name(predicate, direction), {}), kb.relation_rows(predicate, direction)
     sources = nodes.unique
-    if nodes.ordered and len(links) < len(sources):
-        found = [links[node] for node in links if node in sources]
+    if nodes.ordered and len(rows) < len(sources):
+        found = [node for node in rows if node in sources]
     else:
-        found = [links[node] for node in sources if node in links]
-    return Nodes([end for part in found for end in part.ids], [fact for part in found for fact in part.facts or ()])
+        found = [node for node in sources if node in rows]
+    if len(found) == 1:
+        return Nodes(ends[found[0]], rows[found[0]])
+    return Nodes([end for node in found for end in ends[node]], [fact for node in found for fact in rows[node]])
 
 
 def intersect(kb: KnowledgeBase, left: Nodes, right: Nodes) -> Nodes:

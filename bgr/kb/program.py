@@ -9,6 +9,7 @@ from typing import Any
 
 from bgr.errors import DataError, ProgramError
 from bgr.kb.comparison import OPERATORS, parse_target
+from bgr.kb.lean_plan import LeanCall, lean_plan
 from bgr.kb.loading import DIRECTIONS, text
 from bgr.kb.schema import Value
 
@@ -104,7 +105,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Program:
-    """A checked program; the last step gives the answer. `where` names it in messages, `plan` is for the executor.
+    """A checked program; the last step gives the answer.
+
+    `where` names it in messages. `plan` and `lean` are for the executor: with facts, and for the answer alone.
 
     Raises:
         ProgramError: a step is malformed; the message names the item, the step and what is allowed.
@@ -113,6 +116,7 @@ class Program:
     steps: tuple[Step, ...]
     where: str = field(default="program", compare=False)
     plan: tuple[Call, ...] = field(init=False, compare=False, repr=False)
+    lean: tuple[LeanCall, ...] | None = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.steps:
@@ -120,6 +124,7 @@ class Program:
         arguments = [self._check(index) for index in range(len(self.steps))]
         plan = [(step.function, step.dependencies, given) for step, given in zip(self.steps, arguments, strict=True)]
         object.__setattr__(self, "plan", tuple(plan))
+        object.__setattr__(self, "lean", lean_plan(plan))
         last = self.steps[-1]
         if last.signature.gives not in (ANSWER, VALUES):
             raise ProgramError(

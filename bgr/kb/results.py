@@ -12,6 +12,10 @@ from bgr.kb.statement import Statement
 Qualifier = tuple[str, Value]
 
 
+class BaseOrder(dict[str, Any]):
+    """Node ids as keys, in the order of the base."""
+
+
 class Nodes:
     """Entities and concepts, in an order that depends on the program and the base alone.
 
