@@ -36,6 +36,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     build.add_argument(
         "--joined-probability", type=float, default=0.15, metavar="P", help="facts joined by 1 or 2 more"
     )
+    mixture = build.add_mutually_exclusive_group()
+    mixture.add_argument(
+        "--mixture",
+        type=float,
+        nargs=3,
+        metavar=("A", "B", "C"),
+        help="shares of distractors (a) similar to the question, (b) about the same head, (c) random "
+        "(default: a third each)",
+    )
+    mixture.add_argument("--hard", action="store_true", help="more of (a) and (b): 0.45 0.45 0.1")
     build.add_argument("--similarity", default=PACKAGED, metavar=f"{PACKAGED}|FOLDER", help="sentence encoder")
     build.add_argument("--split", default="random", choices=SPLIT_METHODS, help="default: random")
     build.add_argument("--skip-bad", action="store_true", help="count malformed questions instead of stopping")
@@ -60,11 +70,13 @@ def _build(args: argparse.Namespace) -> None:
     from bgr.kb.knowledge_base import KnowledgeBase
     from bgr.reasongraphqa.construct import Settings, build
     from bgr.reasongraphqa.dataset import write_dataset
+    from bgr.reasongraphqa.interference import HARD, THIRDS, Mixture
     from bgr.reasongraphqa.questions import read_questions
 
     least = min(20, args.candidates) if args.candidates_min is None else args.candidates_min
+    mixture = HARD if args.hard else Mixture(*args.mixture) if args.mixture else THIRDS
     settings = Settings(
-        args.seed, least, args.candidates, args.joined_probability, args.limit, args.split, args.skip_bad
+        args.seed, least, args.candidates, args.joined_probability, args.limit, args.split, args.skip_bad, mixture
     )
     if args.out.exists() and not args.overwrite and (not args.out.is_dir() or any(args.out.iterdir())):
         raise DataError(f"{args.out}: exists already; give --overwrite to replace it")

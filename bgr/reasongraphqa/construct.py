@@ -14,7 +14,7 @@ from bgr.example import Example
 from bgr.kb.executor import Executor
 from bgr.kb.knowledge_base import KnowledgeBase
 from bgr.reasongraphqa.grounding import Dropped, Grounded, Question, ground
-from bgr.reasongraphqa.interference import KINDS, Draft, Encoder, Interference
+from bgr.reasongraphqa.interference import KINDS, THIRDS, Draft, Encoder, Interference, Mixture
 from bgr.reasongraphqa.questions import MALFORMED
 from bgr.reasongraphqa.splits import (
     SPLIT_METHODS,
@@ -43,6 +43,7 @@ class Settings:
         limit: a part of so many questions; ``None`` for all.
         split: one of `SPLIT_METHODS`.
         skip_bad: count malformed questions as drops instead of refusing the file.
+        mixture: the share of each kind of distractor.
 
     Raises:
         DataError: values that contradict; the message names all of them.
@@ -55,6 +56,7 @@ class Settings:
     limit: int | None = None
     split: str = "random"
     skip_bad: bool = False
+    mixture: Mixture = THIRDS
 
     def __post_init__(self) -> None:
         wrong = []
@@ -122,7 +124,7 @@ def build(
     database = TextualDatabase(
         kb, Verbalizer(kb, settings.seed), facts, joined_probability=settings.joined_probability, seed=settings.seed
     )
-    interference = Interference(database, encoder, seed=settings.seed)
+    interference = Interference(database, encoder, seed=settings.seed, mixture=settings.mixture)
     drafts = []
     for grounded in kept:
         # every gold sentence before the first distractor: what a gold fact joins is then no distractor's

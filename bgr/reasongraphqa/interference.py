@@ -1,11 +1,13 @@
 """The target database of a question: its gold sentences among distractors of three kinds (paper, section 3.1.2).
 
-One third each: (a) sentences most similar to the question, (b) other facts about the gold facts' head entities,
-with another relation, (c) random sentences. Where one kind runs short the next ones fill in.
+(a) sentences most similar to the question, (b) other facts about the gold facts' head entities, with another relation,
+(c) random sentences: a third each, or as a `Mixture` says. Where one kind runs short another fills in: (a) for (b), and
+(c) for all.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +16,7 @@ from random import Random
 import faiss
 import numpy as np
 
+from bgr.errors import DataError
 from bgr.kb.schema import Fact
 from bgr.reasongraphqa.conflicts import GoldFacts
 from bgr.reasongraphqa.grounding import Grounded
@@ -24,7 +27,37 @@ Encoder = Callable[[Sequence[str]], np.ndarray]
 SIMILAR, SAME_HEAD, RANDOM = "similar", "same head", "random"
 KINDS = (SIMILAR, SAME_HEAD, RANDOM)
 NEIGHBOURS = 64
+"""How many similar sentences are looked at, at least; a question that needs many looks at `SPARE` times as many."""
+SPARE = 3
 RANDOM_TRIES = 20
+SUM_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """The share of each kind among the distractors of a question; together 1.
+
+    A share of 0 means none, but for (c), which takes what is left where the others run short.
+
+    Raises:
+        DataError: a share is negative or not a number, or they do not add up.
+    """
+
+    similar: float = 1 / 3
+    same_head: float = 1 / 3
+    random: float = 1 / 3
+
+    def __post_init__(self) -> None:
+        shares = (self.similar, self.same_head, self.random)
+        # written so that nan fails too
+        if not (min(shares) >= 0 and abs(sum(shares) - 1) <= SUM_TOLERANCE):
+            text = " ".join(f"{share:g}" for share in shares)
+            raise DataError(f"mixture {text}, allowed: shares of 0 or more that add up to 1")
+
+
+THIRDS = Mixture()
+HARD = Mixture(0.45, 0.45, 0.1)
+"""More of what looks like evidence and less of what does not."""
 
 
 @dataclass
@@ -53,10 +86,20 @@ class Draft:
         return True
 
 
-def shares(gold: int, candidates: int) -> dict[str, int]:
-    """How many distractors of each kind: a third each, what is over goes to (b) and then (a), one each at least."""
-    third, over = divmod(max(candidates - gold, len(KINDS)), len(KINDS))
-    return {SIMILAR: third + (over > 1), SAME_HEAD: third + (over > 0), RANDOM: third}
+def shares(gold: int, candidates: int, mixture: Mixture = THIRDS) -> dict[str, int]:
+    """How many distractors of each kind (three at least in all), rounded so that they add up.
+
+    What is over goes to the kind that lost most in rounding; of equals first to (b), then to (a).
+    """
+    count = max(candidates - gold, len(KINDS))
+    exact = dict(
+        zip(KINDS, (count * share for share in (mixture.similar, mixture.same_head, mixture.random)), strict=True)
+    )
+    found = {kind: math.floor(number) for kind, number in exact.items()}
+    lost = {kind: round(exact[kind] - found[kind], 6) for kind in (SAME_HEAD, SIMILAR, RANDOM)}
+    for kind in sorted(lost, key=lambda kind: -lost[kind])[: count - sum(found.values())]:
+        found[kind] += 1
+    return found
 
 
 class Interference:
@@ -66,24 +109,26 @@ class Interference:
         database: grows by what (b) words afresh.
         encoder: sentences to unit vectors; similarity is their inner product.
         seed: draws everything, question by question.
+        mixture: the share of each kind.
     """
 
-    def __init__(self, database: TextualDatabase, encoder: Encoder, *, seed: int) -> None:
+    def __init__(self, database: TextualDatabase, encoder: Encoder, *, seed: int, mixture: Mixture = THIRDS) -> None:
         self.database = database
         self.encoder = encoder
         self.seed = seed
+        self.mixture = mixture
 
     def draft(self, grounded: Grounded, candidates: int) -> Draft:
         """The gold units of a question, before any distractor."""
         units = [self.database.gold_unit(fact) for fact in grounded.facts]
         wanted = len(units) + max(candidates - len(units), len(KINDS))
-        return Draft(grounded, units, GoldFacts(self.database.kb, grounded.facts, units), wanted)
+        return Draft(grounded, units, GoldFacts(self.database.kb.name, grounded.facts, units), wanted)
 
     def same_head(self, draft: Draft) -> None:
         """Kind (b), up to its share."""
         rng = self._rng(draft, SAME_HEAD)
         facts = draft.grounded.facts
-        count = shares(len(facts), draft.wanted)[SAME_HEAD]
+        count = self._share(draft)[SAME_HEAD]
         asked = {(fact.head, fact.predicate) for fact in facts}
         for fact in self._about(list(dict.fromkeys(fact.head for fact in facts)), rng):
             if draft.kinds[SAME_HEAD] >= count:
@@ -96,10 +141,9 @@ class Interference:
         """Kinds (a) and (c), until each draft has as many candidates as it wants or nothing else fits."""
         if not drafts or not self.database.units:
             return
-        neighbours = self._neighbours([draft.grounded.question.text for draft in drafts])
-        for draft, row in zip(drafts, neighbours, strict=True):
-            share = shares(len(draft.grounded.facts), draft.wanted)
-            similar = share[SIMILAR] + share[SAME_HEAD] - draft.kinds[SAME_HEAD]
+        wanted = [self._similar(draft) for draft in drafts]
+        neighbours = self._neighbours([draft.grounded.question.text for draft in drafts], SPARE * max(wanted))
+        for draft, similar, row in zip(drafts, wanted, neighbours, strict=True):
             for number in row:
                 if draft.kinds[SIMILAR] >= similar:
                     break
@@ -110,13 +154,21 @@ class Interference:
                     break
                 draft.add(rng.choice(self.database.units), RANDOM)
 
-    def _neighbours(self, questions: Sequence[str]) -> list[list[int]]:
-        """For each question the numbers of the units whose sentences are most similar, best first."""
+    def _share(self, draft: Draft) -> dict[str, int]:
+        return shares(len(draft.grounded.facts), draft.wanted, self.mixture)
+
+    def _similar(self, draft: Draft) -> int:
+        """How many of kind (a): its share, and what (b) lacked; none if the mixture wants none."""
+        share = self._share(draft)
+        return share[SIMILAR] + share[SAME_HEAD] - draft.kinds[SAME_HEAD] if self.mixture.similar else 0
+
+    def _neighbours(self, questions: Sequence[str], least: int) -> list[list[int]]:
+        """For each question the numbers of the units whose sentences are most similar, best first, `least` or more."""
         vectors = self.encoder([unit.sentence for unit in self.database.units])
         index = faiss.IndexFlatIP(vectors.shape[1])
         index.add(np.ascontiguousarray(vectors, dtype=np.float32))
         queries = np.ascontiguousarray(self.encoder(questions), dtype=np.float32)
-        _, numbers = index.search(queries, min(NEIGHBOURS, len(vectors)))
+        _, numbers = index.search(queries, min(max(NEIGHBOURS, least), len(vectors)))
         return [[int(number) for number in row] for row in numbers]
 
     def _about(self, entities: Sequence[str], rng: Random) -> Iterator[Fact]:

@@ -11,6 +11,7 @@ from bgr.kb.executor import Executor
 from bgr.kb.program import Program
 from bgr.reasongraphqa.construct import Settings, build
 from bgr.reasongraphqa.dataset import dataset_hash, load_sheet, load_split, write_dataset
+from bgr.reasongraphqa.interference import HARD, Mixture
 from bgr.reasongraphqa.questions import read_questions
 
 NAMES = ("train.jsonl", "dev.jsonl", "test.jsonl", "facts.jsonl", "dataset.json")
@@ -132,6 +133,14 @@ def test_nothing_left_is_an_error(kb, source, encoder):
     bad = [type(q)(q.id, q.where, q.text, "7", q.program) for q in questions]
     with pytest.raises(DataError, match=r"none of 1 questions can be used.*another answer"):
         build(kb, bad, encoder, Settings())
+
+
+def test_the_mixture_is_a_setting(kb, source, encoder):
+    thirds, hard = (built(kb, source, encoder, **more).distractors for more in ({}, {"mixture": HARD}))
+    assert sum(thirds.values()) == sum(hard.values())
+    assert hard["random"] < 0.6 * thirds["random"]
+    assert hard["same head"] > thirds["same head"]
+    assert built(kb, source, encoder, mixture=Mixture(1 / 3, 1 / 3, 1 / 3)).splits == built(kb, source, encoder).splits
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,95 @@
+"""Whether a dataset on disk is what it should be: valid samples over its own facts, fair distractors, its own hash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bgr.errors import DataError
+from bgr.example import Example
+from bgr.reasongraphqa.dataset import SHEET_FILE, dataset_hash, load_sheet, load_split
+from bgr.reasongraphqa.entailment import Entailments, FactTable, find_entailments
+from bgr.reasongraphqa.splits import SPLITS
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A dataset that is whole; `entailments` says whether a distractor gives a gold fact away.
+
+    Args:
+        counts: samples by split.
+        facts: sentences of the textual database.
+        sha256: the hash of the files.
+        entailments: see `find_entailments`.
+    """
+
+    counts: Mapping[str, int]
+    facts: int
+    sha256: str
+    entailments: Entailments
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "counts": dict(self.counts),
+            "facts": self.facts,
+            "sha256": self.sha256,
+            "entailment": self.entailments.to_json(),
+        }
+
+
+def verify_dataset(folder: str | Path, *, progress: bool = False) -> Verified:
+    """Read a dataset folder and check all of it; what is said about a sample comes before what is said about files.
+
+    Args:
+        folder: what `bgr data build` or `bgr data convert` wrote.
+        progress: show a bar on standard error.
+
+    Raises:
+        DataError: a file is missing or unreadable, a sample is not valid, an id stands twice, a candidate stands twice
+            or is not in the textual database, or the files do not have the hash that ``dataset.json`` tells.
+    """
+    splits = {split: load_split(folder, split) for split in SPLITS}
+    table = FactTable.read(folder)
+    samples = [example for split in SPLITS for example in splits[split]]
+    for example in samples:
+        _check_filled(example)
+        _check_candidates(example, table)
+    _check_ids(samples)
+    entailments = find_entailments(samples, table, progress=progress)
+    counts = {split: len(examples) for split, examples in splits.items()}
+    return Verified(counts, len(table), _check_hash(folder), entailments)
+
+
+def _check_filled(example: Example) -> None:
+    """What a sample may be in memory, but not in a dataset."""
+    for place, text in (("question", example.question), ("answer", example.answer)):
+        if not text.strip():
+            raise DataError(f"sample {example.id!r}: the {place} is empty")
+    if not example.graph.nodes:
+        raise DataError(f"sample {example.id!r}: the graph holds no fact")
+
+
+def _check_candidates(example: Example, table: FactTable) -> None:
+    first: dict[str, int] = {}
+    for number, sentence in enumerate(example.facts):
+        if sentence in first:
+            raise DataError(f"sample {example.id!r}: candidates {first[sentence]} and {number} are one: {sentence!r}")
+        first[sentence] = number
+        table.units(example, number)
+
+
+def _check_ids(samples: Iterable[Example]) -> None:
+    seen: set[str] = set()
+    for example in samples:
+        if example.id in seen:
+            raise DataError(f"sample {example.id!r}: stands twice; ids are unique across {', '.join(SPLITS)}")
+        seen.add(example.id)
+
+
+def _check_hash(folder: str | Path) -> str:
+    said, found = load_sheet(folder).get("sha256"), dataset_hash(folder)
+    if said != found:
+        raise DataError(f"{Path(folder) / SHEET_FILE}: says sha256 {said}, the files have {found}: one was changed")
+    return found
