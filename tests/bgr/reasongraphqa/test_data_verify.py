@@ -159,7 +159,7 @@ def test_mixtures_at_the_command_line(tmp_path, source, small_encoder, capsys):
 
     for name, more in {
         "thirds": [],
-        "same": ["--mixture", "0.333333", "0.333333", "0.333334"],
+        "same": ["--mixture", *["0.3333333"] * 3],
         "hard": ["--hard"],
     }.items():
         assert build(name, *more) == 0
