@@ -42,7 +42,7 @@ def query_attribute(kb: KnowledgeBase, nodes: Nodes, key: str) -> Answer:
 
 
 def query_attribute_under_condition(kb: KnowledgeBase, nodes: Nodes, key: str, qualifier: str, text: str) -> Answer:
-    fits = matcher(_target_of_key(kb, qualifier, text), "=")
+    fits = matcher(target_of_key(kb, qualifier, text), "=")
     facts, used = [], []
     for fact in _facts(kb, nodes.ids, key):
         for value in fact.qualifier(qualifier):
@@ -65,7 +65,7 @@ def query_relation(kb: KnowledgeBase, left: Nodes, right: Nodes) -> Answer:
 
 
 def query_attribute_qualifier(kb: KnowledgeBase, nodes: Nodes, key: str, text: str, qualifier: str) -> Answer:
-    fits = matcher(_target_of_key(kb, key, text), "=")
+    fits = matcher(target_of_key(kb, key, text), "=")
     facts = [fact for fact in _facts(kb, nodes.ids, key) if fits(fact.value)]  # type: ignore[arg-type]
     return _qualifiers(facts, qualifier)
 
@@ -103,7 +103,12 @@ def _number(fact: Statement) -> float:
     return fact.value.value  # type: ignore[union-attr, return-value]
 
 
-def _target_of_key(kb: KnowledgeBase, key: str, text: str) -> Value:
+def target_of_key(kb: KnowledgeBase, key: str, text: str) -> Value:
+    """A value to compare with those under a key, whose type the knowledge base knows.
+
+    Raises:
+        DataError: the key has no value, or the text is not of its type.
+    """
     kind = kb.key_type(key)
     if kind is None:
         raise DataError(f"key {key!r} has no value in the knowledge base")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from bgr.kb.comparison import TIMES, year_of
 from bgr.kb.schema import Value
 from bgr.kb.statement import Statement
+
+T = TypeVar("T")
 
 
 class SortedColumn:
@@ -58,14 +60,16 @@ class Column:
         self._pairs = {} if single else {name: _pairs(pairs) for name, pairs in groups.items()}
 
     def bare_columns(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """Kind and unit of a target to what `bare` gives for it; empty where a node has several statements.
+        """Kind and unit of a target to what `bare` gives for it; empty where a node has several statements."""
+        return self._in_order(self._bare or {})
 
-        The kind ``date in order`` stands for dates under any operator but ``=``.
-        """
-        found = dict(self._bare or {})
-        if found and not self._mixed:
-            found["date in order", "1"] = found["date", "1"]
-        return found
+    def several_columns(self) -> dict[tuple[str, str], dict[str, list[tuple[Any, Statement]]]]:
+        """As `bare_columns` for `pairs`; empty where no node has several statements."""
+        return self._in_order(self._pairs)
+
+    def _in_order(self, groups: dict[tuple[str, str], T]) -> dict[tuple[str, str], T]:
+        """With the kind ``date in order`` for dates under any operator but ``=``, unless there are years too."""
+        return groups if self._mixed or not groups else {**groups, ("date in order", "1"): groups["date", "1"]}
 
     def bare(self, target: Value, op: str) -> dict[str, Any] | None:
         """Node to bare value for all that is comparable with `target`, where comparing the bare values decides.

@@ -64,6 +64,11 @@ class Indices:
             for key, column in self.columns.items()
             for (kind, unit), values in column.bare_columns().items()
         }
+        self.several = {
+            column_name(key, kind, unit): {i: tuple(found) for i, found in values.items()}
+            for key, column in self.columns.items()
+            for (kind, unit), values in column.several_columns().items()
+        }
         self.numbers = {key: values for key, column in self.columns.items() if (values := _numbers(column)) is not None}
         self.texts = _texts(self.by_key)
 

@@ -26,7 +26,8 @@ class KnowledgeBase:
 
     For the executor alone, by names of `index_names`, shared and not to be changed: `found` (name to nodes), `ends`
     (link to node to what Relate gives for it), `ends_of_names` (the same for all nodes of a name), `bare` (column to
-    node to comparable value), `numbers` (key to node to its only number), `texts` (key to node to printed values).
+    node to comparable value), `several` (column to node to pairs of comparable value and statement, for keys that some
+    node has several values of), `numbers` (key to node to its only number), `texts` (key to node to printed values).
 
     Args:
         records: the parsed ``kb.json``: ``{concepts: {...}, entities: {...}}``, both spellings of each field allowed.
@@ -61,7 +62,7 @@ class KnowledgeBase:
             self._read_statements(where, entities)
             self.found = {name: tuple(ids) for name, ids in self._ids_by_name.items()}
             self._index = Indices(self.everything, self.attributes, self.relations, self.all_concepts_of)
-            self.ends, self.bare = self._index.ends, self._index.bare
+            self.ends, self.bare, self.several = self._index.ends, self._index.bare, self._index.several
             self.numbers, self.texts = self._index.numbers, self._index.texts
             self.ends_of_names = self._index.ends_of_names(self._ids_by_name)
             self._members_of_name = {self.name(i): self._merged(self.name(i)) for i in self._index.members}

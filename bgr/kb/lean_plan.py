@@ -51,11 +51,11 @@ def _call(function: str, given: tuple[Any, ...], facts: bool, read: bool) -> tup
         if function.startswith(start):
             family = start
             break
-    if facts:
-        return family + WITH_FACTS, given
     if family == "Filter":
         key, target, op = (*given, "=")[:3]
-        return family, (target_column(key, target, op), COMPARE[op], target.value, given)
+        return family + facts * WITH_FACTS, (target_column(key, target, op), COMPARE[op], target.value, given)
+    if facts:
+        return family + WITH_FACTS, given
     if family == "Relate":
         return family, link_name(*given)
     if read and family.startswith("QueryAttr"):

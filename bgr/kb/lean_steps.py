@@ -12,12 +12,16 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from bgr.kb import answer_steps, node_steps
+from bgr.kb.answer_steps import target_of_key
+from bgr.kb.comparison import matcher
 from bgr.kb.knowledge_base import KnowledgeBase
 from bgr.kb.lean_plan import FOR_VALUES, WITH_FACTS
 from bgr.kb.results import Answer, BaseOrder, Nodes
 from bgr.kb.schema import Value
 
 Ids = Collection[str]
+Filter = tuple[str, Callable[[Any, Any], bool], Any, tuple[Any, ...]]
+"""Name of a column, comparison, bare value to compare with, and the filter's inputs."""
 
 
 def find_all(kb: KnowledgeBase, given: tuple[()]) -> Ids:
@@ -51,12 +55,33 @@ def filter_concept(kb: KnowledgeBase, ids: Ids, concept: str) -> Ids:
     return members if ids is kb.everything else _distinct([i for i in ids if i in members], ids)
 
 
-def filter_attribute(kb: KnowledgeBase, ids: Ids, given: tuple[str, Callable[[Any, Any], bool], Any, Any]) -> Ids:
+def filter_attribute(kb: KnowledgeBase, ids: Ids, given: Filter) -> Ids:
     column, compare, goal, wanted = given
-    values = kb.bare.get(column)
-    if values is None or len(ids) > node_steps.SCAN_LIMIT:
-        return node_steps.filter_attribute(kb, _nodes(ids), *wanted).ids
-    return _distinct([i for i in ids if i in values and compare(values[i], goal)], ids)
+    if len(ids) <= node_steps.SCAN_LIMIT:
+        values = kb.bare.get(column)
+        if values is not None:
+            return _distinct([i for i in ids if i in values and compare(values[i], goal)], ids)
+        pairs = kb.several.get(column)
+        if pairs is not None:
+            found = [i for i in _distinct(ids, ids) if i in pairs]
+            return [i for i in found for value, _ in pairs[i] if compare(value, goal)]
+    return node_steps.filter_attribute(kb, _nodes(ids), *wanted).ids
+
+
+def filter_with_facts(kb: KnowledgeBase, ids: Ids, given: Filter) -> Nodes:
+    column, compare, goal, wanted = given
+    pairs = kb.several.get(column)
+    if pairs is None or len(ids) > node_steps.SCAN_LIMIT:
+        return node_steps.filter_attribute(kb, _nodes(ids), *wanted)
+    facts = [fact for i in _distinct(ids, ids) if i in pairs for value, fact in pairs[i] if compare(value, goal)]
+    return Nodes([fact.head for fact in facts], facts)
+
+
+def filter_qualifier(kb: KnowledgeBase, nodes: Nodes, given: tuple[Any, ...]) -> Ids:
+    key, target, op = (*given, "=")[:3]
+    fits = matcher(target, op)
+    pairs = zip(nodes.ids, nodes.facts or (), strict=True)
+    return [node for node, fact in pairs if any(map(fits, fact.qualifier(key)))]
 
 
 def intersect(kb: KnowledgeBase, left: Ids, right: Ids, given: tuple[()]) -> Ids:
@@ -128,11 +153,35 @@ def verify(kb: KnowledgeBase, found: Answer, given: tuple[Value, str]) -> str | 
     return answer_steps.verify(kb, found, *given).text
 
 
+def query_attribute_under_condition(kb: KnowledgeBase, ids: Ids, given: tuple[str, str, str]) -> list[str]:
+    key, qualifier, text = given
+    fits, rows = matcher(target_of_key(kb, qualifier, text), "="), kb.attribute_rows(key)
+    facts = [fact for i in ids if i in rows for fact in rows[i]]
+    return [str(fact.value) for fact in facts if any(map(fits, fact.qualifier(qualifier)))]
+
+
+def query_attribute_qualifier(kb: KnowledgeBase, ids: Ids, given: tuple[str, str, str]) -> list[str]:
+    key, text, qualifier = given
+    fits, rows = matcher(target_of_key(kb, key, text), "="), kb.attribute_rows(key)
+    facts = [fact for i in ids if i in rows for fact in rows[i] if fits(fact.value)]  # type: ignore[arg-type]
+    return [str(value) for fact in facts for value in fact.qualifier(qualifier)]
+
+
+def query_relation(kb: KnowledgeBase, left: Ids, right: Ids, given: tuple[()]) -> list[str]:
+    return [fact.predicate for a in left for b in right for fact in kb.between(a, b)]
+
+
+def query_relation_qualifier(kb: KnowledgeBase, left: Ids, right: Ids, given: tuple[str, str]) -> list[str]:
+    predicate, key = given
+    facts = [fact for a in left for b in right for fact in kb.between(a, b) if fact.predicate == predicate]
+    return [str(value) for fact in facts for value in fact.qualifier(key)]
+
+
 def _nodes(ids: Ids) -> Nodes:
     return Nodes(ids, ordered=type(ids) is BaseOrder)
 
 
-def _distinct(kept: list[str], source: Ids) -> list[str]:
+def _distinct(kept: Ids, source: Ids) -> Any:
     """What was kept of `source`, each once."""
     return kept if len(kept) < 2 or isinstance(source, dict) else list(dict.fromkeys(kept))
 
@@ -146,23 +195,14 @@ def _with_facts(function: Callable[..., Nodes]) -> Callable[..., Nodes]:
     return lambda kb, ids, given: function(kb, _nodes(ids), *given)
 
 
-def _text(function: Callable[..., Answer]) -> Callable[..., str | list[str]]:
-    """The printed answer of a step that reads one set of nodes."""
-    return lambda kb, ids, given: function(kb, _nodes(ids), *given).text
-
-
-def _text_of_pair(function: Callable[..., Answer]) -> Callable[..., str | list[str]]:
-    return lambda kb, left, right, given: function(kb, _nodes(left), _nodes(right), *given).text
-
-
 LEAN: dict[str, Callable[..., Any]] = {
     "FindAll": find_all,
     "Find": find,
     "FindRelate": find_relate,
     "FilterConcept": filter_concept,
     "Filter": filter_attribute,
-    "Filter" + WITH_FACTS: _with_facts(node_steps.filter_attribute),
-    "QFilter": lambda kb, nodes, given: node_steps.filter_qualifier(kb, nodes, *given).ids,
+    "Filter" + WITH_FACTS: filter_with_facts,
+    "QFilter": filter_qualifier,
     "QFilter" + WITH_FACTS: lambda kb, nodes, given: node_steps.filter_qualifier(kb, nodes, *given),
     "Relate": relate,
     "Relate" + WITH_FACTS: _with_facts(node_steps.relate),
@@ -174,13 +214,13 @@ LEAN: dict[str, Callable[..., Any]] = {
     "SelectAmong": select_among,
     "QueryAttr": query_attribute,
     "QueryAttr" + FOR_VALUES: values_of_attribute,
-    "QueryAttrUnderCondition": _text(answer_steps.query_attribute_under_condition),
+    "QueryAttrUnderCondition": query_attribute_under_condition,
     "QueryAttrUnderCondition" + FOR_VALUES: lambda kb, ids, given: answer_steps.query_attribute_under_condition(
         kb, _nodes(ids), *given
     ),
     "Verify": verify,
-    "QueryRelation": _text_of_pair(answer_steps.query_relation),
-    "QueryAttrQualifier": _text(answer_steps.query_attribute_qualifier),
-    "QueryRelationQualifier": _text_of_pair(answer_steps.query_relation_qualifier),
+    "QueryRelation": query_relation,
+    "QueryAttrQualifier": query_attribute_qualifier,
+    "QueryRelationQualifier": query_relation_qualifier,
 }
 """What each call of a lean plan runs."""

@@ -103,7 +103,7 @@ class Step:
         return self.inputs[roles.index(role)] if role in roles else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Program:
     """A checked program; the last step gives the answer.
 
