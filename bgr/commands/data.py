@@ -1,183 +1,36 @@
-"""Build ReasonGraphQA from a folder of KQA Pro files (or Atlas), or show a dataset's statistics.
+"""Build ReasonGraphQA from a folder of KQA Pro files (or Atlas), look at it, check it, convert it.
 
-bgr data build --kqapro atlas --out dataset --limit 2500
-bgr data stats dataset --plot figure3.png
-bgr data convert dataset released --to released
+bgr data build --kqapro atlas --out dataset
+bgr data stats dataset
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
 
-from bgr.errors import DataError
-from bgr.reasongraphqa.splits import SPLIT_METHODS
+from bgr.commands import data_build, data_convert, data_leakage, data_quality, data_show, data_stats, data_verify
 
-if TYPE_CHECKING:
-    from bgr.reasongraphqa.construct import Built, Settings
-    from bgr.search.vector_store import VectorStore
-
-PACKAGED = "minilm"
+ACTIONS: dict[str, tuple[ModuleType, str]] = {
+    "build": (data_build, "questions with programs -> evidence graphs over sentences"),
+    "stats": (data_stats, "the paper's Tables 1 to 3 and Figure 3 for a dataset"),
+    "show": (data_show, "one sample: question, program, facts, graph"),
+    "verify": (data_verify, "check a finished dataset and that no distractor entails a gold fact"),
+    "leakage": (data_leakage, "what the splits have in common"),
+    "quality": (data_quality, "check the sentences; sheets for human marks"),
+    "convert": (data_convert, "to and from the JSON that the paper's authors released"),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    commands = parser.add_subparsers(dest="action", metavar="build|stats|convert", required=True)
-    build = commands.add_parser("build", help="questions with programs -> evidence graphs over sentences")
-    build.add_argument("--kqapro", type=Path, required=True, metavar="DIR", help="kb.json with train.json and val.json")
-    build.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write")
-    build.add_argument("--limit", type=int, metavar="N", help="a random part of N questions (default: all)")
-    build.add_argument("--seed", type=int, default=0, help="draws everything (default: 0)")
-    build.add_argument("--candidates", type=int, default=25, metavar="N", help="most per question (default: 25)")
-    build.add_argument("--candidates-min", type=int, metavar="N", help="fewest per question (default: 20)")
-    build.add_argument(
-        "--joined-probability", type=float, default=0.15, metavar="P", help="facts joined by 1 or 2 more"
-    )
-    mixture = build.add_mutually_exclusive_group()
-    mixture.add_argument(
-        "--mixture",
-        type=float,
-        nargs=3,
-        metavar=("A", "B", "C"),
-        help="shares of distractors (a) similar to the question, (b) about the same head, (c) random "
-        "(default: a third each)",
-    )
-    mixture.add_argument("--hard", action="store_true", help="more of (a) and (b): 0.45 0.45 0.1")
-    build.add_argument("--similarity", default=PACKAGED, metavar=f"{PACKAGED}|FOLDER", help="sentence encoder")
-    build.add_argument("--split", default="random", choices=SPLIT_METHODS, help="default: random")
-    build.add_argument("--skip-bad", action="store_true", help="count malformed questions instead of stopping")
-    build.add_argument("--overwrite", action="store_true", help="replace the folder if it exists")
-    build.add_argument("--json", action="store_true", help="print the sheet as JSON")
-    stats = commands.add_parser("stats", help="the paper's Tables 1 to 3 and Figure 3 for a dataset")
-    stats.add_argument("folder", type=Path, metavar="DIR", help="a dataset")
-    stats.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    stats.add_argument("--plot", type=Path, metavar="FILE.png", help="draw Figure 3")
-    convert = commands.add_parser("convert", help="to and from the JSON that the paper's authors released")
-    convert.add_argument("folder", type=Path, metavar="IN", help="a dataset, or a folder as released")
-    convert.add_argument("out", type=Path, metavar="OUT", help="folder to write")
-    convert.add_argument("--to", required=True, choices=("released", "bgr"))
-    convert.add_argument("--overwrite", action="store_true", help="replace the folder if it exists")
+    actions = parser.add_subparsers(dest="action", metavar="|".join(ACTIONS), required=True)
+    for name, (module, summary) in ACTIONS.items():
+        action = actions.add_parser(
+            name, help=summary, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        module.add_arguments(action)
 
 
 def run(args: argparse.Namespace) -> None:
-    {"build": _build, "stats": _stats, "convert": _convert}[args.action](args)
-
-
-def _build(args: argparse.Namespace) -> None:
-    from bgr.kb.knowledge_base import KnowledgeBase
-    from bgr.reasongraphqa.construct import Settings, build
-    from bgr.reasongraphqa.dataset import write_dataset
-    from bgr.reasongraphqa.interference import HARD, THIRDS, Mixture
-    from bgr.reasongraphqa.questions import read_questions
-
-    least = min(20, args.candidates) if args.candidates_min is None else args.candidates_min
-    mixture = HARD if args.hard else Mixture(*args.mixture) if args.mixture else THIRDS
-    settings = Settings(
-        args.seed, least, args.candidates, args.joined_probability, args.limit, args.split, args.skip_bad, mixture
-    )
-    if args.out.exists() and not args.overwrite and (not args.out.is_dir() or any(args.out.iterdir())):
-        raise DataError(f"{args.out}: exists already; give --overwrite to replace it")
-    print(f"reading {args.kqapro}", file=sys.stderr)
-    kb = KnowledgeBase.load(args.kqapro / "kb.json", progress=True)
-    source = read_questions(args.kqapro, skip_bad=args.skip_bad, progress=True)
-    encoder = _encoder(args.similarity, args.out)
-    built = build(kb, source.questions, encoder, settings, malformed=source.malformed, progress=True)
-    sheet = _sheet(built, settings, args.similarity, source.without_program, args.kqapro)
-    facts = [unit.to_json(kb) for unit in built.database.units]
-    full = write_dataset(args.out, built.splits, facts, sheet, overwrite=args.overwrite)
-    encoder.clear()
-    print(json.dumps(full, indent=2, ensure_ascii=False) if args.json else _summary(full, args.out))
-
-
-def _encoder(similarity: str, out: Path) -> VectorStore:
-    """Keeps its vectors beside the output until that is written: an interrupted build, started again, goes on."""
-    from bgr.offline import packaged_minilm
-    from bgr.search.embedding import SentenceEncoder
-    from bgr.search.vector_store import VectorStore
-
-    encoder = SentenceEncoder(packaged_minilm() if similarity == PACKAGED else similarity)
-    folder = out.absolute().with_name(f"{out.absolute().name}.part")
-    return VectorStore(encoder, folder, key=encoder.fingerprint(), progress=True)
-
-
-def _sheet(built: Built, settings: Settings, similarity: str, without: int, source: Path) -> dict[str, Any]:
-    atlas = source / "atlas.json"
-    return {
-        "name": "ReasonGraphQA",
-        "source": "Atlas" if atlas.exists() else "KQA Pro",
-        "licence": "of the data packages named in the source's atlas.json"
-        if atlas.exists()
-        else "CC BY-SA 4.0 (KQA Pro 1.0), if the files are KQA Pro's",
-        "settings": asdict(settings),
-        "similarity": PACKAGED if similarity == PACKAGED else Path(similarity).name,
-        "counts": {name: len(examples) for name, examples in built.splits.items()},
-        "facts": {"units": len(built.database.units), "gold": sum(unit.gold for unit in built.database.units)},
-        "distractors": built.distractors,
-        "tried": built.tried,
-        "without_program": without,
-        "dropped": built.drop_report(),
-    }
-
-
-def _summary(sheet: dict[str, Any], out: Path) -> str:
-    lines = [f"{out}: " + ", ".join(f"{count:,} {name}" for name, count in sheet["counts"].items())]
-    lines.append(f"facts: {sheet['facts']['units']:,} sentences, {sheet['facts']['gold']:,} of them gold")
-    lines.append("distractors: " + ", ".join(f"{count:,} {kind}" for kind, count in sheet["distractors"].items()))
-    if sheet["without_program"]:
-        lines.append(f"without program (test.json): {sheet['without_program']:,}")
-    dropped = sum(entry["count"] for entry in sheet["dropped"].values())
-    lines.append(f"dropped: {dropped:,} of {sheet['tried']:,}")
-    for reason, entry in sheet["dropped"].items():
-        lines.append(f"  {entry['count']:,}: {reason}, e.g. {entry['examples'][0]}")
-    lines.append(f"sha256: {sheet['sha256']}")
-    return "\n".join(lines)
-
-
-def _stats(args: argparse.Namespace) -> None:
-    from bgr.reasongraphqa.dataset import load_split
-    from bgr.reasongraphqa.figure import draw_statistics
-    from bgr.reasongraphqa.splits import SPLITS
-    from bgr.reasongraphqa.statistics import PAPER, dataset_statistics, statistics_text
-
-    statistics = dataset_statistics({split: load_split(args.folder, split) for split in SPLITS})
-    print(json.dumps({**statistics, "paper": PAPER}, indent=2) if args.json else statistics_text(statistics))
-    if args.plot:
-        draw_statistics(statistics, args.plot)
-        print(f"{args.plot}: drawn", file=sys.stderr)
-
-
-def _convert(args: argparse.Namespace) -> None:
-    (_from_released if args.to == "bgr" else _to_released)(args)
-
-
-def _from_released(args: argparse.Namespace) -> None:
-    from bgr.reasongraphqa.dataset import write_dataset
-    from bgr.reasongraphqa.released import read_released
-    from bgr.reasongraphqa.splits import SPLITS
-
-    splits = {split: read_released(args.folder / f"{split}.json", split) for split in SPLITS}
-    sentences = dict.fromkeys(fact for part in splits.values() for example in part for fact in example.facts)
-    facts = [{"id": f"F{number:06d}", "sentence": sentence} for number, sentence in enumerate(sentences)]
-    counts = {split: len(part) for split, part in splits.items()}
-    sheet = {"name": "ReasonGraphQA", "source": "released by the authors", "counts": counts}
-    write_dataset(args.out, splits, facts, sheet, overwrite=args.overwrite)
-    print(f"{args.out}: {sum(counts.values()):,} questions")
-
-
-def _to_released(args: argparse.Namespace) -> None:
-    from bgr.files import output_folder
-    from bgr.reasongraphqa.dataset import load_split
-    from bgr.reasongraphqa.released import lost_edges, to_released
-    from bgr.reasongraphqa.splits import SPLITS
-
-    splits = {split: load_split(args.folder, split) for split in SPLITS}
-    with output_folder(args.out, overwrite=args.overwrite) as work:
-        for split, part in splits.items():
-            text = json.dumps([to_released(example) for example in part], indent=1, ensure_ascii=False)
-            (work / f"{split}.json").write_text(text + "\n", encoding="utf-8")
-    everything = [example for part in splits.values() for example in part]
-    lost = sum(map(lost_edges, everything))
-    print(f"{args.out}: {len(everything):,} questions; {lost:,} edges from the question that this form cannot hold")
+    """Run the action that was chosen."""
+    ACTIONS[args.action][0].run(args)

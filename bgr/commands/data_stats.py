@@ -1,0 +1,30 @@
+"""The paper's Tables 1 to 3 and Figure 3 for a dataset.
+
+bgr data stats dataset --plot figure3.png
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, metavar="DIR", help="a dataset")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw Figure 3")
+
+
+def run(args: argparse.Namespace) -> None:
+    from bgr.reasongraphqa.dataset import load_split
+    from bgr.reasongraphqa.figure import draw_statistics
+    from bgr.reasongraphqa.splits import SPLITS
+    from bgr.reasongraphqa.statistics import PAPER, dataset_statistics, statistics_text
+
+    statistics = dataset_statistics({split: load_split(args.folder, split) for split in SPLITS})
+    print(json.dumps({**statistics, "paper": PAPER}, indent=2) if args.json else statistics_text(statistics))
+    if args.plot:
+        draw_statistics(statistics, args.plot)
+        print(f"{args.plot}: drawn", file=sys.stderr)
