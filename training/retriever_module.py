@@ -128,7 +128,7 @@ class BgrModule(LightningModule):
             {"params": encoder, "lr": self.hparams["encoder_learning_rate"]},
             {"params": head, "lr": self.hparams["learning_rate"]},
         ]
-        optimizer = AdamW([g for g in groups if g["params"]], weight_decay=self.hparams["weight_decay"], fused=True)
+        optimizer = AdamW([g for g in groups if g["params"]], weight_decay=self.hparams["weight_decay"])
         steps = int(self.trainer.estimated_stepping_batches)
         schedule = get_linear_schedule_with_warmup(optimizer, round(self.hparams["warmup"] * steps), steps)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
