@@ -108,6 +108,20 @@ def test_reading_programs(folder: Path, tmp_path: Path) -> None:
         read_programs(folder, 100)
 
 
+def test_no_program(folder: Path) -> None:
+    with pytest.raises(DataError, match="there is no program to run"):
+        bench_kopl(json.loads((folder / "kb.json").read_text()), [], progress=False)
+
+
+def test_many_programs_go_through_once_and_few_of_them_with_facts(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("eval.bench_kopl.MANY", 10)
+    monkeypatch.setattr("eval.bench_kopl.WITH_FACTS", 4)
+    result = bench_kopl(json.loads((folder / "kb.json").read_text()), read_programs(folder, 12), progress=False)
+    assert (result.programs, result.equal, result.with_facts) == (12, 12, 4)
+
+
 def test_without_kopl(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "kopl.kopl", None)
     assert main(["bench", "kopl", "--kqapro", str(folder)]) == 1
