@@ -41,6 +41,7 @@ def decode(
         ``max_depth`` where the graph was cut short, ``cycle`` where an edge was left out to keep it acyclic.
     """
     bound = _log_odds(model.config.threshold if threshold is None else threshold)
+    forward = model.config.direction == "forward"
     count = len(reading.columns)
     found: list[dict[Edge, float]] = [{} for _ in range(count)]
     limits: list[set[str]] = [set() for _ in range(count)]
@@ -56,7 +57,10 @@ def decode(
             for path in (odds >= 0).any(1).nonzero().flatten().tolist():
                 limits[int(paths.question[path])].add("max_depth")
             break
-        _record(model, found, paths, last, _with_ends(model, margin, odds, reached, first=depth == 0), first=depth == 0)
+        if forward:
+            _record(found, paths, last, odds, forward=True)
+        elif depth > 0:  # which fact is last is no edge
+            _record(found, paths, last, _with_ends(margin, odds, reached), forward=False)
         parents, columns = _continuing(odds, -explore, paths, model.config.max_paths, limits)
         if not len(parents):
             break
@@ -75,30 +79,17 @@ def _at_least_one(margin: Tensor) -> Tensor:
     return margin.scatter(1, best, margin.gather(1, best).clamp(min=0))
 
 
-def _with_ends(model: BgrRetriever, margin: Tensor, odds: Tensor, reached: Tensor, *, first: bool) -> Tensor:
+def _with_ends(margin: Tensor, odds: Tensor, reached: Tensor) -> Tensor:
     """Backward, a path at whose end nothing comes before has reached the question: the root's odds are at least those
     of that. *Shape:* all ``[p, 1 + c]``, ``reached [p]``."""
-    if first or model.config.direction == "forward":
-        return odds
     end = torch.minimum(reached, -margin.amax(1))
     odds = odds.clone()
     odds[:, ROOT_COLUMN] = torch.maximum(odds[:, ROOT_COLUMN], end)
     return odds
 
 
-def _record(
-    model: BgrRetriever,
-    found: list[dict[Edge, float]],
-    paths: Paths,
-    last: Tensor,
-    odds: Tensor,
-    *,
-    first: bool,
-) -> None:
+def _record(found: list[dict[Edge, float]], paths: Paths, last: Tensor, odds: Tensor, *, forward: bool) -> None:
     """Write every step that was weighed down as an edge, in the graph's direction, at its best path's odds."""
-    forward = model.config.direction == "forward"
-    if first and not forward:
-        return  # which fact is last is no edge
     path, column = paths.open.nonzero(as_tuple=True)
     rows = zip(
         paths.question[path].tolist(), last[path].tolist(), column.tolist(), odds[path, column].tolist(), strict=True
