@@ -148,8 +148,9 @@ class NounPhrases:
                 shapes = [s for s in shapes if s not in ("noun", "pre")]
             if any(p.shape == "vp" for p in made.values()) or (crowded and rank < len(order) - verbs):
                 shapes = ["vp"]
-            if any(p.shape == "post" for p in made.values()):
-                shapes = [s for s in shapes if s != "post"]
+            if any(p.shape in ("noun", "post") for p in made.values()):
+                # "the writer of {x} at the helm of {y}": the second phrase would seem to belong to {x}
+                shapes = [s for s in shapes if s not in ("noun", "post")]
             made[n] = self.piece(description, part, shapes, bases)
         return [made[n] for n in order]
 

@@ -206,7 +206,7 @@ def _fill(text: str, fields: dict[str, str]) -> str:
 
 def _finish(text: str) -> str:
     text = text.replace(",,", ",").rstrip(",")
-    text = text if text.endswith(".") else text + "."
+    text = text if text.endswith((".", "!", "?")) else text + "."
     first = text.split(" ", 1)[0]
     # "gold" opens a sentence as "Gold"; a name such as "eXistenZ" is left as it is
     return text[:1].upper() + text[1:] if first.islower() else text
