@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> None:
     from bgr.reasongraphqa.splits import SPLITS
     from bgr.reasongraphqa.statistics import PAPER, dataset_statistics, statistics_text
 
-    statistics = dataset_statistics({split: load_split(args.folder, split) for split in SPLITS})
+    statistics = dataset_statistics({split: load_split(args.folder, split, progress=True) for split in SPLITS})
     print(json.dumps({**statistics, "paper": PAPER}, indent=2) if args.json else statistics_text(statistics))
     if args.plot:
         draw_statistics(statistics, args.plot)

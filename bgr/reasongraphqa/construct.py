@@ -16,6 +16,7 @@ from bgr.kb.knowledge_base import KnowledgeBase
 from bgr.reasongraphqa.grounding import Dropped, Grounded, Question, ground
 from bgr.reasongraphqa.interference import KINDS, THIRDS, Draft, Encoder, Interference, Mixture
 from bgr.reasongraphqa.questions import MALFORMED
+from bgr.reasongraphqa.seq2seq import Seq2seqVerbalizer
 from bgr.reasongraphqa.splits import (
     SPLIT_METHODS,
     SPLITS,
@@ -25,7 +26,7 @@ from bgr.reasongraphqa.splits import (
     random_split,
     structure_split,
 )
-from bgr.reasongraphqa.textual_database import TextualDatabase
+from bgr.reasongraphqa.textual_database import TextualDatabase, Wording
 from bgr.reasongraphqa.verbalize import Verbalizer
 
 EXAMPLES_OF_A_DROP = 3
@@ -99,6 +100,7 @@ def build(
     encoder: Encoder,
     settings: Settings,
     *,
+    verbalizer: Seq2seqVerbalizer | None = None,
     malformed: Sequence[Dropped] = (),
     progress: bool = False,
 ) -> Built:
@@ -109,6 +111,7 @@ def build(
         questions: all questions of the source.
         encoder: sentences to unit vectors, for the similarity of distractors.
         settings: see `Settings`.
+        verbalizer: a model that words the facts; ``None`` for templates.
         malformed: records already found bad, for the report.
         progress: show bars on standard error.
 
@@ -120,31 +123,49 @@ def build(
     dropped = [*malformed, *dropped]
     if not kept:
         raise DataError(f"none of {len(questions) + len(malformed)} questions can be used{_first_reason(dropped)}")
-    facts = (fact for grounded in kept for fact in grounded.facts)
-    database = TextualDatabase(
-        kb, Verbalizer(kb, settings.seed), facts, joined_probability=settings.joined_probability, seed=settings.seed
+    templates = Verbalizer(kb, settings.seed)
+    if verbalizer is not None:
+        # a model is fast in batches only: a rehearsal with templates tells what there is to word
+        rehearsal, _, _ = _draft_all(kb, kept, templates, encoder, settings, progress)
+        verbalizer.prepare(unit.facts for unit in rehearsal.database.units)
+    interference, drafts, repeated = _draft_all(kb, kept, verbalizer or templates, encoder, settings, progress)
+    dropped += repeated
+    interference.fill(drafts)
+    examples = [_example(draft, settings.seed) for draft in drafts]
+    split = _split([draft.grounded for draft in drafts], settings)
+    return Built(
+        splits={name: [e for e, s in zip(examples, split, strict=True) if s == name] for name in SPLITS},
+        database=interference.database,
+        dropped=tuple(dropped),
+        tried=tried + len(malformed),
+        distractors={kind: sum(draft.kinds[kind] for draft in drafts) for kind in KINDS},
     )
-    interference = Interference(database, encoder, seed=settings.seed, mixture=settings.mixture)
-    drafts = []
-    for grounded in kept:
+
+
+def _draft_all(
+    kb: KnowledgeBase,
+    kept: Sequence[Grounded],
+    words: Wording,
+    encoder: Encoder,
+    settings: Settings,
+    progress: bool,
+) -> tuple[Interference, list[Draft], list[Dropped]]:
+    """Every question with its gold sentences and the distractors about the same entities, all that adds to the textual
+    database."""
+    facts = (fact for grounded in kept for fact in grounded.facts)
+    database = TextualDatabase(kb, words, facts, joined_probability=settings.joined_probability, seed=settings.seed)
+    interference = Interference(database, encoder, seed=settings.seed, mixture=settings.mixture, progress=progress)
+    drafts, dropped = [], []
+    for grounded in tqdm(kept, desc="gold sentences", unit="question", disable=not progress):
         # every gold sentence before the first distractor: what a gold fact joins is then no distractor's
         draft = interference.draft(grounded, _candidates(grounded, settings))
         if len({unit.sentence for unit in draft.units}) == len(draft.units):
             drafts.append(draft)
         else:
             dropped.append(_repeated(grounded))
-    for draft in tqdm(drafts, desc="distractors", unit="question", disable=not progress):
+    for draft in tqdm(drafts, desc="facts about the same", unit="question", disable=not progress):
         interference.same_head(draft)
-    interference.fill(drafts)
-    examples = [_example(draft, settings.seed) for draft in drafts]
-    split = _split([draft.grounded for draft in drafts], settings)
-    return Built(
-        splits={name: [e for e, s in zip(examples, split, strict=True) if s == name] for name in SPLITS},
-        database=database,
-        dropped=tuple(dropped),
-        tried=tried + len(malformed),
-        distractors={kind: sum(draft.kinds[kind] for draft in drafts) for kind in KINDS},
-    )
+    return interference, drafts, dropped
 
 
 def _ground_all(

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tqdm import tqdm
+
 from bgr.errors import DataError
 from bgr.example import Example
 from bgr.files import hash_files, output_folder, read_json
@@ -85,21 +87,31 @@ def sample_features() -> Features:
     )
 
 
-def load_split(folder: str | Path, split: str) -> list[Example]:
-    """The examples of one split, in the order of the file.
+def load_split(folder: str | Path, split: str, *, progress: bool = False) -> list[Example]:
+    """The examples of one split, in the order of the file. Arguments and errors: see `read_split`."""
+    return list(read_split(folder, split, progress=progress))
+
+
+def read_split(folder: str | Path, split: str, *, progress: bool = False) -> Iterator[Example]:
+    """The examples of one split, one after the other, in the order of the file.
+
+    Args:
+        folder: what `bgr data build` or `bgr data convert` wrote.
+        split: one of `SPLITS`.
+        progress: show a bar on standard error, if it takes more than a moment.
 
     Raises:
         DataError: unknown split, no such file, a line that is no sample or an id that is met again; the message names
             file and line.
     """
     first: dict[str, str] = {}
-    examples = []
-    for where, line in sample_lines(folder, split):
-        example = parse_sample(line, where)
-        if first.setdefault(example.id, where) != where:
-            raise DataError(f"{where}: id {example.id!r} stands in {first[example.id]} already, ids are unique")
-        examples.append(example)
-    return examples
+    with tqdm(desc=split, unit=" samples", disable=not progress, delay=1) as bar:
+        for where, line in sample_lines(folder, split):
+            example = parse_sample(line, where)
+            if first.setdefault(example.id, where) != where:
+                raise DataError(f"{where}: id {example.id!r} stands in {first[example.id]} already, ids are unique")
+            yield example
+            bar.update()
 
 
 def sample_lines(folder: str | Path, split: str) -> Iterator[tuple[str, str]]:

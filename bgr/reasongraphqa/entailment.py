@@ -6,20 +6,17 @@ key (in whatever unit), nor tell it in a qualifier (see `conflicts`, which the c
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from bgr.errors import DataError
 from bgr.example import Example
 from bgr.kb.schema import Fact
 from bgr.reasongraphqa.conflicts import ENTAILMENTS, GoldFacts
-from bgr.reasongraphqa.fact_records import sample_facts
+from bgr.reasongraphqa.fact_records import read_facts
 from bgr.reasongraphqa.textual_database import FactUnit
 
 ASKING = ("QueryAttrQualifier", "QueryRelationQualifier")
@@ -42,15 +39,18 @@ class FactTable:
             self._units[unit.sentence] = (*self._units.get(unit.sentence, ()), unit)
 
     @classmethod
-    def read(cls, folder: str | Path) -> FactTable:
-        """From a dataset's ``facts.jsonl``.
+    def read(cls, folder: str | Path, *, progress: bool = False) -> FactTable:
+        """From a dataset's ``facts.jsonl``; `progress` shows a bar on standard error.
 
         Raises:
             DataError: no such file, or a line that is no fact; the message names file and line.
         """
-        records = sample_facts(folder, sys.maxsize, 0).records
-        names = {node: name for record in records for node, name in record.names.items()}
-        return cls((FactUnit(r.id, r.facts, r.sentence, r.gold) for r in records), names)
+        names: dict[str, str] = {}
+        units = []
+        for record in read_facts(folder, progress=progress):
+            names.update(record.names)
+            units.append(FactUnit(record.id, record.facts, record.sentence, record.gold))
+        return cls(units, names)
 
     def __len__(self) -> int:
         return sum(map(len, self._units.values()))
@@ -107,13 +107,12 @@ class Entailments:
         }
 
 
-def find_entailments(examples: Sequence[Example], table: FactTable, *, progress: bool = False) -> Entailments:
+def find_entailments(examples: Iterable[Example], table: FactTable) -> Entailments:
     """Every distractor of every sample against the sample's gold facts.
 
     Args:
         examples: the samples.
         table: the textual database they draw from.
-        progress: show a bar on standard error.
 
     Raises:
         DataError: a candidate is not in the textual database; the message names the sample.
@@ -121,7 +120,7 @@ def find_entailments(examples: Sequence[Example], table: FactTable, *, progress:
     counts = dict.fromkeys(ENTAILMENTS, 0)
     seen: Counter[str] = Counter()
     shown: list[Entailed] = []
-    for example in tqdm(examples, desc="entailment", unit="question", disable=not progress):
+    for example in examples:
         gold = {node: table.units(example, node) for node in example.graph.nodes}
         told = _gold_facts(example, gold, table)
         for number in (number for number in range(len(example.facts)) if number not in gold):

@@ -1,13 +1,16 @@
-"""Reads back a dataset's textual database (``facts.jsonl``, written by `textual_database`): a seeded sample of it."""
+"""Reads back a dataset's textual database (``facts.jsonl``, written by `textual_database`): all of it, or a sample."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from sys import intern
 from typing import Any
+
+from tqdm import tqdm
 
 from bgr.errors import DataError
 from bgr.kb.schema import Fact, Value
@@ -42,6 +45,27 @@ class FactSample:
     seed: int
 
 
+def read_facts(folder: str | Path, *, progress: bool = False) -> Iterator[FactRecord]:
+    """The facts of a dataset folder, one after the other, one a line of the file.
+
+    Args:
+        folder: what `bgr data build` or `bgr data convert` wrote.
+        progress: show a bar on standard error.
+
+    Raises:
+        DataError: no such file, an empty one, or a line that is no fact (file and line are named).
+    """
+    path = Path(folder) / FACTS_FILE
+    empty = True
+    with tqdm(desc="facts", unit=" sentences", disable=not progress, delay=1) as bar:
+        for number, line in _lines(path):
+            empty = False
+            yield _parse(line, f"{path}: line {number}")
+            bar.update()
+    if empty:
+        raise DataError(f"{path}: holds no facts")
+
+
 def sample_facts(folder: str | Path, count: int, seed: int) -> FactSample:
     """`count` facts of a dataset folder, or all if it has fewer; only those drawn are kept in memory.
 
@@ -51,24 +75,30 @@ def sample_facts(folder: str | Path, count: int, seed: int) -> FactSample:
     if count < 1:
         raise DataError(f"the number of facts is {count}, allowed: 1 or more")
     path = Path(folder) / FACTS_FILE
+    total = sum(1 for _ in _lines(path))
+    if not total:
+        raise DataError(f"{path}: holds no facts")
+    chosen = set(Random(seed).sample(range(1, total + 1), min(count, total)))
+    found = [_parse(line, f"{path}: line {number}") for number, line in _lines(path) if number in chosen]
+    return FactSample(tuple(found), total, seed)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines with their numbers, from 1."""
     try:
         with path.open(encoding="utf-8") as file:
-            total = sum(1 for _ in file)
-        chosen = set(Random(seed).sample(range(total), min(count, total)))
-        with path.open(encoding="utf-8") as file:
-            found = [_parse(line, f"{path}: line {n + 1}") for n, line in enumerate(file) if n in chosen]
+            yield from enumerate(file, 1)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file (a dataset folder comes from bgr data build)") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from None
-    if not found:
-        raise DataError(f"{path}: holds no facts")
-    return FactSample(tuple(found), total, seed)
 
 
 def _parse(line: str, where: str) -> FactRecord:
     try:
         record = json.loads(line)
+        if not isinstance(record, dict):
+            raise DataError("must be an object")
         names: dict[str, str] = {}
         facts = tuple(_fact(row, names) for row in record.get("facts", ()))
         return FactRecord(_text(record, "id"), _text(record, "sentence"), bool(record.get("gold", False)), facts, names)
@@ -81,14 +111,15 @@ def _parse(line: str, where: str) -> FactRecord:
 
 
 def _fact(row: Mapping[str, Any], names: dict[str, str]) -> Fact:
-    head = _text(row, "head")
-    names[head] = _text(row, "name")
-    qualifiers = tuple((str(key), Value.from_json(value)) for key, value in row.get("qualifiers", ()))
+    # ids, names and predicates come again and again: one object for equal ones halves the memory
+    head, predicate = intern(_text(row, "head")), intern(_text(row, "predicate"))
+    names[head] = intern(_text(row, "name"))
+    qualifiers = tuple((intern(str(key)), Value.from_json(value)) for key, value in row.get("qualifiers", ()))
     if "tail" not in row:
-        return Fact(head, _text(row, "predicate"), Value.from_json(row["value"]), None, qualifiers)
-    tail = _text(row, "tail")
-    names[tail] = _text(row, "tail_name")
-    return Fact(head, _text(row, "predicate"), None, tail, qualifiers)
+        return Fact(head, predicate, Value.from_json(row["value"]), None, qualifiers)
+    tail = intern(_text(row, "tail"))
+    names[tail] = intern(_text(row, "tail_name"))
+    return Fact(head, predicate, None, tail, qualifiers)
 
 
 def _text(row: Mapping[str, Any], field: str) -> str:

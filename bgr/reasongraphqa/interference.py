@@ -13,14 +13,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-import faiss
 import numpy as np
+from tqdm import tqdm
 
 from bgr.errors import DataError
 from bgr.kb.schema import Fact
 from bgr.reasongraphqa.conflicts import GoldFacts
 from bgr.reasongraphqa.grounding import Grounded
 from bgr.reasongraphqa.textual_database import FactUnit, TextualDatabase
+from bgr.search.exact import nearest
 
 Encoder = Callable[[Sequence[str]], np.ndarray]
 
@@ -110,13 +111,23 @@ class Interference:
         encoder: sentences to unit vectors; similarity is their inner product.
         seed: draws everything, question by question.
         mixture: the share of each kind.
+        progress: show bars on standard error.
     """
 
-    def __init__(self, database: TextualDatabase, encoder: Encoder, *, seed: int, mixture: Mixture = THIRDS) -> None:
+    def __init__(
+        self,
+        database: TextualDatabase,
+        encoder: Encoder,
+        *,
+        seed: int,
+        mixture: Mixture = THIRDS,
+        progress: bool = False,
+    ) -> None:
         self.database = database
         self.encoder = encoder
         self.seed = seed
         self.mixture = mixture
+        self.progress = progress
 
     def draft(self, grounded: Grounded, candidates: int) -> Draft:
         """The gold units of a question, before any distractor."""
@@ -142,8 +153,9 @@ class Interference:
         if not drafts or not self.database.units:
             return
         wanted = [self._similar(draft) for draft in drafts]
-        neighbours = self._neighbours([draft.grounded.question.text for draft in drafts], SPARE * max(wanted))
-        for draft, similar, row in zip(drafts, wanted, neighbours, strict=True):
+        neighbours = self._neighbours([draft.grounded.question.text for draft in drafts], max(wanted))
+        rows = tqdm(neighbours, desc="distractors", unit="question", disable=not self.progress)
+        for draft, similar, row in zip(drafts, wanted, rows, strict=True):
             for number in row:
                 if draft.kinds[SIMILAR] >= similar:
                     break
@@ -162,14 +174,16 @@ class Interference:
         share = self._share(draft)
         return share[SIMILAR] + share[SAME_HEAD] - draft.kinds[SAME_HEAD] if self.mixture.similar else 0
 
-    def _neighbours(self, questions: Sequence[str], least: int) -> list[list[int]]:
-        """For each question the numbers of the units whose sentences are most similar, best first, `least` or more."""
+    def _neighbours(self, questions: Sequence[str], wanted: int) -> np.ndarray:
+        """For each question the numbers of the units whose sentences are most similar, best first: ``[q, n]``.
+
+        There are enough of them that `wanted` should fit; none where none is wanted.
+        """
+        if not wanted:
+            return np.empty((len(questions), 0), dtype=np.int64)
         vectors = self.encoder([unit.sentence for unit in self.database.units])
-        index = faiss.IndexFlatIP(vectors.shape[1])
-        index.add(np.ascontiguousarray(vectors, dtype=np.float32))
-        queries = np.ascontiguousarray(self.encoder(questions), dtype=np.float32)
-        _, numbers = index.search(queries, min(max(NEIGHBOURS, least), len(vectors)))
-        return [[int(number) for number in row] for row in numbers]
+        queries = self.encoder(questions)
+        return nearest(queries, vectors, max(NEIGHBOURS, SPARE * wanted), progress=self.progress)
 
     def _about(self, entities: Sequence[str], rng: Random) -> Iterator[Fact]:
         """Facts about several entities in turn; of each entity one predicate after the other, in random order."""

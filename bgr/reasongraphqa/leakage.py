@@ -17,11 +17,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from bgr.errors import DataError
 from bgr.example import Example
-from bgr.reasongraphqa.dataset import FACTS_FILE, load_split
+from bgr.reasongraphqa.dataset import FACTS_FILE, read_split
 from bgr.reasongraphqa.gold_triples import Triple, read_gold_triples
 from bgr.reasongraphqa.program_form import program_form
 from bgr.reasongraphqa.splits import SPLITS
@@ -112,12 +110,12 @@ def dataset_leakage(folder: str | Path, *, progress: bool = False) -> Leakage:
     """
     folder = Path(folder)
     samples: dict[str, list[_Sample]] = {}
-    for split in tqdm(SPLITS, desc="samples", unit="split", disable=not progress):
+    for split in SPLITS:
         file = folder / f"{split}.jsonl"
-        samples[split] = [_sample(example, file) for example in load_split(folder, split)]
+        samples[split] = [_sample(example, file) for example in read_split(folder, split, progress=progress)]
     everything = [sample for part in samples.values() for sample in part]
     wanted = frozenset(sentence for _, gold in everything for sentence in gold)
-    triples = read_gold_triples(folder / FACTS_FILE, wanted, progress=progress)
+    triples = read_gold_triples(folder, wanted, progress=progress)
     notes = _notes([trace for trace, _ in everything], triples)
     if triples is None:
         bare = {split: [trace for trace, _ in part] for split, part in samples.items()}

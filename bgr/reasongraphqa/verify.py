@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bgr.errors import DataError
 from bgr.example import Example
-from bgr.reasongraphqa.dataset import SHEET_FILE, dataset_hash, load_sheet, load_split
+from bgr.reasongraphqa.dataset import SHEET_FILE, dataset_hash, load_sheet, read_split
 from bgr.reasongraphqa.entailment import Entailments, FactTable, find_entailments
 from bgr.reasongraphqa.splits import SPLITS
 
@@ -40,7 +41,7 @@ class Verified:
 
 
 def verify_dataset(folder: str | Path, *, progress: bool = False) -> Verified:
-    """Read a dataset folder and check all of it; what is said about a sample comes before what is said about files.
+    """Read a dataset folder and check all of it, the facts first, then the samples one by one, then the hash.
 
     Args:
         folder: what `bgr data build` or `bgr data convert` wrote.
@@ -50,16 +51,24 @@ def verify_dataset(folder: str | Path, *, progress: bool = False) -> Verified:
         DataError: a file is missing or unreadable, a sample is not valid, an id stands twice, a candidate stands twice
             or is not in the textual database, or the files do not have the hash that ``dataset.json`` tells.
     """
-    splits = {split: load_split(folder, split) for split in SPLITS}
-    table = FactTable.read(folder)
-    samples = [example for split in SPLITS for example in splits[split]]
-    for example in samples:
-        _check_filled(example)
-        _check_candidates(example, table)
-    _check_ids(samples)
-    entailments = find_entailments(samples, table, progress=progress)
-    counts = {split: len(examples) for split, examples in splits.items()}
-    return Verified(counts, len(table), _check_hash(folder), entailments)
+    table = FactTable.read(folder, progress=progress)
+    counts: Counter[str] = Counter(dict.fromkeys(SPLITS, 0))
+    entailments = find_entailments(_checked(folder, table, counts, progress), table)
+    return Verified(dict(counts), len(table), _check_hash(folder), entailments)
+
+
+def _checked(folder: str | Path, table: FactTable, counts: Counter[str], progress: bool) -> Iterator[Example]:
+    """The samples one after the other, so that the memory holds no more than one; counts them by split."""
+    seen: set[str] = set()
+    for split in SPLITS:
+        for example in read_split(folder, split, progress=progress):
+            _check_filled(example)
+            _check_candidates(example, table)
+            if example.id in seen:
+                raise DataError(f"sample {example.id!r}: stands twice; ids are unique across {', '.join(SPLITS)}")
+            seen.add(example.id)
+            counts[split] += 1
+            yield example
 
 
 def _check_filled(example: Example) -> None:
@@ -78,14 +87,6 @@ def _check_candidates(example: Example, table: FactTable) -> None:
             raise DataError(f"sample {example.id!r}: candidates {first[sentence]} and {number} are one: {sentence!r}")
         first[sentence] = number
         table.units(example, number)
-
-
-def _check_ids(samples: Iterable[Example]) -> None:
-    seen: set[str] = set()
-    for example in samples:
-        if example.id in seen:
-            raise DataError(f"sample {example.id!r}: stands twice; ids are unique across {', '.join(SPLITS)}")
-        seen.add(example.id)
 
 
 def _check_hash(folder: str | Path) -> str:

@@ -1,6 +1,10 @@
 """Nothing half-written, and every error names its file."""
 
 import hashlib
+import os
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -61,6 +65,79 @@ def test_an_existing_folder_is_kept_unless_told(tmp_path):
         (work / "new.txt").write_text("new")
     assert [p.name for p in target.iterdir()] == ["new.txt"]
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+WRITER = """
+import sys
+from bgr.files import output_folder
+with output_folder(sys.argv[1], overwrite=True) as work:
+    (work / "a.txt").write_text("half")
+    print(work, flush=True)
+    sys.stdin.read()
+"""
+
+
+def writer(target):
+    """A process that has begun to write `target`, and the folder it writes in."""
+    command = [sys.executable, "-c", WRITER, str(target)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return process, process.stdout.readline().strip()
+
+
+def end(process, by):
+    process.send_signal(by)
+    process.communicate()
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
+    target = tmp_path / "out"
+    dead, half = writer(target)
+    end(dead, signal.SIGKILL)
+    living, whole = writer(target)
+    try:
+        assert not os.path.exists(half)
+        with output_folder(target) as work:
+            (work / "b.txt").write_text("b")
+        assert os.path.exists(whole), "a folder that somebody writes must stay"
+    finally:
+        end(living, signal.SIGKILL)
+    with output_folder(target, overwrite=True):
+        pass
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_the_old_folder_is_kept_until_the_new_one_is_whole(tmp_path, monkeypatch):
+    target = tmp_path / "out"
+    target.mkdir()
+    (target / "old.txt").write_text("old")
+    replace, calls = os.replace, []
+
+    def killed_between(source, to):
+        calls.append(to)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        replace(source, to)
+
+    monkeypatch.setattr(os, "replace", killed_between)
+    with pytest.raises(KeyboardInterrupt), output_folder(target, overwrite=True):
+        pass
+    monkeypatch.undo()
+    (old,) = tmp_path.glob(".out.*/old/old.txt")
+    with pytest.raises(RuntimeError), output_folder(target):
+        raise RuntimeError
+    assert old.exists()
+    with output_folder(target):
+        pass
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_folders_of_other_names_stay(tmp_path):
+    others = [".out.settings", ".out2.bgr-half-x", ".out.x.bgr-half-y"]
+    for name in others:
+        (tmp_path / name).mkdir()
+    with output_folder(tmp_path / "out"):
+        pass
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([*others, "out"])
 
 
 def test_an_empty_folder_counts_as_free(tmp_path):

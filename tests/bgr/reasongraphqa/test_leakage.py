@@ -111,7 +111,7 @@ def example(name, text, gold, program=None, facts=None):
 
 
 def unit(sentence, *triples, **more):
-    facts = [{"head": h, "name": h, "predicate": p, **({"value": t} if isinstance(t, dict) else {"tail": t})}
+    facts = [{"head": h, "name": h, "predicate": p, **({"value": t} if isinstance(t, dict) else {"tail": t, "tail_name": t})}
              for h, p, t in triples]  # fmt: skip
     return {"id": "F0", "sentence": sentence, "gold": True, "facts": facts, **more}
 
@@ -223,16 +223,16 @@ BAD = {
     "no facts": (lambda f: (f / "facts.jsonl").unlink(), "facts.jsonl: no such file"),
     "no split": (lambda f: (f / "dev.jsonl").unlink(), "dev.jsonl: no such file"),
     "cut facts": (lambda f: (f / "facts.jsonl").write_text('{"sente'), "facts.jsonl: line 1: not valid JSON"),
-    "list": (lambda f: (f / "facts.jsonl").write_text("[]\n"), "facts.jsonl: line 1: must be an object"),
+    "list": (lambda f: (f / "facts.jsonl").write_text("[]\n"), "must be an object"),
     "bytes": (lambda f: (f / "facts.jsonl").write_bytes(b"\xff\n"), "facts.jsonl: cannot be read"),
-    "some bare": (change("facts.jsonl", 3, facts=None), "line 4: field 'facts' is missing, line 1 has it"),
-    "empty facts": (change("facts.jsonl", 3, facts=[]), "facts.jsonl: line 4: 'facts' must list"),
-    "no head": (change("facts.jsonl", 3, facts=[{"predicate": "p", "tail": "t"}]), "line 4: a fact without 'head'"),
+    "some bare": (change("facts.jsonl", 3, facts=None), "line 4: field 'facts' names none, line 1 has some"),
+    "empty facts": (change("facts.jsonl", 3, facts=[]), "line 4: field 'facts' names none, line 1 has some"),
+    "no head": (change("facts.jsonl", 3, facts=[{"predicate": "p", "tail": "t"}]), "line 4: lacks the field 'head'"),
     "lost sentence": (
         change("facts.jsonl", 5, sentence="Something else."),
         "dev.jsonl: sample 'd': gold sentence 'The Winter is The Winter.' is not in facts.jsonl",
     ),
-    "empty file": (lambda f: (f / "facts.jsonl").write_text(""), "train.jsonl: sample 'a': gold sentence"),
+    "empty file": (lambda f: (f / "facts.jsonl").write_text(""), "facts.jsonl: holds no facts"),
     "program": (change("dev.jsonl", 0, program=steps(("Seek", []))), "dev.jsonl: sample 'c', step 0 (Seek)"),
     "no question": (change("dev.jsonl", 0, question=None), "dev.jsonl: line 1: sample 'c'"),
 }
