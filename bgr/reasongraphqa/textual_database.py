@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 from bgr.kb.knowledge_base import KnowledgeBase
 from bgr.kb.loading import FORWARD
 from bgr.kb.schema import Fact, Value
 from bgr.kb.statement import Statement
-from bgr.reasongraphqa.verbalize import Verbalizer
 
 SHOWN_QUALIFIERS = 2
 
@@ -23,6 +22,12 @@ def meaning(fact: Fact) -> Meaning:
     if fact.tail is not None:
         return (fact.predicate, *sorted((fact.head, fact.tail)))
     return (fact.predicate, fact.head, fact.value)
+
+
+class Wording(Protocol):
+    """Turns one to three facts of a head into a sentence: templates (`Verbalizer`) or a model (`Seq2seqVerbalizer`)."""
+
+    def sentence(self, facts: Sequence[Fact]) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ class TextualDatabase:
     """
 
     def __init__(
-        self, kb: KnowledgeBase, verbalizer: Verbalizer, gold: Iterable[Fact], *, joined_probability: float, seed: int
+        self, kb: KnowledgeBase, verbalizer: Wording, gold: Iterable[Fact], *, joined_probability: float, seed: int
     ) -> None:
         self.kb = kb
         self.units: list[FactUnit] = []
