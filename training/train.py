@@ -77,6 +77,12 @@ def train_direction(run: Run, direction: str, report: Callable[[Epoch], None]) -
     tokenizer.save_pretrained(run.out)
 
 
+def prepare_states(run: Run, direction: str, _: Callable[[Epoch], None]) -> None:
+    """What `train_direction` would do first: write the frozen layers' states to the run folder."""
+    cli = _parse(run, direction, run.out)
+    _prepare(run, cli.model, cli.datamodule)
+
+
 def _prepare(run: Run, module: BgrModule, data: BgrDataModule) -> Any:
     """Tokenise the data and keep the frozen layers' states; returns the tokenizer."""
     tokenizer = AutoTokenizer.from_pretrained(resolve_model(module.hparams["encoder"]))
@@ -125,7 +131,7 @@ def _parse(run: Run, direction: str, home: Path, *callbacks: Callback) -> Lightn
         *run.overrides,
     ]
     quiet_libraries()
-    with _one_line_errors(run.config):
+    with one_line_errors(run.config):
         return LightningCLI(
             BgrModule,
             BgrDataModule,
@@ -151,7 +157,8 @@ def _checkpoints(cli: LightningCLI) -> ModelCheckpoint:
 
 
 @contextlib.contextmanager
-def _one_line_errors(config: Path) -> Iterator[None]:
+def one_line_errors(config: Path) -> Iterator[None]:
+    """What LightningCLI says of a wrong setting, as a `BgrError` that names the file."""
     try:
         with warnings.catch_warnings():
             # jsonargparse cannot write loggers down, and LightningCLI expects to own sys.argv; neither matters here
@@ -163,9 +170,10 @@ def _one_line_errors(config: Path) -> Iterator[None]:
 
 def train_retriever(run: Run, directions: Sequence[str] = DIRECTIONS) -> dict[str, Any]:
     """Train, keep the best epoch by dev score, calibrate. Returns the dev metrics by direction and rule."""
-    cli = _parse(run, "forward", run.out)
-    if len(directions) > 1 and isinstance(cli.trainer.accelerator, CPUAccelerator) and torch.get_num_threads() > 1:
-        _prepare(run, cli.model, cli.datamodule)  # once for both, with all cores
+    on_cpu = isinstance(_parse(run, "forward", run.out).trainer.accelerator, CPUAccelerator)
+    if len(directions) > 1 and on_cpu and torch.get_num_threads() > 1:
+        # once for both, with all cores, and the memory it took is free again before they start
+        in_processes(partial(prepare_states, run), directions[:1], bar=False)
         in_processes(partial(train_direction, replace(run, overrides=(*run.overrides, QUIET))), directions)
     else:
         for direction in directions:

@@ -18,7 +18,7 @@ from bgr.example import Example
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, default=Path("work/demo"), help="folder for everything (%(default)s)")
     parser.add_argument("--config", default="demo", help="training config (%(default)s)")
-    parser.add_argument("--questions", type=int, default=5000, help="kept questions, all splits (%(default)s)")
+    parser.add_argument("--questions", type=int, default=10_000, help="kept questions, all splits (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the data (%(default)s)")
 
 
