@@ -6,12 +6,16 @@ import datetime
 import math
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from bgr.errors import DataError
+from bgr.json_text import shown
 from bgr.kb.schema import Value, parse_time
 
-COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+Compare = Callable[[Any, Any], bool]
+
+COMPARE: dict[str, Compare] = {
     "=": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -30,23 +34,39 @@ def matcher(target: Value, op: str) -> Callable[[Value], bool]:
     """
     compare, goal = COMPARE[op], target.value
     if target.type == "string":
-        return lambda value: value.type == "string" and compare(value.value, goal)
+        return partial(_string_fits, compare, goal)
     if target.type == "quantity":
-        unit = target.unit
-        return lambda value: value.unit == unit and value.type == "quantity" and compare(value.value, goal)
+        return partial(_quantity_fits, compare, goal, target.unit)
     if target.type == "year":
-        return lambda value: value.type in TIMES and compare(year_of(value), goal)
-    year = year_of(target)
+        return partial(_lies_in_year, compare, goal)
     if op in ("=", "!="):
-        return lambda value: value.type in TIMES and compare(value.value, goal)
-    return lambda value: (
-        compare(value.value, goal) if value.type == "date" else value.type == "year" and compare(value.value, year)
-    )
+        return partial(_time_fits, compare, goal)
+    return partial(_stands_in_order, compare, goal, year_of(target))
 
 
 def matches(value: Value, target: Value, op: str) -> bool:
     """Whether ``value op target`` holds, see `matcher`."""
     return matcher(target, op)(value)
+
+
+def _string_fits(compare: Compare, goal: Any, value: Value) -> bool:
+    return value.type == "string" and compare(value.value, goal)
+
+
+def _quantity_fits(compare: Compare, goal: Any, unit: str, value: Value) -> bool:
+    return value.unit == unit and value.type == "quantity" and compare(value.value, goal)
+
+
+def _lies_in_year(compare: Compare, goal: Any, value: Value) -> bool:
+    return value.type in TIMES and compare(year_of(value), goal)
+
+
+def _time_fits(compare: Compare, goal: Any, value: Value) -> bool:
+    return value.type in TIMES and compare(value.value, goal)
+
+
+def _stands_in_order(compare: Compare, goal: Any, year: int, value: Value) -> bool:
+    return compare(value.value, goal) if value.type == "date" else value.type == "year" and compare(value.value, year)
 
 
 def year_of(value: Value) -> int:
@@ -74,5 +94,5 @@ def parse_target(text: str, kind: str) -> Value:
     except ValueError:
         value = math.nan
     if math.isnan(value):
-        raise DataError(f"not a quantity: {text!r}, expected a number, a blank and a unit (no unit: the number alone)")
+        raise DataError(f"not a quantity: {shown(text)}, expected a number, a blank and a unit, or a number alone")
     return Value("quantity", value, unit or "1")

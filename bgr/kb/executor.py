@@ -44,7 +44,6 @@ from bgr.errors import DataError, ProgramError
 from bgr.graph import Edge
 from bgr.kb import answer_steps, node_steps
 from bgr.kb.knowledge_base import KnowledgeBase
-from bgr.kb.lean_steps import LEAN
 from bgr.kb.program import Program, Step, unknown
 from bgr.kb.provenance import trace
 from bgr.kb.results import Answer, Nodes
@@ -87,19 +86,14 @@ class Executor:
             self.check_names(program)
         if program.lean is None:
             return self._results(program)[-1].text  # type: ignore[union-attr]
-        kb, run, found = self.kb, LEAN, []
+        kb, found = self.kb, None
         try:
-            for name, first, second, given in program.lean:
-                if first < 0:
-                    found.append(run[name](kb, given))
-                elif second < 0:
-                    found.append(run[name](kb, found[first], given))
-                else:
-                    found.append(run[name](kb, found[first], found[second], given))
+            for run, given in program.lean:
+                found = run(kb, found, given)
         except DataError:
             self._results(program)  # fails at the same step, and names it
             raise
-        return found[-1]
+        return found  # type: ignore[return-value]
 
     def run(self, program: Program, *, strict: bool = True, max_facts: int | None = None) -> Execution:
         """The answer with its facts and the edges between them (provenance, sliced backward from the answer).

@@ -37,7 +37,7 @@ class Indices:
         self.members: dict[str, BaseOrder] = {}
         self._by_key: dict[str, dict[str, list[Statement]]] = {}
         self._by_relation: dict[tuple[str, str], dict[str, list[Statement]]] = {}
-        self.between: dict[tuple[str, str], list[Statement]] = {}
+        self._between: dict[str, dict[str, list[Statement]]] = {}
         self.qualifier_keys: dict[str, None] = {}
         self.key_type: dict[str, str] = {}
         for node in nodes:
@@ -52,7 +52,8 @@ class Indices:
         self.by_relation = {
             key: {i: tuple(found) for i, found in rows.items()} for key, rows in self._by_relation.items()
         }
-        del self._by_key, self._by_relation
+        self.by_tail = {tail: {i: tuple(found) for i, found in rows.items()} for tail, rows in self._between.items()}
+        del self._by_key, self._by_relation, self._between
         self.predicates = dict.fromkeys(predicate for predicate, _ in self.by_relation)
         self.columns = {key: Column(s for found in rows.values() for s in found) for key, rows in self.by_key.items()}
         self.ends = {
@@ -70,7 +71,13 @@ class Indices:
             for (kind, unit), values in column.several_columns().items()
         }
         self.numbers = {key: values for key, column in self.columns.items() if (values := _numbers(column)) is not None}
-        self.texts = _texts(self.by_key)
+        texts = _texts(self.by_key)
+        self.text = {
+            key: {i: found[0] for i, found in rows.items()}
+            for key, rows in texts.items()
+            if all(len(found) == 1 for found in rows.values())
+        }
+        self.texts = {key: rows for key, rows in texts.items() if key not in self.text}
 
     def ends_of_names(self, ids_by_name: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Ends]]:
         """Link to name to the ends of all nodes of that name."""
@@ -94,7 +101,7 @@ class Indices:
     def _add_relation(self, node: str, statement: Statement, direction: str) -> None:
         self._by_relation.setdefault((statement.predicate, direction), {}).setdefault(node, []).append(statement)
         if direction == FORWARD:
-            self.between.setdefault((node, statement.tail or ""), []).append(statement)
+            self._between.setdefault(statement.tail or "", {}).setdefault(node, []).append(statement)
         self._add_qualifiers(statement)
 
     def _add_qualifiers(self, statement: Statement) -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from bgr.errors import DataError
+from bgr.json_text import shown
 from bgr.kb.columns import Column
 from bgr.kb.indices import Indices
-from bgr.kb.loading import BACKWARD, FORWARD, Reader, Row, either, reason, text
+from bgr.kb.loading import BACKWARD, FORWARD, Reader, Row, either, label
 from bgr.kb.records import read_records
 from bgr.kb.results import BaseOrder
 from bgr.kb.statement import Statement
@@ -27,7 +28,8 @@ class KnowledgeBase:
     For the executor alone, by names of `index_names`, shared and not to be changed: `found` (name to nodes), `ends`
     (link to node to what Relate gives for it), `ends_of_names` (the same for all nodes of a name), `bare` (column to
     node to comparable value), `several` (column to node to pairs of comparable value and statement, for keys that some
-    node has several values of), `numbers` (key to node to its only number), `texts` (key to node to printed values).
+    node has several values of), `numbers` (key to node to its only number), `text` and `texts` (key to node to its
+    printed value, or to all of them where some node has several), `by_tail` (node to head to the relations between).
 
     Args:
         records: the parsed ``kb.json``: ``{concepts: {...}, entities: {...}}``, both spellings of each field allowed.
@@ -41,7 +43,7 @@ class KnowledgeBase:
         concepts, entities = (_section(where, records, name) for name in ("concepts", "entities"))
         both = next((i for i in entities if i in concepts), None)
         if both is not None:
-            raise DataError(f"{where}: {both!r} is both a concept and an entity")
+            raise DataError(f"{where}: {shown(both)} is both a concept and an entity")
         # Copies made in one go lie side by side in memory, and not between all the other strings of the file: a program
         # that goes through many nodes reads them out of the processor's cache. The statements share them (interned).
         self.concepts: tuple[str, ...] = tuple(sys.intern(_copy(i)) for i in concepts)
@@ -63,7 +65,8 @@ class KnowledgeBase:
             self.found = {name: tuple(ids) for name, ids in self._ids_by_name.items()}
             self._index = Indices(self.everything, self.attributes, self.relations, self.all_concepts_of)
             self.ends, self.bare, self.several = self._index.ends, self._index.bare, self._index.several
-            self.numbers, self.texts = self._index.numbers, self._index.texts
+            self.numbers, self.text, self.texts = self._index.numbers, self._index.text, self._index.texts
+            self.by_tail = self._index.by_tail
             self.ends_of_names = self._index.ends_of_names(self._ids_by_name)
             self._members_of_name = {self.name(i): self._merged(self.name(i)) for i in self._index.members}
         finally:
@@ -162,7 +165,7 @@ class KnowledgeBase:
 
     def between(self, head: str, tail: str) -> Sequence[Statement]:
         """The relations that lead from `head` to `tail`, as far as they are stored at the head."""
-        return self._index.between.get((head, tail), ())
+        return self.by_tail.get(tail, {}).get(head, ())
 
     def column(self, key: str) -> Column:
         """The sorted columns of one attribute key."""
@@ -177,14 +180,20 @@ class KnowledgeBase:
         return BaseOrder(dict.fromkeys(sorted({i for group in groups for i in group}, key=self.everything.__getitem__)))
 
     def _read_node(self, where: str, node: str, record: Any) -> None:
+        if not isinstance(record, Mapping):
+            raise DataError(f"{where}: is {shown(record)}, allowed: an object")
         try:
-            name, parents = text(record["name"]), either(record, "instanceOf", "subclassOf")
+            name, parents = label(record["name"]), either(record, "instanceOf", "subclassOf")
             if not isinstance(parents, list):
                 raise DataError(f"'instanceOf' must be a list, is {type(parents).__name__}")
+            if not all(isinstance(i, str) for i in parents):
+                raise DataError(f"'instanceOf' is {shown(parents)}, allowed: a list of ids")
             # as in KoPL, a concept that the file does not hold is passed over
             self._parents[node] = tuple(sys.intern(i) for i in parents if i in self.everything)
-        except (KeyError, TypeError, AttributeError, DataError) as error:
-            raise DataError(f"{where}: {reason(error)}") from None
+        except KeyError as error:
+            raise DataError(f"{where}: field {error.args[0]!r} is missing") from None
+        except DataError as error:
+            raise DataError(f"{where}: {error}") from None
         self.names_by_id[node] = name
         self._ids_by_name.setdefault(name, []).append(node)
 
@@ -194,9 +203,9 @@ class KnowledgeBase:
         rows: dict[str, list[Row]] = {}
         for i in self.entities:
             record = entities[i]
-            label = f"{where}: entity {i!r}"
-            self._attributes[i] = reader.attributes(label, i, record)
-            rows[i] = reader.relations(label, i, record, self.everything)
+            place = f"{where}: entity {i!r}"
+            self._attributes[i] = reader.attributes(place, i, record)
+            rows[i] = reader.relations(place, i, record, self.everything)
             for statement, direction in rows[i]:
                 other = statement.tail if direction == FORWARD else statement.head
                 if other in at_concepts:

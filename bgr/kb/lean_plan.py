@@ -1,63 +1,124 @@
 """A program prepared for its answer alone, once, when it is checked.
 
-Every step becomes one flat call: what it runs, the numbers of the results it reads, its input with names of indices put
-together. A Find that only a Relate reads becomes one call with it. Facts are asked for only where a QFilter* reads
-them, typed values only where a Verify* does.
+The steps that lead to the answer become a chain of calls, each with its input put together: names of indices, parsed
+values, and for a function of two results the chain of the second one. Two steps that often follow each other become one
+call. Statements are carried along only where a QFilter* reads them, typed values only where a Verify* does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bgr.kb.comparison import COMPARE
+from bgr.errors import DataError
+from bgr.kb import lean_answer_steps, lean_node_steps
+from bgr.kb.comparison import COMPARE, matcher, parse_target
 from bgr.kb.index_names import link_name, target_column
+from bgr.kb.lean_chain import Chain, LeanCall
+from bgr.kb.schema import Value
 
-LeanCall = tuple[str, int, int, Any]
-"""What to run, the two results it reads (-1: none), its input."""
-WITH_FACTS, FOR_VALUES = " with facts", " for values"
+Call = tuple[str, tuple[int, ...], tuple[Any, ...]]
+"""A step of a checked program: function, dependencies, parsed inputs."""
+
+LONGEST = 256
+FAMILIES = ("QFilter", "FilterConcept", "Filter", "Verify")
 
 
-def lean_plan(plan: Sequence[tuple[str, tuple[int, ...], tuple[Any, ...]]]) -> tuple[LeanCall, ...] | None:
-    """The calls of a checked program; ``None`` where one result is read with its facts and without."""
-    readers: list[list[int]] = [[] for _ in plan]
-    for index, (_, before, _) in enumerate(plan):
-        for dependency in before:
-            readers[dependency].append(index)
-    qualified = [[plan[r][0].startswith("QFilter") for r in found] for found in readers]
-    if any(any(kinds) and not all(kinds) for kinds in qualified):
+def lean_plan(plan: Sequence[Call]) -> Chain | None:
+    """The chain of a checked program; ``None`` where a result is read twice or, but for the last, not at all.
+
+    ``None`` also for a program so long that its chains could lie deeper in each other than Python's stack allows.
+    """
+    if len(plan) > LONGEST:
         return None
-    calls: list[LeanCall] = []
-    place: dict[int, int] = {}
+    readers: list[list[str]] = [[] for _ in plan]
+    for function, before, _ in plan:
+        for dependency in before:
+            readers[dependency].append(function)
+    if any(len(found) != 1 for found in readers[:-1]):
+        return None
+    chains: dict[int, Chain] = {}
     for index, (function, before, given) in enumerate(plan):
-        reader = readers[index][0] if len(readers[index]) == 1 else -1
-        if function == "Find" and reader >= 0 and plan[reader][0] == "Relate" and not any(qualified[reader]):
-            continue
-        first, second = [*(place.get(d, -1) for d in before), -1, -1][:2]
-        if before and first < 0:
-            (name,) = plan[before[0]][2]
-            calls.append(("FindRelate", -1, -1, (link_name(*given), name)))
-        else:
-            name, wanted = _call(function, given, any(qualified[index]), bool(readers[index]))
-            calls.append((name, first, second, wanted))
-        place[index] = len(calls) - 1
-    return tuple(calls)
+        reader = readers[index][0] if readers[index] else ""
+        first, *second = [chains.pop(d) for d in before] or [()]
+        chains[index] = _extended(first, second, _family(function), given, _family(reader))
+    return chains[len(plan) - 1]
 
 
-def _call(function: str, given: tuple[Any, ...], facts: bool, read: bool) -> tuple[str, Any]:
-    """The name of what to run, and its input."""
-    family = function
-    for start in ("QFilter", "FilterConcept", "Filter", "Verify"):
-        if function.startswith(start):
-            family = start
-            break
+def _extended(chain: Chain, second: Sequence[Chain], family: str, given: tuple[Any, ...], reader: str) -> Chain:
+    """The chain that led to a step's first input with that step at its end."""
+    if second:
+        return (*chain, (TWO[family], (second[0], given)))
+    facts = reader == "QFilter"
+    before, last = chain[:-1], chain[-1:]
+    run, text = last[0] if last else (None, "")
+    if family == "Relate" and run is lean_node_steps.find and not facts:
+        return (*before, (lean_node_steps.find_relate, (link_name(*given), text)))
+    if family == "FilterConcept" and run is lean_node_steps.find_all:
+        return (*before, (lean_node_steps.members, given[0]))
+    if family == "Verify" and run is lean_answer_steps.query_attribute:
+        target, op = (*given, "=")[:2]
+        together = (text, target_column(text, target, op), COMPARE[op], target.value, target, op)
+        return (*before, (lean_answer_steps.verify_attribute, together))
+    return (*chain, _call(family, given, facts, reader))
+
+
+def _call(family: str, given: tuple[Any, ...], facts: bool, reader: str) -> LeanCall:
+    """One call; `facts`: a QFilter* reads its statements."""
     if family == "Filter":
         key, target, op = (*given, "=")[:3]
-        return family + facts * WITH_FACTS, (target_column(key, target, op), COMPARE[op], target.value, given)
-    if facts:
-        return family + WITH_FACTS, given
+        run = lean_node_steps.filter_with_facts if facts else lean_node_steps.filter_attribute
+        return run, (target_column(key, target, op), COMPARE[op], target.value, given)
+    if family == "QFilter":
+        key, target, op = (*given, "=")[:3]
+        ids, pairs = lean_node_steps.filter_qualifier, lean_node_steps.filter_qualifier_with_facts
+        return pairs if facts else ids, (key, matcher(target, op))
     if family == "Relate":
-        return family, link_name(*given)
-    if read and family.startswith("QueryAttr"):
-        return family + FOR_VALUES, given
-    return family, given[0] if len(given) == 1 and family != "Verify" else given
+        return (lean_node_steps.relate_with_facts, given) if facts else (lean_node_steps.relate, link_name(*given))
+    if family == "QueryAttrUnderCondition":
+        key, qualifier, text = given
+        plain, values = lean_answer_steps.query_attribute_under_condition, lean_answer_steps.values_under_condition
+        return values if reader == "Verify" else plain, (key, qualifier, _targets(text), text)
+    if family == "QueryAttrQualifier":
+        key, text, qualifier = given
+        return lean_answer_steps.query_attribute_qualifier, (key, qualifier, _targets(text), text)
+    if family == "Verify":
+        return lean_answer_steps.verify, (*given, "=")[:2]
+    return ONE[family], given[0] if len(given) == 1 else given
+
+
+def _family(function: str) -> str:
+    """Functions that differ in the type of their value alone share a name."""
+    return next((family for family in FAMILIES if function.startswith(family)), function)
+
+
+def _targets(text: str) -> Mapping[str, Callable[[Value], bool]]:
+    """The tests for equality with a text, by the type it is read as, where it can be."""
+    found = {}
+    for kind in ("string", "quantity", "date"):
+        try:
+            found[kind] = matcher(parse_target(text, kind), "=")
+        except DataError:
+            continue
+    return found
+
+
+ONE: dict[str, Callable[..., Any]] = {
+    "FindAll": lean_node_steps.find_all,
+    "Find": lean_node_steps.find,
+    "FilterConcept": lean_node_steps.filter_concept,
+    "What": lean_answer_steps.what,
+    "Count": lean_answer_steps.count,
+    "SelectAmong": lean_answer_steps.select_among,
+    "QueryAttr": lean_answer_steps.query_attribute,
+}
+"""Functions of one result whose input needs no preparation."""
+
+TWO: dict[str, Callable[..., Any]] = {
+    "And": lean_node_steps.intersect,
+    "Or": lean_node_steps.unite,
+    "SelectBetween": lean_answer_steps.select_between,
+    "QueryRelation": lean_answer_steps.query_relation,
+    "QueryRelationQualifier": lean_answer_steps.query_relation_qualifier,
+}
+"""Functions of two results."""

@@ -34,7 +34,7 @@ def filter_concept(kb: KnowledgeBase, nodes: Nodes, concept: str) -> Nodes:
 
 def filter_attribute(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, op: str = "=") -> Nodes:
     """FilterStr, FilterNum, FilterYear, FilterDate."""
-    if len(nodes.ids) > SCAN_LIMIT and (found := _look_up(kb, nodes, key, target, op)) is not None:
+    if len(nodes.ids) > SCAN_LIMIT and (found := look_up(kb, nodes, key, target, op)) is not None:
         return Nodes([fact.head for fact in found], found)
     rows, column = kb.attribute_rows(key), kb.column(key)
     compare, goal = COMPARE[op], target.value
@@ -49,7 +49,8 @@ def filter_attribute(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, o
     return Nodes([fact.head for fact in facts], facts)
 
 
-def _look_up(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, op: str) -> list[Statement] | None:
+def look_up(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, op: str = "=") -> list[Statement] | None:
+    """What the filter keeps, by binary search; ``None`` if that is so much that going through `nodes` is quicker."""
     facts = kb.column(key).select(target, op, limit=len(nodes.ids) // 4)
     if facts is None:
         return None
