@@ -3,7 +3,9 @@
 bgr data build --kqapro atlas --out dataset --limit 2500
 bgr data build --kqapro path/to/KQAPro --out dataset --split composition --hard
 
-An interrupted build, started again, goes on with the sentence vectors it has.
+bgr data build --kqapro atlas --out dataset --verbalizer path/to/t5
+
+An interrupted build, started again, goes on with the sentences and their vectors it has.
 """
 
 from __future__ import annotations
@@ -15,12 +17,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bgr.commands.verbalizer_option import (
+    add_verbalizer_options,
+    load_generator,
+    make_verbalizer,
+    wording_line,
+    wording_sheet,
+)
 from bgr.errors import DataError
 from bgr.reasongraphqa.splits import SPLIT_METHODS
 
 if TYPE_CHECKING:
     from bgr.reasongraphqa.construct import Built, Settings
-    from bgr.search.vector_store import VectorStore
+    from bgr.search.embedding import SentenceEncoder
 
 PACKAGED = "minilm"
 
@@ -48,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     mixture.add_argument("--hard", action="store_true", help="more of (a) and (b): 0.45 0.45 0.1")
     parser.add_argument("--similarity", default=PACKAGED, metavar=f"{PACKAGED}|FOLDER", help="sentence encoder")
+    add_verbalizer_options(parser)
     parser.add_argument("--split", default="random", choices=SPLIT_METHODS, help="default: random")
     parser.add_argument("--skip-bad", action="store_true", help="count malformed questions instead of stopping")
     parser.add_argument("--overwrite", action="store_true", help="replace the folder if it exists")
@@ -60,6 +70,7 @@ def run(args: argparse.Namespace) -> None:
     from bgr.reasongraphqa.dataset import write_dataset
     from bgr.reasongraphqa.interference import HARD, THIRDS, Mixture
     from bgr.reasongraphqa.questions import read_questions
+    from bgr.search.vector_store import VectorStore
 
     least = min(20, args.candidates) if args.candidates_min is None else args.candidates_min
     mixture = HARD if args.hard else Mixture(*args.mixture) if args.mixture else THIRDS
@@ -68,27 +79,31 @@ def run(args: argparse.Namespace) -> None:
     )
     if args.out.exists() and not args.overwrite and (not args.out.is_dir() or any(args.out.iterdir())):
         raise DataError(f"{args.out}: exists already; give --overwrite to replace it")
+    generator = load_generator(args)
     print(f"reading {args.kqapro}", file=sys.stderr)
     kb = KnowledgeBase.load(args.kqapro / "kb.json", progress=True)
     source = read_questions(args.kqapro, skip_bad=args.skip_bad, progress=True)
-    encoder = _encoder(args.similarity, args.out)
-    built = build(kb, source.questions, encoder, settings, malformed=source.malformed, progress=True)
+    encoder = _encoder(args.similarity)
+    folder = args.out.absolute().with_name(f"{args.out.absolute().name}.part")
+    vectors = VectorStore(encoder, folder, key=encoder.fingerprint(), progress=True)
+    words = make_verbalizer(generator, kb, encoder, folder) if generator is not None else None
+    built = build(kb, source.questions, vectors, settings, verbalizer=words, malformed=source.malformed, progress=True)
     sheet = _sheet(built, settings, args.similarity, source.without_program, args.kqapro)
+    if generator is not None and words is not None:
+        sheet["wording"] = wording_sheet(args.verbalizer, generator, words, built)
     facts = [unit.to_json(kb) for unit in built.database.units]
     full = write_dataset(args.out, built.splits, facts, sheet, overwrite=args.overwrite)
-    encoder.clear()
+    if words is not None:
+        words.clear()
+    vectors.clear()
     print(json.dumps(full, indent=2, ensure_ascii=False) if args.json else _summary(full, args.out))
 
 
-def _encoder(similarity: str, out: Path) -> VectorStore:
-    """Keeps its vectors beside the output until that is written: an interrupted build, started again, goes on."""
+def _encoder(similarity: str) -> SentenceEncoder:
     from bgr.offline import packaged_minilm
     from bgr.search.embedding import SentenceEncoder
-    from bgr.search.vector_store import VectorStore
 
-    encoder = SentenceEncoder(packaged_minilm() if similarity == PACKAGED else similarity)
-    folder = out.absolute().with_name(f"{out.absolute().name}.part")
-    return VectorStore(encoder, folder, key=encoder.fingerprint(), progress=True)
+    return SentenceEncoder(packaged_minilm() if similarity == PACKAGED else similarity)
 
 
 def _sheet(built: Built, settings: Settings, similarity: str, without: int, source: Path) -> dict[str, Any]:
@@ -114,6 +129,8 @@ def _summary(sheet: dict[str, Any], out: Path) -> str:
     lines = [f"{out}: " + ", ".join(f"{count:,} {name}" for name, count in sheet["counts"].items())]
     lines.append(f"facts: {sheet['facts']['units']:,} sentences, {sheet['facts']['gold']:,} of them gold")
     lines.append("distractors: " + ", ".join(f"{count:,} {kind}" for kind, count in sheet["distractors"].items()))
+    if "wording" in sheet:
+        lines.append(wording_line(sheet["wording"]))
     if sheet["without_program"]:
         lines.append(f"without program (test.json): {sheet['without_program']:,}")
     dropped = sum(entry["count"] for entry in sheet["dropped"].values())

@@ -1,53 +1,33 @@
-"""Train BGR's retriever, both directions, and calibrate the pair on dev.
+"""Train a model from a config: BGR's retriever, or a verbaliser for the dataset's sentences.
 
-Settings come from the config; any of them can be given here too, e.g.
---trainer.max_epochs=3 --model.learning_rate=1e-4 --data.batch_size=8. The run folder is a checkpoint folder:
-`bgr evaluate`, `bgr export` and `bgr ask` take it as it is.
+bgr train retriever --config demo --data dataset --out run
+bgr train verbalizer --config verbalizer --kqapro atlas --out verbalizer
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-from pathlib import Path
+from types import ModuleType
 
-from bgr.configs import find_config
-from bgr.errors import BgrError
-from bgr.models.config import DIRECTIONS
+from bgr.commands import train_retriever, train_verbalizer
 
 PASSES_ON = True
 
+WHAT: dict[str, tuple[ModuleType, str]] = {
+    "retriever": (train_retriever, "both directions of BGR, and their calibration on dev"),
+    "verbalizer": (train_verbalizer, "a T5 that words facts, for bgr data build --verbalizer"),
+}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=["retriever"], help="what to train")
-    parser.add_argument("--config", required=True, help="a YAML file, or a shipped config's name (demo, cpu, paper)")
-    parser.add_argument("--data", required=True, type=Path, help="dataset folder written by `bgr data build`")
-    parser.add_argument("--out", required=True, type=Path, help="run folder")
-    parser.add_argument(
-        "--direction", choices=["both", *DIRECTIONS], default="both", help="which directions to train (default: both)"
-    )
-    parser.add_argument("--seed", type=int, help="instead of the config's seed_everything")
-    parser.add_argument("--resume", action="store_true", help="go on from the last finished epoch of the run folder")
-    parser.add_argument("--overwrite", action="store_true", help="replace the run folder if it exists")
-    parser.add_argument("--json", action="store_true", help="print the dev metrics as JSON")
+    whats = parser.add_subparsers(dest="what", metavar="|".join(WHAT), required=True)
+    for name, (module, summary) in WHAT.items():
+        what = whats.add_parser(
+            name, help=summary, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        module.add_arguments(what)
 
 
 def run(args: argparse.Namespace) -> None:
-    """Check everything that can be checked before the first step, then train."""
-    from training.train import Run, check, prepare_folder, train_retriever
-
-    unknown = [word for word in args.rest if not word.startswith("--") or "=" not in word]
-    if unknown:
-        raise BgrError(f"unknown argument {unknown[0]!r}; settings are given as --trainer.max_epochs=3")
-    overrides = [*args.rest, *([f"--seed_everything={args.seed}"] if args.seed is not None else [])]
-    job = Run(find_config(args.config), args.data, args.out, overrides, args.resume)
-    directions = DIRECTIONS if args.direction == "both" else (args.direction,)
-    check(job)
-    prepare_folder(job, overwrite=args.overwrite, alone=args.direction != "both")
-    metrics = train_retriever(job, directions)
-    if args.json:
-        print(json.dumps(metrics))
-        return
-    for name, row in metrics.items():
-        print(f"dev  {name:10} " + "  ".join(f"{key} {value:.3f}" for key, value in row.items()))
-    print(f"checkpoint in {args.out}")
+    """Train what was chosen."""
+    WHAT[args.what][0].run(args)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,7 +73,6 @@ class BertScorer:
             from torchmetrics.functional.text.bert import bert_score
         except ImportError:
             raise BgrError("BERTScore needs torchmetrics: pip install 'bgr[verbalizer]'") from None
-        logging.getLogger("torchmetrics").setLevel(logging.ERROR)
         self.encoder = encoder
         self.chunk = chunk
         self._bert_score = bert_score
@@ -95,7 +93,8 @@ class BertScorer:
             {"input_ids": states[None], "attention_mask": torch.ones(1, len(states), dtype=torch.long)}
             for states in (candidate, reference)
         ]
-        found = self._bert_score(*sides, model=self.encoder.model, user_forward_fn=_states_as_they_are, device="cpu")
+        model, device = self.encoder.model, self.encoder.device
+        found = self._bert_score(*sides, model=model, user_forward_fn=_states_as_they_are, device=device)
         return float(found["f1"])
 
     @torch.inference_mode()

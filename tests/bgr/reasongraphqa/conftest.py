@@ -204,3 +204,23 @@ def small_encoder(tmp_path: Path) -> Path:
     )
     BertModel(config).save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def small_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A T5 of one layer with random weights and a tokenizer of bytes, as a local folder: it writes nonsense."""
+    import torch
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    from training.verbalizer_tokenizer import train_tokenizer
+
+    folder = tmp_path_factory.mktemp("t5")
+    tokenizer = train_tokenizer([], 259)
+    torch.manual_seed(0)
+    config = T5Config(
+        vocab_size=len(tokenizer), d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2,
+        pad_token_id=0, eos_token_id=1, decoder_start_token_id=0,
+    )  # fmt: skip
+    T5ForConditionalGeneration(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

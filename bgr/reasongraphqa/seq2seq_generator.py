@@ -1,0 +1,173 @@
+"""Candidate sentences from an encoder-decoder checkpoint (T5 and its like), in batches, by sampling."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+from tqdm import tqdm
+from transformers import (
+    AutoConfig,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    GenerationConfig,
+    LogitsProcessorList,
+    PreTrainedModel,
+)
+from transformers.modeling_outputs import BaseModelOutput
+from transformers.utils import logging
+
+from bgr.devices import pick_device
+from bgr.errors import CheckpointError
+from bgr.reasongraphqa.seq2seq_noise import RowNoise
+
+CANDIDATES = 4
+MAX_TOKENS = 128
+_KEPT = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id", "forced_bos_token_id")
+
+
+def load_seq2seq(source: str) -> tuple[PreTrainedModel, Any]:
+    """Model and tokenizer of a hub id or a local folder; weights as safetensors only, and no code from the source.
+
+    Raises:
+        CheckpointError: nothing there that transformers can load, no encoder-decoder, or weights that lack a part.
+    """
+    folder = Path(source).expanduser()
+    if not folder.is_dir() and (source.startswith((".", "/", "~")) or source.count("/") > 1):
+        raise CheckpointError(f"{source}: no such folder; give a folder or a hub id")
+    where: dict[str, Any] = {"local_files_only": folder.is_dir(), "trust_remote_code": False}
+    name = str(folder) if folder.is_dir() else source
+    bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        config = AutoConfig.from_pretrained(name, **where)
+        if not config.is_encoder_decoder:
+            raise CheckpointError(f"{source}: a {config.model_type} model, needed: an encoder-decoder such as t5")
+        tokenizer = AutoTokenizer.from_pretrained(name, **where)
+        model, report = AutoModelForSeq2SeqLM.from_pretrained(
+            name, use_safetensors=True, output_loading_info=True, **where
+        )
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
+        raise CheckpointError(f"{source}: not an encoder-decoder that transformers can load: {error}") from error
+    finally:
+        if bars:
+            logging.enable_progress_bar()
+    if report["missing_keys"]:
+        missing = sorted(report["missing_keys"])
+        raise CheckpointError(f"{source}: the weights lack {len(missing)} parts, the first: {missing[0]}")
+    return model, tokenizer
+
+
+class Seq2seqGenerator:
+    """Draws several sentences for each line.
+
+    What is drawn hangs on the seed and the line alone, whatever else is in the batch; only the last bits of the
+    probabilities hang on a batch's padding. The model runs in float32 so that these bits hardly ever decide.
+
+    Args:
+        source: hub id or local folder.
+        candidates: sentences drawn for each line.
+        seed: another one gives other draws.
+        max_tokens: the longest line and the longest sentence, in tokens. A longer line gets no sentence; a sentence
+            that has not ended by then is none.
+        top_k, temperature: see `RowNoise`.
+        batch_size: lines in a batch.
+        device: where to run; ``None`` takes a GPU if there is one.
+        progress: show a bar on standard error.
+
+    Raises:
+        CheckpointError: no such model, or a setting that is not allowed.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        *,
+        candidates: int = CANDIDATES,
+        seed: int = 0,
+        max_tokens: int = MAX_TOKENS,
+        top_k: int = 50,
+        temperature: float = 1.0,
+        batch_size: int = 32,
+        device: str | None = None,
+        progress: bool = False,
+    ) -> None:
+        if candidates < 1:
+            raise CheckpointError(f"{candidates} candidates for a fact, allowed: 1 or more")
+        model, self.tokenizer = load_seq2seq(source)
+        self.device = pick_device(device)
+        self.model: Any = model.float().to(self.device).eval()
+        self.candidates = candidates
+        self.seed = seed
+        self.max_tokens = max_tokens
+        self.top_k = top_k
+        self.temperature = temperature
+        self.batch_size = batch_size
+        self.progress = progress
+
+    def __call__(self, lines: Sequence[str]) -> list[list[str | None]]:
+        """For each line its candidates in the order drawn; ``None`` for one that did not end in time."""
+        found: list[list[str | None]] = [[None] * self.candidates for _ in lines]
+        tokens = self.tokenizer(list(lines))["input_ids"] if lines else []
+        # like lengths together: hardly any padding
+        order = sorted(range(len(lines)), key=lambda row: (-len(tokens[row]), lines[row]))
+        order = [row for row in order if len(tokens[row]) <= self.max_tokens]
+        with tqdm(total=len(order), desc="word", unit="fact", disable=not self.progress) as bar:
+            for start in range(0, len(order), self.batch_size):
+                rows = order[start : start + self.batch_size]
+                seeds = [_seed(self.seed, lines[row], number) for row in rows for number in range(self.candidates)]
+                texts = self._draw([tokens[row] for row in rows], seeds)
+                for place, row in enumerate(rows):
+                    found[row] = texts[place * self.candidates : (place + 1) * self.candidates]
+                bar.update(len(rows))
+        return found
+
+    def fingerprint(self) -> str:
+        """SHA-256 of all that decides the candidates of a line: weights, tokenizer, settings, and what adds up."""
+        digest = hashlib.sha256()
+        for name, weight in sorted(self.model.state_dict().items()):
+            digest.update(name.encode() + weight.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+        settings = (self.candidates, self.seed, self.max_tokens, self.top_k, self.temperature, self.batch_size)
+        machine = (self.device, torch.get_num_threads(), torch.backends.cpu.get_cpu_capability(), torch.__version__)
+        parts = (self.model.config.to_json_string(), sorted(self.tokenizer.get_vocab().items()), settings, machine)
+        digest.update("\0".join(map(str, parts)).encode())
+        return digest.hexdigest()
+
+    @torch.inference_mode()
+    def _draw(self, tokens: list[list[int]], seeds: list[int]) -> list[str | None]:
+        """One text a seed; each row of tokens has `candidates` seeds."""
+        padded = self.tokenizer.pad({"input_ids": tokens}, return_tensors="pt").to(self.device)
+        mask = padded["attention_mask"]  # [n, t]
+        # read once, whatever the number of candidates
+        states = self.model.get_encoder()(input_ids=padded["input_ids"], attention_mask=mask).last_hidden_state
+        noise = RowNoise(torch.tensor(seeds, device=self.device), top_k=self.top_k, temperature=self.temperature)
+        rows = self.model.generate(
+            encoder_outputs=BaseModelOutput(last_hidden_state=states.repeat_interleave(self.candidates, 0)),
+            attention_mask=mask.repeat_interleave(self.candidates, 0),
+            generation_config=self._settings(),
+            logits_processor=LogitsProcessorList([noise]),
+        )
+        texts = self.tokenizer.batch_decode(rows, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        ended = self._ended(rows)
+        return [" ".join(text.split()) if whole else None for text, whole in zip(texts, ended, strict=True)]
+
+    def _settings(self) -> GenerationConfig:
+        """The checkpoint's own special tokens and nothing else of its habits (beams, lengths)."""
+        own = {name: getattr(self.model.generation_config, name, None) for name in _KEPT}
+        return GenerationConfig(**own, max_new_tokens=self.max_tokens, do_sample=False, num_beams=1)
+
+    def _ended(self, rows: Tensor) -> list[bool]:
+        end = self.model.generation_config.eos_token_id
+        ends = torch.tensor(end if isinstance(end, list) else [end], device=rows.device)
+        # the first token is the start, which some models share with the end
+        return torch.isin(rows[:, 1:], ends).any(1).tolist()
+
+
+def _seed(seed: int, line: str, number: int) -> int:
+    digest = hashlib.sha256(f"{seed}|{number}|{line}".encode(errors="surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "little", signed=True)

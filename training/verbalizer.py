@@ -1,0 +1,142 @@
+"""Train a sequence-to-sequence verbaliser on the templates' sentences, and measure how often it leaves nothing out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.cli import LightningCLI
+from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
+
+from bgr import __version__
+from bgr.kb.knowledge_base import KnowledgeBase
+from bgr.reasongraphqa.selection import sift
+from bgr.reasongraphqa.seq2seq_generator import CANDIDATES, Seq2seqGenerator
+from training.train import Run, one_line_errors, prepare_folder, quiet_libraries
+from training.verbalizer_module import VerbalizerData, VerbalizerModule
+from training.verbalizer_pairs import Pair
+
+MEASURED = 500
+"""Held-out pairs that candidates are drawn for at the end."""
+
+
+def train_verbalizer(run: Run, *, overwrite: bool = False) -> dict[str, float]:
+    """Train, keep the epoch with the lowest dev loss, and save it to ``run.out`` as a checkpoint of transformers.
+
+    Args:
+        run: its `data` is a folder with ``kb.json``.
+        overwrite: replace ``run.out`` if it exists.
+
+    Returns:
+        The dev loss, and of the held-out facts the shares of `completeness`.
+
+    Raises:
+        BgrError: a setting, the knowledge base or the model to start from cannot be used; nothing is written then.
+    """
+    cli = _parse(run)
+    module: VerbalizerModule = cli.model
+    data: VerbalizerData = cli.datamodule
+    data.setup()
+    module.start(data.pairs.train)
+    data.prepare(module.tokenizer)
+    prepare_folder(run, overwrite=overwrite, alone=False)
+    best = _fit(run, cli)
+    module.model.eval()
+    module.model.save_pretrained(run.out)
+    module.tokenizer.save_pretrained(run.out)
+    shares = completeness(str(run.out), data.kb, data.pairs.dev[:MEASURED], seed=data.hparams["seed"])
+    metrics = {"dev_loss": best, **shares}
+    (run.out / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n", encoding="utf-8")
+    (run.out / "README.md").write_text(model_card(module, data, metrics), encoding="utf-8")
+    return metrics
+
+
+def completeness(source: str, kb: KnowledgeBase, pairs: Sequence[Pair], *, seed: int = 0) -> dict[str, float]:
+    """Shares of sampled candidates without a missing part, and of facts with at least one such candidate."""
+    drawn = Seq2seqGenerator(source, seed=seed, progress=True)([pair.source for pair in pairs])
+    sifted = [sift(kb, pair.facts, candidates) for pair, candidates in zip(pairs, drawn, strict=True)]
+    missed = sum(one.unfinished + one.incomplete for one in sifted)
+    return {
+        "facts": len(pairs),
+        "complete_candidates": 1 - missed / (CANDIDATES * len(pairs)),
+        "facts_by_the_model": sum(bool(one.complete) for one in sifted) / len(pairs),
+    }
+
+
+def model_card(module: VerbalizerModule, data: VerbalizerData, metrics: dict[str, float]) -> str:
+    """The checkpoint's README."""
+    begun = module.hparams["init"] or "random weights, tokenizer of its own"
+    config = module.model.config
+    rows = {
+        "model": f"{config.model_type}, {sum(w.numel() for w in module.model.parameters()):,} weights",
+        "started from": begun,
+        "training pairs": f"{len(data.pairs.train):,}, templates over a knowledge base in KQA Pro's form",
+        "dev loss": f"{metrics['dev_loss']:.3f}",
+        f"complete candidates ({metrics['facts']} held-out facts, {CANDIDATES} each)": (
+            f"{metrics['complete_candidates']:.1%}"
+        ),
+        "facts with a complete candidate": f"{metrics['facts_by_the_model']:.1%}",
+        "written by": f"bgr {__version__}",
+    }
+    lines = [
+        "---",
+        "library_name: transformers",
+        "license: apache-2.0",
+        "tags: [data-to-text, reasongraphqa]",
+        "---",
+        "",
+        "# Verbaliser: facts to sentences",
+        "",
+        "Reads `HEAD (kind), relation TAIL, relation TAIL (qualifier VALUE)`, one to three facts of one head, and",
+        "writes one sentence. `bgr data build --verbalizer THIS_FOLDER` words a dataset with it and drops what lacks a",
+        "part.",
+        "",
+        "| | |",
+        "| --- | --- |",
+        *(f"| {name} | {value} |" for name, value in rows.items()),
+        "",
+        "Complete: every name and value stands in the sentence. It may still say something else about them.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _parse(run: Run) -> LightningCLI:
+    home = run.out / "training"
+    arguments = [
+        f"--config={run.config}",
+        f"--data.folder={run.data}",
+        f"--trainer.default_root_dir={home}",
+        *run.overrides,
+    ]
+    quiet_libraries()
+    with one_line_errors(run.config):
+        return LightningCLI(
+            VerbalizerModule,
+            VerbalizerData,
+            args=arguments,
+            run=False,
+            save_config_callback=None,
+            parser_kwargs={"exit_on_error": False},
+            trainer_defaults={
+                "callbacks": [
+                    ModelCheckpoint(
+                        home / "epochs", monitor="dev/loss", mode="min", save_last=True, enable_version_counter=False
+                    )
+                ],
+                "logger": [CSVLogger(home, name="", version="csv"), TensorBoardLogger(home, name="", version="tb")],
+            },
+        )
+
+
+def _fit(run: Run, cli: LightningCLI) -> float:
+    """Train and load the best epoch; its dev loss."""
+    last = run.out / "training" / "epochs" / "last.ckpt"
+    resume = last if run.resume and last.exists() else None
+    cli.trainer.fit(cli.model, datamodule=cli.datamodule, ckpt_path=resume, weights_only=True)
+    kept = next(c for c in cli.trainer.checkpoint_callbacks if isinstance(c, ModelCheckpoint))
+    state: dict[str, Any] = torch.load(kept.best_model_path, map_location="cpu", weights_only=True)
+    cli.model.load_state_dict(state["state_dict"])
+    return float(kept.best_model_score or 0.0)
