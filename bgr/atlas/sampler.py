@@ -23,7 +23,11 @@ from bgr.kb.executor import Executor
 from bgr.kb.knowledge_base import KnowledgeBase
 
 PATIENCE = 600
-"""A cell for which so many drafts in a row came to nothing is given up; its rest goes to the other cells."""
+"""A cell for which so many more drafts came to nothing than its questions make up for is given up; its rest goes to the
+other cells."""
+WORTH = 40
+"""So many drafts that came to nothing does a question make up for: where new ones get rarer than that, as they do
+towards the end of what a knowledge base can be asked, the cell is given up, and does not go on for hours."""
 WORDINGS = 4
 """So often a draft is worded anew when its question is a repetition or gives the answer away."""
 
@@ -74,7 +78,7 @@ class _Sampler:
                 self.failures[cell] += 1
                 continue
             self.missing[checked.cell] -= 1
-            self.failures[checked.cell] = 0
+            self.failures[checked.cell] = max(0, self.failures[checked.cell] - WORTH)
             records.append(record)
             bar.update()
         return records
@@ -87,7 +91,7 @@ class _Sampler:
         return self.rng.choices(open_cells, [self.missing[c] for c in open_cells])[0]
 
     def _give_up_dry_cells(self) -> None:
-        """What the dry cells still lack goes to those that never ran dry."""
+        """What the dry cells still lack goes to those that have not run dry."""
         rest = sum(self.missing.values())
         alive = [c for c in self.missing if self.failures[c] < PATIENCE]
         if not alive:

@@ -14,6 +14,7 @@ from bgr.errors import GraphError
 from bgr.graph import EvidenceGraph
 from bgr.kb.executor import Executor
 from bgr.kb.program import Program
+from bgr.kb.provenance import TooManyFactsError
 from bgr.kb.schema import Fact
 
 MAX_FACTS = 24
@@ -56,11 +57,14 @@ class Checker:
     def check(self, draft: Draft) -> Checked | None:
         """Execute a draft; ``None`` if it has no single answer, no usable graph, or too many facts."""
         program = to_program(draft)
-        execution = self.executor.run(Program.from_json(program))
+        try:
+            execution = self.executor.run(Program.from_json(program), max_facts=MAX_FACTS)
+        except TooManyFactsError:
+            return None
         answers = execution.answer if isinstance(execution.answer, list) else [execution.answer]
         if len(set(answers)) != 1 or answers[0] == "not sure" or not self._counted(draft, answers[0]):
             return None
-        if not execution.facts or len(execution.facts) > MAX_FACTS:
+        if not execution.facts or len(execution.facts) > MAX_FACTS:  # one statement may give several facts
             return None
         if len(execution.facts) > USUAL_FACTS and self.rng.random() > LARGE_SHARE:
             return None

@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,15 +39,13 @@ def run(args: argparse.Namespace) -> None:
     Raises:
         DataError: a data package is missing, a number is out of range, or the folder exists.
     """
-    from bgr.atlas.build import build_knowledge_base, counts
     from bgr.atlas.packages import package_versions
 
     if args.questions < 10:
         raise DataError(f"--questions {args.questions}: at least 10, so that both train.json and val.json get some")
     versions = package_versions()
     with output_folder(args.out, overwrite=args.overwrite) as folder:
-        kb = build_knowledge_base(full=args.full, seed=args.seed, size=args.size, progress=True)
-        write_json(folder / "kb.json", kb)
+        base = _write_base(folder / "kb.json", full=args.full, seed=args.seed, size=args.size)
         train, val = split(sample(folder / "kb.json", args.questions, args.seed), args.seed)
         write_json(folder / "train.json", train)
         write_json(folder / "val.json", val)
@@ -54,12 +53,26 @@ def run(args: argparse.Namespace) -> None:
             "seed": args.seed,
             "size": None if args.full else args.size,
             "questions": {"train": len(train), "val": len(val)},
-            "knowledge base": counts(kb),
+            "knowledge base": base,
             "packages": versions,
-            "sha256": {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in _FILES},
+            "sha256": {name: _sha256(folder / name) for name in _FILES},
         }
         (folder / "atlas.json").write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    print(f"{args.out}: {about['knowledge base']['entities']} entities, {len(train)} + {len(val)} questions")
+    print(f"{args.out}: {base['entities']:,} entities, {len(train):,} + {len(val):,} questions")
+
+
+def _write_base(path: Path, *, full: bool, seed: int, size: int) -> dict[str, Any]:
+    """Write kb.json; only its counts stay in memory, for the sampler holds it in a form of its own."""
+    from bgr.atlas.build import build_knowledge_base, counts
+
+    kb = build_knowledge_base(full=full, seed=seed, size=size, progress=True)
+    write_json(path, kb)
+    return counts(kb)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def sample(path: Path, count: int, seed: int) -> list[dict[str, Any]]:
@@ -67,7 +80,7 @@ def sample(path: Path, count: int, seed: int) -> list[dict[str, Any]]:
     from bgr.atlas.sampler import sample_questions
     from bgr.kb.knowledge_base import KnowledgeBase
 
-    return sample_questions(KnowledgeBase.load(path), count=count, seed=seed, progress=True)
+    return sample_questions(KnowledgeBase.load(path, progress=True), count=count, seed=seed, progress=True)
 
 
 def split(questions: list[dict[str, Any]], seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -79,5 +92,19 @@ def split(questions: list[dict[str, Any]], seed: int) -> tuple[list[dict[str, An
 
 
 def write_json(path: Path, content: Any) -> None:
-    """One line of compact JSON, with accents as they are."""
-    path.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
+    """One line of compact JSON, with accents as they are; written piece by piece, never as one text in memory."""
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(_pieces(content, 2))
+
+
+def _pieces(content: Any, levels: int) -> Iterator[str]:
+    """The text of an object or list entry by entry, so many levels down."""
+    if not levels or not isinstance(content, dict | list):
+        yield json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+        return
+    entries = content.items() if isinstance(content, dict) else ((None, entry) for entry in content)
+    opening, closing = "{}" if isinstance(content, dict) else "[]"
+    for number, (key, entry) in enumerate(entries):
+        yield ("," if number else opening) + ("" if key is None else json.dumps(key, ensure_ascii=False) + ":")
+        yield from _pieces(entry, levels - 1)
+    yield closing if content else opening + closing

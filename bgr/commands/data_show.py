@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -65,13 +66,14 @@ def find(args: argparse.Namespace) -> tuple[str, int, Example]:
     if args.id is not None:
         return _find_id(args.folder, args.split, args.id)
     split = args.split or DEFAULT_SPLIT
-    lines = list(sample_lines(args.folder, split))
-    if not lines:
+    # one line in memory at a time: a split can be half a gigabyte
+    count = sum(1 for _ in sample_lines(args.folder, split))
+    if not count:
         raise DataError(f"{args.folder}: no samples in {split}")
-    number = Random(args.seed).randrange(len(lines)) if args.random else args.number or 0
-    if not 0 <= number < len(lines):
-        raise DataError(f"{args.folder}: no number {number} in {split}, allowed: 0 to {len(lines) - 1}")
-    where, line = lines[number]
+    number = Random(args.seed).randrange(count) if args.random else args.number or 0
+    if not 0 <= number < count:
+        raise DataError(f"{args.folder}: no number {number} in {split}, allowed: 0 to {count - 1}")
+    where, line = next(islice(sample_lines(args.folder, split), number, None))
     return split, number, parse_sample(line, where)
 
 

@@ -18,12 +18,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from bgr.reasongraphqa.dataset import load_split
+    from bgr.reasongraphqa.dataset import read_split
     from bgr.reasongraphqa.figure import draw_statistics
     from bgr.reasongraphqa.splits import SPLITS
     from bgr.reasongraphqa.statistics import PAPER, dataset_statistics, statistics_text
 
-    statistics = dataset_statistics({split: load_split(args.folder, split, progress=True) for split in SPLITS})
+    statistics = dataset_statistics({split: read_split(args.folder, split, progress=True) for split in SPLITS})
     print(json.dumps({**statistics, "paper": PAPER}, indent=2) if args.json else statistics_text(statistics))
     if args.plot:
         draw_statistics(statistics, args.plot)

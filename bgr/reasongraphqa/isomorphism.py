@@ -2,33 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
-from bgr.graph import ROOT, EvidenceGraph
+from bgr.graph import ROOT, Edge, EvidenceGraph
 from bgr.metrics.gs import graph_structure_match
 
 ROUNDS = 4
 
 
-def structure_classes(graphs: Sequence[EvidenceGraph]) -> list[int]:
-    """The class of each graph, numbered in order of first appearance. Exact: a hash only narrows what is compared."""
-    buckets: dict[object, list[tuple[EvidenceGraph, int]]] = {}
-    known: dict[frozenset[tuple[int, int]], int] = {}
-    classes = []
-    count = 0
-    for graph in graphs:
+def structure_classes(graphs: Iterable[EvidenceGraph]) -> list[int]:
+    """The class of each graph, numbered in order of first appearance."""
+    classes = StructureClasses()
+    return [classes.number(graph) for graph in graphs]
+
+
+class StructureClasses:
+    """Tells graphs apart by shape, one after the other. Exact: a hash only narrows what is compared."""
+
+    def __init__(self) -> None:
+        self._buckets: dict[object, list[tuple[EvidenceGraph, int]]] = {}
+        self._known: dict[frozenset[Edge], int] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def number(self, graph: EvidenceGraph) -> int:
+        """The class of a graph: that of the first one isomorphic to it, or a new one."""
         # facts numbered in the order of reasoning make most isomorphic graphs equal
-        renamed = graph.relabel({node: place for place, node in enumerate(graph.order())})
-        number = known.get(renamed.edges)
+        places = {ROOT: ROOT, **{node: place for place, node in enumerate(graph.order())}}
+        edges = frozenset((places[a], places[b]) for a, b in graph.edges)
+        if edges not in self._known:
+            self._known[edges] = self._compared(EvidenceGraph(edges))
+        return self._known[edges]
+
+    def _compared(self, graph: EvidenceGraph) -> int:
+        bucket = self._buckets.setdefault(_signature(graph), [])
+        number = next((n for other, n in bucket if graph_structure_match(graph, other)), None)
         if number is None:
-            bucket = buckets.setdefault(_signature(renamed), [])
-            number = next((n for other, n in bucket if graph_structure_match(renamed, other)), None)
-            if number is None:
-                number, count = count, count + 1
-                bucket.append((renamed, number))
-            known[renamed.edges] = number
-        classes.append(number)
-    return classes
+            number = self._count
+            self._count += 1
+            bucket.append((graph, number))
+        return number
 
 
 def _signature(graph: EvidenceGraph) -> object:

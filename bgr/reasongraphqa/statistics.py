@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from bgr.example import QUESTION_TYPES, STRUCTURES, Example
-from bgr.reasongraphqa.isomorphism import structure_classes
+from bgr.reasongraphqa.isomorphism import StructureClasses
 
 PAPER: dict[str, Any] = {
     "questions": {"train": 11703, "dev": 1506, "test": 1469, "total": 14678},
@@ -29,30 +30,56 @@ PAPER: dict[str, Any] = {
 """As printed in Tables 1 to 3. (Table 2 heads the column of gold facts "candidate facts".)"""
 
 
-def dataset_statistics(splits: Mapping[str, Sequence[Example]]) -> dict[str, Any]:
-    """Counts of a dataset in the layout of `PAPER`, and question types, candidates and the most frequent shapes."""
-    everything = [example for examples in splits.values() for example in examples]
-    parts = {**splits, "total": everything}
-    classes = structure_classes([example.graph for example in everything])
+_SPREADS = ("chains", "hops", "facts", "candidates")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What of a sample is counted; `shape` is the class of its graph."""
+
+    structure: str
+    type: str
+    chains: int
+    hops: int
+    facts: int
+    edges: int
+    candidates: int
+    shape: int
+
+
+def dataset_statistics(splits: Mapping[str, Iterable[Example]]) -> dict[str, Any]:
+    """Counts of a dataset in the layout of `PAPER`, and question types, candidates and the most frequent shapes.
+
+    The samples are taken one by one, so that iterators over files of any size will do.
+    """
+    shapes = StructureClasses()
+    parts = {name: [_row(example, shapes) for example in examples] for name, examples in splits.items()}
+    everything = parts["total"] = [row for rows in parts.values() for row in rows]
     return {
-        "questions": {name: len(examples) for name, examples in parts.items()},
-        "structures": {name: _count((e.structure for e in examples), STRUCTURES) for name, examples in parts.items()},
-        "types": {name: _count((e.type for e in examples), QUESTION_TYPES) for name, examples in parts.items()},
-        "graphs": {
-            "chains": _spread([e.graph.chains for e in everything]),
-            "hops": _spread([e.graph.hops for e in everything]),
-            "facts": _spread([len(e.graph.nodes) for e in everything]),
-            "candidates": _spread([len(e.facts) for e in everything]),
-        },
-        "reasoning_types": len({e.type for e in everything}),
-        "evidence_structures": len(set(classes)),
-        "structures_of_type": {
-            kind: len({c for c, e in zip(classes, everything, strict=True) if e.type == kind})
-            for kind in QUESTION_TYPES
-        },
-        "nodes": _histogram(len(e.graph.nodes) for e in everything),
-        "edges": _histogram(len(e.graph.edges) for e in everything),
+        "questions": {name: len(rows) for name, rows in parts.items()},
+        "structures": {name: _count((r.structure for r in rows), STRUCTURES) for name, rows in parts.items()},
+        "types": {name: _count((r.type for r in rows), QUESTION_TYPES) for name, rows in parts.items()},
+        "graphs": {name: _spread([getattr(r, name) for r in everything]) for name in _SPREADS},
+        "reasoning_types": len({r.type for r in everything}),
+        "evidence_structures": len(shapes),
+        "structures_of_type": {kind: len({r.shape for r in everything if r.type == kind}) for kind in QUESTION_TYPES},
+        "nodes": _histogram(r.facts for r in everything),
+        "edges": _histogram(r.edges for r in everything),
     }
+
+
+def _row(example: Example, shapes: StructureClasses) -> _Row:
+    graph = example.graph
+    return _Row(
+        graph.structure,
+        example.type,
+        graph.chains,
+        graph.hops,
+        len(graph.nodes),
+        len(graph.edges),
+        len(example.facts),
+        shapes.number(graph),
+    )
 
 
 def _count(found: Any, order: Sequence[str]) -> dict[str, int]:
@@ -87,7 +114,7 @@ def _table_1(found: Mapping[str, Any]) -> str:
 
 def _table_2(found: Mapping[str, Any]) -> str:
     rows = []
-    for name in ("chains", "hops", "facts", "candidates"):
+    for name in _SPREADS:
         here, paper = found["graphs"][name], PAPER["graphs"].get(name)
         theirs = [f"{paper['mean']:.2f}", paper["max"]] if paper else ["", ""]
         rows.append([name, f"{here['mean']:.2f}", theirs[0], here["max"], theirs[1]])
