@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> None:
     sheet = _sheet(built, settings, args.similarity, source.without_program, args.kqapro)
     if generator is not None and words is not None:
         sheet["wording"] = wording_sheet(args.verbalizer, generator, words, built)
-    facts = [unit.to_json(kb) for unit in built.database.units]
+    facts = (unit.to_json(kb) for unit in built.database.units)
     full = write_dataset(args.out, built.splits, facts, sheet, overwrite=args.overwrite)
     if words is not None:
         words.clear()
@@ -136,6 +136,7 @@ def _summary(sheet: dict[str, Any], out: Path) -> str:
     dropped = sum(entry["count"] for entry in sheet["dropped"].values())
     lines.append(f"dropped: {dropped:,} of {sheet['tried']:,}")
     for reason, entry in sheet["dropped"].items():
-        lines.append(f"  {entry['count']:,}: {reason}, e.g. {entry['examples'][0]}")
+        lines.append(f"  {entry['count']:,}: {reason}, for example")
+        lines += [f"    {example}" for example in entry["examples"]]
     lines.append(f"sha256: {sheet['sha256']}")
     return "\n".join(lines)
