@@ -134,12 +134,13 @@ class TextualDatabase:
 
     def _statement(self, fact: Fact) -> Statement | None:
         """The statement of the knowledge base that a program's fact was read from."""
-        rows: Sequence[Statement]
+        rows: Iterable[Statement]
         if fact.tail is None:
             rows = self.kb.attributes(fact.head)
         else:
-            # a relation may be stored at one of its ends only
-            rows = [row for end in (fact.head, fact.tail) for row, _ in self.kb.relations(end)]
+            # a relation may be stored at one of its ends only; the tail can be a country with thousands of films, so it
+            # is looked at last, and only if need be
+            rows = (row for end in (fact.head, fact.tail) for row, _ in self.kb.relations(end))
         for row in rows:
             same = (row.head, row.predicate, row.value, row.tail) == (fact.head, fact.predicate, fact.value, fact.tail)
             if same and all(value in row.qualifier(key) for key, value in fact.qualifiers):
