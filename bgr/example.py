@@ -8,6 +8,7 @@ from typing import Any
 
 from bgr.errors import BgrError, DataError
 from bgr.graph import EvidenceGraph
+from bgr.json_text import shown
 
 QUESTION_TYPES = ("query", "comparison", "count", "boolean", "qualifier")
 STRUCTURES = ("SC-SH", "SC-MH", "MC-SH", "MC-MH")
@@ -38,11 +39,13 @@ class Example:
     def __post_init__(self) -> None:
         if self.graph.nodes and self.graph.nodes[-1] >= len(self.facts):
             raise DataError(
-                f"sample {self.id!r}: the graph names fact {self.graph.nodes[-1]}, "
+                f"sample {shown(self.id)}: the graph names fact {shown(self.graph.nodes[-1])}, "
                 f"there are {len(self.facts)} candidates"
             )
         if self.type not in QUESTION_TYPES:
-            raise DataError(f"sample {self.id!r}: unknown type {self.type!r}, known: {', '.join(QUESTION_TYPES)}")
+            raise DataError(
+                f"sample {shown(self.id)}: unknown type {shown(self.type)}, known: {', '.join(QUESTION_TYPES)}"
+            )
 
     @property
     def structure(self) -> str:
@@ -79,6 +82,6 @@ class Example:
                 type=record["type"],
             )
         except KeyError as error:
-            raise DataError(f"sample {record.get('id', '?')!r}: field {error.args[0]!r} is missing") from error
+            raise DataError(f"sample {shown(record.get('id', '?'))}: field {error.args[0]!r} is missing") from error
         except (BgrError, TypeError, ValueError) as error:
-            raise DataError(f"sample {record.get('id', '?')!r}: {error}") from error
+            raise DataError(f"sample {shown(record.get('id', '?'))}: {error}") from error

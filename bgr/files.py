@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import hashlib
-import json
 import os
 import shutil
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bgr.errors import DataError
+from bgr.json_text import parse_json
 
 if sys.platform != "win32":
     import fcntl
@@ -26,18 +26,17 @@ def read_json(path: str | Path) -> Any:
     """Parse one JSON file.
 
     Raises:
-        DataError: the file is missing, unreadable or cut off; the message names file, line and column.
+        DataError: the file is missing, unreadable, cut off, nested too deeply, or holds a number of thousands of
+            digits; the message names file, line and column.
     """
     path = Path(path)
     try:
-        with path.open(encoding="utf-8") as file:
-            return json.load(file)
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
-    except json.JSONDecodeError as error:
-        raise DataError(f"{path}: not valid JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from None
+    return parse_json(text, str(path), lines=True)
 
 
 @contextmanager

@@ -1,4 +1,5 @@
-"""Check a finished dataset: valid samples, unique ids, candidates of its own database, its hash, and fair distractors.
+"""Check a finished dataset: valid samples, unique ids, candidates of its own database, its hash, fair distractors, and
+an Arrow form that holds the same.
 
 bgr data verify dataset
 
@@ -26,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    from bgr.reasongraphqa.arrow_form import check_arrow
     from bgr.reasongraphqa.verify import verify_dataset
 
     verified = verify_dataset(args.folder, progress=True)
@@ -34,6 +36,7 @@ def run(args: argparse.Namespace) -> None:
         print(json.dumps(verified.to_json(), indent=2, ensure_ascii=False))
     if found.total:
         raise DataError(_entailing(args.folder, found))
+    check_arrow(args.folder, progress=True)
     if not args.json:
         print(_summary(args.folder, verified))
 

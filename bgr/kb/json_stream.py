@@ -16,6 +16,7 @@ from typing import Any, NoReturn, TextIO
 from tqdm import tqdm
 
 from bgr.errors import DataError
+from bgr.json_text import json_problem, shown
 
 BLOCK = 1 << 20
 LONGEST = 1 << 26
@@ -40,7 +41,7 @@ def read_items(path: str | Path, *, progress: bool = False, block: int = BLOCK) 
     """
     with open_json(path, progress=progress, block=block) as text:
         if text.peek() != "[":
-            held = "object" if text.peek() == "{" else type(text.value()[0]).__name__
+            held = "an object" if text.peek() == "{" else shown(text.value()[0])
             raise DataError(f"{path}: must hold a list, holds {held}")
         for number, _ in enumerate(text.entries("[", "]")):
             text.entry = f"item {number}"
@@ -103,11 +104,9 @@ class JsonText:
             except json.JSONDecodeError as error:
                 cut = error.pos + MARGIN > len(self._text) or error.msg.startswith("Unterminated string")
                 if self._ended or not cut:
-                    self._fail(error.msg, error.pos)
-            except RecursionError:
-                self._fail("nested too deeply", self._at)
-            except ValueError as error:  # a number of thousands of digits
-                self._fail(str(error), self._at)
+                    self.fail(error.msg, error.pos)
+            except (RecursionError, ValueError) as error:
+                self.fail(json_problem(error), self._at)
             else:
                 if self._ended or end + MARGIN <= len(self._text):
                     raw, self._at = self._text[self._at : end], end
@@ -117,7 +116,7 @@ class JsonText:
     def key(self) -> str:
         """The next key of an object, with the colon behind it."""
         if self.peek() != '"':
-            self._fail("Expecting property name enclosed in double quotes", self._at)
+            self.fail("Expecting property name enclosed in double quotes", self._at)
         key = self.value()[0]
         self._take(":")
         return key
@@ -139,11 +138,11 @@ class JsonText:
         """Nothing but white space may follow."""
         self.entry = ""
         if self.peek():
-            self._fail("Extra data", self._at)
+            self.fail("Extra data", self._at)
 
     def _take(self, mark: str) -> None:
         if self.peek() != mark:
-            self._fail(f"Expecting {mark!r} delimiter", self._at)
+            self.fail(f"Expecting {mark!r} delimiter", self._at)
         self._at += 1
 
     def _behind_space(self) -> int:
@@ -153,7 +152,7 @@ class JsonText:
     def _more(self) -> None:
         """Drop what has been read and take the next block; as much again as is waiting, so that retries stay few."""
         if len(self._text) - self._at > LONGEST:
-            self._fail(f"longer than {LONGEST:,} characters", self._at)
+            self.fail(f"longer than {LONGEST:,} characters", self._at)
         self._line, self._column = self._place(self._at)
         rest = self._text[self._at :]
         new = self._file.read(max(self._block, len(rest)))
@@ -166,7 +165,13 @@ class JsonText:
             return self._line, self._column + position
         return self._line + lines, position - self._text.rindex("\n", 0, position)
 
-    def _fail(self, message: str, position: int) -> NoReturn:
+    def fail(self, message: str, position: int | None = None) -> NoReturn:
+        """Refuse the file for what stands at a position of the text at hand, or before the place that is reached.
+
+        Raises:
+            DataError: always.
+        """
+        position = self._at if position is None else position
         line, column = self._place(position)
         cut = self._ended and (position >= len(self._text) or message.startswith("Unterminated string"))
         what = f"{message}; the file is cut off" if cut else message

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bgr.errors import DataError
+from bgr.json_text import shown
 from bgr.kb.schema import Value
 from bgr.kb.statement import Qualifiers, Statement
 
@@ -28,10 +29,10 @@ class Reader:
         rows = []
         for index, row in enumerate(list_field(where, record, "attributes")):
             try:
-                key, value = text(row["key"]), self.value(row["value"])
+                key, value = label(row["key"]), self.value(row["value"])
                 rows.append(Statement(self._next(), entity, key, value, None, self.qualifiers(row)))
-            except (KeyError, TypeError, ValueError, AttributeError, DataError) as error:
-                raise DataError(f"{where}, attributes[{index}]: {reason(error)}") from None
+            except (KeyError, TypeError, AttributeError, DataError) as error:
+                raise DataError(f"{where}, attributes[{index}]: {reason(error, row)}") from None
         return rows
 
     def relations(self, where: str, entity: str, record: Mapping[str, Any], known: Mapping[str, Any]) -> list[Row]:
@@ -39,17 +40,17 @@ class Reader:
         rows = []
         for index, row in enumerate(list_field(where, record, "relations")):
             try:
-                predicate = text(either(row, "relation", "predicate"))
+                predicate = label(either(row, "relation", "predicate"))
                 other, direction = row["object"], row["direction"]
                 if direction not in DIRECTIONS:
-                    raise DataError(f"direction {direction!r}, allowed: {', '.join(DIRECTIONS)}")
-                if other not in known:
-                    raise DataError(f"object {other!r} is neither an entity nor a concept")
+                    raise DataError(f"direction {shown(direction)}, allowed: {', '.join(DIRECTIONS)}")
+                if not isinstance(other, str) or other not in known:
+                    raise DataError(f"object {shown(other)} is neither an entity nor a concept")
                 other = sys.intern(other)
                 ends = (entity, other) if direction == FORWARD else (other, entity)
                 rows.append((self.relation(ends, predicate, self.qualifiers(row)), sys.intern(direction)))
-            except (KeyError, TypeError, ValueError, AttributeError, DataError) as error:
-                raise DataError(f"{where}, relations[{index}]: {reason(error)}") from None
+            except (KeyError, TypeError, AttributeError, DataError) as error:
+                raise DataError(f"{where}, relations[{index}]: {reason(error, row)}") from None
         return rows
 
     def relation(self, ends: tuple[str, str], predicate: str, qualifiers: Qualifiers) -> Statement:
@@ -63,17 +64,20 @@ class Reader:
 
     def qualifiers(self, row: Mapping[str, Any]) -> Qualifiers:
         found = row.get("qualifiers")
-        if not found:
+        if found is None or found == {}:
             return ()
         # two keys that differ in whitespace alone are one
         merged: dict[str, tuple[Value, ...]] = {}
         for key, values in found.items():
-            name = text(key)
+            if not isinstance(values, list):
+                raise DataError(f"qualifier {shown(key)} holds {shown(values)}, allowed: a list of values")
+            name = label(key)
             merged[name] = merged.get(name, ()) + tuple(self.value(value) for value in values)
         return tuple(merged.items())
 
     def value(self, record: Mapping[str, Any]) -> Value:
-        key = (record["type"], record["value"], record.get("unit"))
+        raw = record["value"]
+        key = (record["type"], raw.__class__, raw, record.get("unit"))  # the class: True equals 1
         value = self._values.get(key)
         if value is None:
             value = self._values[key] = Value.from_json(record)
@@ -89,9 +93,23 @@ def text(raw: str) -> str:
     return sys.intern(" ".join(raw.split()))
 
 
+def label(raw: Any) -> str:
+    """A name, key or predicate: as `text`, and not empty.
+
+    Raises:
+        DataError: it is empty, or no text.
+    """
+    found = text(raw) if isinstance(raw, str) else ""
+    if not found:
+        raise DataError(f"{shown(raw)} as a name, allowed: a text that is not empty")
+    return found
+
+
 def list_field(where: str, record: Mapping[str, Any], field: str) -> list[Any]:
-    """A field that holds a list; absent means empty."""
-    found = record.get(field) or []
+    """A field that holds a list; absent or null means empty."""
+    found = record.get(field)
+    if found is None:
+        return []
     if not isinstance(found, list):
         raise DataError(f"{where}: {field!r} must be a list, is {type(found).__name__}")
     return found
@@ -105,5 +123,27 @@ def either(record: Mapping[str, Any], first: str, second: str) -> Any:
     raise DataError(f"neither {first!r} nor {second!r} is there")
 
 
-def reason(error: Exception) -> str:
+def reason(error: Exception, row: Any) -> str:
+    """What is wrong with a row of a record, or with a whole one, by the error that reading it raised.
+
+    Reading checks what would go through unseen; here, where time no longer matters, what it stumbled over is named.
+    """
+    if isinstance(error, DataError):
+        return str(error)
+    if not isinstance(row, Mapping):
+        return f"{shown(row)}, allowed: an object"
+    qualifiers = row.get("qualifiers")
+    if qualifiers is not None and not isinstance(qualifiers, Mapping):
+        return f"'qualifiers' is {shown(qualifiers)}, allowed: an object of lists of values"
+    values = [row["value"]] if "value" in row else []
+    for value in [*values, *(value for found in (qualifiers or {}).values() for value in found)]:
+        if not isinstance(value, Mapping):
+            return f"value {shown(value)}, allowed: an object {{type, value}}"
+        for field in ("type", "value"):
+            if field not in value:
+                return f"field {field!r} is missing"
+            if isinstance(value[field], Mapping | list):
+                return f"{field!r} is {shown(value[field])}, allowed: a text or a number"
+        if isinstance(value.get("unit"), Mapping | list):
+            return f"'unit' is {shown(value['unit'])}, allowed: a text"
     return f"field {error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bgr.errors import DataError, ProgramError
+from bgr.json_text import MOST_SHOWN, is_text, shown
 from bgr.kb.comparison import OPERATORS, parse_target
 from bgr.kb.lean_plan import LeanCall, lean_plan
 from bgr.kb.loading import DIRECTIONS, text
@@ -70,6 +71,9 @@ Call = tuple[str, tuple[int, ...], tuple[str | Value, ...]]
 """What an executor needs of a step: function, dependencies, inputs with the value parsed."""
 
 ALIASES = {"QueryName": "What"}
+
+MOST_STEPS = 256
+"""KQA Pro's longest programs have some twenty steps; a file that holds a thousand times as many is none of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +144,8 @@ class Program:
         """
         if not isinstance(records, Sequence) or isinstance(records, str):
             raise ProgramError(f"{where}: a program is a list of steps, not {type(records).__name__}")
+        if len(records) > MOST_STEPS:
+            raise ProgramError(f"{where}: the program has {len(records):,} steps, allowed: {MOST_STEPS}")
         return cls(tuple(_step(record, f"{where}, step {index}") for index, record in enumerate(records)), where)
 
     def to_json(self) -> list[dict[str, Any]]:
@@ -151,7 +157,9 @@ class Program:
 
     def label(self, index: int) -> str:
         """How messages name a step."""
-        return f"{self.where}, step {index} ({self.steps[index].function})"
+        function = self.steps[index].function
+        plain = function.isalnum() and len(function) < MOST_SHOWN
+        return f"{self.where}, step {index} ({function if plain else shown(function)})"
 
     def _check(self, index: int) -> tuple[str | Value, ...]:
         """The step's parsed inputs, once all of it has been found sound."""
@@ -167,13 +175,13 @@ class Program:
         for dependency, wanted in zip(step.dependencies, signature.takes, strict=True):
             if not 0 <= dependency < index:
                 allowed = f"earlier steps, 0 to {index - 1}" if index else "none, it is the first step"
-                raise ProgramError(f"{label}: depends on step {dependency}, allowed: {allowed}")
+                raise ProgramError(f"{label}: depends on step {shown(dependency)}, allowed: {allowed}")
             given = self.steps[dependency].signature.gives
             if given != wanted and (given, wanted) != (FACTS, ENTITIES):
                 raise ProgramError(f"{label}: takes {wanted}, but {self.label(dependency)} gives {given}")
         for role, given in zip(signature.inputs, step.inputs, strict=True):
             if role in CHOICES and given not in CHOICES[role]:
-                raise ProgramError(f"{label}: {role} {given!r}, allowed: {', '.join(CHOICES[role])}")
+                raise ProgramError(f"{label}: {role} {shown(given)}, allowed: {', '.join(CHOICES[role])}")
         try:
             return step.arguments
         except DataError as error:
@@ -181,20 +189,21 @@ class Program:
 
 
 def _step(record: Any, where: str) -> Step:
-    if not isinstance(record, Mapping) or not isinstance(record.get("function"), str):
+    given = record.get("function", record.get("functions")) if isinstance(record, Mapping) else None
+    if given is None or not is_text(given):
         raise ProgramError(f"{where}: a step is {{function, dependencies, inputs}} with a function's name")
-    function = text(record["function"])
+    function = text(given)
     function = ALIASES.get(function, function)
     dependencies, inputs = record.get("dependencies", []), record.get("inputs", [])
     if not isinstance(dependencies, list | tuple) or not all(type(d) is int for d in dependencies):
-        raise ProgramError(f"{where} ({function}): dependencies {dependencies!r}, allowed: a list of step numbers")
-    if not isinstance(inputs, list | tuple) or not all(isinstance(given, str) for given in inputs):
-        raise ProgramError(f"{where} ({function}): inputs {inputs!r}, allowed: a list of texts")
+        raise ProgramError(f"{where} ({function}): dependencies {shown(dependencies)}, allowed: a list of step numbers")
+    if not isinstance(inputs, list | tuple) or not all(map(is_text, inputs)):
+        raise ProgramError(f"{where} ({function}): inputs {shown(inputs)}, allowed: a list of texts")
     return Step(function, tuple(dependencies), tuple(map(text, inputs)))
 
 
 def unknown(label: str, what: str, name: str, known: Sequence[str]) -> ProgramError:
     """The error for a name that the knowledge base does not hold, with the nearest ones it does."""
     near = difflib.get_close_matches(name, known, n=3)
-    hint = f"; close: {', '.join(repr(n) for n in near)}" if near else ""
-    return ProgramError(f"{label}: unknown {what} {name!r}{hint}")
+    hint = f"; close: {', '.join(map(shown, near))}" if near else ""
+    return ProgramError(f"{label}: unknown {what} {shown(name)}{hint}")

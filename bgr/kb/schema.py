@@ -9,8 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from bgr.errors import DataError
+from bgr.json_text import shown
 
 VALUE_TYPES = ("string", "quantity", "date", "year")
+NO_UNIT = "1"
+YEAR_DIGITS = 12
+"""A year may lie in deep time, but no year of the universe has more digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +33,21 @@ class Value:
         Between date and year the text decides, not the declared type, and numbers have a float's precision: as in KoPL.
 
         Raises:
-            DataError: unknown type, or a value that does not fit its type.
+            DataError: unknown type, or a value or unit that does not fit it.
+            KeyError: `record` lacks a field.
         """
         kind, raw = record["type"], record["value"]
+        if isinstance(raw, bool) or not isinstance(raw, str | int | float):
+            raise DataError(f"value {shown(raw)}, allowed: a text or a number")
+        if isinstance(raw, float) and not math.isfinite(raw):
+            raise DataError(f"not a finite number: {raw!r}")
         if kind == "string":
-            return cls("string", " ".join(str(raw).split()))
+            return cls("string", _filled(" ".join(str(raw).split()), "value"))
         if kind == "quantity":
-            return cls("quantity", _number(raw), str(record.get("unit", "1")))
+            return cls("quantity", _number(raw), _filled(record.get("unit", NO_UNIT), "unit"))
         if kind in ("date", "year"):
             return parse_time(str(raw))
-        raise DataError(f"unknown value type {kind!r}, allowed: {', '.join(VALUE_TYPES)}")
+        raise DataError(f"unknown value type {shown(kind)}, allowed: {', '.join(VALUE_TYPES)}")
 
     def to_json(self) -> dict[str, Any]:
         raw = self.value.isoformat() if isinstance(self.value, datetime.date) else self.value
@@ -55,33 +64,46 @@ class Value:
 
 
 def parse_date(text: str) -> datetime.date:
-    """``yyyy-mm-dd`` or ``yyyy/mm/dd``."""
+    """``yyyy-mm-dd`` or ``yyyy/mm/dd``.
+
+    Raises:
+        DataError: the text has not that form, or there is no such day.
+    """
     parts = text.replace("/", "-").split("-")
     try:
-        year, month, day = (int(part) for part in parts)
+        year, month, day = (int(part) if part.isdecimal() else 0 for part in parts)
         return datetime.date(year, month, day)
     except ValueError:
-        raise DataError(f"not a date: {text!r}, expected yyyy-mm-dd or yyyy/mm/dd") from None
+        raise DataError(f"not a date: {shown(text)}, expected yyyy-mm-dd or yyyy/mm/dd") from None
 
 
 def parse_time(text: str) -> Value:
     """A date when the text holds ``/`` or an inner ``-``, else a year (a leading ``-`` is a year before Christ)."""
+    text = text.strip()
     if "/" in text or "-" in text[1:]:
         return Value("date", parse_date(text))
+    digits = text.removeprefix("-")
+    if not digits.isdecimal() or len(digits) > YEAR_DIGITS:
+        raise DataError(f"not a year or a date: {shown(text)}, expected yyyy, yyyy-mm-dd or yyyy/mm/dd")
+    return Value("year", int(text))
+
+
+def _number(raw: str | float) -> float | int:
     try:
-        return Value("year", int(text))
+        number = float(raw)
+    except OverflowError:
+        number = math.inf
     except ValueError:
-        raise DataError(f"not a year or a date: {text!r}, expected yyyy, yyyy-mm-dd or yyyy/mm/dd") from None
-
-
-def _number(raw: object) -> float | int:
-    try:
-        number = float(raw)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        raise DataError(f"not a number: {raw!r}") from None
+        raise DataError(f"not a number: {shown(raw)}") from None
     if not math.isfinite(number):
-        raise DataError(f"not a finite number: {raw!r}")
+        raise DataError(f"not a finite number: {shown(raw)}")
     return int(number) if isinstance(raw, int) else number
+
+
+def _filled(text: Any, what: str) -> str:
+    if not isinstance(text, str) or not text:
+        raise DataError(f"{what} {shown(text)}, allowed: a text that is not empty")
+    return text
 
 
 @dataclass(frozen=True, slots=True)

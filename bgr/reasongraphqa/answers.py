@@ -8,7 +8,8 @@ import re
 from bgr.errors import DataError
 from bgr.kb.schema import parse_date
 
-_NUMBER = re.compile(r"([-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?)(?: (.+))?")
+# possessive, so that an answer of a hundred thousand digits is not tried in every way
+_NUMBER = re.compile(r"([-+]?(?:[\d,]*+(?<=\d)|[\d,]*+\.\d+)(?:[eE][-+]?\d+)?)(?: (.+))?")
 
 
 def same_answer(executed: str, annotated: str) -> bool:
@@ -35,4 +36,5 @@ def _date(text: str) -> str | None:
 
 def _number(text: str) -> tuple[float, str] | None:
     match = _NUMBER.fullmatch(text)
-    return (float(match[1].replace(",", "")), match[2] or "") if match else None
+    number = float(match[1].replace(",", "")) if match else math.inf
+    return (number, match[2] or "") if match and math.isfinite(number) else None

@@ -15,6 +15,7 @@ from tqdm import tqdm
 from bgr.errors import DataError
 from bgr.example import Example
 from bgr.files import hash_files, output_folder, read_json
+from bgr.json_text import parse_json, shown
 from bgr.reasongraphqa.card import CARD_FILE, card_text
 from bgr.reasongraphqa.record import example_of
 from bgr.reasongraphqa.splits import SPLITS
@@ -109,7 +110,9 @@ def read_split(folder: str | Path, split: str, *, progress: bool = False) -> Ite
         for where, line in sample_lines(folder, split):
             example = parse_sample(line, where)
             if first.setdefault(example.id, where) != where:
-                raise DataError(f"{where}: id {example.id!r} stands in {first[example.id]} already, ids are unique")
+                raise DataError(
+                    f"{where}: id {shown(example.id)} stands in {first[example.id]} already, ids are unique"
+                )
             yield example
             bar.update()
 
@@ -139,10 +142,7 @@ def parse_sample(line: str, where: str) -> Example:
     Raises:
         DataError: the line is no sample; the message begins with `where`.
     """
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
-        raise DataError(f"{where}: not valid JSON: {error}") from None
+    record = parse_json(line, where)
     try:
         return example_of(record)
     except DataError as error:

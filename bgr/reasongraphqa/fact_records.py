@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from tqdm import tqdm
 
 from bgr.errors import DataError
+from bgr.json_text import is_text, parse_json, shown
 from bgr.kb.schema import Fact, Value
 from bgr.reasongraphqa.dataset import FACTS_FILE
 
@@ -95,34 +95,64 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _parse(line: str, where: str) -> FactRecord:
+    record = parse_json(line, where)
     try:
-        record = json.loads(line)
-        if not isinstance(record, dict):
-            raise DataError("must be an object")
         names: dict[str, str] = {}
-        facts = tuple(_fact(row, names) for row in record.get("facts", ()))
-        return FactRecord(_text(record, "id"), _text(record, "sentence"), bool(record.get("gold", False)), facts, names)
-    except json.JSONDecodeError as error:
-        raise DataError(f"{where}: not valid JSON: {error.msg}") from None
-    except KeyError as error:
-        raise DataError(f"{where}: lacks the field {error.args[0]!r}") from None
-    except (TypeError, ValueError, AttributeError, DataError) as error:
-        raise DataError(f"{where}: not a fact as bgr data build writes it: {error}") from None
+        id, sentence = _text(record, "id"), _text(record, "sentence")
+        facts = tuple(_fact(row, names) for row in _list(record, "facts"))
+        gold = record.get("gold", False)
+        if not isinstance(gold, bool):
+            raise DataError(f"field 'gold' is {shown(gold)}, allowed: true or false")
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from None
+    return FactRecord(id, sentence, gold, facts, names)
 
 
-def _fact(row: Mapping[str, Any], names: dict[str, str]) -> Fact:
+def _fact(row: Any, names: dict[str, str]) -> Fact:
     # ids, names and predicates come again and again: one object for equal ones halves the memory
     head, predicate = intern(_text(row, "head")), intern(_text(row, "predicate"))
     names[head] = intern(_text(row, "name"))
-    qualifiers = tuple((intern(str(key)), Value.from_json(value)) for key, value in row.get("qualifiers", ()))
+    qualifiers = tuple(_qualifier(pair) for pair in _list(row, "qualifiers"))
     if "tail" not in row:
-        return Fact(head, predicate, Value.from_json(row["value"]), None, qualifiers)
+        return Fact(head, predicate, _value(_field(row, "value")), None, qualifiers)
     tail = intern(_text(row, "tail"))
     names[tail] = intern(_text(row, "tail_name"))
     return Fact(head, predicate, None, tail, qualifiers)
 
 
-def _text(row: Mapping[str, Any], field: str) -> str:
-    if not isinstance(row[field], str):
-        raise DataError(f"field {field!r} must be text, is {type(row[field]).__name__}")
-    return row[field]
+def _qualifier(pair: Any) -> tuple[str, Value]:
+    if not isinstance(pair, list) or len(pair) != 2 or not is_text(pair[0]):
+        raise DataError(f"qualifier {shown(pair)}, allowed: a list of its key and its value")
+    return intern(pair[0]), _value(pair[1])
+
+
+def _value(record: Any) -> Value:
+    for name in ("type", "value"):
+        _field(record, name)
+    value = Value.from_json(record)
+    if not is_text(str(value)):
+        raise DataError(f"value {shown(str(value))}, allowed: characters that UTF-8 can write")
+    return value
+
+
+def _field(record: Any, name: str) -> Any:
+    if not isinstance(record, Mapping):
+        raise DataError(f"must be an object, is {shown(record)}")
+    if name not in record:
+        raise DataError(f"lacks the field {name!r}")
+    return record[name]
+
+
+def _text(record: Any, name: str) -> str:
+    found = _field(record, name)
+    if not is_text(found) or not found.strip():
+        raise DataError(f"field {name!r} is {shown(found)}, allowed: a text that is not empty")
+    return found
+
+
+def _list(record: Any, name: str) -> list[Any]:
+    """A field that may be left out."""
+    found = _field(record, name) if name in record else []
+    if not isinstance(found, list):
+        raise DataError(f"field {name!r} is {shown(found)}, allowed: a list")
+    return found

@@ -10,6 +10,7 @@ import networkx as nx
 
 from bgr.errors import DataError, GraphError, ProgramError
 from bgr.graph import ROOT, Edge, EvidenceGraph
+from bgr.json_text import is_text, shown
 from bgr.kb.executor import Executor
 from bgr.kb.program import Program
 from bgr.kb.provenance import TooManyFactsError
@@ -59,7 +60,14 @@ class Question:
         for field in ("question", "program", "answer"):
             if field not in record:
                 raise DataError(f"{where}: field {field!r} is missing")
-        text, answer = (" ".join(str(record[field]).split()) for field in ("question", "answer"))
+        answer = record["answer"]
+        if isinstance(answer, int | float) and not isinstance(answer, bool):
+            answer = str(answer)  # some write a number as such
+        texts = {"question": record["question"], "answer": answer}
+        for field, given in texts.items():
+            if not is_text(given) or not given.strip():
+                raise DataError(f"{where}: {field} is {shown(given)}, allowed: a text that is not empty")
+        text, answer = (" ".join(given.split()) for given in texts.values())
         return cls(id, where, text, answer, Program.from_json(record["program"], where))
 
 

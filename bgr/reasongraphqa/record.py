@@ -7,6 +7,7 @@ from typing import Any
 
 from bgr.errors import DataError
 from bgr.example import Example
+from bgr.json_text import is_text, shown
 
 STEP_FIELDS = ("function", "dependencies", "inputs")
 
@@ -22,22 +23,18 @@ def example_of(record: Any) -> Example:
         raise DataError("a line must hold one object")
     for name, (check, allowed) in _CHECKS.items():
         if name in record and not check(record[name]):
-            raise DataError(f"sample {record.get('id', '?')!r}: {name} is {_short(record[name])}, allowed: {allowed}")
+            raise DataError(
+                f"sample {shown(record.get('id', '?'))}: {name} is {shown(record[name])}, allowed: {allowed}"
+            )
     example = Example.from_json(record)
     if record.get("structure", example.structure) != example.structure:
-        raise DataError(
-            f"sample {example.id!r}: structure is {_short(record['structure'])}, but its graph is {example.structure}"
-        )
+        said = shown(record["structure"])
+        raise DataError(f"sample {shown(example.id)}: structure is {said}, but its graph is {example.structure}")
     return example
 
 
-def _is_text(value: Any) -> bool:
-    """A string that can be written as UTF-8: JSON may hold half of a surrogate pair."""
-    return isinstance(value, str) and (value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value))
-
-
 def _are_texts(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(map(_is_text, value))
+    return isinstance(value, list | tuple) and all(map(is_text, value))
 
 
 def _are_pairs(value: Any) -> bool:
@@ -52,7 +49,7 @@ def _are_steps(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(
         isinstance(step, Mapping)
         and set(step) == set(STEP_FIELDS)
-        and _is_text(step["function"])
+        and is_text(step["function"])
         and _are_numbers(step["dependencies"])
         and _are_texts(step["inputs"])
         for step in value
@@ -60,16 +57,11 @@ def _are_steps(value: Any) -> bool:
 
 
 _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "id": (_is_text, "a text"),
-    "question": (_is_text, "a text"),
+    "id": (is_text, "a text"),
+    "question": (is_text, "a text"),
     "facts": (_are_texts, "a list of texts"),
     "edges": (_are_pairs, "a list of pairs of integers"),
-    "answer": (_is_text, "a text"),
+    "answer": (is_text, "a text"),
     "program": (_are_steps, f"a list of steps {{{', '.join(STEP_FIELDS)}}} with a text, integers and texts"),
-    "type": (_is_text, "a text"),
+    "type": (is_text, "a text"),
 }
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:79]}…"

@@ -25,6 +25,7 @@ from bgr.errors import DataError
 from bgr.example import Example
 from bgr.files import read_json
 from bgr.graph import ROOT, Edge
+from bgr.json_text import shown
 from bgr.kb.program import ALIASES
 from bgr.reasongraphqa.grounding import TYPE_OF_FUNCTION
 from bgr.reasongraphqa.record import STEP_FIELDS, example_of
@@ -38,52 +39,84 @@ def read_released(path: str | Path, prefix: str) -> list[Example]:
     """
     records = read_json(path)
     if not isinstance(records, list):
-        raise DataError(f"{path}: must hold a list of questions, holds {type(records).__name__}")
+        raise DataError(f"{path}: must hold a list of questions, holds {shown(records)}")
     return [from_released(record, f"{prefix}-{n:06d}", f"{path}: item {n}") for n, record in enumerate(records)]
 
 
-def from_released(record: Mapping[str, Any], id: str, where: str) -> Example:
+def from_released(record: Any, id: str, where: str) -> Example:
     """One example from a released record.
 
     Raises:
-        DataError: a field is missing or not of its type, a graph's sentence is no candidate, or the graph breaks a
-            constraint.
+        DataError: a field is missing, empty or not of its type, a graph's sentence is no candidate, or the graph breaks
+            a constraint.
     """
     try:
-        facts = _texts(record["fact"], "fact")
-        return example_of(
+        facts = _texts(record, "fact")
+        steps = _list(record, "program")
+        example = example_of(
             {
                 "id": id,
-                "question": record["question"],
+                "question": _field(record, "question"),
                 "facts": facts,
-                "edges": [list(edge) for edge in _edges(record["order_true_fact"], facts)],
-                "answer": _answer(record["answer"]),
-                "program": [{field: step[field] for field in STEP_FIELDS} for step in record["program"]],
-                "type": _type(record),
+                "edges": [list(edge) for edge in _edges(_list(record, "order_true_fact"), facts)],
+                "answer": _answer(_field(record, "answer")),
+                "program": [{field: _field(step, field) for field in STEP_FIELDS} for step in steps],
+                "type": _type(record, steps),
             }
         )
-    except KeyError as error:
-        raise DataError(f"{where}: neither a field nor a candidate: {error.args[0]!r}") from None
-    except (DataError, TypeError) as error:
+        _check_filled(example)
+    except DataError as error:
         raise DataError(f"{where}: {error}") from None
+    return example
 
 
-def _edges(nodes: Sequence[Mapping[str, Any]], facts: Sequence[str]) -> list[Edge]:
+def _check_filled(example: Example) -> None:
+    for name, text in (("question", example.question), ("answer", example.answer)):
+        if not text.strip():
+            raise DataError(f"the {name} is empty")
+    if not example.graph.nodes:
+        raise DataError("order_true_fact is empty: there is no graph")
+
+
+def _edges(nodes: Sequence[Any], facts: Sequence[str]) -> list[Edge]:
     """Sorted edges of a graph told in sentences; an edge that only one of its ends names counts too."""
     place = {sentence: number for number, sentence in reversed(list(enumerate(facts)))}
+
+    def find(sentence: Any) -> int:
+        if not isinstance(sentence, str) or sentence not in place:
+            raise DataError(f"order_true_fact names {shown(sentence)}, which is not in 'fact'")
+        return place[sentence]
+
     edges: set[Edge] = set()
     for node in nodes:
-        number, relation = place[node["facts"]], node["relation"]
-        before, after = _texts(relation["before"], "before"), _texts(relation["after"], "after")
-        edges |= {(place[sentence], number) for sentence in before} if before else {(ROOT, number)}
-        edges |= {(number, place[sentence]) for sentence in after}
+        number, relation = find(_field(node, "facts")), _field(node, "relation")
+        before, after = _texts(relation, "before"), _texts(relation, "after")
+        edges |= {(find(sentence), number) for sentence in before} if before else {(ROOT, number)}
+        edges |= {(number, find(sentence)) for sentence in after}
     return sorted(edges)
 
 
-def _texts(value: Any, name: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise DataError(f"{name} must be a list of sentences")
-    return value
+def _field(record: Any, name: str) -> Any:
+    if not isinstance(record, Mapping):
+        raise DataError(f"{shown(record)}, allowed: an object with {name!r}")
+    if name not in record:
+        raise DataError(f"field {name!r} is missing")
+    return record[name]
+
+
+def _list(record: Any, name: str) -> list[Any]:
+    found = _field(record, name)
+    if not isinstance(found, list):
+        raise DataError(f"{name} is {shown(found)}, allowed: a list")
+    return found
+
+
+def _texts(record: Any, name: str) -> list[str]:
+    found = _list(record, name)
+    for text in found:
+        if not isinstance(text, str):
+            raise DataError(f"{name} holds {shown(text)}, allowed: sentences")
+    return found
 
 
 def _answer(value: Any) -> Any:
@@ -91,13 +124,16 @@ def _answer(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-def _type(record: Mapping[str, Any]) -> str:
-    if not record["program"]:
+def _type(record: Any, steps: Sequence[Any]) -> Any:
+    if not steps:
         if "type" not in record:
             raise DataError("without a program, a field 'type' must say what is asked")
         return record["type"]
-    last = record["program"][-1]["function"]
-    return TYPE_OF_FUNCTION[ALIASES.get(last, last)]
+    last = _field(steps[-1], "function")
+    known = ALIASES.get(last, last) if isinstance(last, str) else None
+    if known not in TYPE_OF_FUNCTION:
+        raise DataError(f"the program ends in {shown(last)}, allowed: {', '.join(sorted(TYPE_OF_FUNCTION))}")
+    return TYPE_OF_FUNCTION[known]
 
 
 def to_released(example: Example) -> dict[str, Any]:

@@ -10,8 +10,11 @@ from typing import Any
 
 from bgr.errors import DataError
 from bgr.example import Example
+from bgr.json_text import shown
+from bgr.kb.program import Program
 from bgr.reasongraphqa.dataset import SHEET_FILE, dataset_hash, load_sheet, read_split
 from bgr.reasongraphqa.entailment import Entailments, FactTable, find_entailments
+from bgr.reasongraphqa.grounding import MAX_FACTS, TYPE_OF_FUNCTION
 from bgr.reasongraphqa.splits import SPLITS
 
 
@@ -48,6 +51,7 @@ def verify_dataset(folder: str | Path, *, progress: bool = False) -> Verified:
         progress: show a bar on standard error.
 
     Raises:
+        ProgramError: a sample's program is malformed.
         DataError: a file is missing or unreadable, a sample is not valid, an id stands twice, a candidate stands twice
             or is not in the textual database, or the files do not have the hash that ``dataset.json`` tells.
     """
@@ -63,9 +67,10 @@ def _checked(folder: str | Path, table: FactTable, counts: Counter[str], progres
     for split in SPLITS:
         for example in read_split(folder, split, progress=progress):
             _check_filled(example)
+            _check_program(example)
             _check_candidates(example, table)
             if example.id in seen:
-                raise DataError(f"sample {example.id!r}: stands twice; ids are unique across {', '.join(SPLITS)}")
+                raise DataError(f"sample {shown(example.id)}: stands twice; ids are unique across {', '.join(SPLITS)}")
             seen.add(example.id)
             counts[split] += 1
             yield example
@@ -75,16 +80,29 @@ def _check_filled(example: Example) -> None:
     """What a sample may be in memory, but not in a dataset."""
     for place, text in (("question", example.question), ("answer", example.answer)):
         if not text.strip():
-            raise DataError(f"sample {example.id!r}: the {place} is empty")
-    if not example.graph.nodes:
-        raise DataError(f"sample {example.id!r}: the graph holds no fact")
+            raise DataError(f"sample {shown(example.id)}: the {place} is empty")
+    count = len(example.graph.nodes)
+    if not 1 <= count <= MAX_FACTS:
+        held = f"{count} facts" if count else "no fact"
+        raise DataError(f"sample {shown(example.id)}: the graph holds {held}, allowed: 1 to {MAX_FACTS}")
+
+
+def _check_program(example: Example) -> None:
+    """A program may be unknown; one that is there must be sound, and ask for what the sample's type says."""
+    if example.program:
+        program = Program.from_json(example.program, f"sample {shown(example.id)}")
+        asked = TYPE_OF_FUNCTION[program.steps[-1].function]
+        if example.type != asked:
+            raise DataError(f"sample {shown(example.id)}: type is {example.type}, but its program is of type {asked}")
 
 
 def _check_candidates(example: Example, table: FactTable) -> None:
     first: dict[str, int] = {}
     for number, sentence in enumerate(example.facts):
         if sentence in first:
-            raise DataError(f"sample {example.id!r}: candidates {first[sentence]} and {number} are one: {sentence!r}")
+            raise DataError(
+                f"sample {shown(example.id)}: candidates {first[sentence]} and {number} are one: {shown(sentence)}"
+            )
         first[sentence] = number
         table.units(example, number)
 

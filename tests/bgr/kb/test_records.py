@@ -34,9 +34,14 @@ def test_as_json_load(tmp_path, layout):
     assert (kb.entities, kb.name("E2")) == (("E2", "E1"), "Überall 🎬")
 
 
-def test_of_a_key_that_comes_twice_the_last_counts(tmp_path):
-    (tmp_path / "kb.json").write_text('{"entities": {"E": 1, "E": 2}, "concepts": {}}')
-    assert dict(read_records(tmp_path / "kb.json")["entities"]) == json.loads('{"E": 2}')
+def test_a_character_of_two_halves_is_none_but_a_half_is_refused(tmp_path):
+    path = tmp_path / "kb.json"
+    path.write_text(r'{"entities": {"E": {"name": "\ud83c\udfac"}}, "concepts": {}}')
+    assert read_records(path)["entities"]["E"] == {"name": "🎬"}
+    for half in (r'{"E": {"name": "\udfac\ud83c"}}', r'{"E\ud83c": {}}'):
+        path.write_text(f'{{"entities": {half}, "concepts": {{}}}}')
+        with pytest.raises(DataError, match=r"column \d+ \(entities 'E.*'\): half of a surrogate pair"):
+            read_records(path)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +54,8 @@ def test_of_a_key_that_comes_twice_the_last_counts(tmp_path):
         ('{"concepts": {}, "entities": {"E" {}}}', "Expecting ':' delimiter"),
         ('{"concepts": {}, 3: 4}', "Expecting property name"),
         ('{"concepts": {}} x', "Extra data"),
+        ('{"concepts": {}, "entities": {"E": 1, "E": 2}}', r"\(entities 'E'\): stands here for the second time"),
+        ('{"concepts": {}, "entities": {}, "concepts": {}}', r"'concepts' stands here for the second time"),
     ],
 )
 def test_errors_name_the_place(tmp_path, text, message):

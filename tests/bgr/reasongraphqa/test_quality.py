@@ -181,7 +181,7 @@ def test_a_sample_is_drawn_by_seed_and_read_back_as_it_was_written(tmp_path, kb)
     [
         ("{", "line 2: not valid JSON"),
         ("[]", "line 2: not a fact"),
-        (json.dumps({**LINE, "sentence": 3}), "line 2: not a fact as bgr data build writes it: field 'sentence'"),
+        (json.dumps({**LINE, "sentence": 3}), "line 2: field 'sentence' is 3, allowed: a text that is not empty"),
         (json.dumps({"id": "F1"}), "line 2: lacks the field 'sentence'"),
         (json.dumps({**LINE, "facts": [BARE]}), "line 2: lacks the field 'value'"),
         (json.dumps({**LINE, "facts": [{**BARE, "value": 3}]}), "line 2: not a fact"),
