@@ -39,6 +39,9 @@ class VerbalizerModule(LightningModule):
         learning_rate: highest, of AdamW.
         weight_decay: of AdamW.
         warmup: share of the steps in which the learning rate rises; it then falls linearly to 0.
+
+    Raises:
+        ValueError: sizes that do not go together.
     """
 
     def __init__(
@@ -55,6 +58,8 @@ class VerbalizerModule(LightningModule):
         warmup: float = 0.05,
     ) -> None:
         super().__init__()
+        if heads < 2 or width % heads:
+            raise ValueError(f"{heads} heads of width {width}, allowed: 2 or more, and the width a multiple of them")
         self.save_hyperparameters()
         self.model: PreTrainedModel
         self.tokenizer: PreTrainedTokenizerBase
@@ -77,6 +82,7 @@ class VerbalizerModule(LightningModule):
 
     def _config(self) -> T5Config:
         sizes = self.hparams
+        special: dict[str, Any] = {"decoder_start_token_id": self.tokenizer.pad_token_id}
         return T5Config(
             vocab_size=len(self.tokenizer),
             d_model=sizes["width"],
@@ -87,7 +93,7 @@ class VerbalizerModule(LightningModule):
             dropout_rate=sizes["dropout"],
             pad_token_id=self.tokenizer.pad_token_id,
             eos_token_id=self.tokenizer.eos_token_id,
-            decoder_start_token_id=self.tokenizer.pad_token_id,
+            **special,
         )
 
     def on_fit_start(self) -> None:

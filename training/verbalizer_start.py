@@ -7,6 +7,8 @@ few heads begin that way; training is free to change them.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from transformers import T5ForConditionalGeneration
@@ -25,8 +27,9 @@ def ready_to_copy(model: T5ForConditionalGeneration) -> None:
     """
     width, size = model.config.d_model, model.config.d_kv
     following, before, alike = (_rows(size, width) for _ in range(3))
-    encoder = model.encoder.block[0].layer[0].SelfAttention
-    decoder = model.decoder.block[0].layer[0].SelfAttention
+    blocks: Any = model.decoder.block
+    first: Any = model.encoder.block
+    encoder, decoder = (side[0].layer[0].SelfAttention for side in (first, blocks))
     half = model.config.relative_attention_num_buckets // 2
     # buckets of T5's relative positions: from `half` on what follows, below it what came before
     encoder.relative_attention_bias.weight[half + 1, 0] += FOCUS
@@ -35,7 +38,7 @@ def ready_to_copy(model: T5ForConditionalGeneration) -> None:
     _hand_on(encoder, 0, following)
     _hand_on(encoder, 1, before)
     _hand_on(decoder, 0, before)
-    for block in model.decoder.block:
+    for block in blocks:
         cross = block.layer[1].EncDecAttention
         cross.q.weight[:size] = cross.k.weight[:size] = alike
         _hand_on(cross, 0, following)
@@ -45,8 +48,8 @@ def _rows(size: int, width: int) -> Tensor:
     return nn.init.orthogonal_(torch.empty(size, width))
 
 
-def _hand_on(attention: nn.Module, head: int, rows: Tensor) -> None:
+def _hand_on(attention: Any, head: int, rows: Tensor) -> None:
     """The head gives what it looks at as it is, seen through `rows` ``[size, width]``."""
     part = slice(head * len(rows), (head + 1) * len(rows))
-    attention.v.weight[part] = rows  # type: ignore[index,union-attr]
-    attention.o.weight[:, part] = rows.T  # type: ignore[index,union-attr]
+    attention.v.weight[part] = rows
+    attention.o.weight[:, part] = rows.T

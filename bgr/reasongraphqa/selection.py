@@ -89,12 +89,13 @@ class BertScorer:
     def _score(self, candidate: Tensor, reference: Tensor) -> float:
         """Of one pair. In lists torchmetrics (1.9) sorts both sides by length and then compares sentences that do not
         belong together."""
-        sides = [
-            {"input_ids": states[None], "attention_mask": torch.ones(1, len(states), dtype=torch.long)}
-            for states in (candidate, reference)
-        ]
-        model, device = self.encoder.model, self.encoder.device
-        found = self._bert_score(*sides, model=model, user_forward_fn=_states_as_they_are, device=device)
+        found: dict[str, Any] = self._bert_score(
+            _as_tokens(candidate),
+            _as_tokens(reference),
+            model=self.encoder.model,
+            user_forward_fn=_states_as_they_are,
+            device=self.encoder.device,
+        )
         return float(found["f1"])
 
     @torch.inference_mode()
@@ -108,6 +109,11 @@ class BertScorer:
             states = encoder.model(**padded.to(encoder.device)).last_hidden_state.float().cpu()
             found |= {texts[row]: states[place, : len(tokens[row])] for place, row in enumerate(rows)}
         return found
+
+
+def _as_tokens(states: Tensor) -> dict[str, Tensor]:
+    """States ``[t, d]`` in the place of token ids."""
+    return {"input_ids": states[None], "attention_mask": torch.ones(1, len(states), dtype=torch.long)}
 
 
 def _states_as_they_are(_: Any, batch: dict[str, Tensor]) -> Tensor:

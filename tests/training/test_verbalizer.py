@@ -150,6 +150,7 @@ def test_a_run_is_a_checkpoint_with_card_and_measure(train, tmp_path, capsys):
     ("more", "said"),
     [
         (["--model.colour=red"], "colour"),
+        (["--model.heads=1"], "1 heads of width 32"),
         (["--init", "/no/such/t5"], "/no/such/t5: no such folder"),
         (["nonsense"], "nonsense"),
         (["--kqapro", "/no/such/base"], "/no/such/base/kb.json: no such file"),
