@@ -11,20 +11,35 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from transformers import AutoTokenizer
 
 from bgr.errors import CheckpointError
 from bgr.files import read_json
+from bgr.json_text import one_line, shown
 from bgr.models.config import DIRECTIONS, BgrConfig
 from bgr.models.retriever import BgrRetriever
 
 FORMAT = 1
 SETTINGS = "bgr.json"
+
+_KINDS = {str: "a text", dict: "an object"}
+_RANGES: dict[str, tuple[int, int]] = {
+    "rows": (1, 1_000),
+    "question_tokens": (3, 1_000_000),
+    "fact_tokens": (3, 1_000_000),
+    "max_paths": (1, 1_000_000),
+    "max_depth": (1, 1_000_000),
+    "context_layers": (0, 1_000),
+    "num_hidden_layers": (1, 1_000),
+}
+"""What the weights do not tell of a configuration, and how many layers may be built to compare it with them."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +49,7 @@ class Settings:
     Args:
         rule: reconstruction rule.
         gammas: each rule's γ, chosen on dev.
+        fused_threshold: log-odds that an edge needs under `fused`, chosen on dev.
         data_hash: of the dataset the pair was trained on.
         metrics: by split, metric and value.
         format: version of the folder's layout.
@@ -41,6 +57,7 @@ class Settings:
 
     rule: str = "equation"
     gammas: dict[str, float] = field(default_factory=dict)
+    fused_threshold: float = 0.0
     data_hash: str = ""
     metrics: dict[str, Any] = field(default_factory=dict)
     format: int = FORMAT
@@ -54,16 +71,34 @@ class Settings:
 
     @classmethod
     def load(cls, folder: Path) -> Settings:
-        record = read_json(folder / SETTINGS)
+        """What a folder's ``bgr.json`` says.
+
+        Raises:
+            DataError: the file is missing or not JSON.
+            CheckpointError: another format, or a field that is unknown or not of its type.
+        """
+        path = folder / SETTINGS
+        record = read_json(path)
         if not isinstance(record, dict) or record.get("format") != FORMAT:
-            raise CheckpointError(f"{folder / SETTINGS}: not a checkpoint of format {FORMAT}")
+            raise CheckpointError(f"{path}: not a checkpoint of format {FORMAT}")
         unknown = sorted(set(record) - {f.name for f in fields(cls)})
         if unknown:
-            raise CheckpointError(f"{folder / SETTINGS}: unknown field {unknown[0]!r}")
-        gammas = record.get("gammas", {})
-        if not isinstance(gammas, dict) or not all(isinstance(g, int | float) and 0 <= g <= 1 for g in gammas.values()):
-            raise CheckpointError(f"{folder / SETTINGS}: gammas is {gammas!r}, allowed: each rule's number from 0 to 1")
-        return cls(**record)
+            raise CheckpointError(f"{path}: unknown field {shown(unknown[0])}")
+        settings = cls(**record)
+        for name, kind in (("rule", str), ("gammas", dict), ("data_hash", str), ("metrics", dict)):
+            value = getattr(settings, name)
+            if not isinstance(value, kind):
+                raise CheckpointError(f"{path}: {name} is {shown(value)}, allowed: {_KINDS[kind]}")
+        if not settings.rule.isidentifier() or len(settings.rule) > 40:
+            raise CheckpointError(f"{path}: rule is {shown(settings.rule)}, allowed: the name of a rule")
+        if not all(isinstance(g, int | float) and 0 <= g <= 1 for g in settings.gammas.values()):
+            raise CheckpointError(
+                f"{path}: gammas is {shown(settings.gammas)}, allowed: each rule's number from 0 to 1"
+            )
+        threshold = settings.fused_threshold
+        if not isinstance(threshold, int | float) or not math.isfinite(threshold):
+            raise CheckpointError(f"{path}: fused_threshold is {shown(threshold)}, allowed: a finite number")
+        return settings
 
 
 def load_retriever(folder: Path, direction: str) -> BgrRetriever:
@@ -76,25 +111,50 @@ def load_retriever(folder: Path, direction: str) -> BgrRetriever:
     for name in ("config.json", "model.safetensors"):
         if not (home / name).is_file():
             raise CheckpointError(f"{home / name}: no such file; a checkpoint holds {', '.join(DIRECTIONS)}")
+    config = _read_config(home / "config.json", direction)
+    _check_sizes(config, home)
     try:
-        config = BgrConfig.from_dict(read_json(home / "config.json"))
-    except (TypeError, ValueError, AttributeError) as error:
-        raise CheckpointError(f"{home / 'config.json'}: {error}") from None
-    if config.direction != direction:
-        raise CheckpointError(f"{home / 'config.json'}: direction is {config.direction!r}, expected {direction!r}")
-    model = BgrRetriever(config)
-    _check_sizes(model, home / "model.safetensors")
-    model = BgrRetriever.from_pretrained(home, config=config, local_files_only=True, use_safetensors=True)
+        model = BgrRetriever.from_pretrained(home, config=config, local_files_only=True, use_safetensors=True)
+    except Exception as error:  # a configuration that sizes do not betray ends in all kinds of errors
+        raise CheckpointError(f"{home}: cannot be loaded: {one_line(error)}") from None
+    _check_finite(model, home / "model.safetensors")
     return model.eval()
 
 
-def _check_sizes(model: BgrRetriever, path: Path) -> None:
-    expected = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
+def _read_config(path: Path, direction: str) -> BgrConfig:
+    record = read_json(path)
+    if not isinstance(record, dict):
+        raise CheckpointError(f"{path}: is {shown(record)}, allowed: an object")
+    try:
+        config = BgrConfig.from_dict(record)
+    except Exception as error:  # whatever the validators of transformers raise
+        raise CheckpointError(f"{path}: {one_line(error)}") from None
+    if config.direction != direction:
+        raise CheckpointError(f"{path}: direction is {config.direction!r}, expected {direction!r}")
+    for name, (low, high) in _RANGES.items():
+        value = getattr(config.encoder if name == "num_hidden_layers" else config, name)
+        if type(value) is not int or not low <= value <= high:
+            raise CheckpointError(f"{path}: {name} is {shown(value)}, allowed: integers from {low} to {high}")
+    for name in ("threshold", "dropout"):
+        value = getattr(config, name)
+        if type(value) not in (int, float) or not 0 <= value <= 1:
+            raise CheckpointError(f"{path}: {name} is {shown(value)}, allowed: numbers from 0 to 1")
+    return config
+
+
+def _check_sizes(config: BgrConfig, home: Path) -> None:
+    """Compare before any memory is taken: a damaged configuration may ask for more than there is."""
+    path = home / "model.safetensors"
     try:
         with safe_open(path, framework="pt") as file:
             found = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
         raise CheckpointError(f"{path}: not a whole safetensors file: {error}") from None
+    try:
+        with torch.device("meta"):
+            expected = {name: list(tensor.shape) for name, tensor in BgrRetriever(config).state_dict().items()}
+    except Exception as error:  # sizes that contradict each other end in all kinds of errors
+        raise CheckpointError(f"{home / 'config.json'}: describes no model: {one_line(error)}") from None
     for name in sorted(expected.keys() | found.keys()):
         if name not in found:
             raise CheckpointError(f"{path}: tensor {name} is missing")
@@ -104,11 +164,29 @@ def _check_sizes(model: BgrRetriever, path: Path) -> None:
             raise CheckpointError(f"{path}: tensor {name} is {found[name]}, the configuration says {expected[name]}")
 
 
-def load_tokenizer(folder: Path) -> Any:
-    """The tokenizer kept in the folder; nothing is looked up elsewhere."""
+def _check_finite(model: BgrRetriever, path: Path) -> None:
+    for name, parameter in model.named_parameters():
+        if not torch.isfinite(parameter).all():
+            raise CheckpointError(f"{path}: tensor {name} holds values that are no finite numbers")
+
+
+def load_tokenizer(folder: Path, words: int | None = None) -> Any:
+    """The tokenizer kept in the folder; nothing is looked up elsewhere.
+
+    Args:
+        folder: the checkpoint.
+        words: rows of the encoder's table of words, which the tokenizer must not exceed.
+
+    Raises:
+        CheckpointError: it is missing, damaged, or knows too many words.
+    """
     if not (folder / "tokenizer.json").is_file():
         raise CheckpointError(f"{folder / 'tokenizer.json'}: no such file")
     try:
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"{folder}: the tokenizer cannot be read: {error}") from None
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except Exception as error:  # the tokenizers library raises no class of its own
+        raise CheckpointError(f"{folder}: the tokenizer cannot be read: {one_line(error)}") from None
+    most = max(tokenizer.get_vocab().values(), default=-1)
+    if words is not None and most >= words:
+        raise CheckpointError(f"{folder / 'tokenizer.json'}: a word has number {most}, the encoder knows {words} words")
+    return tokenizer

@@ -80,7 +80,7 @@ def model_card(settings: Settings, forward: BgrConfig, backward: BgrConfig) -> s
         "| --- | --- |",
         f"| encoder | BERT, {forward.encoder.num_hidden_layers} layers, width {forward.encoder.hidden_size} |",
         f"| thresholds | forward {forward.threshold}, backward {backward.threshold} |",
-        f"| reconstruction | {settings.rule}, γ = {settings.gamma(settings.rule)} |",
+        f"| reconstruction | {_reconstruction(settings)} |",
         f"| longest question, fact | {forward.question_tokens}, {forward.fact_tokens} tokens |",
         f"| trained on data | SHA-256 `{settings.data_hash}` |",
         f"| written by | bgr {__version__} |",
@@ -93,6 +93,11 @@ def model_card(settings: Settings, forward: BgrConfig, backward: BgrConfig) -> s
         "Trained on generated English questions over the facts of one knowledge base; other text is out of its domain.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _reconstruction(settings: Settings) -> str:
+    threshold = f", threshold {settings.fused_threshold}" if settings.rule == "fused" else ""
+    return f"{settings.rule}, γ = {settings.gamma(settings.rule)}{threshold}"
 
 
 def _metrics_table(metrics: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[str]:

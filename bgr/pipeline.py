@@ -12,9 +12,11 @@ from tqdm import tqdm
 
 from bgr.checkpoint import Settings, load_retriever, load_tokenizer
 from bgr.devices import pick_device
-from bgr.errors import DataError
+from bgr.errors import CheckpointError, DataError
 from bgr.graph import EvidenceGraph
+from bgr.json_text import one_line
 from bgr.models.batching import Sentences, make_batch
+from bgr.models.config import DIRECTIONS
 from bgr.models.decode import EXPLORE, decode
 from bgr.models.retriever import BgrRetriever
 from bgr.reconstruction import reconstruct, subgraph_confidence
@@ -39,9 +41,10 @@ class DirectedGraphs:
         """Decoding limits that either direction reached."""
         return tuple(sorted({*self.forward.limits, *self.backward.limits}))
 
-    def merged(self, rule: str, gamma: float) -> RetrievalResult:
-        """The graph by a reconstruction rule."""
-        return RetrievalResult(reconstruct(self.forward, self.backward, rule, gamma), self.limits)
+    def merged(self, rule: str, gamma: float, *, threshold: float = 0.0) -> RetrievalResult:
+        """The graph by a reconstruction rule; see `bgr.reconstruction.reconstruct`."""
+        graph = reconstruct(self.forward, self.backward, rule, gamma, threshold=threshold)
+        return RetrievalResult(graph, self.limits)
 
 
 @dataclass(frozen=True)
@@ -106,17 +109,18 @@ class BgrPipeline(Retriever):
         """Load a checkpoint folder, without Lightning and without the network.
 
         Raises:
-            CheckpointError: a file is missing, damaged, or does not fit the others.
+            CheckpointError: a file is missing, damaged, or does not fit the others, or one small question breaks it.
         """
         folder = Path(folder)
         settings = Settings.load(folder)
-        return cls(
-            load_retriever(folder, "forward"),
-            load_retriever(folder, "backward"),
-            load_tokenizer(folder),
-            settings,
-            device=device,
-        )
+        forward, backward = (load_retriever(folder, direction) for direction in DIRECTIONS)
+        words = min(model.config.encoder.vocab_size for model in (forward, backward))
+        pipeline = cls(forward, backward, load_tokenizer(folder, words), settings, device=device)
+        try:
+            pipeline.retrieve([Query("?", ["."])])
+        except Exception as error:  # weights may fit a configuration that yet cannot be run
+            raise CheckpointError(f"{folder}: the model cannot be run: {one_line(error)}") from None
+        return pipeline
 
     def retrieve_directions(
         self, queries: Sequence[Query], *, batch_size: int = 16, progress: bool = False
@@ -154,8 +158,7 @@ class BgrPipeline(Retriever):
 
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """The merged graph of each query, by the checkpoint's rule and its γ."""
-        rule = self.settings.rule
-        return [found.merged(rule, self.settings.gamma(rule)) for found in self.retrieve_directions(queries)]
+        return [self._merged(found) for found in self.retrieve_directions(queries)]
 
     def answer(self, question: str, facts: Sequence[str]) -> Answer:
         """Retrieve the evidence graph of one question."""
@@ -164,12 +167,16 @@ class BgrPipeline(Retriever):
         return Answer(
             question=question,
             facts=tuple(facts),
-            graph=found.merged(self.settings.rule, self.settings.gamma(self.settings.rule)).graph,
+            graph=self._merged(found).graph,
             forward=forward,
             backward=backward,
             confidence=subgraph_confidence(forward, backward),
             limits=found.limits,
         )
+
+    def _merged(self, found: DirectedGraphs) -> RetrievalResult:
+        settings = self.settings
+        return found.merged(settings.rule, settings.gamma(settings.rule), threshold=settings.fused_threshold)
 
 
 def _check(queries: Sequence[Query]) -> None:

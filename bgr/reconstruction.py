@@ -64,8 +64,11 @@ def backward_only(forward: EvidenceGraph, backward: EvidenceGraph, gamma: float)
     return backward
 
 
-def fused(forward: Mapping[Edge, float], backward: Mapping[Edge, float], gamma: float) -> EvidenceGraph:
-    """Ours: both directions' log-odds of each edge, averaged with the weight γ on the backward ones, decide.
+def fused(
+    forward: Mapping[Edge, float], backward: Mapping[Edge, float], gamma: float, threshold: float = 0.0
+) -> EvidenceGraph:
+    """Ours: both directions' log-odds of each edge, averaged with the weight γ on the backward ones, must reach the
+    threshold.
 
     Unlike the paper's rules it sees how sure each direction is, and edges that one of them just left out. At least the
     most probable edge from the question is kept. An edge beside a longer path between the same facts is dropped: a step
@@ -73,7 +76,7 @@ def fused(forward: Mapping[Edge, float], backward: Mapping[Edge, float], gamma: 
     while a path-wise model often likes a fact's grandchild as well as its child.
     """
     odds = {
-        edge: (1 - gamma) * forward.get(edge, UNSEEN) + gamma * backward.get(edge, UNSEEN)
+        edge: (1 - gamma) * forward.get(edge, UNSEEN) + gamma * backward.get(edge, UNSEEN) - threshold
         for edge in forward.keys() | backward.keys()
     }
     first = max((edge for edge in odds if edge[0] == ROOT), key=lambda edge: (odds[edge], edge), default=None)
@@ -95,7 +98,9 @@ BIDIRECTIONAL = ("equation", "intersection", "fused")
 """Rules that training chooses from on dev; `released` is for comparison only."""
 
 
-def reconstruct(forward: DirectionResult, backward: DirectionResult, rule: str, gamma: float) -> EvidenceGraph:
+def reconstruct(
+    forward: DirectionResult, backward: DirectionResult, rule: str, gamma: float, *, threshold: float = 0.0
+) -> EvidenceGraph:
     """Merge both directions by a named rule; always a DAG in which every fact is reachable from the question.
 
     Args:
@@ -103,6 +108,8 @@ def reconstruct(forward: DirectionResult, backward: DirectionResult, rule: str, 
         rule: a name in `RULES`.
         gamma: in [0, 1]: for `fused` the weight of the backward direction, for the others a threshold on the
             confidence.
+        threshold: log-odds that an edge needs under `fused`. Those of a path's weakest step run low, so that less than
+            0 may be best.
 
     Raises:
         BgrError: an unknown rule, or γ out of its range.
@@ -112,7 +119,7 @@ def reconstruct(forward: DirectionResult, backward: DirectionResult, rule: str, 
     if not 0 <= gamma <= 1:
         raise BgrError(f"gamma is {gamma}, allowed: 0 to 1")
     if rule == "fused":
-        return fused(forward.odds, backward.odds, gamma)
+        return fused(forward.odds, backward.odds, gamma, threshold)
     return GRAPH_RULES[rule](forward.graph, backward.graph, gamma)
 
 

@@ -1,8 +1,9 @@
-"""Thresholds of each direction, γ of each rule and the rule itself, chosen on the dev set."""
+"""Thresholds of each direction, γ of each rule, the threshold of `fused`, chosen on the dev set."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -19,6 +20,7 @@ from training.data_module import BgrDataModule
 
 THRESHOLDS = tuple(step / 10 for step in range(2, 10))
 GAMMAS = tuple(step / 20 for step in range(21))
+FUSED_THRESHOLDS = tuple(step / 4 for step in range(-8, 5))
 
 
 def dev_metrics(graphs: Sequence[EvidenceGraph], examples: Sequence[Example]) -> dict[str, float]:
@@ -52,13 +54,29 @@ def best_threshold(model: BgrRetriever, data: BgrDataModule) -> float:
     return max(THRESHOLDS, key=lambda threshold: (scores[threshold], -abs(threshold - 0.5)))
 
 
-def best_gamma(
+@dataclass(frozen=True)
+class Merge:
+    """How a rule merges, and what that gives on dev."""
+
+    gamma: float
+    threshold: float
+    metrics: dict[str, float]
+
+
+def best_merge(
     forward: Sequence[DirectionResult], backward: Sequence[DirectionResult], examples: Sequence[Example], *, rule: str
-) -> tuple[float, dict[str, float]]:
-    """γ with the best dev score (of equal ones the smallest) and its metrics."""
-    scored = {
-        gamma: dev_metrics([reconstruct(f, b, rule, gamma) for f, b in zip(forward, backward, strict=True)], examples)
-        for gamma in GAMMAS
-    }
-    best = max(GAMMAS, key=lambda gamma: (scored[gamma]["score"], -gamma))
-    return best, scored[best]
+) -> Merge:
+    """γ with the best dev score, of equal ones the smallest. For `fused` its threshold comes first, at γ = ½; of equal
+    ones the one nearest to 0."""
+
+    def score(gamma: float, threshold: float) -> dict[str, float]:
+        pairs = zip(forward, backward, strict=True)
+        return dev_metrics([reconstruct(f, b, rule, gamma, threshold=threshold) for f, b in pairs], examples)
+
+    threshold = 0.0
+    if rule == "fused":
+        by_threshold = {t: score(0.5, t)["score"] for t in FUSED_THRESHOLDS}
+        threshold = max(FUSED_THRESHOLDS, key=lambda t: (by_threshold[t], -abs(t)))
+    by_gamma = {gamma: score(gamma, threshold) for gamma in GAMMAS}
+    gamma = max(GAMMAS, key=lambda g: (by_gamma[g]["score"], -g))
+    return Merge(gamma, threshold, by_gamma[gamma])

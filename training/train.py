@@ -31,7 +31,7 @@ from bgr.models.decode import EXPLORE
 from bgr.models.source import resolve_model
 from bgr.reasongraphqa.dataset import dataset_hash
 from bgr.reconstruction import BIDIRECTIONAL
-from training.calibrate import best_gamma, best_threshold, decode_dev, dev_metrics
+from training.calibrate import best_merge, best_threshold, decode_dev, dev_metrics
 from training.data_module import BgrDataModule
 from training.retriever_module import BgrModule
 from training.side_by_side import Epoch, Reporter, in_processes
@@ -91,22 +91,28 @@ def _prepare(run: Run, module: BgrModule, data: BgrDataModule) -> Any:
 
 
 def calibrate_pair(run: Run) -> dict[str, Any]:
-    """Choose each rule's γ, and the rule, on dev for the two directions in ``out``, and write ``bgr.json``; returns the
-    dev metrics."""
+    """Choose γ of each rule, the threshold of `fused`, and the rule on dev, for the two directions in ``out``; write
+    ``bgr.json`` and return the dev metrics."""
     cli = _parse(run, "forward", run.out / "training" / "calibration")
     data: BgrDataModule = cli.datamodule
     tokenizer = AutoTokenizer.from_pretrained(run.out, local_files_only=True)
-    found, metrics, gammas = {}, {}, {}
+    found, metrics = {}, {}
     for direction in DIRECTIONS:
         model = load_retriever(run.out, direction)
         data.prepare(tokenizer, model, run.out / "training" / "states")
         threshold = model.config.threshold
         found[direction] = decode_dev(model, data, [threshold], explore=EXPLORE)[threshold]
         metrics[direction] = dev_metrics([result.graph for result in found[direction]], data.splits["dev"])
-    for rule in BIDIRECTIONAL:
-        gammas[rule], metrics[rule] = best_gamma(found["forward"], found["backward"], data.splits["dev"], rule=rule)
-    best = max(BIDIRECTIONAL, key=lambda rule: metrics[rule]["score"])
-    Settings(rule=best, gammas=gammas, data_hash=dataset_hash(run.data), metrics={"dev": metrics}).save(run.out)
+    dev = data.splits["dev"]
+    merges = {rule: best_merge(found["forward"], found["backward"], dev, rule=rule) for rule in BIDIRECTIONAL}
+    metrics |= {rule: merge.metrics for rule, merge in merges.items()}
+    Settings(
+        rule=max(merges, key=lambda rule: merges[rule].metrics["score"]),
+        gammas={rule: merge.gamma for rule, merge in merges.items()},
+        fused_threshold=merges["fused"].threshold,
+        data_hash=dataset_hash(run.data),
+        metrics={"dev": metrics},
+    ).save(run.out)
     return metrics
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -67,16 +69,15 @@ def first_of_structure(examples: list[Example], structure: str) -> Example:
 
 def _step(result: Path, command: list[str]) -> None:
     if result.exists():
-        print(f"\n{result} is there already: not run again")
+        print(f"\n{result} is there already: not run again", flush=True)
         return
     _command(command)
 
 
 def _command(command: list[str]) -> None:
-    from bgr.cli import main
-
-    print(f"\n$ bgr {shlex.join(command)}")
+    print(f"\n$ bgr {shlex.join(command)}", flush=True)
     start = time.perf_counter()
-    if main(command):
+    # a process of its own: what a step took of memory is free again before the next
+    if subprocess.run([sys.executable, "-m", "bgr.cli", *command], check=False).returncode:
         raise BgrError(f"stopped at: bgr {shlex.join(command)}")
-    print(f"[{time.perf_counter() - start:.0f} s]")
+    print(f"[{time.perf_counter() - start:.0f} s]", flush=True)

@@ -111,7 +111,16 @@ def _systems(
     gammas = {rule: pipeline.settings.gamma(rule) if args.gamma is None else args.gamma for rule in rules}
     systems |= _bidirectional(pipeline, examples, gammas, args.batch_size)
     main = pipeline.settings.rule if pipeline.settings.rule in rules else rules[0]
-    return systems, main, {"checkpoint": str(args.checkpoint), "gammas": gammas, "main_rule": main}
+    return (
+        systems,
+        main,
+        {
+            "checkpoint": str(args.checkpoint),
+            "gammas": gammas,
+            "fused_threshold": pipeline.settings.fused_threshold,
+            "main_rule": main,
+        },
+    )
 
 
 def _bidirectional(
@@ -129,7 +138,7 @@ def _bidirectional(
     seconds = time.perf_counter() - start
     systems = {}
     for rule, gamma in gammas.items():
-        results = [one.merged(rule, gamma) for one in found]
+        results = [one.merged(rule, gamma, threshold=pipeline.settings.fused_threshold) for one in found]
         systems[rule] = Predictions(results, None if rule in ("forward", "backward") else seconds)
     return systems
 

@@ -15,9 +15,13 @@ def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor, *, scale
     """
     if queries.device.type != "cpu" or not queries.requires_grad or queries.dtype == torch.float32:
         return F.scaled_dot_product_attention(queries, keys, values, mask, scale=scale)
-    # on a CPU, the fused kernel's backward in 16 bits takes two to seven times as long as these three operations
-    scores = queries @ keys.transpose(-1, -2) * (queries.shape[-1] ** -0.5 if scale is None else scale)
-    return scores.masked_fill(~mask, float("-inf")).softmax(-1).to(values.dtype) @ values
+    # on a CPU, the fused kernel's backward in 16 bits takes two to seven times as long as these operations; without
+    # autocast the softmax need not leave 16 bits, in which it is stored but not added up
+    bias = torch.zeros_like(mask, dtype=queries.dtype).masked_fill_(~mask, float("-inf"))
+    with torch.autocast("cpu", enabled=False):
+        scaled = queries * (queries.shape[-1] ** -0.5 if scale is None else scale)
+        scores = (scaled @ keys.to(queries.dtype).transpose(-1, -2)).add_(bias)
+        return scores.softmax(-1) @ values.to(queries.dtype)
 
 
 class Attention(nn.Module):

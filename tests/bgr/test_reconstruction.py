@@ -87,6 +87,13 @@ def test_fused_weighs_both_directions():
     assert fused(forward, backward, 1.0).edges == {(ROOT, 0), (0, 1)}
 
 
+def test_fused_takes_what_reaches_the_threshold():
+    odds = {(ROOT, 0): 2.0, (0, 1): -0.5, (0, 2): -2.0}
+    assert fused(odds, odds, 0.5).edges == {(ROOT, 0)}
+    assert fused(odds, odds, 0.5, -1.0).edges == {(ROOT, 0), (0, 1)}
+    assert fused(odds, odds, 0.5, 3.0).edges == {(ROOT, 0)}  # at least one first edge
+
+
 def test_fused_never_loses_the_first_edge_and_never_closes_a_cycle():
     assert fused({(ROOT, 0): -1.0, (ROOT, 1): -3.0}, {}, 0.5).edges == {(ROOT, 0)}
     loop = {(ROOT, 0): 1.0, (0, 1): 2.0, (1, 0): 0.5}

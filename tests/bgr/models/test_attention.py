@@ -1,0 +1,24 @@
+import pytest
+import torch
+
+from bgr.models.attention import attend
+
+
+@pytest.mark.parametrize("scale", [None, 0.3])
+def test_sixteen_bits_with_gradients_equal_the_fused_kernel(scale):
+    torch.manual_seed(0)
+    parts = [torch.randn(3, 2, length, 8) for length in (4, 6, 6)]
+    mask = torch.tensor([[True] * 6, [True] * 4 + [False] * 2, [True] + [False] * 5])[:, None, None, :]
+    exact = [part.clone().requires_grad_() for part in parts]
+    half = [part.bfloat16().requires_grad_() for part in parts]
+    wanted = attend(*exact, mask, scale=scale)
+    with torch.autocast("cpu", torch.bfloat16):
+        got = attend(*half, mask, scale=scale)
+    assert got.dtype == torch.bfloat16
+    assert (got.float() - wanted).abs().max() < 0.03
+    wanted.square().sum().backward()
+    got.float().square().sum().backward()
+    for a, b in zip(half, exact, strict=True):
+        assert (a.grad.float() - b.grad).abs().max() < 0.03 * b.grad.abs().max()
+    # what lies behind the mask is neither seen nor taught
+    assert half[2].grad[2, :, 1:].abs().max() == 0
