@@ -74,5 +74,6 @@ def trailing(template: str, place: str) -> int:
 
 def sentence(text: str) -> str:
     """First letter large, blanks single, one mark at the end."""
-    text = " ".join(text.split()).replace(" ,", ",").replace(" ?", "?").replace(" .", ".")
+    text = " ".join(text.split()).replace(" ,", ",").replace(" ?", "?")
+    text = re.sub(r" \.$", ".", text)  # at the end alone: ".bh" is a name
     return text[:1].upper() + text[1:]

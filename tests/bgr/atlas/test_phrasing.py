@@ -123,6 +123,7 @@ def test_articles_and_sentences():
         "an atomic weight, a gross, an 80-minute film"
     )
     assert sentence("which  film , then ?") == "Which film, then?"
+    assert sentence("name the land with the suffix .bh .") == "Name the land with the suffix .bh."
     assert trailing("give {x} a part", "x") == 2
     assert trailing("made by {x}", "x") == 0
 
