@@ -26,8 +26,10 @@ def run(args: argparse.Namespace) -> None:
     if args.draw is not None:
         check_drawing(args.draw, overwrite=args.overwrite)
     from bgr.drawing import draw, tree_text
-    from bgr.pipeline import BgrPipeline
+    from bgr.pipeline import MOST_FACTS, BgrPipeline
 
+    if len(facts) > MOST_FACTS:
+        raise DataError(f"{args.facts}: {len(facts):,} facts, allowed: {MOST_FACTS:,}")
     found = BgrPipeline.from_pretrained(args.checkpoint, device=args.device).answer(args.question, facts)
     if args.json:
         print(json.dumps(found.to_json(), ensure_ascii=False, indent=2))

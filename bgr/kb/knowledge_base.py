@@ -17,6 +17,9 @@ from bgr.kb.records import read_records
 from bgr.kb.results import BaseOrder
 from bgr.kb.statement import Statement
 
+MOST_LEVELS = 100
+"""Of concepts above a node."""
+
 
 class KnowledgeBase:
     """Entities, concepts and their statements, with the indices that the executor and the dataset builder read.
@@ -49,6 +52,7 @@ class KnowledgeBase:
         self.concepts: tuple[str, ...] = tuple(sys.intern(_copy(i)) for i in concepts)
         self.entities: tuple[str, ...] = tuple(sys.intern(_copy(i)) for i in entities)
         self.everything = BaseOrder({i: n for n, i in enumerate([*self.concepts, *self.entities])})
+        self._where = where
         self.names_by_id: dict[str, str] = {}
         self._parents: dict[str, tuple[str, ...]] = {}
         self._ids_by_name: dict[str, list[str]] = {}
@@ -107,10 +111,18 @@ class KnowledgeBase:
         return self._parents[node]
 
     def all_concepts_of(self, node: str) -> tuple[str, ...]:
-        """Direct and inherited concepts, nearest first."""
+        """Direct and inherited concepts, nearest first.
+
+        Raises:
+            DataError: the hierarchy is deeper than any of this world; found when the base is loaded.
+        """
         found: dict[str, None] = {}
         waiting = [parent for parent in self._parents[node] if parent != node]
+        levels = 0
         while waiting:
+            levels += 1
+            if levels > MOST_LEVELS:
+                raise DataError(f"{self._where}: {node!r} has more than {MOST_LEVELS} levels of concepts above it")
             found.update(dict.fromkeys(waiting))
             above = [parent for child in waiting for parent in self._parents[child]]
             waiting = [parent for parent in dict.fromkeys(above) if parent not in found]

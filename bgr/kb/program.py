@@ -67,13 +67,15 @@ def _signatures() -> dict[str, Signature]:
 FUNCTIONS: dict[str, Signature] = _signatures()
 """The 27 functions of KoPL by name."""
 
+MANY_NAMES = 2000
+
 Call = tuple[str, tuple[int, ...], tuple[str | Value, ...]]
 """What an executor needs of a step: function, dependencies, inputs with the value parsed."""
 
 ALIASES = {"QueryName": "What"}
 
-MOST_STEPS = 256
-"""KQA Pro's longest programs have some twenty steps; a file that holds a thousand times as many is none of ours."""
+MOST_STEPS = 100
+"""KQA Pro's longest programs have some twenty steps; what reads a program may recurse from step to step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +206,9 @@ def _step(record: Any, where: str) -> Step:
 
 def unknown(label: str, what: str, name: str, known: Sequence[str]) -> ProgramError:
     """The error for a name that the knowledge base does not hold, with the nearest ones it does."""
+    if len(known) > MANY_NAMES:  # to compare with each takes a second, and a file may hold many unknown names
+        start = name[:1].casefold()
+        known = [other for other in known if other[:1].casefold() == start and abs(len(other) - len(name)) <= 3]
     near = difflib.get_close_matches(name, known, n=3)
     hint = f"; close: {', '.join(map(shown, near))}" if near else ""
     return ProgramError(f"{label}: unknown {what} {shown(name)}{hint}")

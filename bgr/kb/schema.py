@@ -13,6 +13,8 @@ from bgr.json_text import shown
 
 VALUE_TYPES = ("string", "quantity", "date", "year")
 NO_UNIT = "1"
+LARGEST = 1e300
+"""Of a quantity; in the smallest unit it is a float still."""
 YEAR_DIGITS = 12
 """A year may lie in deep time, but no year of the universe has more digits."""
 
@@ -95,8 +97,8 @@ def _number(raw: str | float) -> float | int:
         number = math.inf
     except ValueError:
         raise DataError(f"not a number: {shown(raw)}") from None
-    if not math.isfinite(number):
-        raise DataError(f"not a finite number: {shown(raw)}")
+    if not abs(number) <= LARGEST:
+        raise DataError(f"not a finite number: {shown(raw)}, allowed: up to {LARGEST:g}")
     return int(number) if isinstance(raw, int) else number
 
 

@@ -56,13 +56,16 @@ def read_facts(folder: str | Path, *, progress: bool = False) -> Iterator[FactRe
         DataError: no such file, an empty one, or a line that is no fact (file and line are named).
     """
     path = Path(folder) / FACTS_FILE
-    empty = True
+    first: dict[str, int] = {}
     with tqdm(desc="facts", unit=" sentences", disable=not progress, delay=1) as bar:
         for number, line in _lines(path):
-            empty = False
-            yield _parse(line, f"{path}: line {number}")
+            record = _parse(line, f"{path}: line {number}")
+            before = first.setdefault(record.id, number)
+            if before != number:
+                raise DataError(f"{path}: line {number}: id {shown(record.id)} stands in line {before} already")
+            yield record
             bar.update()
-    if empty:
+    if not first:
         raise DataError(f"{path}: holds no facts")
 
 

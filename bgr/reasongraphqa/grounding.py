@@ -18,6 +18,8 @@ from bgr.kb.schema import Fact
 from bgr.reasongraphqa.answers import same_answer
 
 MAX_FACTS = 24
+MOST_DETAIL = 300
+"""Characters of a question, and of what is said about it, in a report."""
 
 TYPE_OF_FUNCTION = {
     "What": "query",
@@ -66,7 +68,7 @@ class Question:
         texts = {"question": record["question"], "answer": answer}
         for field, given in texts.items():
             if not is_text(given) or not given.strip():
-                raise DataError(f"{where}: {field} is {shown(given)}, allowed: a text that is not empty")
+                raise DataError(f"{where}: {field} is {shown(given)}, allowed: a text of whole characters, not empty")
         text, answer = (" ".join(given.split()) for given in texts.values())
         return cls(id, where, text, answer, Program.from_json(record["program"], where))
 
@@ -99,7 +101,7 @@ def ground(question: Question, executor: Executor) -> Grounded | Dropped:
     executor.check_names(question.program)
 
     def drop(reason: str, detail: str) -> Dropped:
-        return Dropped(question.where, reason, f"{question.text} ({detail})")
+        return Dropped(question.where, reason, f"{_cut(question.text)} ({_cut(detail)})")
 
     try:
         # without the bound a count over thousands of entities would spend its time on edges
@@ -126,6 +128,10 @@ def ground(question: Question, executor: Executor) -> Grounded | Dropped:
         return drop("a fact cannot be reached from the question", f"facts {lost} have no edge")
     last = question.program.steps[-1].function
     return Grounded(question, execution.facts, graph, TYPE_OF_FUNCTION[last])
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_DETAIL else f"{text[: MOST_DETAIL - 1]}…"
 
 
 def _broken(edges: tuple[Edge, ...]) -> str:

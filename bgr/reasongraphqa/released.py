@@ -74,6 +74,8 @@ def _check_filled(example: Example) -> None:
     for name, text in (("question", example.question), ("answer", example.answer)):
         if not text.strip():
             raise DataError(f"the {name} is empty")
+    if not all(fact.strip() for fact in example.facts):
+        raise DataError("fact holds an empty sentence")
     if not example.graph.nodes:
         raise DataError("order_true_fact is empty: there is no graph")
 

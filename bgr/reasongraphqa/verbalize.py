@@ -188,24 +188,27 @@ def _fits(pattern: _Pattern, clauses: Sequence[_Clause]) -> bool:
     return all(clause.options(form) for clause, form in zip(clauses, _NEEDS[pattern], strict=False) if form)
 
 
+# a name may hold what marks a slot, or the two commas that joining clauses leaves behind: neither is the template's
+_GUARD = str.maketrans("{,", "\ufdd0\ufdd1")
+_UNGUARD = str.maketrans("\ufdd0\ufdd1", "{,")
 _SLOT = re.compile(r"(a\(n\) )?\{(\w+)\}")
 
 
 def _fill(text: str, fields: dict[str, str]) -> str:
-    """Put the fields in, in one pass, so that braces inside a name are left alone; unknown slots stay open."""
+    """Put the fields in, their braces and commas guarded until `_finish`; unknown slots stay open."""
 
     def put(match: re.Match[str]) -> str:
         found = fields.get(match[2])
         if found is None:
             return match[0]
-        return with_article(found) if match[1] else found
+        return (with_article(found) if match[1] else found).translate(_GUARD)
 
     plural = "" if fields.get("value") == "1" else "s"
     return _SLOT.sub(put, text.replace("(s)", plural) if "value" in fields else text)
 
 
 def _finish(text: str) -> str:
-    text = text.replace(",,", ",").rstrip(",")
+    text = text.replace(",,", ",").rstrip(",").translate(_UNGUARD)
     text = text if text.endswith((".", "!", "?")) else text + "."
     first = text.split(" ", 1)[0]
     # "gold" opens a sentence as "Gold"; a name such as "eXistenZ" is left as it is

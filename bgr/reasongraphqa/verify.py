@@ -53,12 +53,17 @@ def verify_dataset(folder: str | Path, *, progress: bool = False) -> Verified:
     Raises:
         ProgramError: a sample's program is malformed.
         DataError: a file is missing or unreadable, a sample is not valid, an id stands twice, a candidate stands twice
-            or is not in the textual database, or the files do not have the hash that ``dataset.json`` tells.
+            or is not in the textual database, or the files do not have the hash or the numbers that
+            ``dataset.json`` tells.
     """
     table = FactTable.read(folder, progress=progress)
     counts: Counter[str] = Counter(dict.fromkeys(SPLITS, 0))
     entailments = find_entailments(_checked(folder, table, counts, progress), table)
-    return Verified(dict(counts), len(table), _check_hash(folder), entailments)
+    sha256 = _check_hash(folder)
+    said = load_sheet(folder).get("counts", dict(counts))
+    if said != dict(counts):
+        raise DataError(f"{Path(folder) / SHEET_FILE}: counts {shown(said)}, the files hold {dict(counts)}")
+    return Verified(dict(counts), len(table), sha256, entailments)
 
 
 def _checked(folder: str | Path, table: FactTable, counts: Counter[str], progress: bool) -> Iterator[Example]:

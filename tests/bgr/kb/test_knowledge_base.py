@@ -166,7 +166,56 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "qualifiers as list": (
         _broken("attributes", {"key": "k", "value": {"type": "string", "value": "v"}, "qualifiers": [1]}),
-        "attributes[1]: ",
+        "attributes[1]: 'qualifiers' is [1], allowed: an object of lists of values",
+    ),
+    "value that is none": (
+        _broken("attributes", {"key": "k", "value": {"type": "string", "value": None}}),
+        "attributes[1]: value None, allowed: a text or a number",
+    ),
+    "true as a number": (
+        _broken("attributes", {"key": "k", "value": {"type": "quantity", "value": True}}),
+        "attributes[1]: value True, allowed: a text or a number",
+    ),
+    "empty value": (
+        _broken("attributes", {"key": "k", "value": {"type": "string", "value": "  "}}),
+        "attributes[1]: value '', allowed: a text that is not empty",
+    ),
+    "number as unit": (
+        _broken("attributes", {"key": "k", "value": {"type": "quantity", "value": 3, "unit": 1}}),
+        "attributes[1]: unit 1, allowed: a text that is not empty",
+    ),
+    "list as value": (
+        _broken("attributes", {"key": "k", "value": {"type": "string", "value": ["v"]}}),
+        "attributes[1]: 'value' is ['v'], allowed: a text or a number",
+    ),
+    "text for a value": (
+        _broken("attributes", {"key": "k", "value": "v"}),
+        "value 'v', allowed: an object {type, value}",
+    ),
+    "number too large": (
+        _broken("attributes", {"key": "k", "value": {"type": "quantity", "value": 10**400}}),
+        "attributes[1]: not a finite number: 1000",
+    ),
+    "year of many digits": (
+        _broken("attributes", {"key": "k", "value": {"type": "year", "value": 10**12}}),
+        "attributes[1]: not a year or a date: '1000000000000'",
+    ),
+    "qualifier of no list": (
+        _broken("attributes", {"key": "k", "value": {"type": "string", "value": "v"}, "qualifiers": {"q": "v"}}),
+        "attributes[1]: qualifier 'q' holds 'v', allowed: a list of values",
+    ),
+    "row of no object": (_broken("attributes", ["k"]), "attributes[1]: ['k'], allowed: an object"),
+    "empty key": (_broken("attributes", {"key": " ", "value": {}}), "attributes[1]: ' ' as a name, allowed: a text"),
+    "empty name": (lambda: small(name="\t"), "entity 'E': '\\t' as a name, allowed: a text that is not empty"),
+    "number as name": (lambda: small(name=5), "entity 'E': 5 as a name, allowed: a text that is not empty"),
+    "numbers as concepts": (lambda: small(instanceOf=[5]), "entity 'E': 'instanceOf' is [5], allowed: a list of ids"),
+    "record of no object": (
+        lambda: {**small(), "concepts": {"C": "concept"}},
+        "concept 'C': is 'concept', allowed: an object",
+    ),
+    "object of no text": (
+        lambda: small(relations=[{"relation": "r", "object": ["C"], "direction": "forward"}]),
+        "relations[0]: object ['C'] is neither an entity nor a concept",
     ),
     "no relation name": (
         lambda: small(relations=[{"object": "C", "direction": "forward"}]),
@@ -206,3 +255,19 @@ def test_missing_and_truncated_files(tmp_path: Path, film_records: dict[str, Any
 def test_an_empty_base_answers(program: Any) -> None:
     kb = KnowledgeBase({"concepts": {}, "entities": {}})
     assert Executor(kb).answer(program("FindAll", "Count")) == "0"
+
+
+def test_equal_numbers_of_other_types_are_kept_apart() -> None:
+    rows = [{"key": "k", "value": {"type": "quantity", "value": value}} for value in (1.0, 1)]
+    found = [s.value for s in KnowledgeBase(small(attributes=rows)).attributes("E")]
+    assert [type(value.value) for value in found if value] == [float, int]
+    with pytest.raises(DataError, match=r"attributes\[1\]: value True"):
+        KnowledgeBase(small(attributes=[rows[1], {"key": "k", "value": {"type": "quantity", "value": True}}]))
+
+
+def test_a_hierarchy_without_end() -> None:
+    records = small()
+    records["concepts"] |= {f"C{n}": {"name": f"c{n}", "subclassOf": [f"C{n + 1}"]} for n in range(300)}
+    records["concepts"]["C"]["subclassOf"] = ["C250"]
+    with pytest.raises(DataError, match=r"^kb\.json: 'C0' has more than 100 levels of concepts above it"):
+        KnowledgeBase(records)

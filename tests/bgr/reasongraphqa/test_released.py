@@ -110,7 +110,10 @@ def as_the_form_holds_it(there: Example) -> Example:
     return Example(there.id, there.question, facts, EvidenceGraph(edges), there.answer, there.program, there.type)
 
 
-SENTENCE = st.one_of(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), st.sampled_from(['"', "\n", "a."]))
+SENTENCE = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=12).filter(str.strip),
+    st.sampled_from(['"', "\\n", "a."]),
+)
 
 
 @settings(max_examples=300, deadline=None)
