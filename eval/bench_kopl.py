@@ -7,19 +7,20 @@ import math
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from tqdm import tqdm
 
-from bgr.errors import BgrError, DataError, ProgramError
+from bgr.errors import DataError, ProgramError
 from bgr.files import read_json
 from bgr.kb.executor import Executor
 from bgr.kb.knowledge_base import KnowledgeBase
 from bgr.kb.program import Program
 from eval.kopl_reference import Answer, KoplReference, ordered_sets
+from eval.kopl_result import KoplBench, count_functions
 from eval.random_programs import random_programs
 
 MAX_FACTS = 24
@@ -42,56 +43,8 @@ BLOCK = 50
 """Programs between two steps of the progress bar."""
 
 
-@dataclass(frozen=True)
-class KoplBench:
-    """The outcome. Times are wall seconds: `*_load` from parsed JSON to a usable base, `*_seconds` the sum over all
-    programs of the quickest of several runs; with facts over the first `with_facts` programs.
-
-    Before the clock starts both sides have their base loaded and the programs read; ours has checked them then, parsed
-    their values and left out what no answer needs. kopl is called function by function along the stated dependencies.
-    Ours keeps nothing from one program to the next.
-
-    `equal` programs gave one answer (lists compared without order), or failed in both; `tied` gave the same only once
-    kopl's sets were put in order of insertion: it breaks ties between equal values or units by hash order.
-    """
-
-    entities: int
-    programs: int
-    equal: int
-    tied: int
-    differing: tuple[str, ...]
-    kopl_load: float
-    ours_load: float
-    kopl_seconds: float
-    ours_seconds: float
-    with_facts: int
-    provenance_seconds: float
-
-    @property
-    def ratio(self) -> float:
-        """How many times as long kopl takes."""
-        return self.kopl_seconds / self.ours_seconds
-
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "ratio": self.ratio}
-
-    def __str__(self) -> str:
-        rows = [
-            ("", "kopl", "ours", "ratio"),
-            ("load, s", f"{self.kopl_load:.2f}", f"{self.ours_load:.2f}", f"{self.kopl_load / self.ours_load:.1f}"),
-            ("answer, s", f"{self.kopl_seconds:.3f}", f"{self.ours_seconds:.3f}", f"{self.ratio:.1f}"),
-            ("each, us", *(f"{s / self.programs * 1e6:.1f}" for s in (self.kopl_seconds, self.ours_seconds)), ""),
-            ("with facts, us", "-", f"{self.provenance_seconds / self.with_facts * 1e6:.1f}", "-"),
-        ]
-        table = "\n".join(f"{name:<16}{kopl:>10}{ours:>10}{ratio:>9}" for name, kopl, ours, ratio in rows)
-        return (
-            f"{self.programs} programs over {self.entities} entities: {self.equal} answers equal, {self.tied} equal "
-            f"but for a tie that kopl breaks by hash order, {len(self.differing)} different\n{table}"
-        )
-
-
 def bench_kopl(
-    records: dict[str, Any],
+    folder: str | Path,
     programs: Sequence[Program] | None = None,
     *,
     count: int = 2000,
@@ -101,25 +54,25 @@ def bench_kopl(
     """Run programs through kopl and through ours.
 
     Args:
-        records: the parsed ``kb.json``.
+        folder: holds ``kb.json``.
         programs: the programs; without them `count` random ones over all functions are written, by `seed`.
         count: number of random programs.
         seed: for the random programs.
         progress: show progress bars on standard error.
 
     Raises:
-        BgrError: kopl is not installed, or there is no program.
+        BgrError: kopl is not installed, there is no program, or ``kb.json`` cannot be read.
     """
-    # ours comes first and alone: kopl's heap would push it out of the processor's cache, as in no real use
-    kb, ours_load = _timed(lambda: KnowledgeBase(records))
+    # ours comes first and alone, the parsed file included: kopl's heap would push it out of the processor's cache
+    kb, ours_load = _timed(lambda: KnowledgeBase.load(Path(folder) / "kb.json"))
     drawn = random_programs(kb, count, random.Random(seed), progress=progress) if programs is None else programs
     if not drawn:
         raise DataError("there is no program to run")
-    ours, ours_seconds = _all(lambda: partial(Executor(kb).answer, strict=False), drawn, "ours", progress)
+    ours, ours_each = _all(lambda: partial(Executor(kb).answer, strict=False), drawn, "ours", progress)
     some = drawn[:WITH_FACTS]
-    _, provenance_seconds = _all(lambda: partial(_with_facts, Executor(kb)), some, "with facts", progress)
-    reference, kopl_load = _timed(lambda: KoplReference(records))
-    kopl, kopl_seconds = _all(lambda: reference.answer, drawn, "kopl", progress)
+    _, provenance_each = _all(lambda: partial(_with_facts, Executor(kb)), some, "with facts", progress)
+    reference, kopl_load = _timed(lambda: KoplReference(read_json(Path(folder) / "kb.json")))
+    kopl, kopl_each = _all(lambda: reference.answer, drawn, "kopl", progress)
     unequal = [i for i in range(len(drawn)) if not _same(kopl[i], ours[i])]
     with ordered_sets():
         ordered, _ = _all(lambda: reference.answer, [drawn[i] for i in unequal], "ties", progress=False)
@@ -132,46 +85,13 @@ def bench_kopl(
         differing=tuple(f"{drawn[i].where}: kopl {kopl[i]!r}, ours {ours[i]!r}" for i in differing),
         kopl_load=kopl_load,
         ours_load=ours_load,
-        kopl_seconds=kopl_seconds,
-        ours_seconds=ours_seconds,
+        kopl_seconds=sum(kopl_each),
+        ours_seconds=sum(ours_each),
+        median_ratio=median(a / b for a, b in zip(kopl_each, ours_each, strict=True)),
         with_facts=len(some),
-        provenance_seconds=provenance_seconds,
+        provenance_seconds=sum(provenance_each),
+        functions=count_functions(drawn),
     )
-
-
-def read_programs(folder: str | Path, count: int, seed: int = 0) -> list[Program] | None:
-    """`count` programs of ``train.json`` and ``val.json`` in a KQA Pro folder, drawn by `seed`, or all if it has fewer.
-
-    Returns:
-        ``None`` where the folder has neither file.
-
-    Raises:
-        DataError: a file that is not a list of questions.
-        ProgramError: a malformed program; the message names file and item.
-    """
-    items: list[tuple[str, Any]] = []
-    paths = [path for name in ("train.json", "val.json") if (path := Path(folder) / name).exists()]
-    for path in paths:
-        questions = read_json(path)
-        if not isinstance(questions, list):
-            raise DataError(f"{path}: expected a list of questions")
-        items += [(f"{path}, item {index}", question) for index, question in enumerate(questions)]
-    return draw_programs(items, count, seed) if paths else None
-
-
-def draw_programs(items: Sequence[tuple[str, Any]], count: int, seed: int) -> list[Program]:
-    """The programs of `count` questions, each given with its name for messages, or of all if there are fewer.
-
-    Raises:
-        DataError: a question without a program.
-        ProgramError: a malformed program.
-    """
-    programs = []
-    for where, question in random.Random(seed).sample(items, min(count, len(items))):
-        if not isinstance(question, dict) or "program" not in question:
-            raise DataError(f"{where}: field 'program' is missing")
-        programs.append(Program.from_json(question["program"], where))
-    return programs
 
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -186,8 +106,8 @@ def _with_facts(executor: Executor, program: Program) -> Answer:
 
 def _all(
     start_pass: Callable[[], Callable[[Program], Answer]], programs: Sequence[Program], name: str, progress: bool
-) -> tuple[list[Answer | None], float]:
-    """The answer of each program, ``None`` where it fails, and the seconds of all: of each its quickest pass.
+) -> tuple[list[Answer | None], list[float]]:
+    """The answer of each program, ``None`` where it fails, and the seconds of its quickest pass.
 
     `start_pass` gives the function that answers, anew for each pass, from an executor that has answered nothing yet.
     """
@@ -211,18 +131,8 @@ def _all(
                     bar.update(BLOCK)
             bar.update(len(programs) % BLOCK)
     gc.unfreeze()
-    return answers, sum(quickest)
+    return answers, quickest
 
 
 def _same(a: Answer | None, b: Answer | None) -> bool:
     return sorted(a) == sorted(b) if isinstance(a, list) and isinstance(b, list) else a == b
-
-
-def check(bench: KoplBench) -> None:
-    """Refuse a run in which the two disagree.
-
-    Raises:
-        BgrError: answers differ; the message shows the first.
-    """
-    if bench.differing:
-        raise BgrError(f"{len(bench.differing)} answers differ from kopl's; {bench.differing[0]}")

@@ -80,10 +80,6 @@ class KoplReference:
         last = memory[-1]
         return [str(part) for part in last] if isinstance(last, list) else str(last)
 
-    def linear_answer(self, program: Program) -> Answer:
-        """kopl's answer through its public ``forward``, which guesses the dependencies from the order of the steps."""
-        return self.engine.forward([step.function for step in program.steps], [list(s.inputs) for s in program.steps])
-
 
 class _OrderedSet(dict[Any, None]):
     """What kopl needs of a set, in order of insertion."""

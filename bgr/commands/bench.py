@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+import tempfile
+from pathlib import Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kopl.add_argument(
         "--kqapro",
         metavar="DIR",
-        help="folder with kb.json and train.json, val.json (default: Atlas, built in memory)",
+        help="folder with kb.json and train.json, val.json (default: Atlas, built for the run)",
     )
     kopl.add_argument("--programs", type=_positive, default=2000, metavar="N", help="number of programs (default 2000)")
     kopl.add_argument("--random", action="store_true", help="random programs over all 27 functions, not the folder's")
@@ -31,27 +32,30 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _kopl(args: argparse.Namespace) -> None:
-    from bgr.files import read_json
-    from eval.bench_kopl import bench_kopl, check, draw_programs, read_programs
+    from eval.bench_kopl import bench_kopl
+    from eval.kopl_result import check
+    from eval.program_files import read_programs
 
-    programs = None
-    if args.kqapro is None:
-        from bgr.atlas.build import build_knowledge_base
-        from bgr.atlas.sampler import sample_questions
-        from bgr.kb.knowledge_base import KnowledgeBase
-
-        records: dict[str, Any] = build_knowledge_base(seed=args.seed)
-        if not args.random:
-            questions = sample_questions(KnowledgeBase(records), count=args.programs, seed=args.seed)
-            named = [(f"Atlas question {index}", question) for index, question in enumerate(questions)]
-            programs = draw_programs(named, args.programs, args.seed)
-    else:
-        records = read_json(f"{args.kqapro}/kb.json")
-        if not args.random:
-            programs = read_programs(args.kqapro, args.programs, args.seed)
-    result = bench_kopl(records, programs, count=args.programs, seed=args.seed)
+    with tempfile.TemporaryDirectory() as built:
+        folder = Path(args.kqapro or built)
+        if args.kqapro is None:
+            _write_atlas(folder, 0 if args.random else args.programs, args.seed)
+        programs = None if args.random else read_programs(folder, args.programs, args.seed)
+        result = bench_kopl(folder, programs, count=args.programs, seed=args.seed)
     print(json.dumps(result.to_json(), indent=2) if args.json else result)
     check(result)
+
+
+def _write_atlas(folder: Path, questions: int, seed: int) -> None:
+    from bgr.atlas.build import build_knowledge_base
+    from bgr.atlas.sampler import sample_questions
+    from bgr.kb.knowledge_base import KnowledgeBase
+
+    records = build_knowledge_base(seed=seed)
+    (folder / "kb.json").write_text(json.dumps(records), encoding="utf-8")
+    if questions:
+        drawn = sample_questions(KnowledgeBase(records), count=questions, seed=seed)
+        (folder / "train.json").write_text(json.dumps(drawn), encoding="utf-8")
 
 
 def _positive(text: str) -> int:

@@ -9,7 +9,9 @@ import pytest
 
 from bgr.cli import main
 from bgr.errors import BgrError, DataError, ProgramError
-from eval.bench_kopl import KoplBench, bench_kopl, check, read_programs
+from eval.bench_kopl import bench_kopl
+from eval.kopl_result import KoplBench, check
+from eval.program_files import read_programs
 
 QUESTIONS = [
     [
@@ -45,6 +47,7 @@ def test_command_prints_both_sides(folder: Path, capsys: pytest.CaptureFixture[s
     printed = capsys.readouterr().out
     assert "12 programs over 10 entities: 12 answers equal" in printed
     assert "0 different" in printed
+    assert "3 of 27 functions, the rarest, FindAll, in 12 programs" in printed
 
 
 def test_command_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,10 +55,13 @@ def test_command_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = json.loads(capsys.readouterr().out)
     assert (result["programs"], result["equal"], result["differing"]) == (5, 5, [])
     assert result["ratio"] == pytest.approx(result["kopl_seconds"] / result["ours_seconds"])
+    assert result["median_ratio"] > 0
+    assert result["functions"] == {"FindAll": 5, "FilterNum": 5, "SelectAmong": 5}
 
 
-def test_random_programs_without_questions(random_kb: dict[str, Any]) -> None:
-    result = bench_kopl(random_kb, count=60, progress=False)
+def test_random_programs_without_questions(random_kb: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "kb.json").write_text(json.dumps(random_kb))
+    result = bench_kopl(tmp_path, count=60, progress=False)
     assert result.programs == 60
     assert result.equal + result.tied == 60
 
@@ -85,8 +91,7 @@ def random_kb() -> dict[str, Any]:
 
 
 def test_a_difference_fails(folder: Path) -> None:
-    records = json.loads((folder / "kb.json").read_text())
-    result = bench_kopl(records, read_programs(folder, 100), progress=False)
+    result = bench_kopl(folder, read_programs(folder, 100), progress=False)
     check(result)
     broken = KoplBench(**{**vars(result), "differing": ("program 3: kopl 'a', ours 'b'",)})
     with pytest.raises(BgrError, match="1 answers differ from kopl's; program 3"):
@@ -110,7 +115,7 @@ def test_reading_programs(folder: Path, tmp_path: Path) -> None:
 
 def test_no_program(folder: Path) -> None:
     with pytest.raises(DataError, match="there is no program to run"):
-        bench_kopl(json.loads((folder / "kb.json").read_text()), [], progress=False)
+        bench_kopl(folder, [], progress=False)
 
 
 def test_many_programs_go_through_once_and_few_of_them_with_facts(
@@ -118,7 +123,7 @@ def test_many_programs_go_through_once_and_few_of_them_with_facts(
 ) -> None:
     monkeypatch.setattr("eval.bench_kopl.MANY", 10)
     monkeypatch.setattr("eval.bench_kopl.WITH_FACTS", 4)
-    result = bench_kopl(json.loads((folder / "kb.json").read_text()), read_programs(folder, 12), progress=False)
+    result = bench_kopl(folder, read_programs(folder, 12), progress=False)
     assert (result.programs, result.equal, result.with_facts) == (12, 12, 4)
 
 
