@@ -134,7 +134,7 @@ class VerbalizerData(LightningDataModule):
     def __init__(
         self,
         folder: str,
-        pairs: int = 60_000,
+        pairs: int = 48_000,
         dev_pairs: int = 1_000,
         joined_probability: float = 0.4,
         seed: int = 0,

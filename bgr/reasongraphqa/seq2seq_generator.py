@@ -92,7 +92,7 @@ class Seq2seqGenerator:
         seed: int = 0,
         max_tokens: int = MAX_TOKENS,
         top_k: int = 50,
-        temperature: float = 1.0,
+        temperature: float = 0.7,
         batch_size: int = 32,
         device: str | None = None,
         progress: bool = False,
