@@ -17,7 +17,9 @@ LINES = ["Nordia, capital Norhaven", "gold, melting point 1,337.33 kelvins", "Th
 @pytest.fixture
 def generate(small_t5):
     def make(**settings):
-        return Seq2seqGenerator(str(small_t5), **{"max_tokens": 48, "candidates": 3, **settings})
+        made = Seq2seqGenerator(str(small_t5), **{"max_tokens": 48, "candidates": 3, **settings})
+        made.model.generation_config.eos_token_id = list(range(1, 20))  # so that most of the nonsense ends
+        return made
 
     return make
 
@@ -25,16 +27,15 @@ def generate(small_t5):
 def test_the_same_line_gets_the_same_candidates_in_any_company(generate):
     together = generate()(LINES)
     assert [len(drawn) for drawn in together] == [3, 3, 3]
+    texts = {text for drawn in together for text in drawn}
+    assert len(texts) > 5
     assert generate()(LINES[::-1]) == together[::-1]
     assert [generate(batch_size=1)([line])[0] for line in LINES] == together
-    assert generate(seed=1)(LINES) != together
+    assert not texts & {text for drawn in generate(seed=1)(LINES) for text in drawn if text}
 
 
-def test_candidates_differ_from_each_other(small_t5):
-    model = Seq2seqGenerator(str(small_t5), candidates=6, max_tokens=48)
-    model.model.generation_config.eos_token_id = list(range(1, 60))  # so that most of the nonsense ends
-    drawn = model([LINES[0]])[0]
-    assert len(set(drawn)) > 3
+def test_candidates_differ_from_each_other(generate):
+    assert len(set(generate(candidates=6)([LINES[0]])[0])) > 3
 
 
 def test_a_line_that_is_too_long_gets_none(generate):
