@@ -38,7 +38,7 @@ ROWS = [("A", "likes", "B"), ("A", "likes", "B"), ("A", "knows", "T1"), ("C", "l
 def records() -> dict[str, Any]:
     """`likes` is stated at both ends, `knows` at its head alone; a relation may lead to a concept."""
     entities = {
-        i: {"name": name, "instanceOf": ["K1"], "attributes": attributes, "relations": []}
+        i: {"name": name, "instanceOf": ["K1"], "attributes": list(attributes), "relations": []}
         for i, (name, attributes) in ATTRIBUTES.items()
     }
     for number, (head, predicate, tail) in enumerate(ROWS):
@@ -174,3 +174,16 @@ def test_dependencies_are_those_stated(sides: Any, program: Any) -> None:
         assert reference.answer(steps) == executor.answer(steps) == ["Bob"]
     names, inputs = [step.function for step in steps.steps], [list(step.inputs) for step in steps.steps]
     assert reference.engine.forward(names, inputs) == []
+
+
+def test_values_that_print_alike_and_do_not_compare(program: Any) -> None:
+    def mixed() -> dict[str, Any]:
+        base = records()
+        base["entities"]["T1"]["attributes"].append(text("note", "1960"))
+        return base
+
+    with pytest.raises(AssertionError):
+        KoplReference(mixed())
+    executor = Executor(KnowledgeBase(mixed()))
+    assert executor.answer(program("FindAll", "FilterStr(note, 1960)", "Count")) == "1"
+    assert executor.answer(program("FindAll", "FilterYear(note, 1960, =)", "Count")) == "1"
