@@ -125,6 +125,7 @@ def _read_config(path: Path, direction: str) -> BgrConfig:
     record = read_json(path)
     if not isinstance(record, dict):
         raise CheckpointError(f"{path}: is {shown(record)}, allowed: an object")
+    _check_types(path, record, BgrConfig().to_dict())
     try:
         config = BgrConfig.from_dict(record)
     except Exception as error:  # whatever the validators of transformers raise
@@ -140,6 +141,22 @@ def _read_config(path: Path, direction: str) -> BgrConfig:
         if type(value) not in (int, float) or not 0 <= value <= 1:
             raise CheckpointError(f"{path}: {name} is {shown(value)}, allowed: numbers from 0 to 1")
     return config
+
+
+def _check_types(path: Path, record: dict[str, Any], usual: dict[str, Any]) -> None:
+    """Each field is of the type that it usually has; those that are usually empty are left to `transformers`."""
+    for name, value in record.items():
+        default = usual.get(name)
+        if name == "dtype":
+            sound = value is None or isinstance(getattr(torch, str(value), None), torch.dtype)
+        elif isinstance(default, int | float) and not isinstance(default, bool):
+            sound = isinstance(value, int | float) and not isinstance(value, bool)
+        else:
+            sound = default is None or isinstance(value, type(default))
+        if not sound:
+            raise CheckpointError(f"{path}: {name} is {shown(value)}, usually it is {shown(default)}")
+        if name == "encoder":
+            _check_types(path, value, usual["encoder"])
 
 
 def _check_sizes(config: BgrConfig, home: Path) -> None:
@@ -182,6 +199,8 @@ def load_tokenizer(folder: Path, words: int | None = None) -> Any:
     """
     if not (folder / "tokenizer.json").is_file():
         raise CheckpointError(f"{folder / 'tokenizer.json'}: no such file")
+    if not isinstance(read_json(folder / "tokenizer.json"), dict):
+        raise CheckpointError(f"{folder / 'tokenizer.json'}: must hold an object")
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except Exception as error:  # the tokenizers library raises no class of its own

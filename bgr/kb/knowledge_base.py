@@ -197,7 +197,7 @@ class KnowledgeBase:
         try:
             name, parents = label(record["name"]), either(record, "instanceOf", "subclassOf")
             if not isinstance(parents, list):
-                raise DataError(f"'instanceOf' must be a list, is {type(parents).__name__}")
+                raise DataError(f"'instanceOf' must be a list, is {shown(parents)}")
             if not all(isinstance(i, str) for i in parents):
                 raise DataError(f"'instanceOf' is {shown(parents)}, allowed: a list of ids")
             # as in KoPL, a concept that the file does not hold is passed over

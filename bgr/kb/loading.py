@@ -111,7 +111,7 @@ def list_field(where: str, record: Mapping[str, Any], field: str) -> list[Any]:
     if found is None:
         return []
     if not isinstance(found, list):
-        raise DataError(f"{where}: {field!r} must be a list, is {type(found).__name__}")
+        raise DataError(f"{where}: {field!r} must be a list, is {shown(found)}")
     return found
 
 
@@ -135,6 +135,9 @@ def reason(error: Exception, row: Any) -> str:
     qualifiers = row.get("qualifiers")
     if qualifiers is not None and not isinstance(qualifiers, Mapping):
         return f"'qualifiers' is {shown(qualifiers)}, allowed: an object of lists of values"
+    for key, found in (qualifiers or {}).items():
+        if not isinstance(found, list):
+            return f"qualifier {shown(key)} holds {shown(found)}, allowed: a list of values"
     values = [row["value"]] if "value" in row else []
     for value in [*values, *(value for found in (qualifiers or {}).values() for value in found)]:
         if not isinstance(value, Mapping):

@@ -145,7 +145,7 @@ class Program:
             ProgramError: see the class; also a record that has not that form.
         """
         if not isinstance(records, Sequence) or isinstance(records, str):
-            raise ProgramError(f"{where}: a program is a list of steps, not {type(records).__name__}")
+            raise ProgramError(f"{where}: a program is a list of steps, not {shown(records)}")
         if len(records) > MOST_STEPS:
             raise ProgramError(f"{where}: the program has {len(records):,} steps, allowed: {MOST_STEPS}")
         return cls(tuple(_step(record, f"{where}, step {index}") for index, record in enumerate(records)), where)

@@ -63,6 +63,10 @@ def _rows(home: Path) -> Iterator[dict[str, Any]]:
 def _check_loading(folder: Path) -> None:
     from datasets import load_from_disk
 
+    for path in (folder / "dataset_dict.json", *(folder / split / "dataset_info.json" for split in SPLITS)):
+        held = read_json(path)
+        if not isinstance(held, dict):
+            raise DataError(f"{path}: must hold an object, holds {shown(held)}")
     try:
         tables = load_from_disk(str(folder))
         found = {split: tables[split].features for split in SPLITS}

@@ -58,7 +58,7 @@ class Question:
             ProgramError: the program is malformed.
         """
         if not isinstance(record, Mapping):
-            raise DataError(f"{where}: a question is an object, not {type(record).__name__}")
+            raise DataError(f"{where}: a question is an object, not {shown(record)}")
         for field in ("question", "program", "answer"):
             if field not in record:
                 raise DataError(f"{where}: field {field!r} is missing")

@@ -28,6 +28,8 @@ UNCLEAR = re.compile(
     r"unexpected keyword|positional argument|Traceback|expected str instance|not supported between|list index|NoneType"
 )
 """What Python says of a wrong type: no user knows what to mend."""
+CLEAR = re.compile(r"config\.json: Validation error for field '\w+'")
+"""What transformers says of a wrong type: it names field, type and value."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def _message_problem(code: int, said: str) -> str:
         return f"exit code {code}, standard error ends in {said[-500:]!r}"
     if len(lines[0]) > MOST_LETTERS:
         return f"{len(lines[0]):,} letters: {lines[0][:MOST_LETTERS]}"
-    return f"unclear: {lines[0]}" if UNCLEAR.search(lines[0]) else ""
+    return f"unclear: {lines[0]}" if UNCLEAR.search(lines[0]) and not CLEAR.search(lines[0]) else ""
 
 
 @contextlib.contextmanager

@@ -23,28 +23,29 @@ def outcome_of(case: Case, source: Path, baseline: Baseline, home: Path) -> list
     shutil.copytree(source, harmed)
     try:
         case.harm(harmed)
-        found = _built(case, harmed, out, baseline)
-        if not found and not out.exists() and case.item in baseline.forms:
+        found, error = _built(case, harmed, out, baseline)
+        if not found and error and "not valid JSON" not in error and case.item in baseline.forms:
             # what is wrong with one question may be passed over, if the user wants it so
-            found = [f"with --skip-bad: {problem}" for problem in _built(case, harmed, out, baseline, "--skip-bad")]
-            found = found or ([] if out.exists() else ["--skip-bad does not pass over it"])
+            found, error = _built(case, harmed, out, baseline, "--skip-bad")
+            found = found or ([f"--skip-bad does not pass over it: {error}"] if error else [])
         return found
     finally:
         shutil.rmtree(harmed)
         shutil.rmtree(out, ignore_errors=True)
 
 
-def _built(case: Case, harmed: Path, out: Path, baseline: Baseline, *more: str) -> list[str]:
+def _built(case: Case, harmed: Path, out: Path, baseline: Baseline, *more: str) -> tuple[list[str], str]:
+    """What is wrong, and the line in which the command refused the folder."""
     command = ["data", "build", "--kqapro", harmed, "--out", out, "--joined-probability", "0", *more]
     outcome = run(command, harmed.parent)
     if outcome.problem:
-        return [outcome.problem]
+        return [outcome.problem], outcome.error
     if outcome.code:
-        return [] if str(harmed) in outcome.error else [f"names no file: {outcome.error}"]
+        return [] if str(harmed) in outcome.error else [f"names no file: {outcome.error}"], outcome.error
     sheet = json.loads((out / "dataset.json").read_text())
     dropped = sum(entry["count"] for entry in sheet["dropped"].values())
     counted = sum(sheet["counts"].values()) + dropped == sheet["tried"]
-    return wrong_samples(harmed, out, baseline, case.item) + ([] if counted else ["a question is in no count"])
+    return wrong_samples(harmed, out, baseline, case.item) + ([] if counted else ["a question is in no count"]), ""
 
 
 def failures(cases: Sequence[Case], source: Path, baseline: Baseline, home: Path) -> list[str]:

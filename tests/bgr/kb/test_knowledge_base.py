@@ -137,8 +137,8 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "both kinds": (lambda: {"concepts": small()["entities"], "entities": small()["entities"]}, "'E' is both a concept"),
     "no name": (_without("name"), "entity 'E': field 'name' is missing"),
     "no concepts": (_without("instanceOf"), "entity 'E': neither 'instanceOf' nor 'subclassOf' is there"),
-    "concepts as text": (lambda: small(instanceOf="C"), "entity 'E': 'instanceOf' must be a list, is str"),
-    "attributes as object": (lambda: small(attributes={"k": 1}), "entity 'E': 'attributes' must be a list, is dict"),
+    "concepts as text": (lambda: small(instanceOf="C"), "entity 'E': 'instanceOf' must be a list, is 'C'"),
+    "attributes as object": (lambda: small(attributes={"k": 1}), "entity 'E': 'attributes' must be a list, is {"),
     "no key": (_broken("attributes", {}), "entity 'E', attributes[1]: field 'key' is missing"),
     "no value": (
         _broken("attributes", {"key": "k", "value": {"type": "year"}}),

@@ -35,8 +35,8 @@ def test_json_and_back() -> None:
 
 
 BAD: list[tuple[Any, str]] = [
-    ({}, "a program is a list of steps, not dict"),
-    ("Find", "a program is a list of steps, not str"),
+    ({}, "a program is a list of steps, not {}"),
+    ("Find", "a program is a list of steps, not 'Find'"),
     ([], "the program has no steps"),
     ([FIND, 3], ", step 1: a step is {function, dependencies, inputs}"),
     ([{"dependencies": []}], ", step 0: a step is {function, dependencies, inputs}"),
