@@ -25,6 +25,8 @@ Filter = tuple[str, Compare, Any, tuple[Any, ...]]
 """Name of a column, comparison, bare value to compare with, and the filter's inputs."""
 WithFacts = tuple[Sequence[str], Sequence[Statement]]
 NONE: tuple[str, ...] = ()
+FEW = 16
+"""Of many nodes a filter looks up those that fit if they are fewer than one in so many, else it goes through all."""
 
 
 def find_all(kb: KnowledgeBase, _: None, given: tuple[()]) -> Ids:
@@ -54,26 +56,28 @@ def filter_concept(kb: KnowledgeBase, ids: Ids, concept: str) -> Ids:
 def filter_attribute(kb: KnowledgeBase, ids: Ids, given: Filter) -> Ids:
     column, compare, goal, wanted = given
     values = kb.bare.get(column)
+    if len(ids) == 1 and values is not None:
+        (node,) = ids
+        return ids if node in values and compare(values[node], goal) else NONE
+    if len(ids) > node_steps.SCAN_LIMIT:
+        key, target, op = (*wanted, "=")[:3]
+        facts = node_steps.look_up(kb, nodes(ids), key, target, op, FEW)
+        if facts is not None:
+            return [fact.head for fact in facts]
+        if values is not None:
+            return _filter_many(kb, ids, values, given)
     if values is not None:
-        if len(ids) == 1:
-            (node,) = ids
-            return ids if node in values and compare(values[node], goal) else NONE
-        if len(ids) <= node_steps.SCAN_LIMIT:
-            return distinct([i for i in ids if i in values and compare(values[i], goal)], ids)
-        return _filter_many(kb, ids, values, given)
+        return distinct([i for i in ids if i in values and compare(values[i], goal)], ids)
     pairs = kb.several.get(column)
-    if pairs is not None and len(ids) <= node_steps.SCAN_LIMIT:
+    if pairs is not None:
         found = [i for i in distinct(ids, ids) if i in pairs]
         return [i for i in found for value, _ in pairs[i] if compare(value, goal)]
     return node_steps.filter_attribute(kb, nodes(ids), *wanted).ids
 
 
 def _filter_many(kb: KnowledgeBase, ids: Ids, values: Mapping[str, Any], given: Filter) -> Ids:
-    """By binary search where few nodes fit, else by loops that do not leave the interpreter's own code."""
-    _, compare, goal, wanted = given
-    facts = node_steps.look_up(kb, nodes(ids), *wanted)
-    if facts is not None:
-        return [fact.head for fact in facts]
+    """By loops that do not leave the interpreter's own code."""
+    _, compare, goal, _ = given
     if type(ids) is BaseOrder and len(values) <= 2 * len(ids):  # a column is in the order of the base too
         fitting = compress(values, map(compare, values.values(), repeat(goal)))
         return list(fitting) if ids is kb.everything else list(filter(ids.__contains__, fitting))

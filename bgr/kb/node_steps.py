@@ -49,9 +49,11 @@ def filter_attribute(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, o
     return Nodes([fact.head for fact in facts], facts)
 
 
-def look_up(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, op: str = "=") -> list[Statement] | None:
-    """What the filter keeps, by binary search; ``None`` if that is so much that going through `nodes` is quicker."""
-    facts = kb.column(key).select(target, op, limit=len(nodes.ids) // 4)
+def look_up(
+    kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, op: str = "=", share: int = 4
+) -> list[Statement] | None:
+    """What the filter keeps, by binary search; ``None`` if that is more than one in `share`: scan them instead."""
+    facts = kb.column(key).select(target, op, limit=len(nodes.ids) // share)
     if facts is None:
         return None
     known = nodes.unique
