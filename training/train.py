@@ -171,7 +171,9 @@ def one_line_errors(config: Path) -> Iterator[None]:
             warnings.simplefilter("ignore")
             yield
     except (ArgumentError, MisconfigurationException, ValueError, TypeError) as error:
-        raise BgrError(f"{config}: {error}") from error
+        # what stands on the command line is not the file's
+        where = "" if "unrecognized arguments" in str(error) else f"{config}: "
+        raise BgrError(f"{where}{error}") from error
 
 
 def train_retriever(run: Run, directions: Sequence[str] = DIRECTIONS) -> dict[str, Any]:

@@ -23,7 +23,7 @@ SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediat
     "max_position_embeddings",
     "type_vocab_size",
 )
-QUICK = 10
+QUICK = 8
 
 
 @pytest.fixture

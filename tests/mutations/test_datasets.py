@@ -20,7 +20,7 @@ from .cases import read
 from .datasets import dataset_cases, released_cases, sealed
 from .oracle import samples
 
-QUICK = 12
+QUICK = 8
 """Cases of each kind of folder in the default run."""
 _FORGIVEN = re.compile(r"candidates \d+ and \d+ are one|, step \d+|the program has|its program is of type")
 OTHERS = (["stats"], ["stats", "--json"], ["show", "--split", "train", "--number", "3"], ["leakage"], ["quality"])

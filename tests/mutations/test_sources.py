@@ -13,7 +13,7 @@ from .campaign import Case, run, sample
 from .oracle import Baseline, wrong_samples
 from .sources import knowledge_base_cases, question_cases
 
-QUICK = 10
+QUICK = 8
 """Cases of each file in the default run."""
 
 
