@@ -1,7 +1,8 @@
-"""Shipped configurations are found by name, from a checkout and from an installed wheel alike."""
+"""Shipped configurations, found by name from a checkout and from an installed wheel alike, and what overrides them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -23,3 +24,15 @@ def find_config(name: str) -> Path:
         return shipped
     known = ", ".join(sorted(p.stem for p in folder.glob("*.yaml")))
     raise BgrError(f"{name}: no such config; give a file or one of: {known}")
+
+
+def overrides(words: Sequence[str]) -> list[str]:
+    """Settings given on the command line, which stand above those of the file.
+
+    Raises:
+        BgrError: a word that is no ``--section.key=value``.
+    """
+    unknown = [word for word in words if not word.startswith("--") or "=" not in word]
+    if unknown:
+        raise BgrError(f"unknown argument {unknown[0]!r}; settings are given as --trainer.max_epochs=3")
+    return list(words)

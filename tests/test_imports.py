@@ -13,7 +13,7 @@ FILES = sorted(path for top in ("bgr", "training", "eval") for path in (ROOT / t
 LAYERS = (
     ("errors",),
     ("json_text",),
-    ("graph", "files", "configs", "devices", "offline", "wrapping"),
+    ("graph", "files", "kept_chunks", "configs", "devices", "offline", "wrapping"),
     ("example", "layout"),
     ("retrieval", "drawing"),
     ("kb", "metrics", "search"),

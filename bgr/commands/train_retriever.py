@@ -11,8 +11,7 @@ import argparse
 import json
 from pathlib import Path
 
-from bgr.configs import find_config
-from bgr.errors import BgrError
+from bgr.configs import find_config, overrides
 from bgr.models.config import DIRECTIONS
 
 
@@ -33,11 +32,10 @@ def run(args: argparse.Namespace) -> None:
     """Check everything that can be checked before the first step, then train."""
     from training.train import Run, check, prepare_folder, train_retriever
 
-    unknown = [word for word in args.rest if not word.startswith("--") or "=" not in word]
-    if unknown:
-        raise BgrError(f"unknown argument {unknown[0]!r}; settings are given as --trainer.max_epochs=3")
-    overrides = [*args.rest, *([f"--seed_everything={args.seed}"] if args.seed is not None else [])]
-    job = Run(find_config(args.config), args.data, args.out, overrides, args.resume)
+    settings = overrides(args.rest)
+    if args.seed is not None:
+        settings.append(f"--seed_everything={args.seed}")
+    job = Run(find_config(args.config), args.data, args.out, settings, args.resume)
     directions = DIRECTIONS if args.direction == "both" else (args.direction,)
     check(job)
     prepare_folder(job, overwrite=args.overwrite, alone=args.direction != "both")

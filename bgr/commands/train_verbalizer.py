@@ -13,8 +13,7 @@ import argparse
 import json
 from pathlib import Path
 
-from bgr.configs import find_config
-from bgr.errors import BgrError
+from bgr.configs import find_config, overrides
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,15 +32,12 @@ def run(args: argparse.Namespace) -> None:
     from training.train import Run
     from training.verbalizer import train_verbalizer
 
-    unknown = [word for word in args.rest if not word.startswith("--") or "=" not in word]
-    if unknown:
-        raise BgrError(f"unknown argument {unknown[0]!r}; settings are given as --trainer.max_epochs=3")
-    overrides = list(args.rest)
+    settings = overrides(args.rest)
     if args.seed is not None:
-        overrides += [f"--seed_everything={args.seed}", f"--data.seed={args.seed}"]
+        settings += [f"--seed_everything={args.seed}", f"--data.seed={args.seed}"]
     if args.init is not None:
-        overrides.append(f"--model.init={args.init}")
-    job = Run(find_config(args.config), args.kqapro, args.out, overrides, args.resume)
+        settings.append(f"--model.init={args.init}")
+    job = Run(find_config(args.config), args.kqapro, args.out, settings, args.resume)
     metrics = train_verbalizer(job, overwrite=args.overwrite)
     if args.json:
         print(json.dumps(metrics))
