@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from jsonargparse import ArgumentError
 from lightning.fabric.utilities.exceptions import MisconfigurationException
+from lightning.pytorch import LightningDataModule, LightningModule
 from lightning.pytorch.accelerators import CPUAccelerator
 from lightning.pytorch.callbacks import Callback, ModelCheckpoint
 from lightning.pytorch.cli import LightningCLI
@@ -129,31 +130,60 @@ def _parse(run: Run, direction: str, home: Path, *callbacks: Callback) -> Lightn
 
     A config that says nothing of precision gets bfloat16 where the device is fast at it.
     """
+    return lightning_cli(
+        run,
+        BgrModule,
+        BgrDataModule,
+        home,
+        ModelCheckpoint(home / "epochs", monitor="dev/score", mode="max", save_last=True, enable_version_counter=False),
+        *callbacks,
+        settings=[f"--model.direction={direction}"],
+        precision="bf16-mixed" if fast_bfloat16(pick_device()) else "32-true",
+    )
+
+
+def lightning_cli(
+    run: Run,
+    module: type[LightningModule],
+    data: type[LightningDataModule],
+    home: Path,
+    *callbacks: Callback,
+    settings: Sequence[str] = (),
+    **trainer: Any,
+) -> LightningCLI:
+    """Module, data and trainer as the config and the command line say, with CSV and TensorBoard logs under `home`.
+
+    Args:
+        run: what to train.
+        module, data: the classes that the config's sections describe.
+        home: root of logs and checkpoints.
+        callbacks: of the trainer.
+        settings: on top of the config, below the command line.
+        trainer: defaults of the trainer, where the config says nothing.
+
+    Raises:
+        BgrError: an unknown key or a value that is not allowed, in one line.
+    """
     arguments = [
         f"--config={run.config}",
         f"--data.folder={run.data}",
-        f"--model.direction={direction}",
+        *settings,
         f"--trainer.default_root_dir={home}",
         *run.overrides,
     ]
     quiet_libraries()
     with one_line_errors(run.config):
         return LightningCLI(
-            BgrModule,
-            BgrDataModule,
+            module,
+            data,
             args=arguments,
             run=False,
             save_config_callback=None,
             parser_kwargs={"exit_on_error": False},
             trainer_defaults={
-                "precision": "bf16-mixed" if fast_bfloat16(pick_device()) else "32-true",
-                "callbacks": [
-                    ModelCheckpoint(
-                        home / "epochs", monitor="dev/score", mode="max", save_last=True, enable_version_counter=False
-                    ),
-                    *callbacks,
-                ],
+                "callbacks": list(callbacks),
                 "logger": [CSVLogger(home, name="", version="csv"), TensorBoardLogger(home, name="", version="tb")],
+                **trainer,
             },
         )
 

@@ -9,13 +9,12 @@ from typing import Any
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningCLI
-from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
 
 from bgr import __version__
 from bgr.kb.knowledge_base import KnowledgeBase
 from bgr.reasongraphqa.selection import sift
 from bgr.reasongraphqa.seq2seq_generator import CANDIDATES, Seq2seqGenerator
-from training.train import Run, one_line_errors, prepare_folder, quiet_libraries
+from training.train import Run, lightning_cli, prepare_folder
 from training.verbalizer_module import VerbalizerData, VerbalizerModule
 from training.verbalizer_pairs import Pair
 
@@ -105,30 +104,13 @@ def model_card(module: VerbalizerModule, data: VerbalizerData, metrics: dict[str
 
 def _parse(run: Run) -> LightningCLI:
     home = run.out / "training"
-    arguments = [
-        f"--config={run.config}",
-        f"--data.folder={run.data}",
-        f"--trainer.default_root_dir={home}",
-        *run.overrides,
-    ]
-    quiet_libraries()
-    with one_line_errors(run.config):
-        return LightningCLI(
-            VerbalizerModule,
-            VerbalizerData,
-            args=arguments,
-            run=False,
-            save_config_callback=None,
-            parser_kwargs={"exit_on_error": False},
-            trainer_defaults={
-                "callbacks": [
-                    ModelCheckpoint(
-                        home / "epochs", monitor="dev/loss", mode="min", save_last=True, enable_version_counter=False
-                    )
-                ],
-                "logger": [CSVLogger(home, name="", version="csv"), TensorBoardLogger(home, name="", version="tb")],
-            },
-        )
+    return lightning_cli(
+        run,
+        VerbalizerModule,
+        VerbalizerData,
+        home,
+        ModelCheckpoint(home / "epochs", monitor="dev/loss", mode="min", save_last=True, enable_version_counter=False),
+    )
 
 
 def _fit(run: Run, cli: LightningCLI) -> float:
