@@ -104,3 +104,17 @@ def toy_data(tmp_path_factory):
     splits = {"train": toy_examples(30, "a"), "dev": toy_examples(10, "b"), "test": toy_examples(10, "c")}
     write_dataset(folder, {name: list(part) for name, part in splits.items()}, [], {})
     return folder
+
+
+@pytest.fixture
+def small_checkpoint(make_retriever, tokenizer, tmp_path):
+    """A checkpoint folder of two small retrievers with random weights."""
+    from bgr.checkpoint import Settings
+
+    home = tmp_path / "checkpoint"
+    home.mkdir()
+    for direction, seed in (("forward", 0), ("backward", 1)):
+        make_retriever(direction, seed=seed, frozen_layers=1).save_pretrained(home / direction)
+    tokenizer.save_pretrained(home)
+    Settings(gammas={"equation": 0.25}, data_hash="abc", metrics={"dev": {"forward": {"gm": 0.5}}}).save(home)
+    return home

@@ -4,7 +4,6 @@ import shutil
 import pytest
 import torch
 
-from bgr.checkpoint import Settings
 from bgr.cli import main
 from bgr.errors import BgrError, CheckpointError, DataError
 from bgr.export import export
@@ -16,19 +15,8 @@ FACTS = ["Paris lies in France .", "Rome lies in Italy .", "Persona was made in 
 QUESTION = "In which country was Persona made ?"
 
 
-@pytest.fixture
-def folder(make_retriever, tokenizer, tmp_path):
-    home = tmp_path / "run"
-    home.mkdir()
-    for direction, seed in (("forward", 0), ("backward", 1)):
-        make_retriever(direction, seed=seed, frozen_layers=1).save_pretrained(home / direction)
-    tokenizer.save_pretrained(home)
-    Settings(gammas={"equation": 0.25}, data_hash="abc", metrics={"dev": {"forward": {"gm": 0.5}}}).save(home)
-    return home
-
-
-def test_answers_with_a_graph_over_the_given_facts(folder):
-    found = BgrPipeline.from_pretrained(folder).answer(QUESTION, FACTS)
+def test_answers_with_a_graph_over_the_given_facts(small_checkpoint):
+    found = BgrPipeline.from_pretrained(small_checkpoint).answer(QUESTION, FACTS)
     assert found.graph.nodes
     assert set(found.graph.nodes) <= set(range(len(FACTS)))
     assert 0 <= found.confidence <= 1
@@ -37,16 +25,18 @@ def test_answers_with_a_graph_over_the_given_facts(folder):
     assert [e["text"] for e in record["evidence"]] == [FACTS[n] for n in found.graph.order()]
 
 
-def test_one_at_a_time_equals_a_batch(folder):
-    pipeline = BgrPipeline.from_pretrained(folder)
+def test_one_at_a_time_equals_a_batch(small_checkpoint):
+    pipeline = BgrPipeline.from_pretrained(small_checkpoint)
     queries = [Query(QUESTION, FACTS), Query("How many people has Alpha ?", FACTS[1:]), Query(QUESTION, FACTS[:1])]
     together = pipeline.retrieve_directions(queries, batch_size=3)
     assert together == [pipeline.retrieve_directions([query])[0] for query in queries]
 
 
-def test_equal_and_nested_facts_keep_their_identity(folder):
+def test_equal_and_nested_facts_keep_their_identity(small_checkpoint):
     """The authors' code tells facts apart by string replacement."""
-    found = BgrPipeline.from_pretrained(folder).retrieve([Query(QUESTION, ["Paris", "Paris lies in France", "Paris"])])
+    found = BgrPipeline.from_pretrained(small_checkpoint).retrieve(
+        [Query(QUESTION, ["Paris", "Paris lies in France", "Paris"])]
+    )
     assert set(found[0].graph.nodes) <= {0, 1, 2}
 
 
@@ -58,15 +48,15 @@ def test_equal_and_nested_facts_keep_their_identity(folder):
         (Query(QUESTION, ["x"] * (MOST_FACTS + 1)), f"{MOST_FACTS + 1} facts, allowed: {MOST_FACTS}"),
     ],
 )
-def test_bad_queries(folder, query, said):
+def test_bad_queries(small_checkpoint, query, said):
     with pytest.raises(DataError, match=said):
-        BgrPipeline.from_pretrained(folder).retrieve([query])
+        BgrPipeline.from_pretrained(small_checkpoint).retrieve([query])
 
 
 @pytest.mark.parametrize("half", [False, True])
-def test_export_loads_and_gives_the_same_graph(folder, tmp_path, half):
-    export(folder, tmp_path / "out", half=half)
-    first, second = BgrPipeline.from_pretrained(folder), BgrPipeline.from_pretrained(tmp_path / "out")
+def test_export_loads_and_gives_the_same_graph(small_checkpoint, tmp_path, half):
+    export(small_checkpoint, tmp_path / "out", half=half)
+    first, second = BgrPipeline.from_pretrained(small_checkpoint), BgrPipeline.from_pretrained(tmp_path / "out")
     assert second.settings == first.settings
     assert second.answer(QUESTION, FACTS).graph == first.answer(QUESTION, FACTS).graph
     card = (tmp_path / "out" / "README.md").read_text()
@@ -74,10 +64,10 @@ def test_export_loads_and_gives_the_same_graph(folder, tmp_path, half):
     assert "| dev | forward | 0.500 |" in card
 
 
-def test_export_refuses_metrics_of_other_data(folder, tmp_path):
+def test_export_refuses_metrics_of_other_data(small_checkpoint, tmp_path):
     (tmp_path / "m.json").write_text(json.dumps({"about": {"data_hash": "xyz", "split": "test"}, "systems": {}}))
     with pytest.raises(CheckpointError, match="xyz"):
-        export(folder, tmp_path / "out", metrics=tmp_path / "m.json")
+        export(small_checkpoint, tmp_path / "out", metrics=tmp_path / "m.json")
     assert not (tmp_path / "out").exists()
 
 
@@ -115,13 +105,13 @@ def bad_gamma(path):
         ("backward", lambda p: (shutil.rmtree(p), shutil.copytree(p.parent / "forward", p)), "direction is 'forward'"),
     ],
 )
-def test_a_damaged_checkpoint_is_one_line(folder, name, harm, said, capsys, tmp_path):
-    harm(folder / name)
+def test_a_damaged_checkpoint_is_one_line(small_checkpoint, name, harm, said, capsys, tmp_path):
+    harm(small_checkpoint / name)
     with pytest.raises(BgrError, match=said):
-        BgrPipeline.from_pretrained(folder)
+        BgrPipeline.from_pretrained(small_checkpoint)
     facts = tmp_path / "facts.txt"
     facts.write_text("\n".join(FACTS))
-    assert main(["ask", "--checkpoint", str(folder), "--facts", str(facts), QUESTION]) == 1
+    assert main(["ask", "--checkpoint", str(small_checkpoint), "--facts", str(facts), QUESTION]) == 1
     lines = capsys.readouterr().err.strip().splitlines()
     assert lines[-1].startswith("bgr ask: error: ")
 
@@ -133,9 +123,9 @@ def facts_file(tmp_path):
     return path
 
 
-def test_ask_prints_the_tree_and_draws(folder, facts_file, tmp_path, capsys):
+def test_ask_prints_the_tree_and_draws(small_checkpoint, facts_file, tmp_path, capsys):
     for name in ("graph.png", "graph.html"):
-        command = ["ask", "--checkpoint", str(folder), "--facts", str(facts_file), QUESTION]
+        command = ["ask", "--checkpoint", str(small_checkpoint), "--facts", str(facts_file), QUESTION]
         assert main([*command, "--draw", str(tmp_path / name)]) == 0
         assert (tmp_path / name).stat().st_size > 500
     out = capsys.readouterr().out
@@ -143,8 +133,8 @@ def test_ask_prints_the_tree_and_draws(folder, facts_file, tmp_path, capsys):
     assert "holds no reader" in out
 
 
-def test_ask_json_is_parsable_and_repeats(folder, facts_file, capsys):
-    command = ["ask", "--checkpoint", str(folder), "--facts", str(facts_file), QUESTION, "--json"]
+def test_ask_json_is_parsable_and_repeats(small_checkpoint, facts_file, capsys):
+    command = ["ask", "--checkpoint", str(small_checkpoint), "--facts", str(facts_file), QUESTION, "--json"]
     assert main(command) == 0
     first = capsys.readouterr().out
     assert main(command) == 0
@@ -156,18 +146,18 @@ def test_ask_json_is_parsable_and_repeats(folder, facts_file, capsys):
     ("content", "said"),
     [(None, "no such file"), ("", "no facts in the file"), (" \n\n", "no facts in the file"), (b"\xff\xfe", "UTF-8")],
 )
-def test_ask_with_a_bad_facts_file(folder, tmp_path, capsys, content, said):
+def test_ask_with_a_bad_facts_file(small_checkpoint, tmp_path, capsys, content, said):
     path = tmp_path / "bad.txt"
     if content is not None:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert main(["ask", "--checkpoint", str(folder), "--facts", str(path), QUESTION]) == 1
+    assert main(["ask", "--checkpoint", str(small_checkpoint), "--facts", str(path), QUESTION]) == 1
     error = capsys.readouterr().err.strip()
     assert said in error
     assert "bad.txt" in error
     assert len(error.splitlines()) == 1
 
 
-def test_ask_refuses_unknown_drawings_before_any_work(folder, facts_file, tmp_path, capsys):
-    command = ["ask", "--checkpoint", str(folder), "--facts", str(facts_file), QUESTION, "--draw"]
+def test_ask_refuses_unknown_drawings_before_any_work(small_checkpoint, facts_file, tmp_path, capsys):
+    command = ["ask", "--checkpoint", str(small_checkpoint), "--facts", str(facts_file), QUESTION, "--draw"]
     assert main([*command, str(tmp_path / "graph.gif")]) == 1
     assert "allowed: .png, .html" in capsys.readouterr().err

@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from bgr.checkpoint import Settings
-
 from .campaign import Case, run, sample
 from .cases import byte_cases, edited, read, structure_cases, value_cases
 from .harm import BYTES, places
@@ -24,17 +22,6 @@ SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediat
     "type_vocab_size",
 )
 QUICK = 8
-
-
-@pytest.fixture
-def checkpoint(make_retriever, tokenizer, tmp_path: Path) -> Path:
-    home = tmp_path / "whole"
-    home.mkdir()
-    for direction, seed in (("forward", 0), ("backward", 1)):
-        make_retriever(direction, seed=seed, frozen_layers=1).save_pretrained(home / direction)
-    tokenizer.save_pretrained(home)
-    Settings(gammas={"equation": 0.25}, data_hash="abc", metrics={"dev": {"forward": {"gm": 0.5}}}).save(home)
-    return home
 
 
 def checkpoint_cases(folder: Path) -> list[Case]:
@@ -97,12 +84,12 @@ def failures(cases: list[Case], checkpoint: Path, home: Path) -> list[str]:
     return found
 
 
-def test_some(checkpoint: Path, tmp_path: Path) -> None:
-    assert failures(sample(checkpoint_cases(checkpoint), QUICK, "some"), checkpoint, tmp_path) == []
+def test_some(small_checkpoint: Path, tmp_path: Path) -> None:
+    assert failures(sample(checkpoint_cases(small_checkpoint), QUICK, "some"), small_checkpoint, tmp_path) == []
 
 
 @pytest.mark.slow
-def test_all(checkpoint: Path, tmp_path: Path) -> None:
-    everything = checkpoint_cases(checkpoint)
+def test_all(small_checkpoint: Path, tmp_path: Path) -> None:
+    everything = checkpoint_cases(small_checkpoint)
     assert len(everything) > 200
-    assert failures(everything, checkpoint, tmp_path) == []
+    assert failures(everything, small_checkpoint, tmp_path) == []
