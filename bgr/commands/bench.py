@@ -1,65 +1,29 @@
-"""Measure speed against the floor: the same work through the reference and through this library, in one run."""
+"""Measure speed against the floor: the same work through the reference and through this library, in one run.
+
+bgr bench kopl --kqapro atlas
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
-import tempfile
-from pathlib import Path
+from types import ModuleType
+
+from bgr.commands import bench_kopl
+
+BENCHES: dict[str, tuple[ModuleType, str]] = {
+    "kopl": (bench_kopl, "KoPL programs through the package kopl and through ours"),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    benches = parser.add_subparsers(dest="bench", metavar="BENCH", required=True)
-    kopl = benches.add_parser(
-        "kopl",
-        help="execute KoPL programs through the package kopl and through ours",
-        description="Execute the same KoPL programs through the package kopl and through ours; the answers must agree.",
-    )
-    kopl.add_argument(
-        "--kqapro",
-        metavar="DIR",
-        help="folder with kb.json and train.json, val.json (default: Atlas, built for the run)",
-    )
-    kopl.add_argument("--programs", type=_positive, default=2000, metavar="N", help="number of programs (default 2000)")
-    kopl.add_argument("--random", action="store_true", help="random programs over all 27 functions, not the folder's")
-    kopl.add_argument("--seed", type=int, default=0, help="which programs are drawn (default 0)")
-    kopl.add_argument("--json", action="store_true", help="print the result as JSON")
-    kopl.set_defaults(run_bench=_kopl)
+    benches = parser.add_subparsers(dest="bench", metavar="|".join(BENCHES), required=True)
+    for name, (module, summary) in BENCHES.items():
+        bench = benches.add_parser(
+            name, help=summary, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        module.add_arguments(bench)
 
 
 def run(args: argparse.Namespace) -> None:
-    args.run_bench(args)
-
-
-def _kopl(args: argparse.Namespace) -> None:
-    from eval.bench_kopl import bench_kopl
-    from eval.kopl_result import check
-    from eval.program_files import read_programs
-
-    with tempfile.TemporaryDirectory() as built:
-        folder = Path(args.kqapro or built)
-        if args.kqapro is None:
-            _write_atlas(folder, 0 if args.random else args.programs, args.seed)
-        programs = None if args.random else read_programs(folder, args.programs, args.seed)
-        result = bench_kopl(folder, programs, count=args.programs, seed=args.seed)
-    print(json.dumps(result.to_json(), indent=2) if args.json else result)
-    check(result)
-
-
-def _write_atlas(folder: Path, questions: int, seed: int) -> None:
-    from bgr.atlas.build import build_knowledge_base
-    from bgr.atlas.sampler import sample_questions
-    from bgr.kb.knowledge_base import KnowledgeBase
-
-    records = build_knowledge_base(seed=seed)
-    (folder / "kb.json").write_text(json.dumps(records), encoding="utf-8")
-    if questions:
-        drawn = sample_questions(KnowledgeBase(records), count=questions, seed=seed)
-        (folder / "train.json").write_text(json.dumps(drawn), encoding="utf-8")
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text}: allowed: 1 or more")
-    return number
+    """Run the bench that was chosen."""
+    BENCHES[args.bench][0].run(args)
