@@ -53,7 +53,7 @@ class Sentences:
     def take(self, numbers: Sequence[int]) -> Ragged:
         """The given sentences; states come as float32 whatever they are kept in."""
         rows = self.rows.select(torch.as_tensor(numbers, dtype=torch.long))
-        return Ragged(rows.flat.float(), rows.lengths) if rows.flat.is_floating_point() else rows
+        return rows.to(dtype=torch.float32) if rows.flat.is_floating_point() else rows
 
 
 def make_batch(questions: Sentences, facts: Sentences, samples: Sequence[tuple[str, Sequence[str]]]) -> Batch:

@@ -8,7 +8,8 @@ Legend of dimensions, the same in every file of `bgr.models`:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -56,21 +57,25 @@ class Ragged:
         out[mask] = self.flat
         return out
 
-    def select(self, rows: Tensor) -> Ragged:
+    def select(self, rows: Tensor) -> Self:
         """The given rows, in the given order (repetition allowed)."""
         lengths = self.lengths[rows]
         total = int(lengths.sum())
         # place in the source of every token kept: its row's start, plus its place within the row
         within = torch.arange(total, device=lengths.device) - (lengths.cumsum(0) - lengths).repeat_interleave(lengths)
-        return Ragged(self.flat[self.starts[rows].repeat_interleave(lengths) + within], lengths)
+        return replace(self, flat=self.flat[self.starts[rows].repeat_interleave(lengths) + within], lengths=lengths)
 
-    def to(self, *args: object, **kwargs: object) -> Ragged:
+    def to(self, *args: object, **kwargs: object) -> Self:
         """Moved to a device (both tensors); `flat` alone takes a dtype given as ``dtype=``."""
         dtype = kwargs.pop("dtype", None)
         flat = self.flat.to(*args, **kwargs)  # type: ignore[call-overload]
         if dtype is not None:
             flat = flat.to(dtype=dtype)
-        return Ragged(flat, self.lengths.to(*args, **kwargs))  # type: ignore[call-overload]
+        return replace(self, flat=flat, lengths=self.lengths.to(*args, **kwargs))  # type: ignore[call-overload]
+
+
+class Encoded(Ragged):
+    """Token states behind encoder and projection, as `BgrRetriever.encode` gives them."""
 
 
 def length_buckets(lengths: Tensor, *, waste: float = 0.1, most_tokens: int = 16_384) -> list[Tensor]:

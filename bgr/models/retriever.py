@@ -14,7 +14,7 @@ from bgr.models.context import Context
 from bgr.models.encoder import SentenceStates
 from bgr.models.matcher import FactRows, Matcher, Prepared
 from bgr.models.path import PathUpdate
-from bgr.models.ragged import Ragged
+from bgr.models.ragged import Encoded, Ragged
 from bgr.models.token_match import TokenMatch, Tokens
 
 ROOT_COLUMN = 0
@@ -119,13 +119,13 @@ class BgrRetriever(PreTrainedModel):
     def read(self, questions: Ragged, facts: Ragged, candidates: Tensor) -> Reading:
         """Encode a batch.
 
-        *Shape:* ``questions.flat [total]`` token ids, or ``[total, d]`` states kept from ``encoder.lower``; ``facts``
-        likewise, each different fact once; ``candidates [q, c]`` each question's facts as numbers into ``facts``, −1
-        behind the last.
+        *Shape:* ``questions.flat [total]`` token ids, or ``[total, d]`` states kept from ``encoder.lower`` or, as
+        `Encoded`, from `encode`; ``facts`` likewise, each different fact once; ``candidates [q, c]`` each question's
+        facts as numbers into ``facts``, −1 behind the last.
         """
         # from here on a fact that two questions share is two facts, each in its question's context
-        shared, is_fact = self._encode(facts), candidates >= 0
-        question_rows, fact_rows = self._encode(questions), shared.select(candidates[is_fact])
+        shared, is_fact = self.encode(facts), candidates >= 0
+        question_rows, fact_rows = self.encode(questions), shared.select(candidates[is_fact])
         if self.context is not None:
             question_rows, fact_rows = self.context(question_rows, fact_rows, is_fact.sum(1))
         columns = torch.full_like(candidates, -1)
@@ -151,12 +151,18 @@ class BgrRetriever(PreTrainedModel):
             columns=torch.cat([root[:, None], columns], dim=1),
         )
 
-    def _encode(self, rows: Ragged) -> Ragged:
+    def encode(self, rows: Ragged) -> Encoded:
+        """Sentences alone, without each other: what may be kept where the facts stay the same and training is over.
+
+        *Shape:* token ids ``[total]`` or states ``[total, d]`` as in `read` → ``[total, width]``.
+        """
+        if isinstance(rows, Encoded):
+            return rows.to(dtype=self.dtype)
         if rows.flat.is_floating_point():
             states = self.encoder.upper(Ragged(rows.flat.to(self.dtype), rows.lengths))
         else:
             states = self.encoder(rows)
-        return Ragged(self.project(states.flat), states.lengths)
+        return Encoded(self.project(states.flat), states.lengths)
 
     def start(self, reading: Reading) -> Paths:
         """One path for each question, with nothing on it yet. The root is no candidate for a first step."""

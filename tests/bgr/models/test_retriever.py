@@ -1,56 +1,46 @@
-import importlib.util
 import random
-from pathlib import Path
 
 import pytest
 import torch
 
 from bgr.models.batching import Batch
 from bgr.models.ragged import Ragged
-
-spec = importlib.util.spec_from_file_location("slow_retriever", Path(__file__).with_name("slow_retriever.py"))
-slow = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(slow)
+from eval.plain_retriever import PlainRetriever
 
 QUESTIONS = [[2, 20, 21, 22, 23, 3], [2, 24, 25, 3]]
 FACTS = [[2, 30, 31, 3], [2, 32, 33, 34, 35, 3], [2, 36, 3], [2, 20, 31, 23, 3]]
-CANDIDATES = [[0, 1, 3], [2, 1]]  # facts 1 and 1 are shared; the second question has fewer
+CANDIDATES = [[0, 1, 3], [2, 1, -1]]  # fact 1 is shared; the second question has fewer
 
 
 @pytest.fixture
 def batch():
-    return Batch(Ragged.from_lists(QUESTIONS), Ragged.from_lists(FACTS), torch.tensor([[0, 1, 3], [2, 1, -1]]))
+    return Batch(Ragged.from_lists(QUESTIONS), Ragged.from_lists(FACTS), torch.tensor(CANDIDATES))
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward"])
+@pytest.mark.parametrize("kept", ["ids", "frozen", "encoded"])
 @pytest.mark.parametrize("settings", [{"rows": 1}, {"rows": 3}, {"width": 24}, {"context_layers": 2}], ids=str)
-def test_equals_the_slow_definition(make_retriever, batch, direction, settings):
-    model = make_retriever(direction, **settings)
-    reading = model.read(batch.questions, batch.facts, batch.candidates)
+def test_equals_the_plain_definition(make_retriever, batch, direction, kept, settings):
+    model = make_retriever(direction, frozen_layers=int(kept == "frozen"), **settings)
+    questions, facts = batch.questions, batch.facts
+    plain = PlainRetriever(model)
+    slow = plain.read(questions, facts, batch.candidates)
+    if kept == "frozen":
+        questions, facts = model.encoder.lower(questions), model.encoder.lower(facts)
+    elif kept == "encoded":
+        facts = model.encode(facts)
+    fast = model.read(questions, facts, batch.candidates)
+    places = fast.columns[:, 1:][batch.candidates >= 0]
+    torch.testing.assert_close(fast.relevance[places], slow.relevance, atol=1e-5, rtol=1e-5)
     # level 0, then both questions go to their second candidate, then the first goes on to its third
-    zero = model.start(reading)
-    one = model.extend(reading, zero, torch.tensor([0, 1]), torch.tensor([2, 2]))
-    two = model.extend(reading, one, torch.tensor([0]), torch.tensor([3]))
-    walked = {(0, 0): [], (0, 1): [], (1, 0): [1], (1, 1): [1], (2, 0): [1, 2]}
-    for level, paths in enumerate((zero, one, two)):
-        logits = model.match(reading, paths)
-        for row in range(len(paths.question)):
-            question = int(paths.question[row])
-            states = [slow.sentence(model, FACTS[i]) for i in CANDIDATES[question]]
-            asked, states = slow.in_context(model, slow.sentence(model, QUESTIONS[question]), states)
-            path = asked
-            for place in walked[level, row]:
-                path = slow.extend(model, path, states[place])
-            places = walked[level, row]
-            last = states[places[-1]] if places else None
-            expected = [slow.logit(model, path, last, asked, is_root=True)]
-            expected += [slow.logit(model, path, last, state, is_root=False) for state in states]
-            for place in walked[level, row]:
-                expected[place + 1] = torch.tensor(float("-inf"))
-            if level == 0 or direction == "forward":
-                expected[0] = torch.tensor(float("-inf"))
-            expected += [torch.tensor(float("-inf"))] * (logits.shape[1] - len(expected))
-            torch.testing.assert_close(logits[row], torch.stack(expected), atol=1e-5, rtol=1e-5)
+    paths, slow_paths = model.start(fast), plain.start(slow)
+    for parents, columns in ([0, 1], [2, 2]), ([0], [3]), ([], []):
+        logits = model.match(fast, paths)
+        torch.testing.assert_close(logits, plain.match(slow, slow_paths), atol=1e-5, rtol=1e-5)
+        if parents:
+            steps = torch.tensor(parents), torch.tensor(columns)
+            paths, slow_paths = model.extend(fast, paths, *steps), plain.extend(slow, slow_paths, *steps)
+            assert torch.equal(paths.last, slow_paths.last)
 
 
 def test_a_question_does_not_depend_on_its_batch(make_retriever):
