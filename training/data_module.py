@@ -3,72 +3,39 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from lightning.pytorch import LightningDataModule
-from torch.utils.data import DataLoader, Sampler
 
 from bgr.example import Example
 from bgr.models.batching import Batch, Sentences, make_batch
 from bgr.models.retriever import BgrRetriever
 from bgr.reasongraphqa.dataset import load_split
+from training.loader import Part, StepLoader, WholeLoader
+from training.sampler import SimilarLengths
 from training.state_cache import keep_lower_states
 
 
 @dataclass(frozen=True)
 class TrainingBatch:
-    """A batch and the examples it was made of."""
+    """A batch and the examples it was made of.
+
+    Args:
+        batch: what the model reads.
+        examples: its questions with their gold graphs.
+        weight: of its mean loss; other than 1 only in an epoch's last step (`training.loader.share_out`).
+    """
 
     batch: Batch
     examples: list[Example]
+    weight: float = 1.0
 
     def to(self, *args: Any, **kwargs: Any) -> TrainingBatch:
-        return TrainingBatch(self.batch.to(*args, **kwargs), self.examples)
-
-
-class SimilarLengths(Sampler[list[int]]):
-    """Batches of questions of similar length, in a new order each epoch, so that little of a batch is padding.
-
-    Questions are shuffled, sorted by length within pools of `pool` batches, cut into batches, and these shuffled.
-
-    Args:
-        lengths: of each question, in any unit.
-        batch_size: questions in a batch.
-        seed: of the order; the epoch is added to it.
-        pool: batches that are sorted together.
-    """
-
-    def __init__(self, lengths: Sequence[int], batch_size: int, *, seed: int, pool: int = 16) -> None:
-        self.lengths = lengths
-        self.batch_size = batch_size
-        self.seed = seed
-        self.pool = pool
-        self.epoch = 0
-
-    @property
-    def sampler(self) -> SimilarLengths:
-        """Itself: Lightning tells the epoch to a batch sampler's sampler."""
-        return self
-
-    def set_epoch(self, epoch: int) -> None:
-        self.epoch = epoch
-
-    def __len__(self) -> int:
-        return -(-len(self.lengths) // self.batch_size)
-
-    def __iter__(self) -> Iterator[list[int]]:
-        rng = random.Random(self.seed * 1_000_003 + self.epoch)
-        order = rng.sample(range(len(self.lengths)), len(self.lengths))
-        size = self.batch_size * self.pool
-        pools = [sorted(order[i : i + size], key=self.lengths.__getitem__) for i in range(0, len(order), size)]
-        rows = [row for pool in pools for row in pool]
-        batches = [rows[i : i + self.batch_size] for i in range(0, len(rows), self.batch_size)]
-        rng.shuffle(batches)
-        yield from batches
+        return replace(self, batch=self.batch.to(*args, **kwargs))
 
 
 class BgrDataModule(LightningDataModule):
@@ -76,7 +43,7 @@ class BgrDataModule(LightningDataModule):
 
     Args:
         folder: what ``bgr data build`` wrote.
-        batch_size: questions in a training batch.
+        batch_size: questions in a training batch; a step takes so many times devices, nodes and accumulated batches.
         dev_batch_size: questions in a batch of the dev split, which is sorted by length so that little of a batch is
             padding.
         candidates: keep only so many candidates of a training question, all the gold ones and others drawn anew each
@@ -94,6 +61,8 @@ class BgrDataModule(LightningDataModule):
         self.candidates = candidates
         self.limit = limit
         self.splits: dict[str, list[Example]] = {}
+        self.loader: StepLoader[TrainingBatch] | None = None
+        self.resumed: dict[str, Any] = {}
 
     def setup(self, stage: str | None = None) -> None:
         for split in ("train", "dev"):
@@ -112,25 +81,43 @@ class BgrDataModule(LightningDataModule):
         keep_lower_states(self.questions, model.encoder, cache, name="questions")
         keep_lower_states(self.facts, model.encoder, cache, name="facts")
 
-    def collate(self, examples: list[Example]) -> TrainingBatch:
+    def collate(self, examples: Sequence[Example]) -> TrainingBatch:
         return TrainingBatch(
-            make_batch(self.questions, self.facts, [(e.question, e.facts) for e in examples]), examples
+            make_batch(self.questions, self.facts, [(e.question, e.facts) for e in examples]), list(examples)
         )
 
-    def train_dataloader(self) -> DataLoader[Example]:
-        train = self.splits["train"]
-        order = SimilarLengths([len(e.question) for e in train], self.batch_size, seed=torch.initial_seed() % (1 << 31))
+    def train_dataloader(self) -> StepLoader[TrainingBatch]:
+        train, part = self.splits["train"], self._part()
+        lengths = [len(e.question) for e in train]
+        order = SimilarLengths(lengths, self.batch_size * part.batches, seed=torch.initial_seed() % (1 << 31))
 
-        def collate(examples: list[Example]) -> TrainingBatch:
-            if not self.candidates:
-                return self.collate(examples)
-            drawn = f"{order.seed} {order.epoch}"
-            return self.collate([fewer_candidates(e, self.candidates, f"{drawn} {e.id}") for e in examples])
+        def make(rows: list[int], weight: float) -> TrainingBatch:
+            examples = [train[row] for row in rows]
+            if self.candidates:
+                drawn = f"{order.seed} {order.epoch}"
+                examples = [fewer_candidates(e, self.candidates, f"{drawn} {e.id}") for e in examples]
+            return replace(self.collate(examples), weight=weight)
 
-        return DataLoader(train, batch_sampler=order, collate_fn=collate)  # type: ignore[arg-type]
+        self.loader = StepLoader(order, make, part)
+        self.loader.load_state_dict(self.resumed)
+        return self.loader
 
-    def val_dataloader(self) -> DataLoader[Example]:
-        return DataLoader(self.splits["dev"], batch_size=self.dev_batch_size, collate_fn=self.collate)  # type: ignore[arg-type]
+    def val_dataloader(self) -> WholeLoader[Example, TrainingBatch]:
+        return WholeLoader(self.splits["dev"], self.dev_batch_size, self.collate)
+
+    def state_dict(self) -> dict[str, Any]:
+        """How far the epoch is."""
+        return self.loader.state_dict() if self.loader else {}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        # Lightning would tell the loader itself, but too early: it makes the loader to count the steps for the learning
+        # rate's schedule, before it reads how far the checkpoint is
+        self.resumed = state_dict
+
+    def _part(self) -> Part:
+        if self.trainer is None:
+            return Part()
+        return Part(self.trainer.global_rank, self.trainer.world_size, self.trainer.accumulate_grad_batches)
 
 
 def fewer_candidates(example: Example, count: int, seed: str) -> Example:

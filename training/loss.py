@@ -13,8 +13,9 @@ from bgr.models.retriever import BgrRetriever, Paths, Reading
 from training.gold_paths import GoldLevel
 
 
-def gold_logits(model: BgrRetriever, reading: Reading, levels: Sequence[GoldLevel]) -> tuple[Tensor, Tensor]:
-    """Logits and targets at the end of every gold path, where it ends among them: two tensors ``[p, 1 + c]``.
+def gold_logits(model: BgrRetriever, reading: Reading, levels: Sequence[GoldLevel]) -> tuple[Tensor, Tensor, Tensor]:
+    """Logits and targets at the end of every gold path, where it ends among them: two tensors ``[p, 1 + c]``; and the
+    question of each path ``[p]``.
 
     A column that a path may not go to has the logit −inf.
     """
@@ -25,28 +26,39 @@ def gold_logits(model: BgrRetriever, reading: Reading, levels: Sequence[GoldLeve
         every.append(paths)
     # one call for all levels
     together = Paths(*(torch.cat([getattr(part, f.name) for part in every]) for f in fields(Paths)))
-    return model.match(reading, together), torch.cat([level.targets for level in levels])
+    return model.match(reading, together), torch.cat([level.targets for level in levels]), together.question
 
 
-def gold_relevance(reading: Reading, graphs: Sequence[EvidenceGraph]) -> tuple[Tensor, Tensor]:
-    """Logits and targets of every candidate's relevance: is it in the gold graph at all? Two tensors ``[q, c]``."""
+def gold_relevance(reading: Reading, graphs: Sequence[EvidenceGraph]) -> tuple[Tensor, Tensor, Tensor]:
+    """Logits and targets of every candidate's relevance: is it in the gold graph at all? Two tensors ``[q, c]``; and
+    the question of each row ``[q]``."""
     columns = reading.columns[:, 1:]
     targets = torch.zeros_like(columns, dtype=torch.bool)
     for row, graph in enumerate(graphs):
         targets[row, list(graph.nodes)] = True
-    return reading.relevance.float()[columns.clamp(min=0)].masked_fill(columns < 0, float("-inf")), targets
+    logits = reading.relevance.float()[columns.clamp(min=0)].masked_fill(columns < 0, float("-inf"))
+    return logits, targets, torch.arange(len(graphs), device=logits.device)
 
 
-def multi_label_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    """``½ log(1 + Σ e^s) + ½ log(1 + Σ e^-s)``, first over negatives, then over positives; mean over rows.
+def multi_label_loss(logits: Tensor, targets: Tensor, owner: Tensor) -> Tensor:
+    """``½ log(1 + Σ e^s) + ½ log(1 + Σ e^-s)``, first over negatives, then over positives; mean over questions, each
+    the mean of its rows.
+
+    So every question weighs the same however many paths it has, and the loss of a batch is the mean of the losses of
+    its halves: how a batch is cut for several processes or for gradient accumulation changes nothing.
 
     Each sum is ruled by its largest term, so a row costs little only when *all* of its labels are on their side of 0:
     what a graph needs that must be right as a whole. Binary cross-entropy is content when most of them are.
     Source: ZLPR (arXiv:2208.02955).
 
-    *Shape:* ``logits``, ``targets [n, m]`` → a scalar. A logit of −inf is no label at all.
+    *Shape:* ``logits``, ``targets [n, m]``; ``owner [n]``, the question of each row, from 0 → a scalar. A logit of −inf
+    is no label at all.
     """
     zero = logits.new_zeros(len(logits), 1)
     extra = torch.cat([zero, logits.masked_fill(targets, float("-inf"))], dim=1).logsumexp(1)
     missed = torch.cat([zero, (-logits).masked_fill(~targets, float("-inf"))], dim=1).logsumexp(1)
-    return (extra + missed).mean() / 2
+    rows = (extra + missed) / 2
+    # no more questions than rows; the number of questions is never read back from the device
+    count = torch.zeros_like(rows).index_add_(0, owner, torch.ones_like(rows))
+    share = 1 / count[owner]
+    return (rows * share).sum() / share.sum()

@@ -17,7 +17,7 @@ from transformers import get_linear_schedule_with_warmup as linear_schedule
 
 from bgr.kb.knowledge_base import KnowledgeBase
 from bgr.reasongraphqa.seq2seq_generator import load_seq2seq
-from training.data_module import SimilarLengths
+from training.sampler import SimilarLengths
 from training.verbalizer_pairs import Pair, Pairs, make_pairs
 from training.verbalizer_start import ready_to_copy
 from training.verbalizer_tokenizer import train_tokenizer

@@ -1,6 +1,7 @@
 import pytest
 
-from training.data_module import BgrDataModule, SimilarLengths
+from training.data_module import BgrDataModule
+from training.sampler import SimilarLengths
 
 LENGTHS = [5, 50, 7, 48, 6, 52, 8, 47, 9, 51]
 
