@@ -1,0 +1,88 @@
+"""The joint optimiser against its two parts, and through a saved state."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.optim import AdamW, Muon
+from transformers import get_linear_schedule_with_warmup
+
+from training.optimizer import MuonWithAdamW, is_matrix
+
+
+def small_model() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(64, 96), nn.GELU(), nn.LayerNorm(96), nn.Linear(96, 64), nn.Linear(64, 1))
+
+
+def parts_of(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
+    parameters = list(model.parameters())
+    return [p for p in parameters if is_matrix(p)], [p for p in parameters if not is_matrix(p)]
+
+
+def joint(model: nn.Module) -> MuonWithAdamW:
+    matrices, others = parts_of(model)
+    return MuonWithAdamW(matrices, [{"params": others, "lr": 1e-3}], learning_rate=2e-3, weight_decay=0.1)
+
+
+def gradients(model: nn.Module, step: int) -> None:
+    generator = torch.Generator().manual_seed(step)
+    model.zero_grad()
+    model(torch.randn(8, 64, generator=generator)).square().mean().backward()
+
+
+def test_only_wide_two_dimensional_parameters_are_matrices() -> None:
+    matrices, others = parts_of(small_model())
+    assert [tuple(p.shape) for p in matrices] == [(96, 64), (64, 96)]
+    assert len(others) == 6
+
+
+def test_joint_steps_equal_those_of_both_parts_under_one_schedule() -> None:
+    model = small_model()
+    twin = copy.deepcopy(model)
+    one = joint(model)
+    matrices, others = parts_of(twin)
+    two = [
+        Muon(matrices, lr=2e-3, weight_decay=0.1, adjust_lr_fn="match_rms_adamw"),
+        AdamW(others, lr=1e-3, weight_decay=0.1),
+    ]
+    schedules = [get_linear_schedule_with_warmup(o, 2, 6) for o in (one, *two)]
+    for step in range(6):
+        for each in (model, twin):
+            gradients(each, step)
+        for optimizer in (one, *two):
+            optimizer.step()
+        for schedule in schedules:
+            schedule.step()
+    for a, b in zip(model.parameters(), twin.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_a_saved_state_goes_on_as_if_nothing_had_happened() -> None:
+    model = small_model()
+    one = joint(model)
+    schedule = get_linear_schedule_with_warmup(one, 2, 6)
+    saved = None
+    for step in range(6):
+        if step == 3:
+            saved = copy.deepcopy((model.state_dict(), one.state_dict(), schedule.state_dict()))
+        gradients(model, step)
+        one.step()
+        schedule.step()
+    assert saved is not None
+    again = small_model()
+    other = joint(again)
+    later = get_linear_schedule_with_warmup(other, 2, 6)
+    again.load_state_dict(saved[0])
+    other.load_state_dict(saved[1])
+    later.load_state_dict(saved[2])
+    for step in range(3, 6):
+        gradients(again, step)
+        other.step()
+        later.step()
+    for a, b in zip(model.parameters(), again.parameters(), strict=True):
+        assert torch.equal(a, b)
+    assert other.param_groups[0]["lr"] == pytest.approx(one.param_groups[0]["lr"])
