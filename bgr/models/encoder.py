@@ -6,11 +6,12 @@ import torch
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 
+from bgr.models.packed import Packing, packed_layer
 from bgr.models.ragged import Ragged, length_buckets
 
 
 class SentenceStates(nn.Module):
-    """BERT's token states for rows of unequal length, without work on padding (`length_buckets`).
+    """BERT's token states for rows of unequal length, without work on padding (`bgr.models.packed`).
 
     `lower` runs the embeddings and the frozen layers, `upper` the rest; ``upper(lower(ids))`` equals the BERT.
 
@@ -63,24 +64,24 @@ class SentenceStates(nn.Module):
         if first == last and not needs_embedding:
             return rows
         pieces, taken = [], []
-        for group in length_buckets(rows.lengths):
+        # sorted by length, and cut where it would be too much at once
+        for group in length_buckets(rows.lengths, waste=1.0):
             part = rows.select(group)
-            mask = part.mask()
-            hidden = part.padded()
-            if needs_embedding:
-                hidden = self.bert.embeddings(input_ids=hidden)
+            packing = Packing.of(part.lengths, padded=self.padded_attention)
+            states = self._embedded(part.flat, packing) if needs_embedding else part.flat
             for layer in self.bert.encoder.layer[first:last]:
-                hidden = layer(hidden, _attention_mask(mask))
-            pieces.append(hidden[mask])
+                states = packed_layer(layer, states, packing)
+            pieces.append(states)
             taken.append(group)
-        # the groups' rows lie end to end in sorted order; put them back into the order they came in
-        grouped = torch.cat(taken)
-        together = Ragged(torch.cat(pieces), rows.lengths[grouped])
-        return together.select(torch.argsort(grouped))
+        order = torch.cat(taken)
+        return Ragged(torch.cat(pieces), rows.lengths[order]).select(torch.argsort(order))
 
+    @property
+    def padded_attention(self) -> bool:
+        """Whether attention, and it alone, is computed on padded rows: on a GPU."""
+        return self.bert.device.type != "cpu"
 
-def _attention_mask(mask: Tensor) -> Tensor | None:
-    """``[s, t]`` bool → ``[s, 1, t, t]`` bool for scaled-dot-product attention; ``None`` where no row is padded."""
-    if bool(mask.all()):
-        return None
-    return mask[:, None, None, :].expand(-1, 1, mask.shape[1], -1)
+    def _embedded(self, ids: Tensor, packing: Packing) -> Tensor:
+        # all tokens at once: the gradient of a table of words is as large as the table, however few are looked up
+        kinds = torch.zeros_like(ids)[None]
+        return self.bert.embeddings(ids[None], token_type_ids=kinds, position_ids=packing.within[None])[0]
