@@ -82,13 +82,16 @@ class BgrModule(LightningModule):
         self.seed = torch.initial_seed()
 
     def on_train_batch_start(self, batch: TrainingBatch, batch_idx: int) -> None:
-        # a step's dropout depends on the seed and the step alone, so a resumed run repeats it exactly
-        torch.manual_seed(self.seed * 1_000_003 + self.global_step)
+        # a batch's dropout depends on the seed, the batch's number and the process, so a resumed run repeats it exactly
+        number = self.trainer.current_epoch * int(self.trainer.num_training_batches) + batch_idx
+        number = number * self.trainer.world_size + self.trainer.global_rank
+        torch.manual_seed((self.seed * 1_000_003 + number) % (1 << 63))
 
     def training_step(self, batch: TrainingBatch, _: int) -> Tensor:
         loss = self._loss(batch, self._read(batch))
         self.log("train/loss", loss, prog_bar=True, batch_size=len(batch.examples))
-        return loss
+        # other than 1 where an epoch's last batch is not a whole one
+        return loss * batch.weight
 
     def _read(self, batch: TrainingBatch) -> Reading:
         parts = batch.batch
@@ -129,6 +132,17 @@ class BgrModule(LightningModule):
             {"params": head, "lr": self.hparams["learning_rate"]},
         ]
         optimizer = AdamW([g for g in groups if g["params"]], weight_decay=self.hparams["weight_decay"])
+        self.rates = [group["lr"] for group in optimizer.param_groups]
+        # optimiser steps: of several batches whose gradients are accumulated, one
         steps = int(self.trainer.estimated_stepping_batches)
         schedule = get_linear_schedule_with_warmup(optimizer, round(self.hparams["warmup"] * steps), steps)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def on_train_start(self) -> None:
+        """The learning rates are the config's, also where the run began with others: what one whose training diverged
+        wants to change."""
+        for group, rate in zip(self.trainer.optimizers[0].param_groups, self.rates, strict=True):
+            if group["initial_lr"] != rate:
+                group["lr"] *= rate / group["initial_lr"]
+                group["initial_lr"] = rate
+        self.trainer.lr_scheduler_configs[0].scheduler.base_lrs = self.rates

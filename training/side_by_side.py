@@ -6,6 +6,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import queue
+import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from tqdm import tqdm
 
 from bgr.errors import BgrError
+from training.early_stop import EarlyStop
 
 
 @dataclass(frozen=True)
@@ -33,19 +35,53 @@ class Epoch:
         return f"{self.direction:8}  epoch {self.number}/{self.of}  {shown}"
 
 
-class Reporter(Callback):
-    """Hands on each finished epoch."""
+@dataclass(frozen=True)
+class Stop:
+    """An early end: after which epoch of how many, after how many without a better dev score, and the best score."""
 
-    def __init__(self, direction: str, report: Callable[[Epoch], None]) -> None:
+    direction: str
+    number: int
+    of: int
+    waited: int
+    best: float
+
+    def line(self) -> str:
+        epochs = "epoch" if self.waited == 1 else "epochs"
+        return (
+            f"{self.direction:8}  stopped early after epoch {self.number}/{self.of}: {self.waited} {epochs} without a "
+            f"better dev score than {self.best:.3f}"
+        )
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The message of a direction's error."""
+
+    message: str
+
+
+class Reporter(Callback):
+    """Hands on each finished epoch, and an early end. In all processes but the first it keeps quiet."""
+
+    def __init__(self, direction: str, report: Callable[[Epoch | Stop], None]) -> None:
         self.direction = direction
         self.report = report
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         metrics = {name: float(value) for name, value in trainer.callback_metrics.items()}
-        self.report(Epoch(self.direction, trainer.current_epoch + 1, trainer.max_epochs or 0, metrics))
+        if trainer.is_global_zero:
+            self.report(Epoch(self.direction, trainer.current_epoch + 1, trainer.max_epochs or 0, metrics))
+
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        stop = trainer.early_stopping_callback
+        if trainer.is_global_zero and isinstance(stop, EarlyStop) and stop.exhausted:
+            best = float(stop.best_score)
+            self.report(Stop(self.direction, trainer.current_epoch, trainer.max_epochs or 0, stop.wait_count, best))
 
 
-Work = Callable[[str, Callable[[Epoch], None]], None]
+Report = Callable[[Epoch | Stop], None]
+
+Work = Callable[[str, Report], None]
 """Works on a direction (first argument) and reports its epochs (second). Picklable."""
 
 
@@ -61,9 +97,12 @@ def in_processes(work: Work, directions: Sequence[str], *, bar: bool = True) -> 
         BgrError: a process failed; the message is that of its error.
     """
     context = multiprocessing.get_context("spawn")
-    messages: Queue[Epoch | str] = context.Queue()
+    messages: Queue[Epoch | Stop | Failure] = context.Queue()
     threads = max(1, torch.get_num_threads() // len(directions))
-    children = [context.Process(target=_child, args=(work, d, threads, messages), daemon=True) for d in directions]
+    children = [
+        context.Process(target=_child, args=(work, direction, threads, messages), name=direction, daemon=True)
+        for direction in directions
+    ]
     # a child's libraries read their number of threads when they are loaded
     before = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = str(threads)
@@ -82,38 +121,53 @@ def in_processes(work: Work, directions: Sequence[str], *, bar: bool = True) -> 
 
 
 def _watch(
-    children: Sequence[multiprocessing.process.BaseProcess], messages: Queue[Epoch | str], *, show: bool
+    children: Sequence[multiprocessing.process.BaseProcess],
+    messages: Queue[Epoch | Stop | Failure],
+    *,
+    show: bool,
 ) -> None:
-    bar = tqdm(desc="training", unit="epoch", disable=not show)
-    while True:
-        # read before the messages are: what a child said before it ended is then surely there
-        over = all(child.exitcode is not None for child in children)
-        failed = any(child.exitcode for child in children)
-        try:
-            while True:
-                message = messages.get(timeout=0.2)
-                if isinstance(message, str):
-                    raise BgrError(message)
-                bar.total = message.of * len(children)
-                bar.update()
-                bar.write(message.line(), file=sys.stderr)
-        except queue.Empty:
-            pass
-        if failed:
-            codes = [child.exitcode for child in children]
-            raise BgrError(f"a training process ended with exit codes {codes}; its output above says why")
-        if over:
-            bar.close()
-            return
+    with tqdm(desc="training", unit="epoch", disable=not show) as bar:
+        while True:
+            # read before the messages are: what a child said before it ended is then surely there
+            over = all(child.exitcode is not None for child in children)
+            failed = [child for child in children if child.exitcode]
+            try:
+                while True:
+                    _show(bar, messages.get(timeout=0.2), len(children))
+            except queue.Empty:
+                pass
+            if failed:
+                raise BgrError("; ".join(_ended(child) for child in failed))
+            if over:
+                return
 
 
-def _child(work: Work, direction: str, threads: int, messages: Queue[Epoch | str]) -> None:
+def _show(bar: tqdm, message: Epoch | Stop | Failure, directions: int) -> None:
+    if isinstance(message, Failure):
+        raise BgrError(message.message)
+    if isinstance(message, Epoch):
+        bar.total = bar.total or message.of * directions
+        bar.update()
+    elif bar.total:
+        bar.total -= message.of - message.number
+    bar.write(message.line(), file=sys.stderr)
+
+
+def _ended(child: multiprocessing.process.BaseProcess) -> str:
+    code = child.exitcode or 0
+    if code >= 0:
+        return f"{child.name}: its process ended with exit code {code}; its output above says why"
+    name = signal.Signals(-code).name
+    return f"{child.name}: its process was ended by {name} (SIGKILL: perhaps too little memory); --resume goes on"
+
+
+def _child(work: Work, direction: str, threads: int, messages: Queue[Epoch | Stop | Failure]) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
     try:
         work(direction, messages.put)
     except BgrError as error:
-        messages.put(str(error))
+        messages.put(Failure(str(error)))
 
 
 def _end_with_parent() -> None:

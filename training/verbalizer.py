@@ -14,7 +14,8 @@ from bgr import __version__
 from bgr.kb.knowledge_base import KnowledgeBase
 from bgr.reasongraphqa.selection import sift
 from bgr.reasongraphqa.seq2seq_generator import CANDIDATES, Seq2seqGenerator
-from training.train import Run, lightning_cli, prepare_folder
+from training.run import Run, prepare_folder
+from training.settings import lightning_cli
 from training.verbalizer_module import VerbalizerData, VerbalizerModule
 from training.verbalizer_pairs import Pair
 

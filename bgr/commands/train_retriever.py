@@ -3,16 +3,26 @@
 Settings come from the config; any of them can be given here too, e.g.
 --trainer.max_epochs=3 --model.learning_rate=1e-4 --data.batch_size=8. The run folder is a checkpoint folder:
 `bgr evaluate`, `bgr export` and `bgr ask` take it as it is.
+
+Two more sections: --checkpoint.minutes=5 --checkpoint.steps=0 say how often a checkpoint is written inside an epoch,
+--early_stop.patience=0 after how many epochs without a better dev score training ends (0: never).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bgr.configs import find_config, overrides
+from bgr.errors import BgrError
 from bgr.models.config import DIRECTIONS
+
+if TYPE_CHECKING:
+    from training.run import Run
+    from training.train import Plan
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,26 +33,65 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--direction", choices=["both", *DIRECTIONS], default="both", help="which directions to train (default: both)"
     )
     parser.add_argument("--seed", type=int, help="instead of the config's seed_everything")
-    parser.add_argument("--resume", action="store_true", help="go on from the last finished epoch of the run folder")
+    parser.add_argument(
+        "--seeds",
+        metavar="A,B,…",
+        help="train with each seed, into OUT/seed-A and so on; sum up in seeds.json",
+    )
+    parser.add_argument("--resume", action="store_true", help="go on from the run folder's last checkpoint")
     parser.add_argument("--overwrite", action="store_true", help="replace the run folder if it exists")
     parser.add_argument("--json", action="store_true", help="print the dev metrics as JSON")
 
 
 def run(args: argparse.Namespace) -> None:
     """Check everything that can be checked before the first step, then train."""
-    from training.train import Run, check, prepare_folder, train_retriever
+    from training.run import Run, first_process, prepare_folder
+    from training.seeds import check_kind, read_seeds
+    from training.train import check, train_retriever
 
     settings = overrides(args.rest)
+    both = args.direction == "both"
+    if args.seeds is not None:
+        _check_seeds(args, settings)
+    seeds = None if args.seeds is None else read_seeds(args.seeds)
     if args.seed is not None:
         settings.append(f"--seed_everything={args.seed}")
-    job = Run(find_config(args.config), args.data, args.out, settings, args.resume)
-    directions = DIRECTIONS if args.direction == "both" else (args.direction,)
-    check(job)
-    prepare_folder(job, overwrite=args.overwrite, alone=args.direction != "both")
-    metrics = train_retriever(job, directions)
+    job = Run(find_config(args.config), args.data, args.out, settings, args.resume and not args.overwrite)
+    plan = check(job)
+    if not args.overwrite:
+        check_kind(args.out, several=seeds is not None)
+    prepare_folder(job, overwrite=args.overwrite, alone=not both)
+    if seeds is not None:
+        _several(job, plan, seeds, as_json=args.json)
+        return
+    metrics = train_retriever(job, plan, DIRECTIONS if both else (args.direction,))
+    if not first_process():
+        return
     if args.json:
         print(json.dumps(metrics))
         return
     for name, row in metrics.items():
-        print(f"dev  {name:10} " + "  ".join(f"{key} {value:.3f}" for key, value in row.items()))
+        print(f"dev  {name:12} " + "  ".join(f"{key} {value:.3f}" for key, value in row.items()))
     print(f"checkpoint in {args.out}")
+
+
+def _check_seeds(args: argparse.Namespace, settings: list[str]) -> None:
+    if args.direction != "both":
+        raise BgrError(f"--seeds trains both directions; --direction {args.direction} goes with --seed")
+    if args.seed is not None or any(word.startswith("--seed_everything") for word in settings):
+        raise BgrError("give either --seeds or a single seed")
+
+
+def _several(job: Run, plan: Plan, seeds: Sequence[int], *, as_json: bool) -> None:
+    from training.run import first_process
+    from training.seeds import SUMMARY, folder_name, table, train_seeds
+
+    summary = train_seeds(job, plan, seeds)
+    if not first_process():
+        return
+    if as_json:
+        print((job.out / SUMMARY).read_text(encoding="utf-8"), end="")
+        return
+    print(table(summary))
+    runs = ", ".join(folder_name(seed) for seed in seeds)
+    print(f"mean ± sample standard deviation, n = {len(seeds)}; checkpoints in {job.out}: {runs}; {SUMMARY}")

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Check everything that can be checked before the first step, then train."""
-    from training.train import Run
+    from training.run import Run
     from training.verbalizer import train_verbalizer
 
     settings = overrides(args.rest)

@@ -1,5 +1,4 @@
 import json
-import logging
 from dataclasses import replace
 
 import pytest
@@ -10,38 +9,8 @@ from bgr.cli import main
 from bgr.pipeline import BgrPipeline
 from bgr.reasongraphqa.dataset import load_split
 from training.calibrate import dev_metrics
-from training.train import Run, train_direction
-
-CONFIG = """
-seed_everything: 3
-model:
-  encoder: {encoder}
-  frozen_layers: 1
-  width: 64
-  context_layers: 1
-  dropout: 0.0
-  learning_rate: 3.0e-3
-  encoder_learning_rate: 1.0e-3
-data:
-  batch_size: 6
-trainer:
-  max_epochs: {epochs}
-  accelerator: cpu
-  num_sanity_val_steps: 0
-  enable_model_summary: false
-  enable_progress_bar: false
-"""
-
-
-@pytest.fixture
-def config(encoder_folder, tmp_path):
-    def write(epochs=2):
-        path = tmp_path / "config.yaml"
-        path.write_text(CONFIG.format(encoder=encoder_folder, epochs=epochs))
-        return path
-
-    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
-    return write
+from training.run import Run
+from training.train import train_direction
 
 
 def train(config, data, out, *more):

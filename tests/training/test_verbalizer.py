@@ -170,7 +170,7 @@ def weights(folder):
 
 @pytest.mark.slow
 def test_it_learns_and_resumes_as_if_never_stopped(train, tmp_path, capsys, monkeypatch):
-    from training.train import Run
+    from training.run import Run
     from training.verbalizer import train_verbalizer
 
     assert train("long", "--json", epochs=12) == 0

@@ -1,0 +1,61 @@
+"""A training config small enough for a test, and the command that runs it."""
+
+import logging
+
+import pytest
+import torch
+
+from bgr.cli import main
+
+CONFIG = """
+seed_everything: 3
+model:
+  encoder: {encoder}
+  frozen_layers: 1
+  width: 64
+  context_layers: 1
+  dropout: 0.0
+  learning_rate: 3.0e-3
+  encoder_learning_rate: 1.0e-3
+data:
+  batch_size: 6
+trainer:
+  max_epochs: {epochs}
+  accelerator: cpu
+  num_sanity_val_steps: 0
+  enable_model_summary: false
+  enable_progress_bar: false
+"""
+
+
+@pytest.fixture
+def config(encoder_folder, tmp_path):
+    """``config(epochs)``: the path of a YAML file. On the toy data an epoch is 5 batches."""
+
+    def write(epochs=2):
+        path = tmp_path / "config.yaml"
+        path.write_text(CONFIG.format(encoder=encoder_folder, epochs=epochs))
+        return path
+
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    return write
+
+
+@pytest.fixture
+def train(config, toy_data):
+    """``train(out, "--resume", epochs=2)``: `bgr train retriever`; gives the exit code."""
+
+    def run(out, *more, epochs=2):
+        words = ["train", "retriever", "--config", str(config(epochs)), "--data", str(toy_data), "--out", str(out)]
+        return main([*words, *more])
+
+    return run
+
+
+@pytest.fixture
+def one_thread():
+    """One thread, so that directions are trained one after the other in this process."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

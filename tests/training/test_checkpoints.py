@@ -1,0 +1,95 @@
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from training.checkpoints import AtomicFiles
+from training.retriever_module import BgrModule
+from training.run import Run
+from training.train import train_direction
+
+
+class Stopped(Exception):
+    pass
+
+
+@contextmanager
+def stop_at(number):
+    """The training ends with `Stopped` before its batch of that number, from 0."""
+    usual = BgrModule.on_train_batch_start
+
+    def stop(self, batch, batch_idx):
+        if self.current_epoch * self.trainer.num_training_batches + batch_idx == number:
+            raise Stopped
+        usual(self, batch, batch_idx)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BgrModule, "on_train_batch_start", stop)
+        yield
+
+
+def weights(run):
+    return load_file(run.out / "forward" / "model.safetensors")
+
+
+def same(one, other):
+    return all(torch.equal(one[name], other[name]) for name in one)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        [],
+        ["--trainer.accumulate_grad_batches=2", "--trainer.gradient_clip_val=0.1", "--trainer.precision=bf16-mixed"],
+    ],
+    ids=["plain", "accumulated, clipped, bf16"],
+)
+def test_goes_on_inside_an_epoch(config, toy_data, tmp_path, more):
+    words = ["--model.dropout=0.3", "--checkpoint.steps=1", *more]
+    whole, parts = (Run(config(3), toy_data, tmp_path / name, words) for name in ("whole", "parts"))
+    train_direction(whole, "forward", lambda message: None)
+    assert sorted(p.name for p in (whole.home("forward") / "epochs").iterdir())[1:] == ["last.ckpt"]
+    for number in (4, 7, 9, 13):  # of 15, or of 18 where two make a step
+        with stop_at(number), pytest.raises(Stopped):
+            train_direction(replace(parts, resume=number > 4), "forward", lambda message: None)
+        state = torch.load(parts.home("forward") / "epochs" / "last.ckpt", weights_only=True)
+        # a checkpoint waits for the next step to prove it sound
+        assert number - 4 <= state["loops"]["fit_loop"]["epoch_loop.batch_progress"]["total"]["ready"] < number
+    epochs = []
+    train_direction(replace(parts, resume=True), "forward", epochs.append)
+    assert [epoch.number for epoch in epochs] == [3]
+    assert same(weights(whole), weights(parts))
+    # a training begun anew does not go on from the earlier one
+    with stop_at(1), pytest.raises(Stopped):
+        train_direction(replace(parts, resume=False), "forward", lambda message: None)
+    assert not (parts.home("forward") / "epochs" / "last.ckpt").exists()
+
+
+def test_the_best_epoch_is_kept(config, toy_data, tmp_path):
+    run = Run(config(4), toy_data, tmp_path / "run", ["--model.learning_rate=3e-2"])
+    epochs = []
+    train_direction(run, "forward", epochs.append)
+    scores = [epoch.metrics["dev/score"] for epoch in epochs]
+    best = scores.index(max(scores)) + 1
+    names = sorted(p.name for p in (run.home("forward") / "epochs").iterdir())
+    assert names == [f"best-{5 * best}.ckpt", "last.ckpt"]
+
+
+def test_a_write_that_is_cut_off_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    files, path = AtomicFiles(), tmp_path / "epochs" / "last.ckpt"
+    files.save_checkpoint({"step": 1}, path)
+
+    def half(record, file):
+        file.write(b"half of it")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(torch, "save", half)
+        with pytest.raises(KeyboardInterrupt):
+            files.save_checkpoint({"step": 2}, path)
+    assert files.load_checkpoint(path, weights_only=True) == {"step": 1}
+    files.save_checkpoint({"step": 3}, path)
+    assert [p.name for p in path.parent.iterdir()] == ["last.ckpt"]
+    assert files.load_checkpoint(path, weights_only=True) == {"step": 3}

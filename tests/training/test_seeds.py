@@ -1,0 +1,100 @@
+import json
+from statistics import fmean, stdev
+
+import pytest
+
+from bgr.pipeline import BgrPipeline
+from training.run import Run, is_finished, mark_finished
+from training.seeds import Spread, read_seeds, spreads, table
+
+SMALL = ["--trainer.max_epochs=1", "--data.limit=6"]
+
+
+def test_mean_and_sample_standard_deviation():
+    assert Spread.of([1.0, 2.0, 4.0]) == Spread(fmean([1, 2, 4]), stdev([1, 2, 4]), 3, (1.0, 2.0, 4.0))
+    assert Spread.of([0.5]) == Spread(0.5, None, 1, (0.5,))
+    rows = [{"fused": {"gs": 1.0, "gm": 1.0}, "forward": {"gm": gm}} for gm in (0.25, 0.75)]
+    summary = spreads(rows)
+    assert summary["forward"]["gm"].values == (0.25, 0.75)
+    assert table(summary).splitlines() == [
+        "dev  forward      gm 0.500 ± 0.354",
+        "dev  fused        gm 1.000 ± 0.000  gs 1.000 ± 0.000",
+    ]
+
+
+def test_seeds_are_read():
+    assert read_seeds("0, 2,1") == (0, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--seeds", "0,0"], "0 stands twice"),
+        (["--seeds", "1,01"], "1 stands twice"),
+        (["--seeds", "a"], "'a' is no seed; allowed: integers from 0 to 4294967295"),
+        (["--seeds", ""], "'' is no seed"),
+        (["--seeds", "0,"], "'' is no seed"),
+        (["--seeds=-1"], "'-1' is no seed"),
+        (["--seeds", "4294967296"], "'4294967296' is no seed"),
+        (["--seeds", "²"], "'²' is no seed"),
+        (["--seeds", "0,1", "--direction", "forward"], "--seeds trains both directions"),
+        (["--seeds", "0,1", "--seed", "3"], "either --seeds or a single seed"),
+        (["--seeds", "0,1", "--seed_everything=3"], "either --seeds or a single seed"),
+    ],
+)
+def test_bad_seeds_are_one_line_and_write_nothing(train, tmp_path, capsys, words, said):
+    assert train(tmp_path / "run", *words) == 1
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1
+    assert said in lines[0]
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_per_seed_and_their_summary(train, tmp_path, capsys, one_thread):
+    out = tmp_path / "runs"
+    assert train(out, "--seeds", "4,3", "--json", *SMALL) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed == json.loads((out / "seeds.json").read_text())
+    assert (printed["seeds"], printed["runs"]) == ([4, 3], ["seed-4", "seed-3"])
+    kept = [json.loads((out / run / "bgr.json").read_text())["metrics"]["dev"] for run in printed["runs"]]
+    for rule, row in printed["dev"].items():
+        for name, spread in row.items():
+            values = [metrics[rule][name] for metrics in kept]
+            assert spread == {"mean": fmean(values), "sd": stdev(values), "n": 2, "values": values}
+    BgrPipeline.from_pretrained(out / "seed-3").answer("Which city ?", ["Paris is a city ."])
+
+    # no new start in this folder, and no other kind of run
+    assert train(out, "--seeds", "4,3", *SMALL) == 1
+    assert "give --resume to go on or --overwrite to start anew" in capsys.readouterr().err
+    assert train(out, "--resume", *SMALL) == 1
+    assert "was begun with --seeds" in capsys.readouterr().err
+
+    # finished seeds are left alone, unfinished ones go on
+    written = {path: path.stat().st_mtime_ns for path in out.glob("seed-*/*/model.safetensors")}
+    before = (out / "seed-3" / "bgr.json").read_bytes()
+    (out / "seed-3" / "bgr.json").unlink()
+    (out / "seeds.json").unlink()
+    assert train(out, "--seeds", "4,3", "--resume", *SMALL) == 0
+    assert {path: path.stat().st_mtime_ns for path in out.glob("seed-*/*/model.safetensors")} == written
+    assert (out / "seed-3" / "bgr.json").read_bytes() == before
+    assert json.loads((out / "seeds.json").read_text()) == printed
+    assert f"dev  forward      f1 {kept[0]['forward']['f1'] / 2 + kept[1]['forward']['f1'] / 2:.3f} ± " in (
+        capsys.readouterr().out
+    )
+
+
+def test_with_other_settings_nothing_is_finished(tmp_path):
+    run = Run(tmp_path / "config.yaml", tmp_path / "data", tmp_path / "run")
+    (run.out / "forward").mkdir(parents=True)
+    (run.out / "forward" / "model.safetensors").touch()
+    run.home("forward").mkdir(parents=True)
+    assert not is_finished(run, "forward", {"seed": 0})
+    mark_finished(run, "forward", {"seed": 0})
+    assert is_finished(run, "forward", {"seed": 0})
+    assert not is_finished(run, "forward", {"seed": 1})
+
+
+def test_a_single_run_is_not_gone_on_with_as_several(train, tmp_path, capsys):
+    (tmp_path / "run" / "training" / "forward").mkdir(parents=True)
+    assert train(tmp_path / "run", "--seeds", "0,1", "--resume") == 1
+    assert "was begun without --seeds" in capsys.readouterr().err

@@ -1,0 +1,63 @@
+"""Stop before a loss or gradient that is no number reaches the weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from lightning.pytorch import LightningModule, Trainer
+from lightning.pytorch.callbacks import Callback
+from torch import Tensor
+from torch.nn.utils import get_total_norm
+from torch.optim import Optimizer
+
+from bgr.errors import BgrError
+from training.checkpoints import KeepCheckpoints
+
+
+class StopAtNotFinite(Callback):
+    """Raise a `BgrError` at the first loss or gradient norm that is infinite or not a number, before the optimiser
+    steps, and at such a loss on dev. The weights stay sound, and so does the last checkpoint.
+
+    A loss scaler (``16-mixed``) meets infinite gradients by design and skips those steps; there only the loss counts.
+
+    Args:
+        direction: for the message.
+    """
+
+    def __init__(self, direction: str) -> None:
+        self.direction = direction
+        self._loss: Tensor | float = 0.0
+
+    def on_before_backward(self, trainer: Trainer, pl_module: LightningModule, loss: Tensor) -> None:
+        self._loss = self._loss + loss.detach()
+
+    def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Optimizer) -> None:
+        loss, self._loss = torch.as_tensor(self._loss), 0.0
+        gradients = [p.grad for p in pl_module.parameters() if p.grad is not None]
+        scaled = getattr(trainer.precision_plugin, "scaler", None) is not None
+        norm = torch.zeros_like(loss) if scaled else get_total_norm(gradients)
+        # both at once: on a GPU each look waits for the device
+        values = torch.stack([loss.float(), norm.float().to(loss.device)]).tolist()
+        for name, value in zip(("loss", "gradient norm"), values, strict=True):
+            self._check(trainer, name, value)
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._check(trainer, "dev loss", float(trainer.callback_metrics.get("dev/loss", 0.0)))
+
+    def _check(self, trainer: Trainer, name: str, value: float) -> None:
+        if torch.isfinite(torch.tensor(value)):
+            return
+        # the step that is being taken, counted from 1; a dev loss comes after the step
+        step = trainer.global_step + (name != "dev loss")
+        raise BgrError(
+            f"{self.direction}: the {name} is {value} at step {step} (epoch {trainer.current_epoch + 1}); try a lower "
+            f"--model.learning_rate or --model.encoder_learning_rate, or --trainer.precision=32-true; {_kept(trainer)}"
+        )
+
+
+def _kept(trainer: Trainer) -> str:
+    steps: list[Any] = [c.step for c in trainer.checkpoint_callbacks if isinstance(c, KeepCheckpoints)]
+    if steps and steps[0]:
+        return f"the checkpoint of step {steps[0]} is kept, --resume goes on from it"
+    return "no checkpoint was written yet, --overwrite starts anew"
