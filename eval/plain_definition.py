@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from bgr.models.attention import Attention
-from bgr.models.context import Context
+from bgr.models.context import Context, ContextLayer
 from bgr.models.matcher import FactRows
 from bgr.models.retriever import BgrRetriever
 from bgr.models.token_match import Matched, TokenMarks, TokenMatch
@@ -83,6 +84,12 @@ def marks(part: TokenMarks, tokens: Tensor, question: int) -> Tensor:
     return part.mark(torch.stack(found, dim=1))
 
 
+def context_layer(layer: ContextLayer, tokens: Tensor) -> Tensor:
+    normed = layer.norms[0](tokens)
+    tokens = tokens + layer.dropout(attention(layer.attention, normed, normed))
+    return tokens + layer.dropout(layer.feed(layer.norms[1](tokens)))
+
+
 def in_context(context: Context | None, question: Tensor, facts: Sequence[Tensor]) -> tuple[Tensor, list[Tensor]]:
     """The question's and its candidates' states after every token of them has looked at every other."""
     if context is None:
@@ -92,9 +99,7 @@ def in_context(context: Context | None, question: Tensor, facts: Sequence[Tensor
     tokens = torch.cat([rows + kind for rows, kind in zip([question, *facts], kinds, strict=True)])
     tokens = tokens + marks(context.marks, tokens, sizes[0])
     for layer in context.layers:
-        normed = layer.norms[0](tokens)
-        tokens = tokens + layer.dropout(attention(layer.attention, normed, normed))
-        tokens = tokens + layer.dropout(layer.feed(layer.norms[1](tokens)))
+        tokens = context_layer(cast(ContextLayer, layer), tokens)
     parts = context.norm(tokens).split(sizes)
     return parts[0], list(parts[1:])
 

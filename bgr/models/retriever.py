@@ -124,8 +124,9 @@ class BgrRetriever(PreTrainedModel):
         facts as numbers into ``facts``, −1 behind the last.
         """
         # from here on a fact that two questions share is two facts, each in its question's context
-        shared, is_fact = self.encode(facts), candidates >= 0
-        question_rows, fact_rows = self.encode(questions), shared.select(candidates[is_fact])
+        question_rows, shared = self._encode_both(questions, facts)
+        is_fact = candidates >= 0
+        fact_rows = shared.select(candidates[is_fact])
         if self.context is not None:
             question_rows, fact_rows = self.context(question_rows, fact_rows, is_fact.sum(1))
         columns = torch.full_like(candidates, -1)
@@ -150,6 +151,16 @@ class BgrRetriever(PreTrainedModel):
             ),
             columns=torch.cat([root[:, None], columns], dim=1),
         )
+
+    def _encode_both(self, questions: Ragged, facts: Ragged) -> tuple[Ragged, Ragged]:
+        kept = isinstance(questions, Encoded) or isinstance(facts, Encoded)
+        if kept or questions.flat.dtype != facts.flat.dtype:
+            return self.encode(questions), self.encode(facts)
+        # at once: the gradients of the encoder's tables are as large for few sentences as for many
+        lengths = torch.cat([questions.lengths, facts.lengths])
+        states = self.encode(Ragged(torch.cat([questions.flat, facts.flat]), lengths)).flat
+        split = len(questions.flat)
+        return Ragged(states[:split], questions.lengths), Ragged(states[split:], facts.lengths)
 
     def encode(self, rows: Ragged) -> Encoded:
         """Sentences alone, without each other: what may be kept where the facts stay the same and training is over.
@@ -194,11 +205,11 @@ class BgrRetriever(PreTrainedModel):
         """Logit of every column for every path, −inf where a path may not go. *Shape:* ``[p, 1 + c]``."""
         places = reading.columns[paths.question].clamp(min=0)
         mask = reading.question_mask[paths.question]
-        features = self._token_features(reading, paths, mask, places[:, 1:])
+        features = self.token_features(reading, paths, mask, places[:, 1:])
         logits = self.matcher(paths.states, mask, reading.matching, places, features)
         return logits.float().masked_fill(~paths.open, float("-inf"))
 
-    def _token_features(self, reading: Reading, paths: Paths, mask: Tensor, facts: Tensor) -> Tensor:
+    def token_features(self, reading: Reading, paths: Paths, mask: Tensor, facts: Tensor) -> Tensor:
         """Late interaction of every column with the path and with its last fact, and its relevance (the root's is 0).
         *Shape:* ``[p, 1 + c, e]``."""
         tokens, last = reading.tokens, reading.tokens.last.select(paths.last.clamp(min=0))
