@@ -49,10 +49,17 @@ class BgrDataModule(LightningDataModule):
         candidates: keep only so many candidates of a training question, all the gold ones and others drawn anew each
             epoch; 0 for all. Less work, and less to learn by heart.
         limit: use only so many training questions; 0 for all.
+        dev_limit: use only so many dev questions; 0 for all.
     """
 
     def __init__(
-        self, folder: str, batch_size: int = 16, dev_batch_size: int = 8, candidates: int = 0, limit: int = 0
+        self,
+        folder: str,
+        batch_size: int = 16,
+        dev_batch_size: int = 8,
+        candidates: int = 0,
+        limit: int = 0,
+        dev_limit: int = 0,
     ) -> None:
         super().__init__()
         self.folder = folder
@@ -60,6 +67,7 @@ class BgrDataModule(LightningDataModule):
         self.dev_batch_size = dev_batch_size
         self.candidates = candidates
         self.limit = limit
+        self.dev_limit = dev_limit
         self.splits: dict[str, list[Example]] = {}
         self.loader: StepLoader[TrainingBatch] | None = None
         self.resumed: dict[str, Any] = {}
@@ -67,6 +75,8 @@ class BgrDataModule(LightningDataModule):
     def setup(self, stage: str | None = None) -> None:
         for split in ("train", "dev"):
             self.splits.setdefault(split, load_split(self.folder, split))
+        if self.dev_limit:
+            self.splits["dev"] = self.splits["dev"][: self.dev_limit]
         self.splits["dev"].sort(key=lambda e: (max(map(len, e.facts), default=0), e.id))
         if self.limit:
             self.splits["train"] = self.splits["train"][: self.limit]

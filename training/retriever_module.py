@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from lightning.pytorch import LightningModule
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor
-from torch.optim import AdamW
+from torch.nn import Parameter
+from torch.optim import AdamW, Optimizer
 from transformers import AutoConfig, BertModel, get_linear_schedule_with_warmup
 
 from bgr.metrics.evidence_set import evidence_set
@@ -19,6 +22,7 @@ from bgr.models.source import resolve_model
 from training.data_module import TrainingBatch
 from training.gold_paths import gold_levels
 from training.loss import gold_logits, gold_relevance, multi_label_loss
+from training.optimizer import MuonWithAdamW, is_matrix
 
 
 class BgrModule(LightningModule):
@@ -34,7 +38,8 @@ class BgrModule(LightningModule):
         rows: summary rows of a fact in the matcher.
         dropout: of path update and matcher.
         question_tokens, fact_tokens: longest question and fact in tokens.
-        learning_rate: of path update and matcher.
+        learning_rate: of all but the encoder.
+        matrix_learning_rate: of the matrices outside the encoder, moved by Muon; 0 leaves them to AdamW (the paper's).
         encoder_learning_rate: of the trained encoder layers.
         weight_decay: of AdamW.
         warmup: share of the steps in which the learning rate rises; it then falls linearly to 0.
@@ -53,6 +58,7 @@ class BgrModule(LightningModule):
         question_tokens: int = 64,
         fact_tokens: int = 64,
         learning_rate: float = 1e-5,
+        matrix_learning_rate: float = 0.0,
         encoder_learning_rate: float = 1e-5,
         weight_decay: float = 0.01,
         warmup: float = 0.1,
@@ -127,16 +133,25 @@ class BgrModule(LightningModule):
         encoder = [p for p in self.model.encoder.parameters() if p.requires_grad]
         known = {id(p) for p in self.model.encoder.parameters()}
         head = [p for p in self.model.parameters() if id(p) not in known]
+        matrices = [p for p in head if is_matrix(p)] if self.hparams["matrix_learning_rate"] else []
+        moved = {id(p) for p in matrices}
         groups = [
             {"params": encoder, "lr": self.hparams["encoder_learning_rate"]},
-            {"params": head, "lr": self.hparams["learning_rate"]},
+            {"params": [p for p in head if id(p) not in moved], "lr": self.hparams["learning_rate"]},
         ]
-        optimizer = AdamW([g for g in groups if g["params"]], weight_decay=self.hparams["weight_decay"])
+        optimizer = self._optimizer(matrices, [g for g in groups if g["params"]])
         self.rates = [group["lr"] for group in optimizer.param_groups]
         # optimiser steps: of several batches whose gradients are accumulated, one
         steps = int(self.trainer.estimated_stepping_batches)
         schedule = get_linear_schedule_with_warmup(optimizer, round(self.hparams["warmup"] * steps), steps)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def _optimizer(self, matrices: list[Parameter], groups: list[dict[str, Any]]) -> Optimizer:
+        decay = self.hparams["weight_decay"]
+        if not matrices:
+            return AdamW(groups, weight_decay=decay)
+        rate = self.hparams["matrix_learning_rate"]
+        return MuonWithAdamW(matrices, groups, learning_rate=rate, weight_decay=decay)
 
     def on_train_start(self) -> None:
         """The learning rates are the config's, also where the run began with others: what one whose training diverged
