@@ -22,12 +22,16 @@ from transformers import AutoTokenizer
 
 from bgr.errors import CheckpointError
 from bgr.files import read_json
+from bgr.fusion import Calibration, Fusion
 from bgr.json_text import one_line, shown
 from bgr.models.config import DIRECTIONS, BgrConfig
 from bgr.models.retriever import BgrRetriever
 
 FORMAT = 1
 SETTINGS = "bgr.json"
+
+MOST_LOG_ODDS = 100
+"""Greatest size of a calibration's numbers."""
 
 _KINDS = {str: "a text", dict: "an object"}
 _RANGES: dict[str, tuple[int, int]] = {
@@ -50,6 +54,7 @@ class Settings:
         rule: reconstruction rule.
         gammas: each rule's γ, chosen on dev.
         fused_threshold: log-odds that an edge needs under `fused`, chosen on dev.
+        calibration: by direction, the numbers of its `Calibration`, measured on dev.
         data_hash: of the dataset the pair was trained on.
         metrics: by split, metric and value.
         format: version of the folder's layout.
@@ -58,6 +63,7 @@ class Settings:
     rule: str = "equation"
     gammas: dict[str, float] = field(default_factory=dict)
     fused_threshold: float = 0.0
+    calibration: dict[str, dict[str, float]] = field(default_factory=dict)
     data_hash: str = ""
     metrics: dict[str, Any] = field(default_factory=dict)
     format: int = FORMAT
@@ -65,6 +71,12 @@ class Settings:
     def gamma(self, rule: str) -> float:
         """The rule's γ; ½ where none was chosen."""
         return self.gammas.get(rule, 0.5)
+
+    @property
+    def fusion(self) -> Fusion:
+        """What `fused` needs besides γ; a direction without numbers keeps its own log-odds."""
+        forward, backward = (Calibration(**self.calibration.get(direction, {})) for direction in DIRECTIONS)
+        return Fusion(forward, backward, self.fused_threshold)
 
     def save(self, folder: Path) -> None:
         (folder / SETTINGS).write_text(json.dumps(asdict(self), indent=2, sort_keys=True) + "\n", encoding="utf-8")
@@ -85,7 +97,13 @@ class Settings:
         if unknown:
             raise CheckpointError(f"{path}: unknown field {shown(unknown[0])}")
         settings = cls(**record)
-        for name, kind in (("rule", str), ("gammas", dict), ("data_hash", str), ("metrics", dict)):
+        for name, kind in (
+            ("rule", str),
+            ("gammas", dict),
+            ("data_hash", str),
+            ("metrics", dict),
+            ("calibration", dict),
+        ):
             value = getattr(settings, name)
             if not isinstance(value, kind):
                 raise CheckpointError(f"{path}: {name} is {shown(value)}, allowed: {_KINDS[kind]}")
@@ -98,7 +116,20 @@ class Settings:
         threshold = settings.fused_threshold
         if not isinstance(threshold, int | float) or not math.isfinite(threshold):
             raise CheckpointError(f"{path}: fused_threshold is {shown(threshold)}, allowed: a finite number")
+        _check_calibration(path, settings.calibration)
         return settings
+
+
+def _check_calibration(path: Path, calibration: dict[str, Any]) -> None:
+    names = [f.name for f in fields(Calibration)]
+    for direction, numbers in calibration.items():
+        if direction not in DIRECTIONS or not isinstance(numbers, dict) or not set(numbers) <= set(names):
+            allowed = f"{', '.join(names)} of {', '.join(DIRECTIONS)}"
+            raise CheckpointError(f"{path}: calibration is {shown(calibration)}, allowed: {allowed}")
+        for name, value in numbers.items():
+            if type(value) not in (int, float) or not abs(value) <= MOST_LOG_ODDS:
+                allowed = f"numbers from {-MOST_LOG_ODDS} to {MOST_LOG_ODDS}"
+                raise CheckpointError(f"{path}: {name} of {direction} is {shown(value)}, allowed: {allowed}")
 
 
 def load_retriever(folder: Path, direction: str) -> BgrRetriever:

@@ -13,6 +13,7 @@ from tqdm import tqdm
 from bgr.checkpoint import Settings, load_retriever, load_tokenizer
 from bgr.devices import pick_device
 from bgr.errors import CheckpointError, DataError
+from bgr.fusion import Fusion
 from bgr.graph import EvidenceGraph
 from bgr.json_text import one_line
 from bgr.models.batching import Sentences, make_batch
@@ -36,15 +37,9 @@ class DirectedGraphs:
     forward: DirectionResult
     backward: DirectionResult
 
-    @property
-    def limits(self) -> tuple[str, ...]:
-        """Decoding limits that either direction reached."""
-        return tuple(sorted({*self.forward.limits, *self.backward.limits}))
-
-    def merged(self, rule: str, gamma: float, *, threshold: float = 0.0) -> RetrievalResult:
+    def merged(self, rule: str, gamma: float, *, fusion: Fusion | None = None) -> RetrievalResult:
         """The graph by a reconstruction rule; see `bgr.reconstruction.reconstruct`."""
-        graph = reconstruct(self.forward, self.backward, rule, gamma, threshold=threshold)
-        return RetrievalResult(graph, self.limits)
+        return reconstruct(self.forward, self.backward, rule, gamma, fusion=fusion)
 
 
 @dataclass(frozen=True)
@@ -163,20 +158,20 @@ class BgrPipeline(Retriever):
     def answer(self, question: str, facts: Sequence[str]) -> Answer:
         """Retrieve the evidence graph of one question."""
         found = self.retrieve_directions([Query(question, facts)])[0]
-        forward, backward = found.forward.graph, found.backward.graph
+        forward, backward, merged = found.forward.graph, found.backward.graph, self._merged(found)
         return Answer(
             question=question,
             facts=tuple(facts),
-            graph=self._merged(found).graph,
+            graph=merged.graph,
             forward=forward,
             backward=backward,
             confidence=subgraph_confidence(forward, backward),
-            limits=found.limits,
+            limits=merged.limits,
         )
 
     def _merged(self, found: DirectedGraphs) -> RetrievalResult:
         settings = self.settings
-        return found.merged(settings.rule, settings.gamma(settings.rule), threshold=settings.fused_threshold)
+        return found.merged(settings.rule, settings.gamma(settings.rule), fusion=settings.fusion)
 
 
 def _check(queries: Sequence[Query]) -> None:

@@ -7,12 +7,10 @@ from collections.abc import Callable, Mapping
 import networkx as nx
 
 from bgr.errors import BgrError
+from bgr.fusion import LIMIT, Fusion, fused
 from bgr.graph import ROOT, Edge, EvidenceGraph
-from bgr.models.decode import acyclic, graph_of
-from bgr.retrieval import DirectionResult
-
-UNSEEN = -4.0
-"""Log-odds of an edge that a direction never came to weigh."""
+from bgr.models.decode import acyclic
+from bgr.retrieval import DirectionResult, RetrievalResult
 
 
 def subgraph_confidence(forward: EvidenceGraph, backward: EvidenceGraph) -> float:
@@ -64,28 +62,6 @@ def backward_only(forward: EvidenceGraph, backward: EvidenceGraph, gamma: float)
     return backward
 
 
-def fused(
-    forward: Mapping[Edge, float], backward: Mapping[Edge, float], gamma: float, threshold: float = 0.0
-) -> EvidenceGraph:
-    """Ours: both directions' log-odds of each edge, averaged with the weight γ on the backward ones, must reach the
-    threshold.
-
-    Unlike the paper's rules it sees how sure each direction is, and edges that one of them just left out. At least the
-    most probable edge from the question is kept. An edge beside a longer path between the same facts is dropped: a step
-    of reasoning starts from the facts found last, and hardly any gold graph (1 in 180 of Atlas') has such a shortcut,
-    while a path-wise model often likes a fact's grandchild as well as its child.
-    """
-    odds = {
-        edge: (1 - gamma) * forward.get(edge, UNSEEN) + gamma * backward.get(edge, UNSEEN) - threshold
-        for edge in forward.keys() | backward.keys()
-    }
-    first = max((edge for edge in odds if edge[0] == ROOT), key=lambda edge: (odds[edge], edge), default=None)
-    if first is not None:
-        odds[first] = max(odds[first], 0.0)
-    graph = graph_of(odds)[0]
-    return EvidenceGraph.reachable(nx.transitive_reduction(graph.to_networkx()).edges, graph.scores)
-
-
 GRAPH_RULES: Mapping[str, Callable[[EvidenceGraph, EvidenceGraph, float], EvidenceGraph]] = {
     "equation": equation,
     "intersection": intersection,
@@ -99,8 +75,8 @@ BIDIRECTIONAL = ("equation", "intersection", "fused")
 
 
 def reconstruct(
-    forward: DirectionResult, backward: DirectionResult, rule: str, gamma: float, *, threshold: float = 0.0
-) -> EvidenceGraph:
+    forward: DirectionResult, backward: DirectionResult, rule: str, gamma: float, *, fusion: Fusion | None = None
+) -> RetrievalResult:
     """Merge both directions by a named rule; always a DAG in which every fact is reachable from the question.
 
     Args:
@@ -108,19 +84,33 @@ def reconstruct(
         rule: a name in `RULES`.
         gamma: in [0, 1]: for `fused` the weight of the backward direction, for the others a threshold on the
             confidence.
-        threshold: log-odds that an edge needs under `fused`. Those of a path's weakest step run low, so that less than
-            0 may be best.
+        fusion: calibration and threshold of `fused`; without it the directions' own log-odds, and 0.
+
+    Returns:
+        The graph, with the limits that either direction or the fusion reached.
 
     Raises:
         BgrError: an unknown rule, or γ out of its range.
     """
-    if rule not in RULES:
-        raise BgrError(f"unknown reconstruction rule {rule!r}, known: {', '.join(sorted(RULES))}")
+    check_rule(rule)
     if not 0 <= gamma <= 1:
         raise BgrError(f"gamma is {gamma}, allowed: 0 to 1")
+    limits = {*forward.limits, *backward.limits}
     if rule == "fused":
-        return fused(forward.odds, backward.odds, gamma, threshold)
-    return GRAPH_RULES[rule](forward.graph, backward.graph, gamma)
+        graph, whole = fused(forward, backward, gamma, fusion or Fusion())
+        limits |= set() if whole else {LIMIT}
+    else:
+        graph = GRAPH_RULES[rule](forward.graph, backward.graph, gamma)
+    return RetrievalResult(graph, tuple(sorted(limits)))
+
+
+def check_rule(rule: str) -> None:
+    """
+    Raises:
+        BgrError: there is no rule of that name.
+    """
+    if rule not in RULES:
+        raise BgrError(f"unknown reconstruction rule {rule!r}, known: {', '.join(sorted(RULES))}")
 
 
 def _scores(forward: EvidenceGraph, backward: EvidenceGraph) -> dict[Edge, float]:

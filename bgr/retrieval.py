@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bgr.graph import Edge, EvidenceGraph
+from bgr.likelihood import Path, Step
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,11 @@ class RetrievalResult:
 @dataclass(frozen=True)
 class DirectionResult(RetrievalResult):
     """What one direction of BGR found. `odds` has every edge that was weighed, those left out of the graph among them,
-    as log-odds from the direction's threshold: the graph's edges are those at 0 and above."""
+    as log-odds from the direction's threshold: the graph's edges are those at 0 and above. `steps` has what was said at
+    the end of every path that was walked."""
 
     odds: Mapping[Edge, float] = field(default_factory=dict, compare=False, repr=False)
+    steps: Mapping[Path, Step] = field(default_factory=dict, compare=False, repr=False)
 
 
 class Retriever(ABC):

@@ -1,22 +1,26 @@
-"""Thresholds of each direction, γ of each rule, the threshold of `fused`, chosen on the dev set."""
+"""Thresholds of each direction, their edges' calibration, γ of each rule, the threshold of `fused`: all from dev."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import torch
 
+from bgr.checkpoint import Settings
 from bgr.example import Example
+from bgr.fusion import Calibration, Fusion
 from bgr.graph import EvidenceGraph
 from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.gm import graph_match
 from bgr.metrics.gs import graph_structure_match
 from bgr.models.decode import decode
 from bgr.models.retriever import BgrRetriever
-from bgr.reconstruction import reconstruct
+from bgr.reconstruction import BIDIRECTIONAL, reconstruct
 from bgr.retrieval import DirectionResult
 from training.data_module import BgrDataModule
+from training.edge_calibration import edge_calibration, edge_calibration_error
 
 THRESHOLDS = tuple(step / 10 for step in range(2, 10))
 GAMMAS = tuple(step / 20 for step in range(21))
@@ -64,14 +68,20 @@ class Merge:
 
 
 def best_merge(
-    forward: Sequence[DirectionResult], backward: Sequence[DirectionResult], examples: Sequence[Example], *, rule: str
+    forward: Sequence[DirectionResult],
+    backward: Sequence[DirectionResult],
+    examples: Sequence[Example],
+    *,
+    rule: str,
+    fusion: Fusion | None = None,
 ) -> Merge:
     """γ with the best dev score, of equal ones the smallest. For `fused` its threshold comes first, at γ = ½; of equal
-    ones the one nearest to 0."""
+    ones the one nearest to 0. `fusion` holds its calibration."""
+    base = fusion or Fusion()
 
     def score(gamma: float, threshold: float) -> dict[str, float]:
-        pairs = zip(forward, backward, strict=True)
-        return dev_metrics([reconstruct(f, b, rule, gamma, threshold=threshold) for f, b in pairs], examples)
+        pairs, chosen = zip(forward, backward, strict=True), replace(base, threshold=threshold)
+        return dev_metrics([reconstruct(f, b, rule, gamma, fusion=chosen).graph for f, b in pairs], examples)
 
     threshold = 0.0
     if rule == "fused":
@@ -80,3 +90,24 @@ def best_merge(
     by_gamma = {gamma: score(gamma, threshold) for gamma in GAMMAS}
     gamma = max(GAMMAS, key=lambda g: (by_gamma[g]["score"], -g))
     return Merge(gamma, threshold, by_gamma[gamma])
+
+
+def calibrated(
+    forward: Sequence[DirectionResult], backward: Sequence[DirectionResult], examples: Sequence[Example]
+) -> Settings:
+    """All that belongs to the pair, chosen on dev: calibration, γ of each rule, the threshold of `fused`, and the rule.
+    Its dev metrics hold those of each direction and rule, and each direction's calibration error before and after."""
+    fusion = Fusion(edge_calibration(forward, backward, examples), edge_calibration(backward, forward, examples))
+    merges = {rule: best_merge(forward, backward, examples, rule=rule, fusion=fusion) for rule in BIDIRECTIONAL}
+    metrics: dict[str, Any] = {}
+    for name, results, calibration in (("forward", forward, fusion.forward), ("backward", backward, fusion.backward)):
+        before, after = (edge_calibration_error(results, examples, c) for c in (Calibration(), calibration))
+        metrics[name] = dev_metrics([result.graph for result in results], examples)
+        metrics[name] |= {"calibration_error": after, "calibration_error_before": before}
+    return Settings(
+        rule=max(merges, key=lambda rule: merges[rule].metrics["score"]),
+        gammas={rule: merge.gamma for rule, merge in merges.items()},
+        fused_threshold=merges["fused"].threshold,
+        calibration={"forward": asdict(fusion.forward), "backward": asdict(fusion.backward)},
+        metrics={"dev": metrics | {rule: merge.metrics for rule, merge in merges.items()}},
+    )

@@ -1,10 +1,12 @@
 """Score a checkpoint, and simple baselines beside it, with the graph metrics.
 
 Both directions are run once; every reconstruction rule is applied to what they found. Prints a table and writes
-metrics.json, metrics.csv, metrics.md, predictions.jsonl and plots into the output folder.
+metrics.json, metrics.csv, metrics.md, predictions.jsonl and plots into the output folder. With --sweep every rule is
+scored at every γ instead: sweep.json, sweep.csv, sweep.md and sweep.png (the paper's Figure 5).
 
   bgr evaluate --checkpoint checkpoints/demo --data work/reasongraphqa --split test
   bgr evaluate --data work/reasongraphqa --baselines bm25 random --out work/baselines
+  bgr evaluate --checkpoint checkpoints/demo --data work/reasongraphqa --sweep
 """
 
 from __future__ import annotations
@@ -32,32 +34,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--checkpoint", type=Path, metavar="DIR", help="exported checkpoint; without it, baselines only"
     )
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="dataset made by `bgr data build`")
-    parser.add_argument("--split", default="test", choices=("train", "dev", "test"), help="default: test")
+    parser.add_argument("--split", choices=("train", "dev", "test"), help="default: test; dev with --sweep")
+    parser.add_argument("--sweep", action="store_true", help="score every rule at γ = 0, 0.05 … 1")
     parser.add_argument("--rule", nargs="+", metavar="NAME", help="reconstruction rules; default: all of them")
     parser.add_argument("--gamma", type=float, help="γ of all rules, 0 to 1; default: the checkpoint's of each")
-    parser.add_argument("--baselines", nargs="*", default=["bm25"], choices=BASELINES, help="default: bm25")
+    parser.add_argument("--baselines", nargs="*", choices=BASELINES, help="default: bm25; none with --sweep")
     parser.add_argument("--limit", type=_positive, metavar="N", help="only the first N questions")
     parser.add_argument("--batch-size", type=_positive, default=16, help="questions at a time; default: 16")
     parser.add_argument("--seed", type=int, default=0, help="of the random baseline; default: 0")
     parser.add_argument("--device", help="cpu, cuda, …; default: the GPU if there is one")
     parser.add_argument("--ged-seconds", type=float, default=1.0, help="limit of one edit distance; default: 1")
     parser.add_argument("--released-ged", action="store_true", help="also the edit distance of the authors' code")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="default: CHECKPOINT-evaluation-SPLIT")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="default: CHECKPOINT-evaluation-SPLIT or -sweep-SPLIT")
     parser.add_argument("--overwrite", action="store_true", help="replace the output folder")
-    parser.add_argument("--json", action="store_true", help="print metrics.json instead of the tables")
+    parser.add_argument("--json", action="store_true", help="print metrics.json (sweep.json) instead of the tables")
 
 
 def run(args: argparse.Namespace) -> None:
-    from bgr.reasongraphqa.dataset import dataset_hash, load_split
+    if args.sweep:
+        from bgr.commands.evaluate_sweep import run_sweep
+
+        run_sweep(args)
+        return
+    args.split = args.split or "test"
+    args.baselines = ["bm25"] if args.baselines is None else args.baselines
+    from bgr.reasongraphqa.dataset import dataset_hash
     from eval.evaluate import evaluate
     from eval.report import as_json, write_report
 
-    out = _output(args)
+    out = output_of(args, "evaluation")
     # opened first: a folder that is in the way is reported before the work, not after it
     with output_folder(out, overwrite=args.overwrite) as folder:
-        examples = load_split(args.data, args.split)[: args.limit]
-        if not examples:
-            raise DataError(f"{args.data}: the split {args.split!r} is empty")
+        examples = examples_of(args)
         systems, main, about = _systems(args, examples)
         about |= {"data": str(args.data), "data_hash": dataset_hash(args.data), "split": args.split}
         about |= {"questions": len(examples)}
@@ -81,13 +89,32 @@ def _print(evaluations: Sequence[Evaluation], main: str, about: dict[str, Any], 
     print(f"written to {out}")
 
 
-def _output(args: argparse.Namespace) -> Path:
+def examples_of(args: argparse.Namespace) -> list[Example]:
+    """The questions to score.
+
+    Raises:
+        DataError: there are none.
+    """
+    from bgr.reasongraphqa.dataset import load_split
+
+    examples = load_split(args.data, args.split)[: args.limit]
+    if not examples:
+        raise DataError(f"{args.data}: the split {args.split!r} is empty")
+    return examples
+
+
+def output_of(args: argparse.Namespace, kind: str) -> Path:
+    """Where the report goes.
+
+    Raises:
+        BgrError: neither --out nor --checkpoint says.
+    """
     if args.out:
         return args.out
     if not args.checkpoint:
         raise BgrError("without --checkpoint, --out must say where the report goes")
     checkpoint = args.checkpoint.resolve()
-    return checkpoint.parent / f"{checkpoint.name}-evaluation-{args.split}"
+    return checkpoint.parent / f"{checkpoint.name}-{kind}-{args.split}"
 
 
 def _systems(
@@ -100,11 +127,8 @@ def _systems(
             raise BgrError("nothing to evaluate: give --checkpoint, --baselines, or both")
         return systems, next(iter(systems)), {}
     from bgr.pipeline import BgrPipeline
-    from bgr.reconstruction import RULES
 
-    rules = args.rule or ["forward", "backward", *(rule for rule in RULES if rule not in ("forward", "backward"))]
-    if unknown := [rule for rule in rules if rule not in RULES]:
-        raise BgrError(f"unknown reconstruction rule {unknown[0]!r}, known: {', '.join(sorted(RULES))}")
+    rules = rules_of(args)
     if args.gamma is not None and not 0 <= args.gamma <= 1:
         raise BgrError(f"--gamma is {args.gamma}, allowed: 0 to 1")
     pipeline = BgrPipeline.from_pretrained(args.checkpoint, device=args.device)
@@ -123,6 +147,20 @@ def _systems(
     )
 
 
+def rules_of(args: argparse.Namespace) -> list[str]:
+    """The rules to apply: those that were named, or all, single directions first.
+
+    Raises:
+        BgrError: a rule is unknown.
+    """
+    from bgr.reconstruction import RULES, check_rule
+
+    rules = args.rule or ["forward", "backward", *(rule for rule in RULES if rule not in ("forward", "backward"))]
+    for rule in rules:
+        check_rule(rule)
+    return list(dict.fromkeys(rules))
+
+
 def _bidirectional(
     pipeline: Any, examples: Sequence[Example], gammas: Mapping[str, float], batch_size: int
 ) -> dict[str, Predictions]:
@@ -138,7 +176,7 @@ def _bidirectional(
     seconds = time.perf_counter() - start
     systems = {}
     for rule, gamma in gammas.items():
-        results = [one.merged(rule, gamma, threshold=pipeline.settings.fused_threshold) for one in found]
+        results = [one.merged(rule, gamma, fusion=pipeline.settings.fusion) for one in found]
         systems[rule] = Predictions(results, None if rule in ("forward", "backward") else seconds)
     return systems
 

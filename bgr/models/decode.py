@@ -7,9 +7,11 @@ from collections.abc import Mapping
 
 import networkx as nx
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from bgr.graph import ROOT, Edge, EvidenceGraph
+from bgr.likelihood import FLOOR, Path, Step
 from bgr.models.retriever import ROOT_COLUMN, BgrRetriever, Paths, Reading
 from bgr.retrieval import DirectionResult
 
@@ -33,8 +35,8 @@ def decode(
         model: one direction.
         reading: the encoded batch.
         threshold: instead of the configuration's.
-        explore: also follow paths so far below the threshold, in log-odds. The graph stays the same; `odds` then know
-            what the graph might have been.
+        explore: also follow paths so far below the threshold, in log-odds. The graph stays the same; `odds` and
+            `steps` then know what the graph might have been. Without it there are no `steps`.
 
     Returns:
         For each question the graph, the odds of every edge that was weighed, and the limits: ``max_paths`` or
@@ -44,12 +46,17 @@ def decode(
     forward = model.config.direction == "forward"
     count = len(reading.columns)
     found: list[dict[Edge, float]] = [{} for _ in range(count)]
+    steps: list[dict[Path, Step]] = [{} for _ in range(count)]
     limits: list[set[str]] = [set() for _ in range(count)]
+    walked: list[Path] = [()] * count
     paths = model.start(reading)
     last = torch.full_like(paths.question, ROOT)
     reached = torch.full(last.shape, float("inf"), device=last.device)
     for depth in range(model.config.max_depth + 1):
-        margin = model.match(reading, paths) - bound
+        logits = model.match(reading, paths)
+        if explore:
+            _keep_steps(steps, paths, walked, logits)
+        margin = logits - bound
         if depth == 0:
             margin = _at_least_one(margin)
         odds = torch.minimum(reached[:, None], margin)
@@ -66,7 +73,8 @@ def decode(
             break
         paths = model.extend(reading, paths, parents, columns)
         last, reached = columns - 1, odds[parents, columns]
-    return [_finish(odds_of_edges, seen) for odds_of_edges, seen in zip(found, limits, strict=True)]
+        walked = [(*walked[path], column - 1) for path, column in zip(parents.tolist(), columns.tolist(), strict=True)]
+    return [_finish(*each) for each in zip(found, steps, limits, strict=True)]
 
 
 def _log_odds(probability: float) -> float:
@@ -101,6 +109,17 @@ def _record(found: list[dict[Edge, float]], paths: Paths, last: Tensor, odds: Te
         edges[edge] = max(score, edges.get(edge, score))
 
 
+def _keep_steps(steps: list[dict[Path, Step]], paths: Paths, walked: list[Path], logits: Tensor) -> None:
+    """Write down what each path says of what is next. *Shape:* ``logits [p, 1 + c]``, −inf where a path may not go."""
+    nothing = F.logsigmoid(-logits).sum(1).tolist()
+    odds: list[dict[int, float]] = [{} for _ in walked]
+    path, column = (logits > FLOOR).nonzero(as_tuple=True)
+    for at, to, value in zip(path.tolist(), column.tolist(), logits[path, column].tolist(), strict=True):
+        odds[at][to - 1] = value  # columns count the root as 0
+    for question, facts, *step in zip(paths.question.tolist(), walked, nothing, odds, strict=True):
+        steps[question][facts] = Step(*step)
+
+
 def _continuing(odds: Tensor, floor: float, paths: Paths, most: int, limits: list[set[str]]) -> tuple[Tensor, Tensor]:
     """Parents and columns of the next level: at most `most` paths for each question, the most probable ones."""
     chosen = odds >= floor
@@ -123,11 +142,11 @@ def _continuing(odds: Tensor, floor: float, paths: Paths, most: int, limits: lis
     return parents[kept], columns[kept]
 
 
-def _finish(odds: Mapping[Edge, float], limits: set[str]) -> DirectionResult:
+def _finish(odds: Mapping[Edge, float], steps: Mapping[Path, Step], limits: set[str]) -> DirectionResult:
     graph, dropped = graph_of(odds)
     if dropped:
         limits.add("cycle")
-    return DirectionResult(graph, tuple(sorted(limits)), odds=odds)
+    return DirectionResult(graph, tuple(sorted(limits)), odds=odds, steps=steps)
 
 
 def graph_of(odds: Mapping[Edge, float]) -> tuple[EvidenceGraph, list[Edge]]:

@@ -1,12 +1,15 @@
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 import torch
 
+from bgr.checkpoint import Settings
 from bgr.cli import main
 from bgr.errors import BgrError, CheckpointError, DataError
 from bgr.export import export
+from bgr.fusion import Calibration, Fusion
 from bgr.graph import ROOT
 from bgr.pipeline import MOST_FACTS, BgrPipeline
 from bgr.retrieval import Query
@@ -64,6 +67,16 @@ def test_export_loads_and_gives_the_same_graph(small_checkpoint, tmp_path, half)
     assert "| dev | forward | 0.500 |" in card
 
 
+def test_calibration_is_kept_and_used(small_checkpoint, tmp_path):
+    plain = Settings.load(small_checkpoint)
+    assert plain.fusion == Fusion(threshold=plain.fused_threshold)
+    numbers = {"slope": 2.0, "offset": -0.5, "unseen": -3.0}
+    replace(plain, rule="fused", calibration={"backward": numbers}, fused_threshold=-1).save(small_checkpoint)
+    export(small_checkpoint, tmp_path / "out")
+    settings = BgrPipeline.from_pretrained(tmp_path / "out").settings
+    assert settings.fusion == Fusion(backward=Calibration(2.0, -0.5, -3.0), threshold=-1)
+
+
 def test_export_refuses_metrics_of_other_data(small_checkpoint, tmp_path):
     (tmp_path / "m.json").write_text(json.dumps({"about": {"data_hash": "xyz", "split": "test"}, "systems": {}}))
     with pytest.raises(CheckpointError, match="xyz"):
@@ -91,12 +104,21 @@ def bad_gamma(path):
     path.write_text(json.dumps({**json.loads(path.read_text()), "gammas": {"fused": 2}}))
 
 
+def bad_calibration(**numbers):
+    return lambda path: path.write_text(json.dumps({**json.loads(path.read_text()), "calibration": numbers}))
+
+
 @pytest.mark.parametrize(
     ("name", "harm", "said"),
     [
         ("bgr.json", lambda p: p.unlink(), "bgr.json: no such file"),
         ("bgr.json", unknown_field, "unknown field 'colour'"),
         ("bgr.json", bad_gamma, "gammas is .*, allowed: each rule's number from 0 to 1"),
+        ("bgr.json", bad_calibration(up={}), "allowed: slope, offset, unseen of forward, backward"),
+        ("bgr.json", bad_calibration(forward={"slop": 1}), "allowed: slope, offset, unseen of forward, backward"),
+        ("bgr.json", bad_calibration(forward=1), "allowed: slope, offset, unseen of forward, backward"),
+        ("bgr.json", bad_calibration(backward={"slope": "1"}), "slope of backward is '1', allowed: numbers from -100"),
+        ("bgr.json", bad_calibration(backward={"offset": 1e9}), "offset of backward is 1000000000.0, allowed: numbers"),
         ("forward/model.safetensors", lambda p: p.unlink(), "forward/model.safetensors: no such file"),
         ("backward/config.json", lambda p: p.unlink(), "backward/config.json: no such file"),
         ("backward/model.safetensors", cut, "not a whole safetensors file"),

@@ -4,7 +4,7 @@ import pytest
 
 from bgr.errors import BgrError
 from bgr.graph import ROOT, EvidenceGraph
-from bgr.reconstruction import GRAPH_RULES, fused, subgraph_confidence
+from bgr.reconstruction import GRAPH_RULES, subgraph_confidence
 from bgr.reconstruction import reconstruct as reconstruct_results
 from bgr.retrieval import DirectionResult
 
@@ -14,7 +14,7 @@ APART = EvidenceGraph([(ROOT, 5)])
 
 
 def reconstruct(forward, backward, rule, gamma):
-    return reconstruct_results(DirectionResult(forward), DirectionResult(backward), rule, gamma)
+    return reconstruct_results(DirectionResult(forward), DirectionResult(backward), rule, gamma).graph
 
 
 def test_confidence_is_equation_1():
@@ -79,33 +79,16 @@ def test_bad_settings(rule, gamma, said):
         reconstruct(A, B, rule, gamma)
 
 
-def test_fused_weighs_both_directions():
-    forward = {(ROOT, 0): 3.0, (0, 1): -1.0, (0, 2): 0.5}
-    backward = {(ROOT, 0): 2.0, (0, 1): 2.0, (0, 2): -2.0}
-    assert fused(forward, backward, 0.0).edges == {(ROOT, 0), (0, 2)}
-    assert fused(forward, backward, 0.5).edges == {(ROOT, 0), (0, 1)}
-    assert fused(forward, backward, 1.0).edges == {(ROOT, 0), (0, 1)}
-
-
-def test_fused_takes_what_reaches_the_threshold():
-    odds = {(ROOT, 0): 2.0, (0, 1): -0.5, (0, 2): -2.0}
-    assert fused(odds, odds, 0.5).edges == {(ROOT, 0)}
-    assert fused(odds, odds, 0.5, -1.0).edges == {(ROOT, 0), (0, 1)}
-    assert fused(odds, odds, 0.5, 3.0).edges == {(ROOT, 0)}  # at least one first edge
-
-
-def test_fused_never_loses_the_first_edge_and_never_closes_a_cycle():
-    assert fused({(ROOT, 0): -1.0, (ROOT, 1): -3.0}, {}, 0.5).edges == {(ROOT, 0)}
-    loop = {(ROOT, 0): 1.0, (0, 1): 2.0, (1, 0): 0.5}
-    assert fused(loop, loop, 0.5).edges == {(ROOT, 0), (0, 1)}
-    assert fused({}, {}, 0.5).edges == frozenset()
-
-
-def test_fused_drops_the_edge_beside_a_longer_path():
-    odds = {(ROOT, 0): 3.0, (0, 1): 3.0, (1, 2): 3.0, (0, 2): 1.0, (ROOT, 2): 0.5, (ROOT, 3): 1.0, (3, 2): 1.0}
-    assert fused(odds, odds, 0.5).edges == {(ROOT, 0), (0, 1), (1, 2), (ROOT, 3), (3, 2)}
-
-
 def test_fused_result_by_name():
     result = DirectionResult(A, odds={(ROOT, 0): 1.0})
-    assert reconstruct_results(result, result, "fused", 0.5).edges == {(ROOT, 0)}
+    assert reconstruct_results(result, result, "fused", 0.5).graph.edges == {(ROOT, 0)}
+
+
+def test_limits_of_both_directions_and_of_the_fusion():
+    one, two = DirectionResult(A, ("max_paths",), odds={(ROOT, 0): 1.0}), DirectionResult(B, ("cycle", "max_paths"))
+    assert reconstruct_results(one, two, "equation", 0.5).limits == ("cycle", "max_paths")
+    assert reconstruct_results(one, two, "fused", 0.5).limits == ("cycle", "max_paths")
+    every = {(a, b): 1.0 + a * b % 7 for a in range(ROOT, 12) for b in range(12) if a != b}
+    cut = reconstruct_results(DirectionResult(A, odds=every), DirectionResult(A, odds=every), "fused", 0.5)
+    assert cut.limits == ("fusion",)
+    assert len(cut.graph.nodes) == 12  # the greedy one

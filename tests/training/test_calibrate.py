@@ -1,10 +1,16 @@
+import math
 import random
+from dataclasses import replace
+
+import pytest
 
 from bgr.example import Example
+from bgr.fusion import Calibration
 from bgr.graph import ROOT, EvidenceGraph
 from bgr.models.decode import graph_of
 from bgr.retrieval import DirectionResult
-from training.calibrate import best_merge, dev_metrics
+from training.calibrate import best_merge, calibrated, dev_metrics
+from training.edge_calibration import edge_calibration, edge_calibration_error
 
 GOLD = EvidenceGraph([(ROOT, 0), (0, 1)])
 EXAMPLE = Example("e", "Who?", ("a", "b", "c"), GOLD, "x", (), "query")
@@ -42,3 +48,49 @@ def test_metrics_are_means():
     row = dev_metrics(graphs, [EXAMPLE] * 20)
     assert row["gm"] == row["gs"] == row["f1"] == sum(g == GOLD for g in graphs) / 20
     assert row["score"] == (row["gm"] + row["f1"]) / 2
+
+
+def noisy_direction(rng, *, slope, offset, count=400):
+    """Questions of one fact each, whose edge is gold with the chance ``sigmoid(slope · odds + offset)``."""
+    results, examples = [], []
+    for _ in range(count):
+        odds = rng.gauss(0, 2)
+        gold = rng.random() < 1 / (1 + math.exp(-(slope * odds + offset)))
+        results.append(DirectionResult(graph_of({(ROOT, 0): odds})[0], odds={(ROOT, 0): odds}))
+        examples.append(Example("e", "?", ("a", "b"), EvidenceGraph([(ROOT, 0 if gold else 1)]), "x", (), "query"))
+    return results, examples
+
+
+def test_calibration_finds_slope_and_offset_and_lowers_the_error():
+    results, examples = noisy_direction(random.Random(0), slope=0.5, offset=-1.0, count=4000)
+    found = edge_calibration(results, results, examples)
+    assert (found.slope, found.offset) == pytest.approx((0.5, -1.0), abs=0.1)
+    before = edge_calibration_error(results, examples, Calibration())
+    after = edge_calibration_error(results, examples, found)
+    assert before > 0.1
+    assert after < 0.03
+
+
+def test_unseen_edges_have_the_log_odds_of_those_that_only_the_other_direction_weighed():
+    results, examples = noisy_direction(random.Random(1), slope=1.0, offset=0.0)
+    others = [replace(r, odds={**r.odds, (ROOT, 1): 0.0}) for r in results]
+    gold = sum((ROOT, 1) in e.graph.edges for e in examples)
+    found = edge_calibration(results, others, examples)
+    assert found.unseen == pytest.approx(math.log((gold + 0.5) / (len(examples) - gold + 0.5)))
+
+
+def test_what_cannot_be_calibrated_keeps_its_own_odds():
+    results, examples = noisy_direction(random.Random(2), slope=-2.0, offset=0.0)
+    assert edge_calibration(results, results, examples) == Calibration(unseen=0.0)  # more odds mean less
+    one = found(a=2.0, b=1.0)
+    assert edge_calibration([one], [one], [EXAMPLE]) == Calibration(unseen=0.0)  # all gold
+
+
+def test_all_settings_of_a_pair():
+    right, wrong = found(a=2.0, b=1.0, c=-2.0), found(a=2.0, b=-3.0, c=3.0)
+    settings = calibrated([right] * 4, [wrong] * 4, [EXAMPLE] * 4)
+    assert settings.metrics["dev"]["fused"]["gm"] == 1
+    assert settings.rule == "fused"
+    assert settings.gamma("fused") < 0.5
+    assert settings.fusion.forward == edge_calibration([right] * 4, [wrong] * 4, [EXAMPLE] * 4)
+    assert {"calibration_error", "calibration_error_before", "gm"} <= set(settings.metrics["dev"]["forward"])

@@ -107,6 +107,20 @@ def test_exploring_leaves_the_graph_as_it_is_and_weighs_more(make_retriever):
     assert wide[1].odds[2, 3] == pytest.approx(below, abs=1e-5)  # as weak as its weakest step
     assert wide[1].odds[ROOT, 0] == 0  # the best first step is taken whatever its odds
     assert wide[1].odds[ROOT, 1] < -2.2
+    assert narrow[1].steps == {}
+    assert sorted(wide[1].steps) == [(), (0,), (0, 1), (0, 2), (0, 2, 3)]
+    chance, other = torch.tensor(0.7).logit().item(), -5.0
+    assert wide[1].steps[0,].odds == pytest.approx({1: chance, 2: chance, 3: other, 4: other, 5: other})
+    logits = torch.tensor([chance, chance, other, other, other])
+    assert wide[1].steps[0,].nothing == pytest.approx((1 - logits.sigmoid()).log().sum().item(), abs=1e-5)
+
+
+def test_backward_steps_may_lead_to_the_question(make_retriever):
+    model = make_retriever("backward")
+    batch = Batch(Ragged.from_lists([[2, 5, 3]]), Ragged.from_lists([[2, 6, 3]]), torch.zeros(1, 1, dtype=torch.long))
+    oracle = Oracle(model, [EvidenceGraph([(ROOT, 0)])])
+    (found,) = decode(oracle, model.read(batch.questions, batch.facts, batch.candidates), explore=1.0)
+    assert {path: sorted(step.odds) for path, step in found.steps.items()} == {(): [0], (0,): [ROOT]}
 
 
 def test_limits_are_recorded(decode_graphs):
