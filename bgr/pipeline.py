@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from bgr.json_text import one_line
 from bgr.models.batching import Sentences, make_batch
 from bgr.models.config import DIRECTIONS
 from bgr.models.decode import EXPLORE, decode
+from bgr.models.kept_facts import keep_encoded
 from bgr.models.retriever import BgrRetriever
 from bgr.reconstruction import reconstruct, subgraph_confidence
 from bgr.retrieval import DirectionResult, Query, RetrievalResult, Retriever
@@ -97,7 +98,8 @@ class BgrPipeline(Retriever):
             torch.nn.Module.to(model, self.device).eval()
         self.tokenizer = tokenizer
         self.settings = settings
-        self.shared = _same_lower(forward, backward)
+        self.shared = same_lower(forward, backward)
+        self.kept: tuple[Sentences, Sentences] | None = None
 
     @classmethod
     def from_pretrained(cls, folder: str | Path, *, device: str | torch.device | None = None) -> BgrPipeline:
@@ -116,6 +118,24 @@ class BgrPipeline(Retriever):
         except Exception as error:  # weights may fit a configuration that yet cannot be run
             raise CheckpointError(f"{folder}: the model cannot be run: {one_line(error)}") from None
         return pipeline
+
+    def keep_facts(self, facts: Iterable[str], folder: str | Path, *, progress: bool = False) -> None:
+        """Encode a fixed collection of facts once, for all questions to come; other facts may still be asked about.
+
+        Args:
+            facts: the sentences.
+            folder: keeps their states in half precision (``2 · width`` bytes a token and direction), to be found again
+                by the next process; they are read from there as they are needed.
+            progress: show progress bars on standard error.
+        """
+        texts = list(dict.fromkeys(facts))
+        forward, backward = (
+            Sentences(texts, self.tokenizer, most_tokens=model.config.fact_tokens)
+            for model in (self.forward, self.backward)
+        )
+        for sentences, model in ((forward, self.forward), (backward, self.backward)):
+            keep_encoded(sentences, model, Path(folder), progress=progress)
+        self.kept = (forward, backward)
 
     def retrieve_directions(
         self, queries: Sequence[Query], *, batch_size: int = 16, progress: bool = False
@@ -140,16 +160,29 @@ class BgrPipeline(Retriever):
         return found
 
     def _read(self, queries: Sequence[Query]) -> list[tuple[Sentences, Sentences]]:
-        """Questions and facts for each direction, through the frozen layers; once for both where those are the same."""
-        read = []
-        for model in (self.forward,) if self.shared else (self.forward, self.backward):
-            config = model.config
-            questions = Sentences((q.question for q in queries), self.tokenizer, most_tokens=config.question_tokens)
-            facts = Sentences((f for q in queries for f in q.facts), self.tokenizer, most_tokens=config.fact_tokens)
-            for sentences in (questions, facts):
-                sentences.rows = model.encoder.lower(sentences.rows.to(self.device)).to("cpu")
-            read.append((questions, facts))
-        return read * 2 if self.shared else read
+        """Questions and facts for each direction, through the frozen layers; once for both where those are the same.
+        Facts come from what `keep_facts` kept where all of them are there."""
+        kept = self.kept
+        if kept is not None and not all(fact in kept[0].number for query in queries for fact in query.facts):
+            kept = None
+        read: list[tuple[Sentences, Sentences]] = []
+        for number, model in enumerate((self.forward, self.backward)):
+            if number and self.shared:
+                questions, facts = read[0]
+            else:
+                questions, facts = self._lower(model, queries, with_facts=kept is None)
+            read.append((questions, facts if kept is None else kept[number]))
+        return read
+
+    def _lower(
+        self, model: BgrRetriever, queries: Sequence[Query], *, with_facts: bool
+    ) -> tuple[Sentences, Sentences]:
+        config, texts = model.config, [f for q in queries for f in q.facts] if with_facts else []
+        questions = Sentences((q.question for q in queries), self.tokenizer, most_tokens=config.question_tokens)
+        facts = Sentences(texts, self.tokenizer, most_tokens=config.fact_tokens)
+        for sentences in (questions, facts) if with_facts else (questions,):
+            sentences.rows = model.encoder.lower(sentences.rows.to(self.device)).to("cpu")
+        return questions, facts
 
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """The merged graph of each query, by the checkpoint's rule and its γ."""
@@ -184,7 +217,7 @@ def _check(queries: Sequence[Query]) -> None:
             raise DataError(f"query {number}: {len(query.facts)} facts, allowed: {MOST_FACTS}")
 
 
-def _same_lower(forward: BgrRetriever, backward: BgrRetriever) -> bool:
+def same_lower(forward: BgrRetriever, backward: BgrRetriever) -> bool:
     """Whether both directions read sentences alike up to the same frozen layers."""
     one, two = forward.config, backward.config
     limits = [(c.frozen_layers, c.question_tokens, c.fact_tokens) for c in (one, two)]

@@ -72,19 +72,20 @@ def _by_length(parts: list[Tensor], groups: tuple[tuple[int, int], ...], dropout
     seen = []
     for (_, length), *group in zip(groups, *(part.split(sizes) for part in parts), strict=True):
         # [n * t, heads, d / heads] -> [n, heads, t, d / heads]
-        rows = [part.unflatten(0, (-1, length)).transpose(1, 2) for part in group]
-        seen.append(F.scaled_dot_product_attention(*rows, dropout_p=dropout).transpose(1, 2).flatten(0, 1).flatten(1))
+        query, key, value = (part.unflatten(0, (-1, length)).transpose(1, 2) for part in group)
+        rows = F.scaled_dot_product_attention(query, key, value, dropout_p=dropout)
+        seen.append(rows.transpose(1, 2).flatten(0, 1).flatten(1))
     return torch.cat(seen)
 
 
 def _padded(parts: list[Tensor], padding: Padding, dropout: float) -> Tensor:
     count, longest = padding.mask.shape[0], padding.mask.shape[-1]
-    rows = [
+    query, key, value = (
         part.new_zeros(count * longest, *part.shape[1:])
         .index_copy(0, padding.places, part)
         .unflatten(0, (count, longest))
         .transpose(1, 2)
         for part in parts
-    ]
-    seen = F.scaled_dot_product_attention(*rows, attn_mask=padding.mask, dropout_p=dropout)
+    )
+    seen = F.scaled_dot_product_attention(query, key, value, attn_mask=padding.mask, dropout_p=dropout)
     return seen.transpose(1, 2).flatten(0, 1)[padding.places].flatten(1)
