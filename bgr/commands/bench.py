@@ -1,6 +1,8 @@
 """Measure speed against the floor: the same work through the reference and through this library, in one run.
 
 bgr bench kopl --kqapro atlas
+bgr bench train --data dataset
+bgr bench infer --data dataset
 """
 
 from __future__ import annotations
@@ -8,10 +10,12 @@ from __future__ import annotations
 import argparse
 from types import ModuleType
 
-from bgr.commands import bench_kopl
+from bgr.commands import bench_infer, bench_kopl, bench_train
 
 BENCHES: dict[str, tuple[ModuleType, str]] = {
     "kopl": (bench_kopl, "KoPL programs through the package kopl and through ours"),
+    "train": (bench_train, "a step of training against the bare encoder"),
+    "infer": (bench_infer, "both directions' graphs against the bare encoder"),
 }
 
 

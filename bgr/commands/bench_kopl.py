@@ -35,14 +35,15 @@ def run(args: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as built:
         folder = Path(args.kqapro or built)
         if args.kqapro is None:
-            _write_atlas(folder, 0 if args.random else args.programs, args.seed)
+            write_atlas(folder, 0 if args.random else args.programs, args.seed)
         programs = None if args.random else read_programs(folder, args.programs, args.seed)
         result = bench_kopl(folder, programs, count=args.programs, seed=args.seed)
     print(json.dumps(result.to_json(), indent=2) if args.json else result)
     check(result)
 
 
-def _write_atlas(folder: Path, questions: int, seed: int) -> None:
+def write_atlas(folder: Path, questions: int, seed: int) -> None:
+    """A folder's ``kb.json``, and ``train.json`` with so many questions, where there are to be any."""
     from bgr.atlas.build import build_knowledge_base
     from bgr.atlas.sampler import sample_questions
     from bgr.kb.knowledge_base import KnowledgeBase
