@@ -36,6 +36,9 @@ class Part:
         return self.processes * self.accumulate
 
 
+ALONE = Part()
+
+
 def share_out(rows: Sequence[int], parts: int) -> list[tuple[list[int], float]]:
     """Cut the questions of a step into batches, their numbers as equal as can be.
 
@@ -84,7 +87,8 @@ class StepLoader(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         # a generator, which begins at the first batch: Lightning makes the iterator before it tells the epoch
         part, steps = self.part, list(self.order)
-        for number in range(self._begin(), len(self)):
+        self.given = self._begin()
+        for number in range(self.given, len(self)):
             step, turn = divmod(number, part.accumulate)
             batches = share_out(steps[step], part.batches)
             self.given = number + 1

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from filelock import FileLock
 from tqdm import tqdm
 
 from bgr.devices import fast_bfloat16
@@ -28,23 +29,29 @@ def keep_lower_states(sentences: Sentences, encoder: SentenceStates, folder: Pat
     """
     if not encoder.frozen_layers or not len(sentences):
         return
-    rows, device = sentences.rows, encoder.bert.device
-    half = fast_bfloat16(device)
+    rows, half = sentences.rows, fast_bfloat16(encoder.bert.device)
     path = folder / f"{name}-{_key(rows, encoder, half=half)}.npy"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        shape = (len(rows.flat), encoder.bert.config.hidden_size)
-        work = path.with_suffix(f".{os.getpid()}.part")
-        states = np.lib.format.open_memmap(work, mode="w+", dtype=np.float16, shape=shape)
-        at = 0
-        for first in tqdm(range(0, len(rows), CHUNK), desc=f"states of frozen layers, {name}", unit="chunk"):
-            with torch.autocast(device.type, torch.bfloat16, enabled=half):
-                part = encoder.lower(rows.select(torch.arange(first, min(first + CHUNK, len(rows)))))
-            states[at : at + len(part.flat)] = part.flat.to(torch.float16).numpy()
-            at += len(part.flat)
-        states.flush()
-        os.replace(work, path)
+        # several processes of one training come here at once: one computes, the others wait; a killed one lets go
+        with FileLock(path.with_suffix(".lock")):
+            if not path.exists():
+                _write(path, rows, encoder, half=half, name=name)
     sentences.rows = Ragged(torch.from_numpy(np.load(path, mmap_mode="c")), rows.lengths)
+
+
+def _write(path: Path, rows: Ragged, encoder: SentenceStates, *, half: bool, name: str) -> None:
+    shape = (len(rows.flat), encoder.bert.config.hidden_size)
+    work = path.with_suffix(".part")
+    states = np.lib.format.open_memmap(work, mode="w+", dtype=np.float16, shape=shape)
+    at = 0
+    for first in tqdm(range(0, len(rows), CHUNK), desc=f"states of frozen layers, {name}", unit="chunk"):
+        with torch.autocast(encoder.bert.device.type, torch.bfloat16, enabled=half):
+            part = encoder.lower(rows.select(torch.arange(first, min(first + CHUNK, len(rows)))))
+        states[at : at + len(part.flat)] = part.flat.to(torch.float16).numpy()
+        at += len(part.flat)
+    states.flush()
+    os.replace(work, path)
 
 
 def _key(rows: Ragged, encoder: SentenceStates, *, half: bool) -> str:
