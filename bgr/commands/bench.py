@@ -3,6 +3,7 @@
 bgr bench kopl --kqapro atlas
 bgr bench train --data dataset
 bgr bench infer --data dataset
+bgr bench ged --predictions evaluation/predictions.jsonl
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import argparse
 from types import ModuleType
 
-from bgr.commands import bench_infer, bench_kopl, bench_train
+from bgr.commands import bench_ged, bench_infer, bench_kopl, bench_train
 
 BENCHES: dict[str, tuple[ModuleType, str]] = {
     "kopl": (bench_kopl, "KoPL programs through the package kopl and through ours"),
     "train": (bench_train, "a step of training against the bare encoder"),
     "infer": (bench_infer, "both directions' graphs against the bare encoder"),
+    "ged": (bench_ged, "graph edit distances through networkx and through ours"),
 }
 
 

@@ -8,6 +8,7 @@ import networkx as nx
 
 from bgr.graph import EvidenceGraph
 from bgr.metrics.ged_search import best_gain
+from bgr.metrics.ged_side import Side
 
 RELEASED_SECONDS = 0.8
 """Where the authors' code cuts the search off."""
@@ -36,16 +37,18 @@ def graph_edit_distance(
 
         GED = difference in facts + edges of both - gain,   gain = 2 * edges in common - facts replaced by another.
 
-    `ged_search` finds the mapping with the greatest gain.
+    `ged_quick` and `ged_search` find the mapping with the greatest gain.
 
     Args:
         time_limit: seconds of search; None for no limit. When it ends first, the result holds the best edit found
-            (`upper`), the proven bound (`lower`) and ``exact=False``.
+            (`upper`), the proven bound (`lower`) and ``exact=False``. What comes before the search, a few milliseconds
+            for 24 facts, is not cut short.
     """
-    base = abs(len(predicted.nodes) - len(gold.nodes)) + len(predicted.edges) + len(gold.edges)
     if predicted.edges == gold.edges:
         return GedResult(0, 0, True)
-    found = best_gain(predicted, gold, labelled=labelled, time_limit=time_limit)
+    first, second = Side.of(predicted.edges), Side.of(gold.edges)
+    base = abs(len(first.facts) - len(second.facts)) + first.edges + second.edges
+    found = best_gain(first, second, labelled=labelled, time_limit=time_limit)
     return GedResult(base - found.bound, base - found.gain, found.bound == found.gain)
 
 

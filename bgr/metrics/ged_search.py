@@ -1,8 +1,10 @@
 """Branch and bound for the graph edit distance: which fact of one graph becomes which fact of the other?
 
 A mapping of all facts of the smaller graph into the larger one gains 2 for each edge that both then share and loses 1
-for each fact that becomes another one (labelled only). Depth first over the facts of the smaller graph, parents before
-children; a branch is left as soon as an upper bound on its gain does not beat the best mapping found.
+for each fact that becomes another one (labelled only). `ged_quick` settles most pairs. What it leaves is searched here
+with two bounds: an assignment of the open facts to the free images, each edge between open facts counted by halves, and
+the prices of `ged_relax`. The target starts at the least bound known and goes down, depth first over the facts of the
+smaller graph, parents before children; a branch is left as soon as a bound is below the target.
 
 Legend: ``a``, ``b`` nodes of the smaller and the larger graph (the root is node 0 of each), ``r`` rows = nodes of the
 smaller graph still to map, ``c`` children = images tried for the next one.
@@ -10,35 +12,57 @@ smaller graph still to map, ``c`` children = images tried for the next one.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment  # type: ignore[import-untyped]
 
-from bgr.graph import EvidenceGraph
-from bgr.metrics.ged_side import Side
+from bgr.metrics.ged_quick import quick_gain
+from bgr.metrics.ged_relax import Relaxed, relax
+from bgr.metrics.ged_side import Kinds, Side
+from bgr.metrics.ged_swap import good_order
 
 TAKEN = -(10**6)
 """Weight of an image that is used already; far below anything a mapping can lose."""
 
+FIRST_VISITS = 500
+"""Partial mappings that `ged_quick` may look at before a good mapping is sought, which takes longer than these."""
 
-@dataclass(frozen=True)
-class Gain:
+MORE_VISITS = 4000
+"""As many as it may look at after that: about as long as the bounds of this module take to set up."""
+
+ROUNDING = 1e-6
+"""Bounds of `ged_relax` are sums of fractions."""
+
+
+class Gain(NamedTuple):
     """The best mapping found gains `gain`; none gains more than `bound`. Equal when the search ended by itself."""
 
     gain: int
     bound: int
 
 
-def best_gain(first: EvidenceGraph, second: EvidenceGraph, *, labelled: bool, time_limit: float | None) -> Gain:
+def best_gain(first: Side, second: Side, *, labelled: bool, time_limit: float | None) -> Gain:
     """The greatest ``2 * common edges - replaced facts`` over all mappings of the smaller graph into the larger."""
-    if len(first.nodes) > len(second.nodes):
-        first, second = second, first
-    shared = set(first.nodes) & set(second.nodes) if labelled else set()
-    search = _Search(Side.of(first, shared), Side.of(second, shared), labelled, time_limit)
-    search.expand(search.start(), search.highest)
-    return Gain(search.best, max(search.best, search.abandoned))
+    start = time.perf_counter()
+    small, large = first, second
+    # of graphs with as many facts that with fewer edges: `ged_relax` is exact where it is a tree
+    if (len(small.facts), small.edges) > (len(large.facts), large.edges):
+        small, large = large, small
+    quick = quick_gain(small, large, labelled=labelled, visits=FIRST_VISITS)
+    if quick.reached:
+        return Gain(quick.bound, quick.bound)
+    deadline = math.inf if time_limit is None else start + time_limit
+    search = _Search(small, large, labelled, deadline)
+    if search.best < quick.bound and time.perf_counter() < deadline:
+        quick = quick_gain(small, large, labelled=labelled, visits=MORE_VISITS, highest=quick.bound, known=search.best)
+    if quick.reached or search.best == quick.bound:
+        return Gain(quick.bound, quick.bound)
+    return search.run(quick.bound)
 
 
 @dataclass(frozen=True)
@@ -49,6 +73,7 @@ class _State:
         images: images of the first nodes of the smaller graph, in order.
         used: bit set of these images.
         gain: what the mapped nodes gain among themselves.
+        relaxed: bound of `ged_relax` on the gain of any mapping that goes on from here, its slack left in.
         crossing: ``[r, b]`` edges shared with mapped nodes if row r is mapped to column b.
         out_free, in_free: ``[b]`` edges of the larger graph to and from nodes not yet used.
     """
@@ -56,47 +81,78 @@ class _State:
     images: tuple[int, ...]
     used: int
     gain: int
+    relaxed: float
     crossing: np.ndarray
     out_free: np.ndarray
     in_free: np.ndarray
 
 
+class _OutOfTimeError(Exception):
+    pass
+
+
 class _Search:
-    def __init__(self, small: Side, large: Side, labelled: bool, time_limit: float | None) -> None:
-        self.small, self.large, self.labelled = small, large, labelled
-        self.a, self.b = small.edges, large.edges  # [a, a], [b, b]
+    def __init__(self, small: Side, large: Side, labelled: bool, deadline: float) -> None:
+        self.sides, self.labelled, self.deadline = (small, large), labelled, deadline
+        self.a, self.b = small.matrix(), large.matrix()  # [a, a], [b, b]
         self.replaced = np.zeros((len(self.a), len(self.b)), dtype=np.int64)
         if labelled:
-            self.replaced[1:, 1:] = small.facts[:, None] != large.facts[None, :]
-        self.highest = 2 * int(min(self.a.sum(), self.b.sum()))
+            self.replaced[1:, 1:] = np.array(small.facts[1:])[:, None] != np.array(large.facts[1:])
+        shared = set(small.facts) & set(large.facts) if labelled else set()
+        self.small, self.large = Kinds.of(small, shared), Kinds.of(large, shared)
         # edges of each node of the smaller graph to and from the nodes after row d, for every d
         self.out_small = np.flip(np.cumsum(np.flip(self.a, 1), 1), 1)
         self.in_small = np.flip(np.cumsum(np.flip(self.a, 0), 0), 0)
-        self.best = TAKEN * len(self.a)
-        self.abandoned = self.best
-        self.deadline = float("inf") if time_limit is None else time.perf_counter() + time_limit
+        self.best = good_order(self.a, self.b, self.replaced, deadline)[1]
+        self.target = self.next_target = self.best
+
+    @cached_property
+    def prices(self) -> Relaxed:
+        return relax(*self.sides, self.replaced, self.best, self.deadline)
+
+    def run(self, highest: int) -> Gain:
+        """Lower the target from `highest`, or from a bound below that, until a mapping reaches it."""
+        self.target = min(highest, self.rounded(self.prices.bound))
+        while self.best < self.target:
+            self.next_target = self.best
+            try:
+                self.expand(self.start())
+            except _OutOfTimeError:
+                return Gain(self.best, max(self.best, self.target))
+            self.target = max(self.best, self.next_target)
+        return Gain(self.best, self.best)
 
     def start(self) -> _State:
         nothing = np.zeros((len(self.a), len(self.b)), dtype=np.int64)
-        return _State((), 0, 0, nothing, self.b.sum(1), self.b.sum(0))
+        return _State((), 0, 0, self.prices.start, nothing, self.b.sum(1), self.b.sum(0))
 
-    def expand(self, state: _State, bound: int) -> None:
-        """Search everything below `state`, best child first; out of time, note what is left and return."""
-        if bound <= self.best:
-            return
-        if time.perf_counter() > self.deadline and self.best > TAKEN:
-            self.abandoned = max(self.abandoned, bound)
-            return
-        for child_bound, child in self.children(state, bound):
-            self.expand(child, child_bound)
+    def expand(self, state: _State) -> None:
+        """Search everything below `state` that may reach the target, best child first, until something does."""
+        for child in self.children(state):
+            if self.best >= self.target:
+                return
+            self.expand(child)
 
-    def children(self, state: _State, bound: int) -> list[tuple[int, _State]]:
-        """The children that can beat the best mapping, the most promising first. Improves the best on its way."""
+    def worth(self, bound: int) -> bool:
+        """Whether a branch may reach the target; if not, its bound may be the next target."""
+        if bound < self.target:
+            self.next_target = max(self.next_target, bound)
+        return bound >= self.target
+
+    def children(self, state: _State) -> list[_State]:
+        """The children that may reach the target, the most promising first. Improves the best on its way."""
+        if time.perf_counter() > self.deadline:
+            raise _OutOfTimeError
         d, tried = len(state.images), self.candidates(state)
         gains = state.gain + 2 * state.crossing[0, tried] - self.replaced[d, tried]  # [c]
         if d + 1 == len(self.a):
-            self.best = max(self.best, int(gains.max()))
+            self.best = int(gains.max(initial=self.best))
             return []
+        relaxed = self.relaxed(state, tried)  # [c]
+        limits = [self.rounded(bound) for bound in relaxed - self.prices.slack[d, tried]]
+        promising = [c for c, limit in enumerate(limits) if self.worth(limit)]
+        tried, gains, relaxed = tried[promising], gains[promising], relaxed[promising]
+        limits = [limits[c] for c in promising]
         crossing = (  # [c, r, b]: edges to and from the node that is mapped now
             state.crossing[None, 1:]
             + self.a[None, d + 1 :, d, None] * self.b.T[tried][:, None, :]
@@ -110,15 +166,25 @@ class _Search:
         quick = gains + weights.max(2).sum(1)
         kept: list[tuple[int, _State]] = []
         for c in np.argsort(-quick, kind="stable"):
-            if min(quick[c], bound) <= self.best:
-                break
+            if not self.worth(min(limits[c], self.rounded(quick[c]))):
+                continue
             rows, columns = linear_sum_assignment(weights[c], maximize=True)
-            limit = self.rounded(min(bound, int(gains[c]) + int(weights[c][rows, columns].sum())))
+            limit = min(limits[c], self.rounded(int(gains[c]) + int(weights[c][rows, columns].sum())))
             images = (*state.images, int(tried[c]))
             self.best = max(self.best, self.value((*images, *columns)))
-            used = state.used | 1 << images[-1]
-            kept.append((limit, _State(images, used, int(gains[c]), crossing[c], out_free[c], in_free[c])))
-        return sorted(kept, key=lambda child: -child[0])
+            if self.worth(limit):
+                used = state.used | 1 << images[-1]
+                state_c = (int(gains[c]), float(relaxed[c]), crossing[c], out_free[c], in_free[c])
+                kept.append((limit, _State(images, used, *state_c)))
+        return [child for _, child in sorted(kept, key=lambda pair: -pair[0])]
+
+    def relaxed(self, state: _State, tried: np.ndarray) -> np.ndarray:
+        """``[c]``: `_State.relaxed` of the children."""
+        d = len(state.images)
+        if d == 0:
+            return np.array([state.relaxed])
+        left = state.relaxed - self.prices.with_parent[d, state.images[self.prices.parent[d]]]
+        return left + self.prices.alone[d, tried] + 2 * state.crossing[0, tried]
 
     def weights(self, d: int, crossing: np.ndarray, out_free: np.ndarray, in_free: np.ndarray) -> np.ndarray:
         """``[c, r, b]``: the most that mapping row r to column b can add to the gain.
@@ -130,9 +196,10 @@ class _Search:
         in_both = np.minimum(self.in_small[d, d:][None, :, None], in_free[:, None, :])
         return 2 * crossing + out_both + in_both - self.replaced[None, d:]
 
-    def rounded(self, bound: int) -> int:
-        """Unlabelled gains are even."""
-        return bound if self.labelled else bound - bound % 2
+    def rounded(self, bound: float) -> int:
+        """Gains are whole, unlabelled ones even."""
+        whole = math.floor(bound + ROUNDING)
+        return whole if self.labelled else whole - whole % 2
 
     def value(self, images: tuple[int, ...]) -> int:
         """The gain of a whole mapping."""

@@ -1,6 +1,7 @@
 """Graph Matching and Graph Structure against their definitions and against networkx."""
 
 import random
+import time
 from itertools import permutations
 
 import networkx as nx
@@ -11,6 +12,9 @@ from hypothesis import strategies as st
 from bgr.graph import ROOT, EvidenceGraph
 from bgr.metrics.gm import graph_match
 from bgr.metrics.gs import graph_structure_match
+from eval.ged_reference import networkx_graph, networkx_isomorphic
+from eval.random_graphs import random_graph as evidence_graph
+from eval.random_graphs import with_mistakes
 
 EMPTY = EvidenceGraph()
 
@@ -31,10 +35,11 @@ def graphs(draw: st.DrawFn) -> EvidenceGraph:
 
 
 def networkx_says(a: EvidenceGraph, b: EvidenceGraph) -> bool:
-    first, second = a.to_networkx(), b.to_networkx()
-    for graph in (first, second):
-        nx.set_node_attributes(graph, {n: n == ROOT for n in graph}, "root")
-    return nx.is_isomorphic(first, second, node_match=lambda x, y: x["root"] == y["root"])
+    return networkx_isomorphic(networkx_graph(a), networkx_graph(b))
+
+
+def shuffled(rng: random.Random, graph: EvidenceGraph) -> EvidenceGraph:
+    return graph.relabel(dict(zip(graph.nodes, rng.sample(range(40), len(graph.nodes)), strict=True)))
 
 
 def brute_force(a: EvidenceGraph, b: EvidenceGraph) -> bool:
@@ -106,3 +111,109 @@ def test_match_implies_structure_and_both_are_symmetric(a, b):
     assert graph_match(a, b) == graph_match(b, a)
     assert graph_structure_match(a, b) == graph_structure_match(b, a)
     assert graph_structure_match(a, b) or not graph_match(a, b)
+
+
+@pytest.mark.parametrize("facts", [8, 16, 24])
+def test_structure_of_large_graphs_equals_networkx(facts):
+    """A graph against itself renamed, with one edge hung elsewhere, and with one mistake of any kind."""
+    rng = random.Random(facts)
+    found = 0
+    for number in range(60):
+        gold = evidence_graph(rng, facts, facts + 4)
+        other = with_mistakes(rng, gold, number % 3, facts + 4)
+        one, two = shuffled(rng, gold), shuffled(rng, other)
+        found += networkx_says(one, two)
+        assert graph_structure_match(one, two) == networkx_says(one, two), (one, two)
+    assert 20 <= found < 60
+
+
+def rewired(rng: random.Random, layer: list[tuple[int, int]], swaps: int) -> list[tuple[int, int]]:
+    """Another bipartite layer in which every node keeps its number of edges."""
+    edges = list(layer)
+    for _ in range(swaps):
+        (i, a), (j, b) = rng.sample(edges, 2)
+        if (i, b) not in edges and (j, a) not in edges:
+            edges = [e for e in edges if e not in ((i, a), (j, b))] + [(i, b), (j, a)]
+    return edges
+
+
+def regular(rng: random.Random, width: int, degree: int) -> EvidenceGraph:
+    """Every top fact leads to `degree` bottom facts, every bottom fact hangs from as many: all nodes look alike."""
+    plain = [(n, width + (n + k) % width) for n in range(width) for k in range(degree)]
+    return shuffled(rng, EvidenceGraph([(ROOT, n) for n in range(width)] + rewired(rng, plain, rng.randint(0, 12))))
+
+
+@pytest.mark.parametrize(("width", "degree", "pairs"), [(4, 2, 12), (6, 2, 12), (6, 3, 4)])
+def test_regular_layers_equal_networkx(width, degree, pairs):
+    rng = random.Random(width * degree)
+    for _ in range(pairs):
+        one, two = regular(rng, width, degree), regular(rng, width, degree)
+        assert graph_structure_match(one, two) == networkx_says(one, two), (one, two)
+
+
+@pytest.mark.parametrize("width", [8, 12])
+def test_regular_layers_of_rings_have_the_shape_of_their_lengths(width):
+    """Too much for networkx. With two edges at every node a layer is a set of rings, told apart by their lengths."""
+    rng = random.Random(width)
+    found = 0
+    for _ in range(20):
+        one, two = regular(rng, width, 2), regular(rng, width, 2)
+        found += ring_lengths(one) == ring_lengths(two)
+        assert graph_structure_match(one, two) == (ring_lengths(one) == ring_lengths(two)), (one, two)
+    assert 0 < found < 20
+
+
+@pytest.mark.parametrize("width", [8, 12])
+def test_regular_layers_renamed(width):
+    rng = random.Random(width)
+    for _ in range(5):
+        one = regular(rng, width, 3)
+        assert graph_structure_match(one, shuffled(rng, one))
+
+
+def ring_lengths(graph: EvidenceGraph) -> list[int]:
+    layer = nx.Graph([edge for edge in graph.edges if ROOT not in edge])
+    return sorted(map(len, nx.connected_components(layer)))
+
+
+def test_equal_degrees_in_another_place():
+    """The same degrees everywhere; only which fact of which degree follows which differs."""
+    chain = [(ROOT, 0), (ROOT, 1), (0, 2), (1, 3), (2, 4), (2, 5), (3, 6)]
+    moved = [(ROOT, 0), (ROOT, 1), (0, 2), (0, 3), (1, 4), (2, 5), (4, 6)]
+    assert sorted(map(degrees(chain), range(7))) == sorted(map(degrees(moved), range(7)))
+    assert not graph_structure_match(EvidenceGraph(chain), EvidenceGraph(moved))
+
+
+def degrees(edges: list[tuple[int, int]]):
+    return lambda n: (sum(b == n for _, b in edges), sum(a == n for a, _ in edges))
+
+
+def ring(first: int, width: int) -> list[tuple[int, int]]:
+    """`width` facts from the root over as many others, closed to a ring."""
+    top, bottom = range(first, first + width), range(first + width, first + 2 * width)
+    return [(ROOT, n) for n in top] + [
+        edge for k in range(width) for edge in ((top[k], bottom[k]), (top[k], bottom[(k + 1) % width]))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (ring(0, 6), ring(0, 3) + ring(6, 3)),
+        (ring(0, 12), ring(0, 6) + ring(12, 6)),
+        (ring(0, 4) + ring(8, 4) + ring(16, 4), ring(0, 6) + ring(12, 3) + ring(18, 3)),
+        # six loose facts, or three chains, beside the rings: symmetric parts that a naive search would permute first
+        (ring(0, 6) + [(ROOT, n) for n in range(12, 18)], ring(0, 3) + ring(6, 3) + [(ROOT, n) for n in range(12, 18)]),
+        (
+            ring(0, 6) + [e for n in (12, 14, 16, 18) for e in ((ROOT, n), (n, n + 1))],
+            ring(0, 3) + ring(6, 3) + [e for n in (12, 14, 16, 18) for e in ((ROOT, n), (n, n + 1))],
+        ),
+    ],
+)
+def test_symmetric_look_alikes_are_told_apart_at_once(one, two):
+    rng = random.Random(2)
+    first, second = shuffled(rng, EvidenceGraph(one)), shuffled(rng, EvidenceGraph(two))
+    start = time.process_time()
+    assert not graph_structure_match(first, second)
+    assert graph_structure_match(first, shuffled(rng, EvidenceGraph(one)))
+    assert time.process_time() - start < 2  # measured: below 0.1

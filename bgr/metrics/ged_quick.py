@@ -1,0 +1,177 @@
+"""First stage of the graph edit distance: an exact search without set-up costs, which settles all but large pairs.
+
+Is there a mapping that gains `target`? The target starts at what the degrees allow and goes down until the answer is
+yes. Facts of the smaller graph are mapped parents first, so once a fact is mapped all edges into it, and into its
+image, are shared or lost. Two slacks say how much may still be lost on either side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import NamedTuple
+
+from bgr.metrics.ged_side import Side
+
+FEW = 4
+"""Up to so many nodes a search costs less than to compare degrees and to look for interchangeable nodes."""
+
+
+class Quick(NamedTuple):
+    """No mapping gains more than `bound`; `reached` says that one gains as much."""
+
+    bound: int
+    reached: bool
+
+
+class _EnoughError(Exception):
+    """The search has visited as many partial mappings as it may."""
+
+
+def quick_gain(
+    small: Side, large: Side, *, labelled: bool, visits: int, highest: int | None = None, known: int | None = None
+) -> Quick:
+    """Lower the bound on ``2 * common edges - replaced facts`` until a mapping reaches it.
+
+    Args:
+        small, large: no fewer facts in `large`; all facts of `small` are mapped.
+        visits: partial mappings to look at, at most.
+        highest: a bound to start from, if one is proven.
+        known: gain of a mapping that is known.
+    """
+    count, images = len(small.facts), len(large.facts)
+    if count == 1:
+        return Quick(0, True)
+    partner, lost = _partners(small, large) if labelled else ([0] * count, 0)
+    bound = 2 * _edges_in_common(small, large) - lost if highest is None else highest
+    plan = _plan(small, large, partner, visits)
+    spare_small, spare_large = 2 * small.edges - lost, 2 * large.edges - lost
+    if images > count:  # at least the edges into the images that stay free are not shared
+        spare_large -= 2 * sum(sorted(map(len, large.parents))[1 : images - count + 1])
+    free, step = (1 << images) - 2, 1 if labelled else 2
+    try:
+        while bound != known and not _reaches(plan, 1, free, spare_small - bound, spare_large - bound):
+            bound -= step
+    except _EnoughError:
+        return Quick(bound, False)
+    return Quick(bound, True)
+
+
+def _partners(small: Side, large: Side) -> tuple[list[int], int]:
+    """The same fact in the larger graph, as a bit, for each node (0: none, and the root); how many facts have none."""
+    places = {fact: 1 << place for place, fact in enumerate(large.facts)}
+    partner = [places.get(fact, 0) for fact in small.facts]
+    partner[0] = 0
+    return partner, partner.count(0) - 1
+
+
+def _edges_in_common(small: Side, large: Side) -> int:
+    """The most that the degrees allow; the two roots face each other."""
+    if len(small.facts) <= FEW:
+        return min(small.edges, large.edges)
+    small_out, large_out = ([after.bit_count() for after in side.after] for side in (small, large))
+    roots = min(small_out[0], large_out[0])
+    by_parents = _paired(map(len, small.parents), map(len, large.parents))
+    return min(by_parents, roots + _paired(small_out[1:], large_out[1:]))
+
+
+def _paired(first: Iterable[int], second: Iterable[int]) -> int:
+    return sum(map(min, sorted(first, reverse=True), sorted(second, reverse=True)))
+
+
+class _Plan(NamedTuple):
+    """What the search looks up, by node of the smaller graph or by image.
+
+    Args:
+        parents, children: of each node, as numbers and as a bit set.
+        before, after: bit sets of each image's neighbours.
+        partner, wanted: the image that is the same fact as the node; those of all later nodes. As bits.
+        row_twin: an interchangeable node before this one, 0 if there is none.
+        image_twin: an interchangeable image before this one as a bit, 0 if there is none.
+        image, bit: of each mapped node, as number and as bit; the search writes here.
+        left: one number, the partial mappings that may still be looked at.
+    """
+
+    parents: list[list[int]]
+    children: list[int]
+    before: list[int]
+    after: list[int]
+    partner: list[int]
+    wanted: list[int]
+    row_twin: list[int]
+    image_twin: list[int]
+    image: list[int]
+    bit: list[int]
+    left: list[int]
+
+
+def _plan(small: Side, large: Side, partner: list[int], visits: int) -> _Plan:
+    count, images = len(partner), len(large.facts)
+    wanted = row_twin = [0] * count
+    image_twin = [0] * images
+    named = sum(partner)
+    if named:
+        wanted = [0] * count
+        for node in range(count - 1, 1, -1):
+            wanted[node - 1] = wanted[node] | partner[node]
+    if count > FEW:
+        row_twin = _twins(list(zip(small.before, small.after, partner, strict=True)))
+        keys = [(large.before[k], large.after[k], named & 1 << k) for k in range(images)]
+        image_twin = [1 << twin if twin else 0 for twin in _twins(keys)]
+    lists = (small.parents, small.after, large.before, large.after, partner, wanted, row_twin, image_twin)
+    return _Plan(*lists, [0] * count, [1] * count, [visits])
+
+
+def _twins(keys: Sequence[Hashable]) -> list[int]:
+    """The last place before each that has the same key, 0 if there is none."""
+    last: dict[Hashable, int] = {}
+    twins = []
+    for place, key in enumerate(keys):
+        twins.append(last.get(key, 0))
+        last[key] = place
+    return twins
+
+
+def _reaches(plan: _Plan, node: int, free: int, slack_small: int, slack_large: int) -> bool:
+    """Whether `node` and all after it can be mapped to `free` images and lose no more than the slacks.
+
+    One long function over a plain tuple: it runs thousands of times in a pair, and calls and look-ups are its cost.
+    """
+    parents, children, before, after, partner, wanted, row_twin, image_twin, image, bit, left = plan
+    left[0] -= 1
+    if left[0] < 0:
+        raise _EnoughError
+    shared, near = 0, 0  # the images of the parents; what these lead to
+    for parent in parents[node]:
+        shared |= bit[parent]
+        near |= after[image[parent]]
+    own_edges = 2 * len(parents[node])
+    near &= free
+    far = free & ~near if slack_small >= own_edges else 0
+    if row_twin[node]:  # interchangeable nodes get rising images
+        rising = -bit[row_twin[node]]
+        near, far = near & rising, far & rising
+    own, needed, out = partner[node] & free, wanted[node], 2 * children[node].bit_count()
+    for candidates in (near, far):
+        while candidates:
+            new = candidates & -candidates
+            candidates ^= new
+            k = new.bit_length() - 1
+            if image_twin[k] & free:  # of interchangeable images the lowest
+                continue
+            gain = 2 * (shared & before[k]).bit_count()
+            if own and own != new:
+                gain -= 1
+            if needed & new:  # paid here, not where the later node finds its own fact taken
+                gain -= 1
+            rest_small = slack_small - own_edges + gain
+            rest_large = slack_large - 2 * before[k].bit_count() + gain
+            if rest_small < 0 or rest_large < 0:
+                continue
+            if node + 1 == len(parents):
+                return True
+            if rest_small < out and rest_small < out - 2 * (after[k] & free).bit_count():
+                continue
+            image[node], bit[node] = k, new
+            if _reaches(plan, node + 1, free ^ new, rest_small, rest_large):
+                return True
+    return False

@@ -1,0 +1,99 @@
+"""The bench of the graph edit distance on a few pairs: agreement, output forms, bad input, and the pairs it draws."""
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from bgr.cli import main
+from bgr.errors import BgrError, DataError
+from bgr.graph import EvidenceGraph
+from eval import bench_ged as bench_module
+from eval.bench_ged import against_networkx, bench_ged, read_predictions
+from eval.ged_reference import networkx_distance, networkx_graph
+from eval.ged_result import check
+from eval.random_graphs import everyday_pairs, large_pairs
+
+GOLD = [[-1, 0], [0, 1]]
+RECORDS = [
+    {"edges": GOLD, "predictions": {"good": {"edges": [[-1, 0, 0.9], [0, 1, 0.8]]}, "flat": {"edges": [[-1, 0, 0.5]]}}},
+    {"edges": GOLD, "predictions": {"good": {"edges": [[-1, 0, 0.9]]}, "flat": {"edges": []}}},
+]
+
+
+@pytest.fixture
+def predictions(tmp_path: Path) -> Path:
+    path = tmp_path / "predictions.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in RECORDS))
+    return path
+
+
+def test_command_prints_the_three_parts(predictions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["bench", "ged", "--pairs", "6", "--large", "1", "--seconds", "0.02", "--predictions", str(predictions)]
+    assert main(command) == 0
+    rows = {line.split("  ")[0]: line.split() for line in capsys.readouterr().out.splitlines()}
+    assert rows["unlabelled"][1:3] == rows["labelled"][1:3] == ["6", "6"]
+    assert rows["unrelated, labelled"][2:4] == ["24", "1"]
+    assert rows["good"][1] == rows["flat"][1] == "2"
+
+
+def test_command_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "ged", "--pairs", "6", "--large", "1", "--seconds", "0.02", "--seed", "3", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert [(part["pairs"], part["differing"]) for part in result["against"]] == [(6, []), (6, [])]
+    for part in result["against"]:
+        assert part["ratio"] == pytest.approx(part["networkx_seconds"] / part["ours_seconds"])
+    assert [part["facts"] for part in result["large"]] == [12] * 4 + [18] * 4 + [24] * 4
+    assert result["scoring"] == []
+
+
+def test_a_wrong_distance_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = [*everyday_pairs(3, random.Random(0)), (EvidenceGraph([(-1, 0)]), EvidenceGraph([(-1, 0), (-1, 1)]))]
+    monkeypatch.setattr(bench_module, "networkx_distance", lambda a, b, labelled: 99)
+    found = against_networkx(pairs, labelled=False)
+    assert len(found.differing) == 4
+    assert found.differing[-1] == "unlabelled, [[-1, 0]] and [[-1, 0], [-1, 1]]: networkx 99, ours 2 to 2"
+    empty = bench_ged(0, large=0)
+    check(empty)
+    with pytest.raises(BgrError, match=r"^4 distances differ from networkx's; unlabelled, "):
+        check(replace(empty, against=(found,)))
+
+
+def test_predictions_are_scored(predictions: Path) -> None:
+    good, flat = bench_ged(0, large=0, predictions=predictions).scoring
+    assert (good.system, good.pairs, good.compared, good.differing) == ("good", 2, 2, ())
+    assert (flat.system, flat.not_exact) == ("flat", 0)
+    assert read_predictions(predictions)["flat"][1] == (EvidenceGraph(), EvidenceGraph([(-1, 0), (0, 1)]))
+
+
+@pytest.mark.parametrize(
+    "line", ["[]", "{}", '{"edges": 3, "predictions": {}}', '{"edges": [], "predictions": {"x": 1}}']
+)
+def test_other_files_are_refused(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "other.jsonl"
+    path.write_text(json.dumps(RECORDS[0]) + "\n" + line + "\n")
+    with pytest.raises(DataError, match=r"other\.jsonl, line 2"):
+        read_predictions(path)
+    with pytest.raises(DataError, match=r"missing\.jsonl"):
+        read_predictions(tmp_path / "missing.jsonl")
+
+
+def test_networkx_maps_the_roots_onto_each_other() -> None:
+    wide = networkx_graph(EvidenceGraph([(-1, 0), (-1, 1), (-1, 2)]))
+    low = networkx_graph(EvidenceGraph([(-1, 3), (3, 0), (3, 1), (3, 2)]))
+    assert networkx_distance(wide, low, labelled=False) == 6
+    assert nx.graph_edit_distance(wide, low) == 2  # any node for the root
+
+
+def test_pairs_are_drawn_by_seed() -> None:
+    assert everyday_pairs(50, random.Random(1)) == everyday_pairs(50, random.Random(1))
+    assert everyday_pairs(50, random.Random(1)) != everyday_pairs(50, random.Random(2))
+    sizes = [len(gold.nodes) for _, gold in everyday_pairs(400, random.Random(1))]
+    assert set(sizes) == {1, 2, 3, 4, 5, 6, 7}
+    assert all(len(a.nodes) == len(b.nodes) == 12 for a, b in large_pairs(12, 5, random.Random(1), related=False))
+    related = large_pairs(12, 30, random.Random(1), related=True)
+    assert {len(gold.nodes) for _, gold in related} == {12}
+    assert all(6 <= len(a.nodes) <= 18 and len(a.edges ^ b.edges) <= 18 for a, b in related)
