@@ -51,8 +51,9 @@ class StopAtNotFinite(Callback):
         # the step that is being taken, counted from 1; a dev loss comes after the step
         step = trainer.global_step + (name != "dev loss")
         raise BgrError(
-            f"{self.direction}: the {name} is {value} at step {step} (epoch {trainer.current_epoch + 1}); try a lower "
-            f"--model.learning_rate or --model.encoder_learning_rate, or --trainer.precision=32-true; {_kept(trainer)}"
+            f"{self.direction}: the {name} is {value} at step {step} (epoch {trainer.current_epoch + 1}); try lower "
+            "rates (--model.learning_rate, --model.matrix_learning_rate, --model.encoder_learning_rate) or "
+            f"--trainer.precision=32-true; {_kept(trainer)}"
         )
 
 

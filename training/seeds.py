@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
@@ -21,6 +21,7 @@ from training.train import Plan, train_retriever
 
 SUMMARY = "seeds.json"
 _LARGEST = 2**32 - 1
+_FIRST = ("gm", "gs", "f1", "score")
 
 
 @dataclass(frozen=True)
@@ -94,10 +95,15 @@ def train_seeds(run: Run, plan: Plan, seeds: Sequence[int]) -> dict[str, dict[st
 
 def spreads(rows: Sequence[dict[str, dict[str, float]]]) -> dict[str, dict[str, Spread]]:
     """From each run's metrics by rule to each metric's spread; the directions first, the rules by name."""
-    rules = [*(d for d in DIRECTIONS if d in rows[0]), *sorted(set(rows[0]) - set(DIRECTIONS))]
     return {
-        rule: {name: Spread.of([row[rule][name] for row in rows]) for name in sorted(rows[0][rule])} for rule in rules
+        rule: {name: Spread.of([row[rule][name] for row in rows]) for name in _in_order(rows[0][rule], _FIRST)}
+        for rule in _in_order(rows[0], DIRECTIONS)
     }
+
+
+def _in_order(names: Iterable[str], first: Sequence[str]) -> list[str]:
+    """Those of `first`, then the others by name: what is read back from a file comes in another order."""
+    return sorted(names, key=lambda name: (first.index(name) if name in first else len(first), name))
 
 
 def folder_name(seed: int | str) -> str:

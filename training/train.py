@@ -22,8 +22,7 @@ from bgr.models.decode import EXPLORE
 from bgr.models.retriever import BgrRetriever
 from bgr.models.source import resolve_model
 from bgr.reasongraphqa.dataset import dataset_hash
-from bgr.reconstruction import BIDIRECTIONAL
-from training.calibrate import best_merge, best_threshold, decode_dev, dev_metrics
+from training.calibrate import best_threshold, calibrated, decode_dev
 from training.data_module import BgrDataModule
 from training.retriever_module import BgrModule
 from training.run import Run, first_process, is_finished, mark_finished
@@ -125,36 +124,27 @@ def _prepare(run: Run, module: BgrModule, data: BgrDataModule) -> Any:
 
 
 def calibrate_pair(run: Run) -> dict[str, Any]:
-    """Choose γ of each rule, the threshold of `fused`, and the rule on dev, for the two directions in ``out``; write
-    ``bgr.json`` and return the dev metrics."""
+    """Choose on dev what belongs to the two directions in ``out`` as a pair (`calibrated`); write ``bgr.json`` and
+    return the dev metrics."""
     home = run.home("calibration")
     data: BgrDataModule = parse(run, "forward", home).datamodule
     tokenizer = AutoTokenizer.from_pretrained(run.out, local_files_only=True)
     models = {direction: load_retriever(run.out, direction) for direction in DIRECTIONS}
     prepared: BgrRetriever | None = None
-    found, metrics = {}, {}
+    found = {}
     for direction, model in models.items():
         if prepared is None or not _read_alike(prepared, model):
             data.prepare(tokenizer, model, run.states_folder)
             prepared = model
         threshold = model.config.threshold
         found[direction] = decode_dev(model, data, [threshold], explore=EXPLORE)[threshold]
-        metrics[direction] = dev_metrics([result.graph for result in found[direction]], data.splits["dev"])
-    dev = data.splits["dev"]
-    merges = {rule: best_merge(found["forward"], found["backward"], dev, rule=rule) for rule in BIDIRECTIONAL}
-    metrics |= {rule: merge.metrics for rule, merge in merges.items()}
-    settings = Settings(
-        rule=max(merges, key=lambda rule: merges[rule].metrics["score"]),
-        gammas={rule: merge.gamma for rule, merge in merges.items()},
-        fused_threshold=merges["fused"].threshold,
-        data_hash=dataset_hash(run.data),
-        metrics={"dev": metrics},
-    )
+    chosen = calibrated(found["forward"], found["backward"], data.splits["dev"])
+    settings = replace(chosen, data_hash=dataset_hash(run.data))
     # the last file of a run, by which others see that it is whole
     home.mkdir(parents=True, exist_ok=True)
     settings.save(home)
     os.replace(home / SETTINGS, run.out / SETTINGS)
-    return metrics
+    return dict(settings.metrics["dev"])
 
 
 def _read_alike(one: BgrRetriever, other: BgrRetriever) -> bool:

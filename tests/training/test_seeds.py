@@ -13,12 +13,12 @@ SMALL = ["--trainer.max_epochs=1", "--data.limit=6"]
 def test_mean_and_sample_standard_deviation():
     assert Spread.of([1.0, 2.0, 4.0]) == Spread(fmean([1, 2, 4]), stdev([1, 2, 4]), 3, (1.0, 2.0, 4.0))
     assert Spread.of([0.5]) == Spread(0.5, None, 1, (0.5,))
-    rows = [{"fused": {"gs": 1.0, "gm": 1.0}, "forward": {"gm": gm}} for gm in (0.25, 0.75)]
+    rows = [{"fused": {"gs": 1.0, "gm": 1.0, "ece": 0.0}, "forward": {"gm": gm}} for gm in (0.25, 0.75)]
     summary = spreads(rows)
     assert summary["forward"]["gm"].values == (0.25, 0.75)
     assert table(summary).splitlines() == [
         "dev  forward      gm 0.500 ± 0.354",
-        "dev  fused        gm 1.000 ± 0.000  gs 1.000 ± 0.000",
+        "dev  fused        gm 1.000 ± 0.000  gs 1.000 ± 0.000  ece 0.000 ± 0.000",
     ]
 
 
@@ -78,9 +78,9 @@ def test_a_run_per_seed_and_their_summary(train, tmp_path, capsys, one_thread):
     assert {path: path.stat().st_mtime_ns for path in out.glob("seed-*/*/model.safetensors")} == written
     assert (out / "seed-3" / "bgr.json").read_bytes() == before
     assert json.loads((out / "seeds.json").read_text()) == printed
-    assert f"dev  forward      f1 {kept[0]['forward']['f1'] / 2 + kept[1]['forward']['f1'] / 2:.3f} ± " in (
-        capsys.readouterr().out
-    )
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0].startswith(f"dev  forward      gm {printed['dev']['forward']['gm']['mean']:.3f} ± ")
+    assert shown[-1].startswith("mean ± sample standard deviation, n = 2; checkpoints in ")
 
 
 def test_with_other_settings_nothing_is_finished(tmp_path):
