@@ -1,0 +1,78 @@
+"""Two processes, or gradients accumulated over two batches, end with the weights of one process and the whole batch."""
+
+import json
+import logging
+
+import pytest
+import torch
+from lightning.pytorch import Trainer, seed_everything
+from transformers import AutoTokenizer
+
+from training.data_module import BgrDataModule
+from training.retriever_module import BgrModule
+
+
+@pytest.fixture
+def fit(encoder_folder, toy_data, tmp_path):
+    config = json.loads((encoder_folder / "config.json").read_text())
+    config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    (encoder_folder / "config.json").write_text(json.dumps(config))
+
+    def run(direction, batch_size, **trainer):
+        seed_everything(5, verbose=False)
+        settings = {"frozen_layers": 1, "width": 16, "context_layers": 1, "dropout": 0.0, "learning_rate": 1e-3}
+        module = BgrModule(str(encoder_folder), direction, encoder_learning_rate=1e-3, **settings)
+        before = {name: value.clone() for name, value in module.state_dict().items()}
+        # 3 steps of 8 questions and one of 3, of which one of two batches has 2
+        data = BgrDataModule(str(toy_data), batch_size=batch_size, candidates=4, limit=27)
+        data.prepare(AutoTokenizer.from_pretrained(encoder_folder), module.model, tmp_path / "states")
+        chosen = Trainer(
+            max_epochs=2,
+            gradient_clip_val=0.1,
+            accelerator="cpu",
+            logger=False,
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            num_sanity_val_steps=0,
+            **trainer,
+        )
+        chosen.fit(module, datamodule=data)
+        weights = {name: value.clone() for name, value in module.state_dict().items()}
+        assert max((weights[name] - before[name]).abs().max() for name in weights) > 1e-3
+        return weights, {name: float(value) for name, value in chosen.callback_metrics.items()}, noise(module, chosen)
+
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    return run
+
+
+def noise(module, trainer):
+    """Where a gradient is nothing but rounding, which Adam blows up: the biases of attention's keys, which softmax does
+    not see."""
+    state = trainer.optimizers[0].state if trainer.optimizers else {}
+    moments = {name: state[p]["exp_avg_sq"] for name, p in module.named_parameters() if p in state}
+    return {name: (moment > 0) & (moment < 1e-17) for name, moment in moments.items()}
+
+
+def check_alike(one, other):
+    (weights, metrics, unseen), (found, scores, _) = one, other
+    far = {}
+    for name in weights:
+        distance = (weights[name] - found[name]).abs()
+        far[name] = float(torch.where(unseen[name], 0.0, distance).max() if name in unseen else distance.max())
+    assert {name: distance for name, distance in far.items() if distance > 1e-5} == {}
+    assert sum(int(mask.sum()) for mask in unseen.values()) < 0.01 * sum(mask.numel() for mask in unseen.values())
+    for name in ("dev/gm", "dev/gs", "dev/f1", "dev/score", "dev/loss"):
+        assert scores[name] == pytest.approx(metrics[name], abs=1e-5), name
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_accumulated_batches(fit, direction):
+    check_alike(fit(direction, 8), fit(direction, 4, accumulate_grad_batches=2))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_two_processes(fit):
+    check_alike(fit("backward", 8), fit("backward", 4, devices=2, strategy="ddp_spawn"))
