@@ -25,7 +25,7 @@ UNSEEN = -4.0
 DOUBT = -3.0
 """Edges less probable than these log-odds are not tried as a change."""
 
-MOST_EDGES, MOST_GRAPHS = 100, 1_000
+MOST_EDGES, MOST_GRAPHS = 50, 500
 """Edges of a graph that is still changed, and graphs that are compared for one question. Trained models' have 3 and
 30."""
 
@@ -113,7 +113,7 @@ class _Search:
         threshold: float,
         odds: Mapping[Edge, float],
     ) -> None:
-        self.forward, self.backward = forward.steps, backward.steps
+        self.forward, self.backward = forward, backward
         self.gamma, self.threshold = gamma, threshold
         self.addable = [edge for edge in sorted(odds, key=lambda e: (-odds[e], e)) if odds[edge] > DOUBT]
         self.scores: dict[Edges, float] = {}
@@ -122,8 +122,8 @@ class _Search:
     def score(self, edges: Edges) -> float:
         """Log-probability by both directions, γ the weight of the backward one, from the threshold for each fact."""
         if edges not in self.scores:
-            one = log_likelihood(edges, self.forward, forward=True)
-            two = log_likelihood(edges, self.backward, forward=False)
+            one = _likelihood(edges, self.forward, forward=True)
+            two = _likelihood(edges, self.backward, forward=False)
             facts = len({b for _, b in edges})
             self.scores[edges] = (1 - self.gamma) * one + self.gamma * two - self.threshold * facts
         return self.scores[edges]
@@ -144,3 +144,10 @@ class _Search:
             if best == edges:
                 return edges
             edges = best
+
+
+def _likelihood(edges: Edges, result: DirectionResult, *, forward: bool) -> float:
+    known = result.likelihoods.get(edges)
+    if known is None:
+        known = result.likelihoods[edges] = log_likelihood(edges, result.steps, forward=forward)
+    return known

@@ -174,9 +174,7 @@ class BgrPipeline(Retriever):
             read.append((questions, facts if kept is None else kept[number]))
         return read
 
-    def _lower(
-        self, model: BgrRetriever, queries: Sequence[Query], *, with_facts: bool
-    ) -> tuple[Sentences, Sentences]:
+    def _lower(self, model: BgrRetriever, queries: Sequence[Query], *, with_facts: bool) -> tuple[Sentences, Sentences]:
         config, texts = model.config, [f for q in queries for f in q.facts] if with_facts else []
         questions = Sentences((q.question for q in queries), self.tokenizer, most_tokens=config.question_tokens)
         facts = Sentences(texts, self.tokenizer, most_tokens=config.fact_tokens)

@@ -36,10 +36,12 @@ class RetrievalResult:
 class DirectionResult(RetrievalResult):
     """What one direction of BGR found. `odds` has every edge that was weighed, those left out of the graph among them,
     as log-odds from the direction's threshold: the graph's edges are those at 0 and above. `steps` has what was said at
-    the end of every path that was walked."""
+    the end of every path that was walked. `likelihoods` remembers the graphs that were compared by `bgr.fusion`: dev
+    compares the same ones under every γ."""
 
     odds: Mapping[Edge, float] = field(default_factory=dict, compare=False, repr=False)
     steps: Mapping[Path, Step] = field(default_factory=dict, compare=False, repr=False)
+    likelihoods: dict[frozenset[Edge], float] = field(default_factory=dict, compare=False, repr=False)
 
 
 class Retriever(ABC):

@@ -43,8 +43,9 @@ def same(one, other):
     [
         [],
         ["--trainer.accumulate_grad_batches=2", "--trainer.gradient_clip_val=0.1", "--trainer.precision=bf16-mixed"],
+        ["--model.matrix_learning_rate=1e-2"],
     ],
-    ids=["plain", "accumulated, clipped, bf16"],
+    ids=["plain", "accumulated, clipped, bf16", "Muon"],
 )
 def test_goes_on_inside_an_epoch(config, toy_data, tmp_path, more):
     words = ["--model.dropout=0.3", "--checkpoint.steps=1", *more]
@@ -65,6 +66,16 @@ def test_goes_on_inside_an_epoch(config, toy_data, tmp_path, more):
     with stop_at(1), pytest.raises(Stopped):
         train_direction(replace(parts, resume=False), "forward", lambda message: None)
     assert not (parts.home("forward") / "epochs" / "last.ckpt").exists()
+
+
+@pytest.mark.parametrize(("minutes", "steps", "kept"), [("1e-9", 0, 2), ("0", 0, None), ("5", 2, 2), ("5", 3, None)])
+def test_by_time_and_by_steps(config, toy_data, tmp_path, minutes, steps, kept):
+    words = [f"--checkpoint.minutes={minutes}", f"--checkpoint.steps={steps}"]
+    run = Run(config(1), toy_data, tmp_path / "run", words)
+    with stop_at(3), pytest.raises(Stopped):
+        train_direction(run, "forward", lambda message: None)
+    last = run.home("forward") / "epochs" / "last.ckpt"
+    assert (torch.load(last, weights_only=True)["global_step"] if last.exists() else None) == kept
 
 
 def test_the_best_epoch_is_kept(config, toy_data, tmp_path):

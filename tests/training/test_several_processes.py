@@ -2,22 +2,31 @@
 
 import json
 import logging
+import subprocess
+import sys
+from dataclasses import replace
 
 import pytest
 import torch
 from lightning.pytorch import Trainer, seed_everything
+from safetensors.torch import load_file
 from transformers import AutoTokenizer
 
+from bgr.graph import ROOT, EvidenceGraph
 from training.data_module import BgrDataModule
 from training.retriever_module import BgrModule
 
 
-@pytest.fixture
-def fit(encoder_folder, toy_data, tmp_path):
+@pytest.fixture(autouse=True)
+def no_dropout(encoder_folder):
+    """None in the encoder either."""
     config = json.loads((encoder_folder / "config.json").read_text())
     config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     (encoder_folder / "config.json").write_text(json.dumps(config))
 
+
+@pytest.fixture
+def fit(encoder_folder, toy_data, tmp_path):
     def run(direction, batch_size, **trainer):
         seed_everything(5, verbose=False)
         settings = {"frozen_layers": 1, "width": 16, "context_layers": 1, "dropout": 0.0, "learning_rate": 1e-3}
@@ -26,6 +35,7 @@ def fit(encoder_folder, toy_data, tmp_path):
         # 3 steps of 8 questions and one of 3, of which one of two batches has 2
         data = BgrDataModule(str(toy_data), batch_size=batch_size, candidates=4, limit=27)
         data.prepare(AutoTokenizer.from_pretrained(encoder_folder), module.model, tmp_path / "states")
+        data.splits["train"] = [one_more_fact(e) if i % 3 else e for i, e in enumerate(data.splits["train"])]
         chosen = Trainer(
             max_epochs=2,
             gradient_clip_val=0.1,
@@ -44,6 +54,12 @@ def fit(encoder_folder, toy_data, tmp_path):
 
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
     return run
+
+
+def one_more_fact(example):
+    """With a fact more that hangs from the question: two paths, so that questions differ in their number of rows."""
+    free = min(set(range(len(example.facts))) - set(example.graph.nodes))
+    return replace(example, graph=EvidenceGraph([*example.graph.edges, (ROOT, free)]))
 
 
 def noise(module, trainer):
@@ -76,3 +92,22 @@ def test_accumulated_batches(fit, direction):
 @pytest.mark.filterwarnings("ignore")
 def test_two_processes(fit):
     check_alike(fit("backward", 8), fit("backward", 4, devices=2, strategy="ddp_spawn"))
+
+
+@pytest.mark.slow
+def test_the_command_with_two_processes(config, toy_data, tmp_path):
+    """Each process runs the whole command line; only the first one writes."""
+    words = ["--config", str(config(2)), "--data", str(toy_data)]
+    runs = {
+        "one": ["--data.batch_size=8", "--direction=forward"],
+        "two": ["--data.batch_size=4", "--trainer.devices=2", "--trainer.strategy=ddp", "--json"],
+    }
+    for name, more in runs.items():
+        command = [sys.executable, "-m", "bgr.cli", "train", "retriever", *words, "--out", str(tmp_path / name), *more]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["forward"]["f1"] >= 0  # printed once
+    assert (tmp_path / "two" / "bgr.json").is_file()
+    one, two = (load_file(tmp_path / name / "forward" / "model.safetensors") for name in runs)
+    matrices = [name for name, value in one.items() if value.ndim == 2]
+    assert max(float((one[name] - two[name]).abs().max()) for name in matrices) < 1e-4

@@ -115,6 +115,22 @@ def test_exploring_leaves_the_graph_as_it_is_and_weighs_more(make_retriever):
     assert wide[1].steps[0,].nothing == pytest.approx((1 - logits.sigmoid()).log().sum().item(), abs=1e-5)
 
 
+def test_few_doubtful_paths_are_followed_and_all_sure_ones(make_retriever, monkeypatch):
+    monkeypatch.setattr("bgr.models.decode.MOST_EXPLORED", 1)
+    graph = EvidenceGraph([(ROOT, 0), (ROOT, 1), (0, 2), (0, 3)])
+    batch = Batch(
+        Ragged.from_lists([[2, 5, 3]]),
+        Ragged.from_lists([[2, 6 + i, 3] for i in range(FACTS)]),
+        torch.arange(FACTS)[None],
+    )
+    for threshold, followed in ((0.5, [(), (0,), (0, 2), (0, 3), (1,)]), (0.8, [(), (0,), (0, 2)])):
+        model = make_retriever("forward", threshold=threshold)
+        reading = model.read(batch.questions, batch.facts, batch.candidates)
+        (found,) = decode(Oracle(model, [graph], chance=0.7), reading, explore=2.2)
+        assert sorted(found.steps) == followed
+        assert found.limits == ()
+
+
 def test_backward_steps_may_lead_to_the_question(make_retriever):
     model = make_retriever("backward")
     batch = Batch(Ragged.from_lists([[2, 5, 3]]), Ragged.from_lists([[2, 6, 3]]), torch.zeros(1, 1, dtype=torch.long))

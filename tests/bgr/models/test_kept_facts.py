@@ -58,7 +58,7 @@ def test_the_file_is_found_again_and_only_by_the_same_model_and_facts(make_retri
 
 def test_an_interrupted_write_is_not_taken_for_whole(make_retriever, tokenizer, tmp_path, monkeypatch):
     model = make_retriever()
-    monkeypatch.setattr("bgr.models.kept_facts.CHUNK", 2)
+    monkeypatch.setattr("bgr.models.kept_states.CHUNK", 2)
     encode, calls = model.encode, []
 
     def stops(rows):
