@@ -9,11 +9,11 @@ bgr bench ged --predictions evaluation/predictions.jsonl
 from __future__ import annotations
 
 import argparse
-from types import ModuleType
 
 from bgr.commands import bench_ged, bench_infer, bench_kopl, bench_train
+from bgr.commands.subcommands import Subcommands, add_subcommands
 
-BENCHES: dict[str, tuple[ModuleType, str]] = {
+BENCHES: Subcommands = {
     "kopl": (bench_kopl, "KoPL programs through the package kopl and through ours"),
     "train": (bench_train, "a step of training against the bare encoder"),
     "infer": (bench_infer, "both directions' graphs against the bare encoder"),
@@ -22,12 +22,7 @@ BENCHES: dict[str, tuple[ModuleType, str]] = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    benches = parser.add_subparsers(dest="bench", metavar="|".join(BENCHES), required=True)
-    for name, (module, summary) in BENCHES.items():
-        bench = benches.add_parser(
-            name, help=summary, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
-        module.add_arguments(bench)
+    add_subcommands(parser, BENCHES, "bench")
 
 
 def run(args: argparse.Namespace) -> None:

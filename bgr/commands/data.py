@@ -7,11 +7,11 @@ bgr data stats dataset
 from __future__ import annotations
 
 import argparse
-from types import ModuleType
 
 from bgr.commands import data_build, data_convert, data_leakage, data_quality, data_show, data_stats, data_verify
+from bgr.commands.subcommands import Subcommands, add_subcommands
 
-ACTIONS: dict[str, tuple[ModuleType, str]] = {
+ACTIONS: Subcommands = {
     "build": (data_build, "questions with programs -> evidence graphs over sentences"),
     "stats": (data_stats, "the paper's Tables 1 to 3 and Figure 3 for a dataset"),
     "show": (data_show, "one sample: question, program, facts, graph"),
@@ -23,12 +23,7 @@ ACTIONS: dict[str, tuple[ModuleType, str]] = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="|".join(ACTIONS), required=True)
-    for name, (module, summary) in ACTIONS.items():
-        action = actions.add_parser(
-            name, help=summary, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
-        module.add_arguments(action)
+    add_subcommands(parser, ACTIONS, "action")
 
 
 def run(args: argparse.Namespace) -> None:

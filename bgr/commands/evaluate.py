@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bgr.commands.counts import positive
 from bgr.errors import BgrError, DataError
 from bgr.example import Example
 from bgr.files import output_folder
@@ -39,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rule", nargs="+", metavar="NAME", help="reconstruction rules; default: all of them")
     parser.add_argument("--gamma", type=float, help="γ of all rules, 0 to 1; default: the checkpoint's of each")
     parser.add_argument("--baselines", nargs="*", choices=BASELINES, help="default: bm25; none with --sweep")
-    parser.add_argument("--limit", type=_positive, metavar="N", help="only the first N questions")
-    parser.add_argument("--batch-size", type=_positive, default=16, help="questions at a time; default: 16")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only the first N questions")
+    parser.add_argument("--batch-size", type=positive, default=16, help="questions at a time; default: 16")
     parser.add_argument("--seed", type=int, default=0, help="of the random baseline; default: 0")
     parser.add_argument("--device", help="cpu, cuda, …; default: the GPU if there is one")
     parser.add_argument("--ged-seconds", type=float, default=1.0, help="limit of one edit distance; default: 1")
@@ -174,9 +175,9 @@ def _bidirectional(
     queries = [query_of(example) for example in examples]
     found = pipeline.retrieve_directions(queries, batch_size=batch_size, progress=True)
     seconds = time.perf_counter() - start
-    systems = {}
+    systems, fusion = {}, pipeline.settings.fusion
     for rule, gamma in gammas.items():
-        results = [one.merged(rule, gamma, fusion=pipeline.settings.fusion) for one in found]
+        results = [one.merged(rule, gamma, fusion=fusion) for one in found]
         systems[rule] = Predictions(results, None if rule in ("forward", "backward") else seconds)
     return systems
 
@@ -186,10 +187,3 @@ def _baseline(name: str, seed: int) -> Retriever:
     from bgr.baselines.random_facts import RandomFacts
 
     return Bm25Facts() if name == "bm25" else RandomFacts(seed=seed)
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is not 1 or more")
-    return number

@@ -27,11 +27,11 @@ def run_sweep(args: argparse.Namespace) -> None:
     with output_folder(out, overwrite=args.overwrite) as folder:
         examples = examples_of(args)
         pipeline = BgrPipeline.from_pretrained(args.checkpoint, device=args.device)
-        settings = pipeline.settings
+        settings, fusion = pipeline.settings, pipeline.settings.fusion
         queries = [query_of(example) for example in examples]
         found = pipeline.retrieve_directions(queries, batch_size=args.batch_size, progress=True)
         result = sweep(
-            lambda place, rule, gamma: found[place].merged(rule, gamma, fusion=settings.fusion).graph,
+            lambda place, rule, gamma: found[place].merged(rule, gamma, fusion=fusion).graph,
             examples,
             rules,
             ged_seconds=args.ged_seconds,

@@ -7,25 +7,20 @@ bgr train verbalizer --config verbalizer --kqapro atlas --out verbalizer
 from __future__ import annotations
 
 import argparse
-from types import ModuleType
 
 from bgr.commands import train_retriever, train_verbalizer
+from bgr.commands.subcommands import Subcommands, add_subcommands
 
 PASSES_ON = True
 
-WHAT: dict[str, tuple[ModuleType, str]] = {
+WHAT: Subcommands = {
     "retriever": (train_retriever, "both directions of BGR, and their calibration on dev"),
     "verbalizer": (train_verbalizer, "a T5 that words facts, for bgr data build --verbalizer"),
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    whats = parser.add_subparsers(dest="what", metavar="|".join(WHAT), required=True)
-    for name, (module, summary) in WHAT.items():
-        what = whats.add_parser(
-            name, help=summary, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
-        module.add_arguments(what)
+    add_subcommands(parser, WHAT, "what")
 
 
 def run(args: argparse.Namespace) -> None:
