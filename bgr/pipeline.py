@@ -98,7 +98,7 @@ class BgrPipeline(Retriever):
             torch.nn.Module.to(model, self.device).eval()
         self.tokenizer = tokenizer
         self.settings = settings
-        self.shared = same_lower(forward, backward)
+        self.shared = read_alike(forward, backward)
         self.kept: tuple[Sentences, Sentences] | None = None
 
     @classmethod
@@ -215,11 +215,11 @@ def _check(queries: Sequence[Query]) -> None:
             raise DataError(f"query {number}: {len(query.facts)} facts, allowed: {MOST_FACTS}")
 
 
-def same_lower(forward: BgrRetriever, backward: BgrRetriever) -> bool:
-    """Whether both directions read sentences alike up to the same frozen layers."""
+def read_alike(forward: BgrRetriever, backward: BgrRetriever) -> bool:
+    """Whether one reading of sentences, tokens and frozen layers if there are any, serves both directions."""
     one, two = forward.config, backward.config
     limits = [(c.frozen_layers, c.question_tokens, c.fact_tokens) for c in (one, two)]
-    if limits[0] != limits[1] or not one.frozen_layers or one.encoder.to_dict() != two.encoder.to_dict():
+    if limits[0] != limits[1] or one.encoder.to_dict() != two.encoder.to_dict():
         return False
     pairs = zip(forward.encoder.frozen_parameters(), backward.encoder.frozen_parameters(), strict=True)
     return all(torch.equal(a, b) for a, b in pairs)

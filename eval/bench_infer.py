@@ -15,7 +15,7 @@ from bgr.models.batching import Batch, Sentences, make_batch
 from bgr.models.decode import EXPLORE, decode
 from bgr.models.kept_facts import keep_encoded
 from bgr.models.retriever import BgrRetriever
-from bgr.pipeline import same_lower
+from bgr.pipeline import read_alike
 from bgr.retrieval import DirectionResult
 from eval.bench_avoided import avoided
 from eval.bench_clock import in_turns
@@ -88,7 +88,7 @@ class _Batches:
         """From token ids to both directions' graphs; frozen layers that both share run once."""
         batch, found = self.tokens[number], []
         with self.pair.precision():
-            if same_lower(*self.pair.models) and not plain:
+            if read_alike(*self.pair.models) and not plain:
                 lower = self.pair.forward.encoder.lower
                 batch = Batch(lower(batch.questions), lower(batch.facts), batch.candidates)
             for model in self.pair.models:
@@ -145,7 +145,7 @@ def bench_infer(
     """
     groups = [examples[i : i + batch_size] for i in range(0, len(examples), batch_size)]
     batches, single = (_Batches(pair, part, folder, progress) for part in (groups, [[e] for e in examples]))
-    shared = same_lower(*pair.models)
+    shared = bool(pair.forward.config.frozen_layers) and read_alike(*pair.models)
     encoders = [BareEncoder(model.encoder.bert) for model in pair.models][: 1 if shared else 2]
     against = f"{'the bare encoder that both share' if shared else 'both bare encoders'}, forward"
     timed = partial(in_turns, device=pair.device, progress=progress)

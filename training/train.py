@@ -21,6 +21,7 @@ from bgr.models.config import DIRECTIONS
 from bgr.models.decode import EXPLORE
 from bgr.models.retriever import BgrRetriever
 from bgr.models.source import resolve_model
+from bgr.pipeline import read_alike
 from bgr.reasongraphqa.dataset import dataset_hash
 from training.calibrate import best_threshold, calibrated, decode_dev
 from training.data_module import BgrDataModule
@@ -133,7 +134,7 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
     prepared: BgrRetriever | None = None
     found = {}
     for direction, model in models.items():
-        if prepared is None or not _read_alike(prepared, model):
+        if prepared is None or not read_alike(prepared, model):
             data.prepare(tokenizer, model, run.states_folder)
             prepared = model
         threshold = model.config.threshold
@@ -145,15 +146,6 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
     settings.save(home)
     os.replace(home / SETTINGS, run.out / SETTINGS)
     return dict(settings.metrics["dev"])
-
-
-def _read_alike(one: BgrRetriever, other: BgrRetriever) -> bool:
-    """Whether what was tokenised and computed for one model's frozen layers serves the other too."""
-    names = ("frozen_layers", "question_tokens", "fact_tokens")
-    if any(getattr(one.config, name) != getattr(other.config, name) for name in names):
-        return False
-    pairs = list(zip(one.encoder.frozen_parameters(), other.encoder.frozen_parameters(), strict=True))
-    return all(a.shape == b.shape and bool(torch.equal(a, b)) for a, b in pairs)
 
 
 def _of(settings: dict[str, Any], direction: str) -> dict[str, Any]:
