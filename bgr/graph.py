@@ -149,3 +149,10 @@ class EvidenceGraph:
     def to_json(self) -> list[list[int]]:
         """Sorted edge list ``[[a, b], …]``, the root as ``-1``."""
         return [list(edge) for edge in sorted(self.edges)]
+
+
+def next_nodes(graph: EvidenceGraph, node: int | None, direction: str) -> tuple[int, ...]:
+    """What follows `node` on a path (``None``: at its start). Backward, ``ROOT`` may be among them."""
+    if direction == "forward":
+        return graph.successors(ROOT if node is None else node)
+    return graph.leaves if node is None else graph.predecessors(node)

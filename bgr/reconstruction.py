@@ -73,6 +73,9 @@ RULES = (*GRAPH_RULES, "fused")
 BIDIRECTIONAL = ("equation", "intersection", "fused")
 """Rules that training chooses from on dev; `released` is for comparison only."""
 
+GAMMAS = tuple(step / 20 for step in range(21))
+"""What is tried of each rule's γ."""
+
 
 def reconstruct(
     forward: DirectionResult, backward: DirectionResult, rule: str, gamma: float, *, fusion: Fusion | None = None

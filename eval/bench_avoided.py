@@ -76,7 +76,7 @@ def _encoder_pieces(model: BgrRetriever, batch: Batch) -> list[Avoided]:
     wanted = batch.candidates[batch.candidates >= 0]
     return [
         Avoided(
-            "encoder on buckets of like length",
+            "encoder on packed rows",
             "padded to the longest",
             lambda: model.encoder(batch.facts).flat,
             lambda: padded(model, batch.facts),
@@ -104,7 +104,7 @@ def all_paths(model: BgrRetriever, reading: Reading, steps: Sequence[tuple[Tenso
     every = [model.start(reading)]
     for parents, columns in steps:
         every.append(model.extend(reading, every[-1], parents, columns))
-    return _joined(every)
+    return Paths.joined(every)
 
 
 def one_by_one(model: BgrRetriever, reading: Reading, steps: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
@@ -185,7 +185,3 @@ def padded(model: BgrRetriever, rows: Ragged) -> Tensor:
 
 def _path(paths: Paths, number: int) -> Paths:
     return Paths(*(getattr(paths, f.name)[number : number + 1] for f in fields(Paths)))
-
-
-def _joined(every: Sequence[Paths]) -> Paths:
-    return Paths(*(torch.cat([getattr(part, f.name) for part in every]) for f in fields(Paths)))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from bgr.graph import ROOT, EvidenceGraph
+from bgr.graph import EvidenceGraph, next_nodes
 from bgr.models.retriever import BgrRetriever, Paths, Reading
 
 SURE = 8.0
@@ -48,10 +48,5 @@ class GoldWalk:
         first = reading.columns[:, 1].tolist()
         for row, (question, last) in enumerate(zip(paths.question.tolist(), paths.last.tolist(), strict=True)):
             fact = None if last < 0 else last - first[question]
-            gold[row, [node + 1 for node in self._next(self.graphs[question], fact)]] = SURE
+            gold[row, [node + 1 for node in next_nodes(self.graphs[question], fact, self.config.direction)]] = SURE
         return gold.masked_fill(logits.isneginf(), float("-inf"))
-
-    def _next(self, graph: EvidenceGraph, fact: int | None) -> tuple[int, ...]:
-        if self.config.direction == "forward":
-            return graph.successors(ROOT if fact is None else fact)
-        return graph.leaves if fact is None else graph.predecessors(fact)

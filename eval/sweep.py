@@ -19,10 +19,10 @@ from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.ged import graph_edit_distance
 from bgr.metrics.gm import graph_match
 from bgr.metrics.gs import graph_structure_match
+from bgr.reconstruction import GAMMAS
 from eval.sweep_plot import plot_sweep
 from eval.tables import markdown_table, text_table
 
-GAMMAS = tuple(step / 20 for step in range(21))
 SINGLE = ("forward", "backward")
 """Rules that γ means nothing to."""
 UNITS = "GM, GS and F1 in percent, GED in edits. Best γ: the greatest mean of GM and F1, of equal ones the smallest."

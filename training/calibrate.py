@@ -17,13 +17,12 @@ from bgr.metrics.gm import graph_match
 from bgr.metrics.gs import graph_structure_match
 from bgr.models.decode import decode
 from bgr.models.retriever import BgrRetriever
-from bgr.reconstruction import BIDIRECTIONAL, reconstruct
+from bgr.reconstruction import BIDIRECTIONAL, GAMMAS, reconstruct
 from bgr.retrieval import DirectionResult
 from training.data_module import BgrDataModule
 from training.edge_calibration import edge_calibration, edge_calibration_error
 
 THRESHOLDS = tuple(step / 10 for step in range(2, 10))
-GAMMAS = tuple(step / 20 for step in range(21))
 FUSED_THRESHOLDS = tuple(step / 4 for step in range(-8, 5))
 
 

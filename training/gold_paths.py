@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from bgr.graph import ROOT, EvidenceGraph
+from bgr.graph import ROOT, EvidenceGraph, next_nodes
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,6 @@ class GoldLevel:
 
     def to(self, *args: object, **kwargs: object) -> GoldLevel:
         return GoldLevel(*(x.to(*args, **kwargs) for x in (self.parents, self.columns, self.targets)))  # type: ignore[call-overload]
-
-
-def next_nodes(graph: EvidenceGraph, node: int | None, direction: str) -> tuple[int, ...]:
-    """What follows `node` on a path (``None``: at its start). Backward, ``ROOT`` may be among them."""
-    if direction == "forward":
-        return graph.successors(ROOT if node is None else node)
-    return graph.leaves if node is None else graph.predecessors(node)
 
 
 def gold_levels(

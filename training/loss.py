@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 
 import torch
 from torch import Tensor
@@ -25,7 +24,7 @@ def gold_logits(model: BgrRetriever, reading: Reading, levels: Sequence[GoldLeve
         paths = model.extend(reading, paths, level.parents, level.columns)
         every.append(paths)
     # one call for all levels
-    together = Paths(*(torch.cat([getattr(part, f.name) for part in every]) for f in fields(Paths)))
+    together = Paths.joined(every)
     return model.match(reading, together), torch.cat([level.targets for level in levels]), together.question
 
 

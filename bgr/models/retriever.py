@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import torch
 import torch.nn.functional as F
@@ -73,6 +74,11 @@ class Paths:
     question: Tensor
     last: Tensor
     open: Tensor
+
+    @classmethod
+    def joined(cls, levels: Sequence[Paths]) -> Paths:
+        """The paths of several levels, one level after the other."""
+        return cls(*(torch.cat([getattr(level, f.name) for level in levels]) for f in fields(cls)))
 
 
 class BgrRetriever(PreTrainedModel):

@@ -10,9 +10,9 @@ from bgr.errors import BgrError, DataError
 from bgr.graph import ROOT, EvidenceGraph
 from bgr.pipeline import BgrPipeline
 from bgr.reasongraphqa.dataset import write_dataset
-from bgr.reconstruction import RULES
+from bgr.reconstruction import GAMMAS, RULES
 from eval.evaluate import query_of, score
-from eval.sweep import GAMMAS, as_text, sweep, write_sweep
+from eval.sweep import as_text, sweep, write_sweep
 
 STAR = EvidenceGraph([(ROOT, 0), (ROOT, 1)])
 

@@ -6,12 +6,11 @@ import networkx as nx
 import pytest
 import torch
 
-from bgr.graph import ROOT, EvidenceGraph
+from bgr.graph import ROOT, EvidenceGraph, next_nodes
 from bgr.models.batching import Batch
 from bgr.models.decode import acyclic, decode
 from bgr.models.ragged import Ragged
 from bgr.models.retriever import Paths
-from training.gold_paths import next_nodes
 
 FACTS = 6
 
