@@ -40,7 +40,7 @@ class MuonWithAdamW(Optimizer):
         self._share()
 
     def _share(self) -> None:
-        """One list of groups, so that what a schedule writes here is what the parts read; one view of the state."""
+        """One list of groups, so that what a schedule writes here is what the parts read."""
         self.param_groups = [group for part in self.parts for group in part.param_groups]
 
     @torch.no_grad()

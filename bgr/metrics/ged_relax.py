@@ -56,10 +56,10 @@ def relax(small: Side, large: Side, replaced: np.ndarray, known: int, deadline: 
     """
     trees = _Trees(small, large, replaced)
     price = np.zeros(len(large.facts))
-    best = trees.bound(price)[0]
+    best: Relaxed | None = None
     for step in range(ROUNDS):
         found, takers = trees.bound(price)
-        if found.bound < best.bound:
+        if best is None or found.bound < best.bound:
             best = found
         direction = 1.0 - takers
         if len(small.facts) < len(large.facts):  # an image may stay free: no price below zero
@@ -72,6 +72,7 @@ def relax(small: Side, large: Side, replaced: np.ndarray, known: int, deadline: 
         if len(small.facts) < len(large.facts):
             price = np.maximum(price, 0)
         price[0] = 0
+    assert best is not None  # there is at least one step
     return best
 
 
