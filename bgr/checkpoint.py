@@ -133,7 +133,7 @@ def _check_calibration(path: Path, calibration: dict[str, Any]) -> None:
 
 
 def load_retriever(folder: Path, direction: str) -> BgrRetriever:
-    """One direction in evaluation mode, every tensor checked against its configuration.
+    """One direction in evaluation mode, in float32, every tensor checked against its configuration.
 
     Raises:
         CheckpointError: a file is missing or damaged, or a tensor is missing, left over, or of another size.
@@ -145,7 +145,9 @@ def load_retriever(folder: Path, direction: str) -> BgrRetriever:
     config = _read_config(home / "config.json", direction)
     _check_sizes(config, home)
     try:
-        model = BgrRetriever.from_pretrained(home, config=config, local_files_only=True, use_safetensors=True)
+        model = BgrRetriever.from_pretrained(
+            home, config=config, dtype=torch.float32, local_files_only=True, use_safetensors=True
+        )
     except Exception as error:  # a configuration that sizes do not betray ends in all kinds of errors
         raise CheckpointError(f"{home}: cannot be loaded: {one_line(error)}") from None
     _check_finite(model, home / "model.safetensors")

@@ -15,3 +15,19 @@ def fast_bfloat16(device: torch.device) -> bool:
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     return device.type == "cpu" and (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+
+
+def pick_precision(device: torch.device, name: str | None = None) -> str:
+    """What a model that is not trained runs in: ``"32"`` or ``"bf16"``; bfloat16 where the device is fast at it.
+
+    Raises:
+        ValueError: another name.
+    """
+    if name not in (None, "32", "bf16"):
+        raise ValueError(f"precision is {name!r}, allowed: 32, bf16")
+    return name or ("bf16" if fast_bfloat16(device) else "32")
+
+
+def autocast(device: torch.device, precision: str | None = None) -> torch.autocast:
+    """The context for `pick_precision`."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=pick_precision(device, precision) == "bf16")

@@ -11,7 +11,7 @@ import torch
 from tqdm import tqdm
 
 from bgr.checkpoint import Settings, load_retriever, load_tokenizer
-from bgr.devices import pick_device
+from bgr.devices import autocast, pick_device, pick_precision
 from bgr.errors import CheckpointError, DataError
 from bgr.fusion import Fusion
 from bgr.graph import EvidenceGraph
@@ -81,6 +81,10 @@ class BgrPipeline(Retriever):
         tokenizer: of their encoder.
         settings: rule and γ of each rule.
         device: where the models run; the GPU if there is one.
+        precision: ``"32"`` or ``"bf16"``; bfloat16 where the device is fast at it.
+
+    Raises:
+        ValueError: another precision.
     """
 
     def __init__(
@@ -91,8 +95,10 @@ class BgrPipeline(Retriever):
         settings: Settings,
         *,
         device: str | torch.device | None = None,
+        precision: str | None = None,
     ) -> None:
         self.device = pick_device(device)
+        self.precision = pick_precision(self.device, precision)
         self.forward, self.backward = forward, backward
         for model in (forward, backward):
             torch.nn.Module.to(model, self.device).eval()
@@ -102,8 +108,10 @@ class BgrPipeline(Retriever):
         self.kept: tuple[Sentences, Sentences] | None = None
 
     @classmethod
-    def from_pretrained(cls, folder: str | Path, *, device: str | torch.device | None = None) -> BgrPipeline:
-        """Load a checkpoint folder, without Lightning and without the network.
+    def from_pretrained(
+        cls, folder: str | Path, *, device: str | torch.device | None = None, precision: str | None = None
+    ) -> BgrPipeline:
+        """Load a checkpoint folder, without Lightning and without the network. Device and precision as of the class.
 
         Raises:
             CheckpointError: a file is missing, damaged, or does not fit the others, or one small question breaks it.
@@ -112,7 +120,7 @@ class BgrPipeline(Retriever):
         settings = Settings.load(folder)
         forward, backward = (load_retriever(folder, direction) for direction in DIRECTIONS)
         words = min(model.config.encoder.vocab_size for model in (forward, backward))
-        pipeline = cls(forward, backward, load_tokenizer(folder, words), settings, device=device)
+        pipeline = cls(forward, backward, load_tokenizer(folder, words), settings, device=device, precision=precision)
         try:
             pipeline.retrieve([Query("?", ["."])])
         except Exception as error:  # weights may fit a configuration that yet cannot be run
@@ -134,7 +142,8 @@ class BgrPipeline(Retriever):
             for model in (self.forward, self.backward)
         )
         for sentences, model in ((forward, self.forward), (backward, self.backward)):
-            keep_encoded(sentences, model, Path(folder), progress=progress)
+            with autocast(self.device, self.precision):
+                keep_encoded(sentences, model, Path(folder), progress=progress)
         self.kept = (forward, backward)
 
     def retrieve_directions(
@@ -150,13 +159,14 @@ class BgrPipeline(Retriever):
         starts = range(0, len(queries), GROUP)
         for start in tqdm(starts, desc="retrieval", disable=not progress, unit="group"):
             group = queries[start : start + GROUP]
-            forward, backward = self._read(group)
-            results = zip(
-                _walk(self.forward, *forward, group, batch_size),
-                _walk(self.backward, *backward, group, batch_size),
-                strict=True,
-            )
-            found += [DirectedGraphs(f, b) for f, b in results]
+            with autocast(self.device, self.precision):
+                forward, backward = self._read(group)
+                results = zip(
+                    _walk(self.forward, *forward, group, batch_size),
+                    _walk(self.backward, *backward, group, batch_size),
+                    strict=True,
+                )
+                found += [DirectedGraphs(f, b) for f, b in results]
         return found
 
     def _read(self, queries: Sequence[Query]) -> list[tuple[Sentences, Sentences]]:

@@ -72,6 +72,7 @@ class _Batches:
         for model, facts in zip(pair.models, self.kept, strict=True):
             with pair.precision():
                 keep_encoded(facts, model, folder, progress=progress)
+        self.shared = read_alike(*pair.models)
         self.tokens = [self.batch(number, self.facts) for number in range(len(groups))]
 
     def _all_facts(self) -> Sentences:
@@ -88,7 +89,7 @@ class _Batches:
         """From token ids to both directions' graphs; frozen layers that both share run once."""
         batch, found = self.tokens[number], []
         with self.pair.precision():
-            if read_alike(*self.pair.models) and not plain:
+            if self.shared and not plain:
                 lower = self.pair.forward.encoder.lower
                 batch = Batch(lower(batch.questions), lower(batch.facts), batch.candidates)
             for model in self.pair.models:
@@ -98,11 +99,14 @@ class _Batches:
     @torch.inference_mode()
     def graphs_of_kept(self, number: int) -> Graphs:
         """From the question's text and the facts' kept states to both directions' graphs."""
+        found: Graphs = []
         with self.pair.precision():
-            return [
-                self._walk(number, model, self.batch(number, facts))
-                for model, facts in zip(self.pair.models, self.kept, strict=True)
-            ]
+            for model, facts in zip(self.pair.models, self.kept, strict=True):
+                batch = self.batch(number, facts)
+                if not (found and self.shared):
+                    questions = model.encoder.lower(batch.questions)
+                found.append(self._walk(number, model, Batch(questions, batch.facts, batch.candidates)))
+        return found
 
     @torch.inference_mode()
     def bare(self, number: int, encoders: Sequence[BareEncoder]) -> None:
@@ -145,7 +149,7 @@ def bench_infer(
     """
     groups = [examples[i : i + batch_size] for i in range(0, len(examples), batch_size)]
     batches, single = (_Batches(pair, part, folder, progress) for part in (groups, [[e] for e in examples]))
-    shared = bool(pair.forward.config.frozen_layers) and read_alike(*pair.models)
+    shared = bool(pair.forward.config.frozen_layers) and batches.shared
     encoders = [BareEncoder(model.encoder.bert) for model in pair.models][: 1 if shared else 2]
     against = f"{'the bare encoder that both share' if shared else 'both bare encoders'}, forward"
     timed = partial(in_turns, device=pair.device, progress=progress)

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from bgr.checkpoint import Settings
+from bgr.devices import autocast
 from bgr.example import Example
 from bgr.fusion import Calibration, Fusion
 from bgr.graph import EvidenceGraph
@@ -44,9 +45,10 @@ def decode_dev(
     device = next(model.parameters()).device
     for item in data.val_dataloader():
         batch = item.to(device).batch
-        reading = model.read(batch.questions, batch.facts, batch.candidates)
-        for threshold in thresholds:
-            results[threshold] += decode(model, reading, threshold=threshold, explore=explore)
+        with autocast(device):  # as the pipeline will run it
+            reading = model.read(batch.questions, batch.facts, batch.candidates)
+            for threshold in thresholds:
+                results[threshold] += decode(model, reading, threshold=threshold, explore=explore)
     return results
 
 

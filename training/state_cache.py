@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import torch
-
-from bgr.devices import fast_bfloat16
+from bgr.devices import autocast, pick_precision
 from bgr.models.batching import Sentences
 from bgr.models.encoder import SentenceStates
 from bgr.models.kept_states import kept_states, states_key
@@ -23,13 +21,13 @@ def keep_lower_states(sentences: Sentences, encoder: SentenceStates, folder: Pat
     """
     if not encoder.frozen_layers or not len(sentences):
         return
-    rows, half = sentences.rows, fast_bfloat16(encoder.bert.device)
+    rows, device = sentences.rows, encoder.bert.device
 
     def compute(some: Ragged) -> Ragged:
-        with torch.autocast(encoder.bert.device.type, torch.bfloat16, enabled=half):
+        with autocast(device):
             return encoder.lower(some)
 
-    key = states_key(f"{encoder.frozen_layers} {half}", rows, encoder.frozen_parameters())
+    key = states_key(f"{encoder.frozen_layers} {pick_precision(device)}", rows, encoder.frozen_parameters())
     states = kept_states(
         folder / f"{name}-{key}.npy",
         rows,

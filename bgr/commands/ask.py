@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from bgr.commands.drawing_option import check_drawing
+from bgr.commands.machine_options import add_machine
 from bgr.errors import DataError
 
 
@@ -16,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--facts", required=True, type=Path, help="text file, one fact a line; empty lines are skipped")
     parser.add_argument("--draw", type=Path, metavar="FILE", help="draw the graph to a .png or .html file")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
-    parser.add_argument("--device", help="cpu, cuda, … (default: the GPU if there is one)")
+    add_machine(parser)
     parser.add_argument("--overwrite", action="store_true", help="replace the drawing if it exists")
 
 
@@ -30,7 +31,9 @@ def run(args: argparse.Namespace) -> None:
 
     if len(facts) > MOST_FACTS:
         raise DataError(f"{args.facts}: {len(facts):,} facts, allowed: {MOST_FACTS:,}")
-    found = BgrPipeline.from_pretrained(args.checkpoint, device=args.device).answer(args.question, facts)
+    found = BgrPipeline.from_pretrained(args.checkpoint, device=args.device, precision=args.precision).answer(
+        args.question, facts
+    )
     if args.json:
         print(json.dumps(found.to_json(), ensure_ascii=False, indent=2))
     else:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bgr.commands.counts import positive
+from bgr.commands.machine_options import PRECISIONS
 
 if TYPE_CHECKING:
     import torch
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 PACKAGED = "packaged-minilm"
 RANDOM = "random-bert-base"
-PRECISIONS = ("32", "bf16")
 
 
 def add_options(parser: argparse.ArgumentParser, *, batch_size: int, model: str) -> None:

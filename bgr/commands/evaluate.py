@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bgr.commands.counts import positive
+from bgr.commands.machine_options import add_machine
 from bgr.errors import BgrError, DataError
 from bgr.example import Example
 from bgr.files import output_folder
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=positive, metavar="N", help="only the first N questions")
     parser.add_argument("--batch-size", type=positive, default=16, help="questions at a time; default: 16")
     parser.add_argument("--seed", type=int, default=0, help="of the random baseline; default: 0")
-    parser.add_argument("--device", help="cpu, cuda, …; default: the GPU if there is one")
+    add_machine(parser)
     parser.add_argument("--ged-seconds", type=float, default=1.0, help="limit of one edit distance; default: 1")
     parser.add_argument("--released-ged", action="store_true", help="also the edit distance of the authors' code")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: CHECKPOINT-evaluation-SPLIT or -sweep-SPLIT")
@@ -132,7 +133,7 @@ def _systems(
     rules = rules_of(args)
     if args.gamma is not None and not 0 <= args.gamma <= 1:
         raise BgrError(f"--gamma is {args.gamma}, allowed: 0 to 1")
-    pipeline = BgrPipeline.from_pretrained(args.checkpoint, device=args.device)
+    pipeline = BgrPipeline.from_pretrained(args.checkpoint, device=args.device, precision=args.precision)
     gammas = {rule: pipeline.settings.gamma(rule) if args.gamma is None else args.gamma for rule in rules}
     systems |= _bidirectional(pipeline, examples, gammas, args.batch_size)
     main = pipeline.settings.rule if pipeline.settings.rule in rules else rules[0]
@@ -141,6 +142,7 @@ def _systems(
         main,
         {
             "checkpoint": str(args.checkpoint),
+            "precision": pipeline.precision,
             "gammas": gammas,
             "fused_threshold": pipeline.settings.fused_threshold,
             "main_rule": main,

@@ -26,7 +26,7 @@ def run_sweep(args: argparse.Namespace) -> None:
 
     with output_folder(out, overwrite=args.overwrite) as folder:
         examples = examples_of(args)
-        pipeline = BgrPipeline.from_pretrained(args.checkpoint, device=args.device)
+        pipeline = BgrPipeline.from_pretrained(args.checkpoint, device=args.device, precision=args.precision)
         settings, fusion = pipeline.settings, pipeline.settings.fusion
         queries = [query_of(example) for example in examples]
         found = pipeline.retrieve_directions(queries, batch_size=args.batch_size, progress=True)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from bgr.models.attention import Attention
+from bgr.models.packed import Packing, attend_in_rows
 from bgr.models.ragged import Ragged
 from bgr.models.token_match import TokenMarks
 
@@ -35,11 +36,15 @@ class ContextLayer(nn.Module):
         with torch.no_grad():
             self.attention.key_value.weight[:width].copy_(self.attention.query.weight)
 
-    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """*Shape:* ``[q, t, d]``, ``[q, t]`` → ``[q, t, d]``."""
-        normed = self.norms[0](states)
-        states = states + self.dropout(self.attention(normed, normed, mask))
+    def forward(self, states: Tensor, packing: Packing) -> Tensor:
+        """*Shape:* ``[total, d]`` → ``[total, d]``, each token looking at those of its row."""
+        states = states + self.dropout(self._look(self.norms[0](states), packing))
         return states + self.dropout(self.feed(self.norms[1](states)))
+
+    def _look(self, states: Tensor, packing: Packing) -> Tensor:
+        part = self.attention
+        key, value = part.key_value(states).chunk(2, dim=-1)
+        return part.out(attend_in_rows(part.query(states), key, value, packing, heads=part.heads))
 
 
 class Context(nn.Module):
@@ -71,12 +76,12 @@ class Context(nn.Module):
         joined = rows.select(order)
         is_fact = (order >= count).repeat_interleave(joined.lengths)
         lengths = torch.zeros_like(counts).index_add_(0, owner, rows.lengths)
-        together = Ragged(joined.flat + self.kind(is_fact.long()), lengths)
-        states, mask = together.padded(), together.mask()
-        states = states + self.marks(states, mask, Ragged(is_fact, lengths).padded())
+        states = joined.flat + self.kind(is_fact.long())
+        states = states + self.marks(Ragged(states, lengths), Ragged(is_fact, lengths))
+        packing = Packing.of(lengths)
         for layer in self.layers:
-            states = layer(states, mask)
-        parted = Ragged(self.norm(states[mask]), joined.lengths).select(torch.argsort(order))
+            states = layer(states, packing)
+        parted = Ragged(self.norm(states), joined.lengths).select(torch.argsort(order))
         split = int(questions.lengths.sum())
         return Ragged(parted.flat[:split], questions.lengths), Ragged(parted.flat[split:], facts.lengths)
 

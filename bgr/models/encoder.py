@@ -67,7 +67,7 @@ class SentenceStates(nn.Module):
         # sorted by length, and cut where it would be too much at once
         for group in length_buckets(rows.lengths, waste=1.0):
             part = rows.select(group)
-            packing = Packing.of(part.lengths, padded=self.padded_attention)
+            packing = Packing.of(part.lengths)
             states = self._embedded(part.flat, packing) if needs_embedding else part.flat
             for layer in self.bert.encoder.layer[first:last]:
                 states = packed_layer(layer, states, packing)
@@ -75,11 +75,6 @@ class SentenceStates(nn.Module):
             taken.append(group)
         order = torch.cat(taken)
         return Ragged(torch.cat(pieces), rows.lengths[order]).select(torch.argsort(order))
-
-    @property
-    def padded_attention(self) -> bool:
-        """Whether attention, and it alone, is computed on padded rows: on a GPU."""
-        return self.bert.device.type != "cpu"
 
     def _embedded(self, ids: Tensor, packing: Packing) -> Tensor:
         # all tokens at once: the gradient of a table of words is as large as the table, however few are looked up

@@ -32,7 +32,8 @@ def keep_encoded(facts: Sentences, model: BgrRetriever, folder: Path, *, progres
 
     rows, direction = facts.rows, model.config.direction
     weights = [parameter.float() for part in (model.encoder, model.project) for parameter in part.parameters()]
-    key = states_key(str(model.config.frozen_layers), rows, weights)
+    half = torch.is_autocast_enabled(model.device.type)
+    key = states_key(f"{model.config.frozen_layers} {half}", rows, weights)
     states = kept_states(
         folder / f"{direction}-{key}.npy",
         rows,

@@ -1,4 +1,4 @@
-"""BERT's layers on rows of unequal length laid end to end: nothing is computed for padding, there is none.
+"""Transformer layers on rows of unequal length laid end to end: nothing is computed for padding, there is none.
 
 All that a layer does to each token alone runs once over the tokens of all rows. Only its attention looks at rows, and
 rows of one length are a view of the flat states. On a GPU, where many small kernels cost more than a little padding,
@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from transformers.models.bert.modeling_bert import BertLayer
+
+from bgr.models.attention import attend
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,12 @@ class Padding:
 
 @dataclass(frozen=True)
 class Packing:
-    """How rows sorted by length lie in a flat tensor.
+    """How rows lie in a flat tensor.
 
     Args:
-        groups: for each length the number of rows and the length.
+        groups: the number of rows and their length, for neighbours of equal length.
         within: ``[total]`` each token's place in its row.
-        padding: for attention on padded rows; ``None`` for attention length by length.
+        padding: for attention on padded rows; ``None`` for attention group by group.
     """
 
     groups: tuple[tuple[int, int], ...]
@@ -38,31 +39,42 @@ class Packing:
     padding: Padding | None
 
     @classmethod
-    def of(cls, lengths: Tensor, *, padded: bool) -> Packing:
-        """*Shape:* ``lengths [s]``, ascending."""
+    def of(cls, lengths: Tensor) -> Packing:
+        """*Shape:* ``lengths [s]``; sorted, they make the fewest groups."""
         sizes, counts = torch.unique_consecutive(lengths, return_counts=True)
         groups = tuple(zip(counts.tolist(), sizes.tolist(), strict=True))
         starts = lengths.cumsum(0) - lengths
         within = torch.arange(int(lengths.sum()), device=lengths.device) - starts.repeat_interleave(lengths)
-        if not padded:
+        if not pads(lengths.device):
             return cls(groups, within, None)
-        longest, rows = groups[-1][1], torch.arange(len(lengths), device=lengths.device)
+        longest, rows = max(length for _, length in groups), torch.arange(len(lengths), device=lengths.device)
         mask = torch.arange(longest, device=lengths.device) < lengths[:, None]
         places = rows.repeat_interleave(lengths) * longest + within
         return cls(groups, within, Padding(places, mask[:, None, None]))
 
 
+def pads(device: torch.device) -> bool:
+    """Whether attention, and it alone, is computed on padded rows: on a GPU."""
+    return device.type != "cpu"
+
+
+def attend_in_rows(
+    query: Tensor, key: Tensor, value: Tensor, packing: Packing, *, heads: int, dropout: float = 0.0
+) -> Tensor:
+    """Every token looks at the tokens of its row. *Shape:* all ``[total, d]``."""
+    # [total, d] -> [total, heads, d / heads]
+    parts = [part.unflatten(-1, (heads, -1)) for part in (query, key, value)]
+    if packing.padding is None:
+        return _by_length(parts, packing.groups, dropout)
+    return _padded(parts, packing.padding, dropout)
+
+
 def packed_layer(layer: BertLayer, states: Tensor, packing: Packing) -> Tensor:
     """One layer of a BERT. *Shape:* ``[total, d]`` → ``[total, d]``."""
     part = layer.attention.self
+    query, key, value = part.query(states), part.key(states), part.value(states)
     chance = part.dropout.p if part.training else 0.0
-    # [total, d] -> [total, heads, d / heads]
-    shape = (part.num_attention_heads, -1)
-    parts = [project(states).unflatten(-1, shape) for project in (part.query, part.key, part.value)]
-    if packing.padding is None:
-        seen = _by_length(parts, packing.groups, chance)
-    else:
-        seen = _padded(parts, packing.padding, chance)
+    seen = attend_in_rows(query, key, value, packing, heads=part.num_attention_heads, dropout=chance)
     states = layer.attention.output(seen, states)
     return layer.output(layer.intermediate(states), states)
 
@@ -73,7 +85,7 @@ def _by_length(parts: list[Tensor], groups: tuple[tuple[int, int], ...], dropout
     for (_, length), *group in zip(groups, *(part.split(sizes) for part in parts), strict=True):
         # [n * t, heads, d / heads] -> [n, heads, t, d / heads]
         query, key, value = (part.unflatten(0, (-1, length)).transpose(1, 2) for part in group)
-        rows = F.scaled_dot_product_attention(query, key, value, dropout_p=dropout)
+        rows = attend(query, key, value, dropout=dropout)
         seen.append(rows.transpose(1, 2).flatten(0, 1).flatten(1))
     return torch.cat(seen)
 
@@ -87,5 +99,5 @@ def _padded(parts: list[Tensor], padding: Padding, dropout: float) -> Tensor:
         .transpose(1, 2)
         for part in parts
     )
-    seen = F.scaled_dot_product_attention(query, key, value, attn_mask=padding.mask, dropout_p=dropout)
+    seen = attend(query, key, value, padding.mask, dropout=dropout)
     return seen.transpose(1, 2).flatten(0, 1)[padding.places].flatten(1)

@@ -47,13 +47,13 @@ class Ragged:
         longest = int(self.lengths.max()) if len(self) else 0
         return torch.arange(longest, device=self.lengths.device)[None, :] < self.lengths[:, None]
 
-    def padded(self) -> Tensor:
-        """``[s, t, …]`` with zeros behind each row's end; ``padded()[mask()]`` is `flat` again.
+    def padded(self, fill: float = 0.0) -> Tensor:
+        """``[s, t, …]`` with `fill` behind each row's end; ``padded()[mask()]`` is `flat` again.
 
         Rows of 2 and 3 tokens: ``flat = [a b c d e]`` becomes ``[[a b 0] [c d e]]``.
         """
         mask = self.mask()
-        out = self.flat.new_zeros(*mask.shape, *self.flat.shape[1:])
+        out = self.flat.new_full((*mask.shape, *self.flat.shape[1:]), fill)
         out[mask] = self.flat
         return out
 

@@ -149,11 +149,11 @@ class BgrRetriever(PreTrainedModel):
             matching=self.matcher.prepare(torch.cat(rows)),
             relevance=self.relevance(rows[0].flatten(1)).squeeze(-1),
             tokens=SentenceTokens(
-                facts_to_path=self.to_path.of_facts(fact_states, fact_mask),
-                questions_to_path=self.to_path.of_facts(question_states, question_mask),
-                facts_to_last=self.to_last.of_facts(fact_states, fact_mask),
-                questions_to_last=self.to_last.of_facts(question_states, question_mask),
-                last=self.to_last.of_paths(fact_states, fact_mask),
+                facts_to_path=self.to_path.of_facts(fact_rows),
+                questions_to_path=self.to_path.of_facts(question_rows),
+                facts_to_last=self.to_last.of_facts(fact_rows),
+                questions_to_last=self.to_last.of_facts(question_rows),
+                last=self.to_last.of_paths(fact_rows),
             ),
             columns=torch.cat([root[:, None], columns], dim=1),
         )
@@ -218,18 +218,23 @@ class BgrRetriever(PreTrainedModel):
     def token_features(self, reading: Reading, paths: Paths, mask: Tensor, facts: Tensor) -> Tensor:
         """Late interaction of every column with the path and with its last fact, and its relevance (the root's is 0).
         *Shape:* ``[p, 1 + c, e]``."""
-        tokens, last = reading.tokens, reading.tokens.last.select(paths.last.clamp(min=0))
-        path = self.to_path.of_paths(paths.states, mask)
+        tokens = reading.tokens
+        path = self.to_path.of_paths(Ragged(paths.states[mask], mask.sum(1)))
         # the root's column holds the question itself
         question = paths.question[:, None]
-        with_path = [self.to_path(tokens.questions_to_path.select(question), path)]
-        with_last = [self.to_last(tokens.questions_to_last.select(question), last)]
-        with_path.append(self.to_path(tokens.facts_to_path.select(facts), path))
-        with_last.append(self.to_last(tokens.facts_to_last.select(facts), last))
+        parts = [self.to_path(tokens.questions_to_path.select(question), path)]
+        parts.append(self.to_path(tokens.facts_to_path.select(facts), path))
+        with_path = torch.cat(parts, 1)
         # at its start a path has no last fact to compare with
-        has_last = (paths.last >= 0)[:, None, None]
+        has_last = paths.last >= 0
+        with_last = with_path.new_zeros(*with_path.shape[:2], self.to_last.features)
+        if has_last.any():
+            last = tokens.last.select(paths.last[has_last])
+            parts = [self.to_last(tokens.questions_to_last.select(question[has_last]), last)]
+            parts.append(self.to_last(tokens.facts_to_last.select(facts[has_last]), last))
+            with_last = with_last.index_put((has_last,), torch.cat(parts, 1))
         relevance = F.pad(reading.relevance[facts], (1, 0))[..., None]
-        return torch.cat([torch.cat(with_path, 1), torch.cat(with_last, 1) * has_last, relevance], dim=-1)
+        return torch.cat([with_path, with_last, relevance], dim=-1)
 
 
 def _projection(encoder_width: int, width: int) -> nn.Module:

@@ -6,11 +6,14 @@ same name stands in both sentences. Late interaction (ColBERT, arXiv:2004.12832,
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+from bgr.models.ragged import Ragged
 
 
 class Tokens(NamedTuple):
@@ -63,21 +66,20 @@ class TokenMarks(nn.Module):
         nn.init.orthogonal_(self.project.weight)
         nn.init.normal_(self.mark.weight, std=0.5)
 
-    def forward(self, states: Tensor, mask: Tensor, is_fact: Tensor) -> Tensor:
-        """*Shape:* ``states [q, t, d]``, each row its question's tokens and then its candidates'; ``mask``, ``is_fact``
-        ``[q, t]`` → what to add to the states ``[q, t, d]``."""
-        unit = F.normalize(self.project(states).unflatten(-1, (self.heads, -1)), dim=-1).masked_fill(
-            ~mask[..., None, None], 0.0
-        )
+    def forward(self, rows: Ragged, of_facts: Ragged) -> Tensor:
+        """*Shape:* ``q`` rows of states ``[total, d]``, each its question's tokens and then its candidates'; which of
+        them are a fact's ``[total]`` → what to add to the states ``[total, d]``."""
+        unit = F.normalize(self.project(rows.flat).unflatten(-1, (self.heads, -1)), dim=-1)
+        unit, mask, is_fact = replace(rows, flat=unit).padded(), rows.mask(), of_facts.padded()
         asks = int((mask & ~is_fact).sum(1).max())
         asked = unit[:, :asks].masked_fill(is_fact[:, :asks, None, None], 0.0)
         # cosines [q, heads, t, t_q] of every token with the question's
         cosines = unit.transpose(1, 2) @ asked.permute(0, 2, 3, 1)
-        of_facts = cosines.max(-1).values
-        of_question = cosines.masked_fill(~is_fact[:, None, :, None], 0.0).max(-2).values
-        of_question = F.pad(of_question, (0, states.shape[1] - asks))
-        found = torch.where(is_fact[:, None], of_facts, of_question)
-        return self.mark(self.matched(found).transpose(1, 2))
+        in_question = cosines.max(-1).values
+        in_facts = cosines.masked_fill(~is_fact[:, None, :, None], 0.0).max(-2).values
+        in_facts = F.pad(in_facts, (0, unit.shape[1] - asks))
+        found = torch.where(is_fact[:, None], in_question, in_facts)
+        return self.mark(self.matched(found).transpose(1, 2)[mask])
 
 
 class TokenMatch(nn.Module):
@@ -107,19 +109,19 @@ class TokenMatch(nn.Module):
         with torch.no_grad():
             self.path.weight.copy_(self.fact.weight)
 
-    def of_facts(self, states: Tensor, mask: Tensor) -> Tokens:
-        """Once per fact. *Shape:* ``[f, t, d]``, ``[f, t]``."""
-        return self._tokens(self.fact(states), self.fact_weight(states), mask)
+    def of_facts(self, rows: Ragged) -> Tokens:
+        """Once per fact. *Shape:* states ``[total, d]`` of ``f`` rows."""
+        return self._tokens(rows, self.fact(rows.flat), self.fact_weight(rows.flat))
 
-    def of_paths(self, states: Tensor, mask: Tensor) -> Tokens:
-        """Once per path. *Shape:* ``[p, t, d]``, ``[p, t]``."""
-        return self._tokens(self.path(states), self.path_weight(states), mask)
+    def of_paths(self, rows: Ragged) -> Tokens:
+        """Once per path. *Shape:* states ``[total, d]`` of ``p`` rows."""
+        return self._tokens(rows, self.path(rows.flat), self.path_weight(rows.flat))
 
-    def _tokens(self, vectors: Tensor, weights: Tensor, mask: Tensor) -> Tokens:
-        vectors = F.normalize(vectors.unflatten(-1, (self.heads, -1)), dim=-1)
+    def _tokens(self, rows: Ragged, vectors: Tensor, weights: Tensor) -> Tokens:
+        unit = F.normalize(vectors.unflatten(-1, (self.heads, -1)), dim=-1)
         return Tokens(
-            vectors.masked_fill(~mask[..., None, None], 0.0),
-            weights.masked_fill(~mask[..., None], float("-inf")).softmax(1),
+            replace(rows, flat=unit).padded(),
+            replace(rows, flat=weights).padded(float("-inf")).softmax(1),
         )
 
     def forward(self, facts: Tokens, paths: Tokens) -> Tensor:

@@ -183,3 +183,16 @@ def test_ask_refuses_unknown_drawings_before_any_work(small_checkpoint, facts_fi
     command = ["ask", "--checkpoint", str(small_checkpoint), "--facts", str(facts_file), QUESTION, "--draw"]
     assert main([*command, str(tmp_path / "graph.gif")]) == 1
     assert "allowed: .png, .html" in capsys.readouterr().err
+
+
+def test_precision_is_the_callers(small_checkpoint):
+    exact = BgrPipeline.from_pretrained(small_checkpoint, precision="32")
+    half = BgrPipeline.from_pretrained(small_checkpoint, precision="bf16")
+    (one,), (two,) = (p.retrieve_directions([Query(QUESTION, FACTS)]) for p in (exact, half))
+    assert exact.precision == "32"
+    assert half.precision == "bf16"
+    assert one.forward.odds.keys() == two.forward.odds.keys()
+    assert one.forward.odds != two.forward.odds
+    assert [two.forward.odds[e] for e in one.forward.odds] == pytest.approx(list(one.forward.odds.values()), abs=0.1)
+    with pytest.raises(ValueError, match=r"precision is '64', allowed: 32, bf16"):
+        BgrPipeline.from_pretrained(small_checkpoint, precision="64")

@@ -28,11 +28,12 @@ def same(a, b):
 def test_learns_the_toy_and_scores_the_same_when_loaded(config, toy_data, tmp_path, capsys):
     assert train(config(30), toy_data, tmp_path / "run", "--json") == 0
     metrics = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
-    assert metrics["equation"]["f1"] > 0.9
     pipeline = BgrPipeline.from_pretrained(tmp_path / "run")
+    found = metrics[pipeline.settings.rule]
+    assert found["f1"] > 0.8  # one that has learned nothing has 0.65
     dev = load_split(toy_data, "dev")
     graphs = [pipeline.answer(e.question, e.facts).graph for e in dev]
-    assert dev_metrics(graphs, dev) == pytest.approx(metrics["equation"])
+    assert dev_metrics(graphs, dev) == pytest.approx(found)
     logs = tmp_path / "run" / "training" / "forward"
     assert "dev/gm" in (logs / "csv" / "metrics.csv").read_text()
     assert list((logs / "tb").glob("events*"))

@@ -22,3 +22,20 @@ def test_sixteen_bits_with_gradients_equal_the_fused_kernel(scale):
         assert (a.grad.float() - b.grad).abs().max() < 0.03 * b.grad.abs().max()
     # what lies behind the mask is neither seen nor taught
     assert half[2].grad[2, :, 1:].abs().max() == 0
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_without_a_mask_all_are_seen(dtype):
+    torch.manual_seed(0)
+    parts = [torch.randn(2, 3, length, 8) for length in (4, 6, 6)]
+    wanted = attend(*parts, torch.ones(1, 1, 1, 6, dtype=torch.bool))
+    got = attend(*(part.to(dtype) for part in parts))
+    assert (got.float() - wanted).abs().max() < (1e-5 if dtype == torch.float32 else 0.03)
+
+
+def test_dropout_in_sixteen_bits_keeps_the_mean():
+    torch.manual_seed(0)
+    parts = [torch.randn(1, 1, length, 4).bfloat16() for length in (1, 5, 5)]
+    many = torch.stack([attend(*parts, dropout=0.2) for _ in range(4000)]).float()
+    assert many.var(0).min() > 0
+    assert (many.mean(0) - attend(*parts).float()).abs().max() < 0.05
