@@ -189,7 +189,9 @@ def bench_infer(
 def _avoided(form: str, pair: Pair, batches: _Batches, timed: Any, rounds: int) -> list[Line]:
     graphs = [example.graph for example in batches.groups[0]]
     lines = []
-    for piece in avoided(pair.forward, batches.tokens[0], graphs, training=False):
+    with pair.precision():
+        pieces = avoided(pair.forward, batches.tokens[0], graphs, training=False)
+    for piece in pieces:
         sides = {"ours": [partial(_alone, pair, piece.fast)], "plain": [partial(_alone, pair, piece.slow)]}
         found = timed(sides, rounds=rounds, name=f"{form}: {piece.work}")
         lines.append(Line(f"{form}: {piece.work}", piece.against, found["ours"], found["plain"], len(graphs)))

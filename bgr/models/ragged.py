@@ -78,7 +78,7 @@ class Encoded(Ragged):
     """Token states behind encoder and projection, as `BgrRetriever.encode` gives them."""
 
 
-def length_buckets(lengths: Tensor, *, waste: float = 0.1, most_tokens: int = 16_384) -> list[Tensor]:
+def length_buckets(lengths: Tensor, *, waste: float = 0.1, most_tokens: int = 4_096) -> list[Tensor]:
     """Groups of row numbers of nearly equal length, so that padding a group costs little.
 
     Rows are sorted by length; a group ends where taking the next row would make more than `waste` of the padded group
