@@ -13,11 +13,11 @@ FILES = sorted(path for top in ("bgr", "training", "eval") for path in (ROOT / t
 LAYERS = (
     ("errors",),
     ("json_text",),
-    ("graph", "files", "kept_chunks", "configs", "devices", "offline", "wrapping"),
+    ("graph", "files", "kept_chunks", "configs", "devices", "offline", "weights", "wrapping", "quantities", "seq2seq"),
     ("example", "layout", "likelihood", "best_dag", "edge_sets"),
     ("retrieval", "drawing"),
     ("kb", "metrics", "search"),
-    ("reasongraphqa", "models", "atlas"),
+    ("reasongraphqa", "models", "atlas", "reader"),
     ("fusion",),
     ("checkpoint",),
     ("reconstruction", "baselines", "export"),

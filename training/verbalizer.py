@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
-
-import torch
-from lightning.pytorch.callbacks import ModelCheckpoint
-from lightning.pytorch.cli import LightningCLI
 
 from bgr import __version__
 from bgr.kb.knowledge_base import KnowledgeBase
 from bgr.reasongraphqa.selection import sift
 from bgr.reasongraphqa.seq2seq_generator import CANDIDATES, Seq2seqGenerator
 from training.run import Run, prepare_folder
-from training.settings import lightning_cli
-from training.verbalizer_module import VerbalizerData, VerbalizerModule
+from training.seq2seq_fit import fit_seq2seq, parse_seq2seq
+from training.seq2seq_module import Seq2seqModule
+from training.seq2seq_tokenizer import train_tokenizer
+from training.verbalizer_data import VerbalizerData
 from training.verbalizer_pairs import Pair
 
 MEASURED = 500
@@ -36,17 +33,15 @@ def train_verbalizer(run: Run, *, overwrite: bool = False) -> dict[str, float]:
     Raises:
         BgrError: a setting, the knowledge base or the model to start from cannot be used; nothing is written then.
     """
-    cli = _parse(run)
-    module: VerbalizerModule = cli.model
+    cli = parse_seq2seq(run, VerbalizerData, monitor="dev/loss", mode="min")
+    module: Seq2seqModule = cli.model
     data: VerbalizerData = cli.datamodule
     data.setup()
-    module.start(data.pairs.train)
+    texts = (text for pair in data.pairs.train for text in (pair.source, pair.target))
+    module.start(lambda vocabulary: train_tokenizer(texts, vocabulary))
     data.prepare(module.tokenizer)
     prepare_folder(run, overwrite=overwrite, alone=False)
-    best = _fit(run, cli)
-    module.model.eval()
-    module.model.save_pretrained(run.out)
-    module.tokenizer.save_pretrained(run.out)
+    best = fit_seq2seq(run, cli)
     shares = completeness(str(run.out), data.kb, data.pairs.dev[:MEASURED], seed=data.hparams["seed"])
     metrics = {"dev_loss": best, **shares}
     (run.out / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n", encoding="utf-8")
@@ -66,7 +61,7 @@ def completeness(source: str, kb: KnowledgeBase, pairs: Sequence[Pair], *, seed:
     }
 
 
-def model_card(module: VerbalizerModule, data: VerbalizerData, metrics: dict[str, float]) -> str:
+def model_card(module: Seq2seqModule, data: VerbalizerData, metrics: dict[str, float]) -> str:
     """The checkpoint's README."""
     begun = module.hparams["init"] or "random weights, tokenizer of its own"
     config = module.model.config
@@ -101,25 +96,3 @@ def model_card(module: VerbalizerModule, data: VerbalizerData, metrics: dict[str
         "Complete: every name and value stands in the sentence. It may still say something else about them.",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _parse(run: Run) -> LightningCLI:
-    home = run.out / "training"
-    return lightning_cli(
-        run,
-        VerbalizerModule,
-        VerbalizerData,
-        home,
-        ModelCheckpoint(home / "epochs", monitor="dev/loss", mode="min", save_last=True, enable_version_counter=False),
-    )
-
-
-def _fit(run: Run, cli: LightningCLI) -> float:
-    """Train and load the best epoch; its dev loss."""
-    last = run.out / "training" / "epochs" / "last.ckpt"
-    resume = last if run.resume and last.exists() else None
-    cli.trainer.fit(cli.model, datamodule=cli.datamodule, ckpt_path=resume, weights_only=True)
-    kept = next(c for c in cli.trainer.checkpoint_callbacks if isinstance(c, ModelCheckpoint))
-    state: dict[str, Any] = torch.load(kept.best_model_path, map_location="cpu", weights_only=True)
-    cli.model.load_state_dict(state["state_dict"])
-    return float(kept.best_model_score or 0.0)

@@ -4,63 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from torch import Tensor
 from tqdm import tqdm
-from transformers import (
-    AutoConfig,
-    AutoModelForSeq2SeqLM,
-    AutoTokenizer,
-    GenerationConfig,
-    LogitsProcessorList,
-    PreTrainedModel,
-)
+from transformers import LogitsProcessorList
 from transformers.modeling_outputs import BaseModelOutput
-from transformers.utils import logging
 
 from bgr.devices import pick_device
 from bgr.errors import CheckpointError
 from bgr.reasongraphqa.seq2seq_noise import RowNoise
+from bgr.seq2seq import greedy, load_seq2seq
 
 CANDIDATES = 4
 MAX_TOKENS = 128
-_KEPT = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id", "forced_bos_token_id")
-
-
-def load_seq2seq(source: str) -> tuple[PreTrainedModel, Any]:
-    """Model and tokenizer of a hub id or a local folder; weights as safetensors only, and no code from the source.
-
-    Raises:
-        CheckpointError: nothing there that transformers can load, no encoder-decoder, or weights that lack a part.
-    """
-    folder = Path(source).expanduser()
-    if not folder.is_dir() and (source.startswith((".", "/", "~")) or source.count("/") > 1):
-        raise CheckpointError(f"{source}: no such folder; give a folder or a hub id")
-    where: dict[str, Any] = {"local_files_only": folder.is_dir(), "trust_remote_code": False}
-    name = str(folder) if folder.is_dir() else source
-    bars = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        config = AutoConfig.from_pretrained(name, **where)
-        if not config.is_encoder_decoder:
-            raise CheckpointError(f"{source}: a {config.model_type} model, needed: an encoder-decoder such as t5")
-        tokenizer = AutoTokenizer.from_pretrained(name, **where)
-        model, report = AutoModelForSeq2SeqLM.from_pretrained(
-            name, use_safetensors=True, output_loading_info=True, **where
-        )
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
-        raise CheckpointError(f"{source}: not an encoder-decoder that transformers can load: {error}") from error
-    finally:
-        if bars:
-            logging.enable_progress_bar()
-    if report["missing_keys"]:
-        missing = sorted(report["missing_keys"])
-        raise CheckpointError(f"{source}: the weights lack {len(missing)} parts, the first: {missing[0]}")
-    return model, tokenizer
 
 
 class Seq2seqGenerator:
@@ -149,17 +107,12 @@ class Seq2seqGenerator:
         rows = self.model.generate(
             encoder_outputs=BaseModelOutput(last_hidden_state=states.repeat_interleave(self.candidates, 0)),
             attention_mask=mask.repeat_interleave(self.candidates, 0),
-            generation_config=self._settings(),
+            generation_config=greedy(self.model, self.max_tokens),
             logits_processor=LogitsProcessorList([noise]),
         )
         texts = self.tokenizer.batch_decode(rows, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         ended = self._ended(rows)
         return [" ".join(text.split()) if whole else None for text, whole in zip(texts, ended, strict=True)]
-
-    def _settings(self) -> GenerationConfig:
-        """The checkpoint's own special tokens and nothing else of its habits (beams, lengths)."""
-        own = {name: getattr(self.model.generation_config, name, None) for name in _KEPT}
-        return GenerationConfig(**own, max_new_tokens=self.max_tokens, do_sample=False, num_beams=1)
 
     def _ended(self, rows: Tensor) -> list[bool]:
         end = self.model.generation_config.eos_token_id

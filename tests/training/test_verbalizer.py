@@ -12,11 +12,12 @@ from safetensors.torch import load_file
 from bgr.cli import main
 from bgr.errors import DataError
 from bgr.kb.knowledge_base import KnowledgeBase
-from bgr.reasongraphqa.seq2seq_generator import Seq2seqGenerator, load_seq2seq
+from bgr.reasongraphqa.seq2seq_generator import Seq2seqGenerator
 from bgr.reasongraphqa.verbalize import missing_parts
 from bgr.reasongraphqa.wording import value_text
+from bgr.seq2seq import load_seq2seq
+from training.seq2seq_tokenizer import train_tokenizer
 from training.verbalizer_pairs import make_pairs
-from training.verbalizer_tokenizer import train_tokenizer
 
 PEOPLE = "Ada Bo Cai Dora Emil Fay Gus Hal Ida Jon Kai Lea".split()
 TOWNS = "Norhaven Portsud Eastwick Weston Milford Redhill".split()
@@ -111,7 +112,7 @@ def test_a_fresh_model_already_leans_to_copying():
     """The token after the one just written is likelier where the input says so."""
     from transformers import T5Config, T5ForConditionalGeneration
 
-    from training.verbalizer_start import ready_to_copy
+    from training.seq2seq_start import ready_to_copy
 
     torch.manual_seed(0)
     sizes = {"d_model": 128, "d_kv": 32, "d_ff": 64, "num_layers": 2, "num_heads": 4, "dropout_rate": 0.0}
@@ -185,11 +186,11 @@ def test_it_learns_and_resumes_as_if_never_stopped(train, tmp_path, capsys, monk
         if self.current_epoch == 4:
             raise Stopped
 
-    from training.verbalizer_module import VerbalizerModule
+    from training.seq2seq_module import Seq2seqModule
 
     job = Run(tmp_path / "config.yaml", tmp_path / "kqapro", tmp_path / "parts", ["--trainer.max_epochs=12"])
     with monkeypatch.context() as patch:
-        patch.setattr(VerbalizerModule, "on_train_epoch_start", stop)
+        patch.setattr(Seq2seqModule, "on_train_epoch_start", stop)
         with pytest.raises(Stopped):
             train_verbalizer(job)
     train_verbalizer(replace(job, resume=True))

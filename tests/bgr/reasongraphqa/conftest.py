@@ -212,7 +212,7 @@ def small_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import torch
     from transformers import T5Config, T5ForConditionalGeneration
 
-    from training.verbalizer_tokenizer import train_tokenizer
+    from training.seq2seq_tokenizer import train_tokenizer
 
     folder = tmp_path_factory.mktemp("t5")
     tokenizer = train_tokenizer([], 259)

@@ -1,8 +1,8 @@
 """Random weights of a T5 that can already copy a little.
 
-Most of a fact's sentence are names, copied. To copy, a decoder must find the input's token that is like its own last
-one and say the token after it (an induction head), which a small T5 learns only after many thousands of pairs. Here a
-few heads begin that way; training is free to change them.
+Most of a fact's sentence, and of an answer, are names, copied. To copy, a decoder must find the input's token that is
+like its own last one and say the token after it (an induction head), which a small T5 learns only after many thousands
+of pairs. Here a few heads begin that way; training is free to change them.
 """
 
 from __future__ import annotations

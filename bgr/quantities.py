@@ -1,0 +1,64 @@
+"""Numbers and dates as they stand in English sentences: ``1,814.15``, ``93%``, ``the 31st of August 2006``."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from dataclasses import dataclass
+
+MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_MONTH = "|".join(MONTHS)
+_DAY = r"(?P<{0}>[0-3]?\d)(?:st|nd|rd|th)?"
+_YEAR = r"(?P<{0}>[12]\d{{3}})"
+_DATE = re.compile(
+    rf"(?<![\w.,/-])(?:{_YEAR.format('y1')}[-/](?P<m1>[01]?\d)[-/](?P<d1>[0-3]?\d)"
+    rf"|{_DAY.format('d2')}(?: of)? (?P<m2>{_MONTH}),? {_YEAR.format('y2')}"
+    rf"|(?P<m3>{_MONTH}) {_DAY.format('d3')},? {_YEAR.format('y3')})(?![\w/-])",
+    re.IGNORECASE,
+)
+# possessive, so that a text of a hundred thousand digits is not tried in every way
+_NUMBER = re.compile(r"(?<![\w.,])[-−]?(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?(?:[eE][-+]?\d{1,3})?(?![\w])")
+LONGEST = 40
+"""Characters of a number; what is longer is no quantity."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number or a date in a text.
+
+    Args:
+        start, end: where it stands.
+        size: the number; of a date, its year with the day of the year as a fraction.
+        text: the plain form: ``1814.15``; a date as ``yyyy-mm-dd``.
+        date: whether it is a date. A year is a number.
+    """
+
+    start: int
+    end: int
+    size: float
+    text: str
+    date: bool = False
+
+
+def find_quantities(text: str) -> list[Quantity]:
+    """All of them from left to right; a date's parts are not found again as numbers."""
+    found = [quantity for match in _DATE.finditer(text) if (quantity := _date(match)) is not None]
+    taken = {place for quantity in found for place in range(quantity.start, quantity.end)}
+    for match in _NUMBER.finditer(text):
+        if match.start() not in taken and len(match[0]) <= LONGEST:
+            plain = match[0].replace(",", "").replace("−", "-")
+            found.append(Quantity(match.start(), match.end(), float(plain), plain))
+    return sorted(found, key=lambda quantity: quantity.start)
+
+
+def _date(match: re.Match[str]) -> Quantity | None:
+    year, month, day = (next(match[f"{part}{n}"] for n in (1, 2, 3) if match[f"{part}{n}"]) for part in "ymd")
+    number = int(month) if month.isdecimal() else MONTHS.index(month.lower()) + 1
+    try:
+        date = datetime.date(int(year), number, int(day))
+    except ValueError:
+        return None
+    return Quantity(*match.span(), date.year + date.timetuple().tm_yday / 367, date.isoformat(), date=True)

@@ -1,0 +1,145 @@
+"""A text in pieces: words of everyday English, quantities, and names.
+
+Nothing is known of names but how they look: words that are not everyday ones, and everyday ones with a capital inside a
+sentence. Neighbours that stand together wherever they stand in this text become one piece, so that most names are one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from bgr.quantities import Quantity, find_quantities
+
+_TOKEN = re.compile(r"['’]s\b|[^\W_]+(?:['’.&-](?!s\b)[^\W_]+)*|\S")
+_ENDS = frozenset(".?!:\"“”'‘’(")
+JOINTS = frozenset(
+    "of the and in to a an for on with from at by vs or de la le du der van von no 's ’s & - : ! ' ’ , .".split()
+)
+"""Everyday words that stand inside names."""
+LONGEST_JOINT = 2
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Part ``start … end`` of a text. `key` is equal for pieces that say the same: a name without case, a word in small
+    letters. `quantity` is set for numbers and dates."""
+
+    start: int
+    end: int
+    key: str
+    name: bool
+    quantity: Quantity | None = None
+
+    @property
+    def span(self) -> tuple[int, int]:
+        return self.start, self.end
+
+
+def cut(text: str, words: Collection[str]) -> list[Piece]:
+    """The pieces of a text, from left to right; all but its blanks is in one of them.
+
+    Args:
+        text: one or more sentences.
+        words: the everyday words, in small letters; abbreviations as they are written.
+    """
+    pieces = _mark_capitals(text, _simple(text, words), words)
+    size = len(pieces) + 1
+    while len(pieces) < size:
+        size = len(pieces)
+        pieces = _join(text, pieces, 0, least=1)
+    for joint in range(1, LONGEST_JOINT + 1):
+        pieces = _join(text, pieces, joint, least=2)
+    return _with_articles(text, pieces)
+
+
+def tokens_of(text: str) -> list[str]:
+    """Words, signs and quantities of a text as they stand there."""
+    return [text[piece.start : piece.end] for piece in _simple(text, ())]
+
+
+def at_sentence_start(before: str) -> bool:
+    """Whether a sentence may begin after this word or sign."""
+    return before in _ENDS
+
+
+def _simple(text: str, words: Collection[str]) -> list[Piece]:
+    pieces: list[Piece] = []
+    place = 0
+    for quantity in [*find_quantities(text), None]:
+        end = len(text) if quantity is None else quantity.start
+        for match in _TOKEN.finditer(text, place, end):
+            key = match[0].lower()
+            everyday = key in words or match[0] in words or not any(letter.isalnum() for letter in key)
+            pieces.append(Piece(*match.span(), key, not everyday))
+        if quantity is not None:
+            pieces.append(Piece(quantity.start, quantity.end, quantity.text, False, quantity))
+            place = quantity.end
+    return pieces
+
+
+def _mark_capitals(text: str, pieces: Sequence[Piece], words: Collection[str]) -> list[Piece]:
+    """Everyday words that somewhere have a capital inside a sentence are names wherever they have one."""
+
+    def capital(piece: Piece) -> bool:
+        if piece.name or piece.quantity is not None or not text[piece.start].isupper() or piece.key in JOINTS:
+            return False
+        return text[piece.start : piece.end] not in words
+
+    inside = {b.key for a, b in pairwise(pieces) if capital(b) and not at_sentence_start(text[a.start : a.end])}
+    return [
+        Piece(piece.start, piece.end, piece.key, True) if piece.key in inside and capital(piece) else piece
+        for piece in pieces
+    ]
+
+
+def _join(text: str, pieces: list[Piece], joint: int, *, least: int) -> list[Piece]:
+    """Two names with `joint` everyday words between them become one, where neither ever stands without the other."""
+    alone = Counter(piece.key for piece in pieces if piece.name)
+    spans = {}
+    for first in range(len(pieces) - joint - 1):
+        a, b = pieces[first], pieces[first + joint + 1]
+        between = pieces[first + 1 : first + joint + 1]
+        if not (a.name and b.name) or any(piece.name or piece.key not in JOINTS for piece in between):
+            continue
+        if joint or text[a.end : b.start] == " ":
+            spans[first] = (a.key, text[a.end : b.start], b.key)
+    together = Counter(spans.values())
+    joined: list[Piece] = []
+    skip = 0
+    for place, piece in enumerate(pieces):
+        if place < skip:
+            continue
+        found = spans.get(place)
+        if found and together[found] == alone[found[0]] == alone[found[2]] >= least and found[0] != found[2]:
+            skip = place + joint + 2
+            end = pieces[skip - 1].end
+            joined.append(Piece(piece.start, end, text[piece.start : end].lower(), True))
+        else:
+            joined.append(piece)
+    return joined
+
+
+def _with_articles(text: str, pieces: list[Piece]) -> list[Piece]:
+    """A joint with a capital before a name belongs to it: *The Return …*; at the start of a sentence only where that
+    name has it elsewhere too."""
+    before: dict[int, str] = {}
+    inside: set[str] = set()
+    for place, (a, b) in enumerate(pairwise(pieces)):
+        if b.name and a.key in JOINTS and text[a.start].isupper() and text[a.end : b.start] == " ":
+            before[place] = b.key
+            if place and not at_sentence_start(text[slice(*pieces[place - 1].span)]):
+                inside.add(b.key)
+    led, alone = Counter(before.values()), Counter(piece.key for piece in pieces if piece.name)
+    joined: list[Piece] = []
+    for place, piece in enumerate(pieces):
+        key = before.get(place - 1)
+        if key is not None and (key in inside or led[key] == alone[key] >= 2):
+            start = joined.pop().start
+            joined.append(Piece(start, piece.end, text[start : piece.end].lower(), True))
+        else:
+            joined.append(piece)
+    return joined

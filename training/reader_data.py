@@ -1,0 +1,138 @@
+"""What a reader is trained on: questions with gold evidence, and with evidence as a retriever finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from bgr.errors import DataError
+from bgr.example import Example
+from bgr.graph import EvidenceGraph
+from bgr.json_text import parse_json, shown
+from bgr.reader.linearise import linearise
+from bgr.reader.settings import ReaderSettings
+from bgr.reader.slots import mask
+from bgr.reasongraphqa.dataset import dataset_hash, load_split
+from training.reader_words import everyday_words
+from training.seq2seq_data import Seq2seqData, TextPair
+
+
+class ReaderData(Seq2seqData):
+    """Pairs from a dataset's train and dev splits.
+
+    Args:
+        folder: the dataset.
+        structure: say the graph's structure in words.
+        slots: read names and quantities as placeholders (`bgr.reader.slots`); for a T5 without pre-training.
+        most_tokens: of an input; the end of a longer one is cut off.
+        longest_answer: tokens of an answer when it is generated.
+        retrieved: file ``predictions.jsonl`` of `bgr evaluate` over the train split: its graphs are read too, each
+            beside the gold one. Empty for gold graphs alone.
+        system: whose graphs of that file.
+        limit, dev_limit: questions of each split; 0 for all.
+        batch_size: pairs in a batch.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        structure: bool = True,
+        slots: bool = True,
+        most_tokens: int = 512,
+        longest_answer: int = 32,
+        retrieved: str = "",
+        system: str = "fused",
+        limit: int = 0,
+        dev_limit: int = 2_000,
+        batch_size: int = 32,
+    ) -> None:
+        super().__init__()
+        if min(most_tokens, longest_answer, batch_size) < 1 or min(limit, dev_limit) < 0:
+            raise ValueError("most_tokens, longest_answer and batch_size are 1 or more, limit and dev_limit 0 or more")
+        self.save_hyperparameters()
+        self.settings = ReaderSettings()
+        self.pairs: dict[str, list[TextPair]] = {}
+        self.left_out = 0
+
+    def setup(self, stage: str | None = None) -> None:
+        """Read the splits and write the pairs, once.
+
+        Raises:
+            DataError: the dataset or the retrieved graphs cannot be used.
+        """
+        if self.pairs:
+            return
+        own = self.hparams
+        folder = Path(own["folder"])
+        train = load_split(folder, "train", progress=True)[: own["limit"] or None]
+        dev = load_split(folder, "dev", progress=True)[: own["dev_limit"] or None]
+        graphs = [(example, example.graph) for example in train]
+        if own["retrieved"]:
+            graphs += retrieved_graphs(Path(own["retrieved"]), train, own["system"])
+        texts = {"train": self._texts(graphs), "dev": self._texts([(example, example.graph) for example in dev])}
+        words: tuple[str, ...] = ()
+        if own["slots"]:
+            rows = texts["train"]
+            words = everyday_words((text for _, text in rows), (example.answer for example, _ in rows))
+        self.settings = ReaderSettings(
+            structure=own["structure"],
+            slots=own["slots"],
+            words=words,
+            most_tokens=own["most_tokens"],
+            longest_answer=own["longest_answer"],
+            data_hash=dataset_hash(folder),
+        )
+        for name, rows in texts.items():
+            self.pairs[name] = self._pairs(rows, keep_all=name == "dev")
+        if not self.pairs["train"] or not self.pairs["dev"]:
+            raise DataError(f"{folder}: {len(train)} train and {len(dev)} dev questions give no pair to learn from")
+
+    def _texts(self, graphs: Sequence[tuple[Example, EvidenceGraph]]) -> list[tuple[Example, str]]:
+        structure = self.hparams["structure"]
+        return [(e, linearise(e.question, e.facts, graph, structure=structure)) for e, graph in graphs if graph.nodes]
+
+    def _pairs(self, rows: Sequence[tuple[Example, str]], *, keep_all: bool) -> list[TextPair]:
+        """Sources and targets. What placeholders cannot say is left out of training, and stays in dev as a failure."""
+        if not self.settings.slots:
+            return [(text, example.answer) for example, text in rows]
+        words = frozenset(self.settings.words)
+        pairs = []
+        for example, text in tqdm(rows, desc="mask", unit="question", delay=1):
+            masked = mask(text, words)
+            target = masked.target(example.answer, words, count=example.type == "count")
+            if target is not None or keep_all:
+                pairs.append((masked.text, example.answer if target is None else target))
+        self.left_out += len(rows) - len(pairs)
+        return pairs
+
+
+def retrieved_graphs(path: Path, examples: Sequence[Example], system: str) -> list[tuple[Example, EvidenceGraph]]:
+    """The graphs that a system found for these examples, as ``predictions.jsonl`` says.
+
+    Raises:
+        DataError: the file or a line cannot be read, the system is not there, or a line is of another split or dataset.
+    """
+    known = {example.id: example for example in examples}
+    found = []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from None
+    for number, line in enumerate(lines, 1):
+        where = f"{path}: line {number}"
+        record: Any = parse_json(line, where)
+        try:
+            example = known.get(str(record["id"]))
+            same = example is not None and example.question == record["question"]
+            edges = [(a, b) for a, b, *_ in record["predictions"][system]["edges"]]
+        except (KeyError, TypeError, ValueError):
+            raise DataError(f"{where}: holds no graph of {shown(system)}; a predictions.jsonl is expected") from None
+        if example is None or not same:
+            raise DataError(f"{where}: {shown(record['id'])} is no question of the train split that is trained on")
+        if max((b for _, b in edges), default=0) >= len(example.facts):
+            raise DataError(f"{where}: an edge to fact {max(b for _, b in edges)}, there are {len(example.facts)}")
+        found.append((example, EvidenceGraph(edges)))
+    return found
