@@ -16,8 +16,6 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import torch
-from safetensors import SafetensorError, safe_open
 from transformers import AutoTokenizer
 
 from bgr.errors import CheckpointError
@@ -26,6 +24,7 @@ from bgr.fusion import Calibration, Fusion
 from bgr.json_text import one_line, shown
 from bgr.models.config import DIRECTIONS, BgrConfig
 from bgr.models.retriever import BgrRetriever
+from bgr.weights import check_types, load_weights
 
 FORMAT = 1
 SETTINGS = "bgr.json"
@@ -142,23 +141,15 @@ def load_retriever(folder: Path, direction: str) -> BgrRetriever:
     for name in ("config.json", "model.safetensors"):
         if not (home / name).is_file():
             raise CheckpointError(f"{home / name}: no such file; a checkpoint holds {', '.join(DIRECTIONS)}")
-    config = _read_config(home / "config.json", direction)
-    _check_sizes(config, home)
-    try:
-        model = BgrRetriever.from_pretrained(
-            home, config=config, dtype=torch.float32, local_files_only=True, use_safetensors=True
-        )
-    except Exception as error:  # a configuration that sizes do not betray ends in all kinds of errors
-        raise CheckpointError(f"{home}: cannot be loaded: {one_line(error)}") from None
-    _check_finite(model, home / "model.safetensors")
-    return model.eval()
+    model: BgrRetriever = load_weights(home, BgrRetriever, _read_config(home / "config.json", direction))
+    return model
 
 
 def _read_config(path: Path, direction: str) -> BgrConfig:
     record = read_json(path)
     if not isinstance(record, dict):
         raise CheckpointError(f"{path}: is {shown(record)}, allowed: an object")
-    _check_types(path, record, BgrConfig().to_dict())
+    check_types(path, record, BgrConfig().to_dict())
     try:
         config = BgrConfig.from_dict(record)
     except Exception as error:  # whatever the validators of transformers raise
@@ -174,50 +165,6 @@ def _read_config(path: Path, direction: str) -> BgrConfig:
         if type(value) not in (int, float) or not 0 <= value <= 1:
             raise CheckpointError(f"{path}: {name} is {shown(value)}, allowed: numbers from 0 to 1")
     return config
-
-
-def _check_types(path: Path, record: dict[str, Any], usual: dict[str, Any]) -> None:
-    """Each field is of the type that it usually has; those that are usually empty are left to `transformers`."""
-    for name, value in record.items():
-        default = usual.get(name)
-        if name == "dtype":
-            sound = value is None or isinstance(getattr(torch, str(value), None), torch.dtype)
-        elif isinstance(default, int | float) and not isinstance(default, bool):
-            sound = isinstance(value, int | float) and not isinstance(value, bool)
-        else:
-            sound = default is None or isinstance(value, type(default))
-        if not sound:
-            raise CheckpointError(f"{path}: {name} is {shown(value)}, usually it is {shown(default)}")
-        if name == "encoder":
-            _check_types(path, value, usual["encoder"])
-
-
-def _check_sizes(config: BgrConfig, home: Path) -> None:
-    """Compare before any memory is taken: a damaged configuration may ask for more than there is."""
-    path = home / "model.safetensors"
-    try:
-        with safe_open(path, framework="pt") as file:
-            found = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{path}: not a whole safetensors file: {error}") from None
-    try:
-        with torch.device("meta"):
-            expected = {name: list(tensor.shape) for name, tensor in BgrRetriever(config).state_dict().items()}
-    except Exception as error:  # sizes that contradict each other end in all kinds of errors
-        raise CheckpointError(f"{home / 'config.json'}: describes no model: {one_line(error)}") from None
-    for name in sorted(expected.keys() | found.keys()):
-        if name not in found:
-            raise CheckpointError(f"{path}: tensor {name} is missing")
-        if name not in expected:
-            raise CheckpointError(f"{path}: tensor {name} is not in the configuration")
-        if expected[name] != found[name]:
-            raise CheckpointError(f"{path}: tensor {name} is {found[name]}, the configuration says {expected[name]}")
-
-
-def _check_finite(model: BgrRetriever, path: Path) -> None:
-    for name, parameter in model.named_parameters():
-        if not torch.isfinite(parameter).all():
-            raise CheckpointError(f"{path}: tensor {name} holds values that are no finite numbers")
 
 
 def load_tokenizer(folder: Path, words: int | None = None) -> Any:

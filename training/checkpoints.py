@@ -20,6 +20,8 @@ from lightning.fabric.plugins.io.torch_io import TorchCheckpointIO
 from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint
 
+from bgr.errors import BgrError
+
 
 class AtomicFiles(TorchCheckpointIO):
     """A checkpoint file is whole under its name or not there; Lightning's own goes through the system's folder for
@@ -65,6 +67,17 @@ class KeepCheckpoints(Checkpoint):
     def next(self) -> Path:
         """What `last` will be if its weights turn out to be sound."""
         return self.folder / "next.ckpt"
+
+    def best_weights(self) -> dict[str, Any]:
+        """The module's state after the best epoch.
+
+        Raises:
+            BgrError: its file is missing.
+        """
+        path = self.folder / self.best
+        if not path.is_file():
+            raise BgrError(f"{path.parent}: the best epoch's weights are missing; --overwrite trains anew")
+        return dict(torch.load(path, map_location="cpu", weights_only=True)["state_dict"])
 
     def state_dict(self) -> dict[str, Any]:
         return {"best": self.best, "score": self.score}

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from lightning.pytorch import LightningDataModule
 
+from bgr.baselines.model import BaselineModel
 from bgr.example import Example
 from bgr.models.batching import Batch, Sentences, make_batch
 from bgr.models.retriever import BgrRetriever
@@ -81,7 +82,7 @@ class BgrDataModule(LightningDataModule):
         if self.limit:
             self.splits["train"] = self.splits["train"][: self.limit]
 
-    def prepare(self, tokenizer: Any, model: BgrRetriever, cache: Path) -> None:
+    def prepare(self, tokenizer: Any, model: BgrRetriever | BaselineModel, cache: Path) -> None:
         """Tokenise every different sentence once; keep the states of the model's frozen layers under `cache`."""
         self.setup()
         everything = [example for split in self.splits.values() for example in split]

@@ -56,7 +56,11 @@ def multi_label_loss(logits: Tensor, targets: Tensor, owner: Tensor) -> Tensor:
     zero = logits.new_zeros(len(logits), 1)
     extra = torch.cat([zero, logits.masked_fill(targets, float("-inf"))], dim=1).logsumexp(1)
     missed = torch.cat([zero, (-logits).masked_fill(~targets, float("-inf"))], dim=1).logsumexp(1)
-    rows = (extra + missed) / 2
+    return mean_over_questions((extra + missed) / 2, owner)
+
+
+def mean_over_questions(rows: Tensor, owner: Tensor) -> Tensor:
+    """Mean over questions, each the mean of its rows. *Shape:* ``rows``, ``owner [n]`` → a scalar."""
     # no more questions than rows; the number of questions is never read back from the device
     count = torch.zeros_like(rows).index_add_(0, owner, torch.ones_like(rows))
     share = 1 / count[owner]

@@ -15,7 +15,6 @@ from lightning.pytorch.accelerators import CPUAccelerator
 from transformers import AutoTokenizer
 
 from bgr.checkpoint import SETTINGS, Settings, load_retriever
-from bgr.errors import BgrError
 from bgr.files import output_folder
 from bgr.models.config import DIRECTIONS
 from bgr.models.decode import EXPLORE
@@ -27,7 +26,7 @@ from training.calibrate import best_threshold, calibrated, decode_dev
 from training.data_module import BgrDataModule
 from training.retriever_module import BgrModule
 from training.run import Run, first_process, is_finished, mark_finished
-from training.settings import RetrieverCLI, parse, shaping
+from training.settings import parse, shaping
 from training.side_by_side import Report, Reporter, in_processes
 
 QUIET = "--trainer.enable_progress_bar=false"
@@ -94,21 +93,13 @@ def train_direction(run: Run, direction: str, report: Report) -> None:
     )
     if not first_process():
         return
-    module.load_state_dict(_best(cli)["state_dict"])
+    module.load_state_dict(cli.keeper.best_weights())
     module.model.eval()
     module.model.config.threshold = best_threshold(module.model, data)
     tokenizer.save_pretrained(run.out)
     with output_folder(run.out / direction, overwrite=True) as folder:
         module.model.save_pretrained(folder)
     mark_finished(run, direction, shaping(cli))
-
-
-def _best(cli: RetrieverCLI) -> dict[str, Any]:
-    path = cli.keeper.folder / cli.keeper.best
-    if not path.is_file():
-        raise BgrError(f"{path.parent}: the best epoch's weights are missing; --overwrite trains anew")
-    best: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-    return best
 
 
 def prepare_states(run: Run, direction: str, _: Report) -> None:

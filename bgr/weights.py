@@ -1,0 +1,75 @@
+"""A model from a folder's ``config.json`` and ``model.safetensors``, neither of which is trusted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import nn
+from transformers import PretrainedConfig, PreTrainedModel
+
+from bgr.errors import CheckpointError
+from bgr.json_text import one_line, shown
+
+
+def load_weights(home: Path, kind: type[PreTrainedModel], config: PretrainedConfig) -> Any:
+    """A model of the given class in evaluation mode, in float32, every tensor checked against its configuration.
+
+    Raises:
+        CheckpointError: a file is damaged, or a tensor is missing, left over, of another size or not finite.
+    """
+    _check_sizes(kind, config, home)
+    try:
+        model = kind.from_pretrained(
+            home, config=config, dtype=torch.float32, local_files_only=True, use_safetensors=True
+        )
+    except Exception as error:  # a configuration that sizes do not betray ends in all kinds of errors
+        raise CheckpointError(f"{home}: cannot be loaded: {one_line(error)}") from None
+    _check_finite(model, home / "model.safetensors")
+    return model.eval()
+
+
+def check_types(path: Path, record: dict[str, Any], usual: dict[str, Any]) -> None:
+    """Each field is of the type that it usually has; those that are usually empty are left to `transformers`."""
+    for name, value in record.items():
+        default = usual.get(name)
+        if name == "dtype":
+            sound = value is None or isinstance(getattr(torch, str(value), None), torch.dtype)
+        elif isinstance(default, int | float) and not isinstance(default, bool):
+            sound = isinstance(value, int | float) and not isinstance(value, bool)
+        else:
+            sound = default is None or isinstance(value, type(default))
+        if not sound:
+            raise CheckpointError(f"{path}: {name} is {shown(value)}, usually it is {shown(default)}")
+        if name == "encoder":
+            check_types(path, value, usual["encoder"])
+
+
+def _check_sizes(kind: type[PreTrainedModel], config: PretrainedConfig, home: Path) -> None:
+    """Compare before any memory is taken: a damaged configuration may ask for more than there is."""
+    path = home / "model.safetensors"
+    try:
+        with safe_open(path, framework="pt") as file:
+            found = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{path}: not a whole safetensors file: {error}") from None
+    try:
+        with torch.device("meta"):
+            expected = {name: list(tensor.shape) for name, tensor in kind(config).state_dict().items()}
+    except Exception as error:  # sizes that contradict each other end in all kinds of errors
+        raise CheckpointError(f"{home / 'config.json'}: describes no model: {one_line(error)}") from None
+    for name in sorted(expected.keys() | found.keys()):
+        if name not in found:
+            raise CheckpointError(f"{path}: tensor {name} is missing")
+        if name not in expected:
+            raise CheckpointError(f"{path}: tensor {name} is not in the configuration")
+        if expected[name] != found[name]:
+            raise CheckpointError(f"{path}: tensor {name} is {found[name]}, the configuration says {expected[name]}")
+
+
+def _check_finite(model: nn.Module, path: Path) -> None:
+    for name, parameter in model.named_parameters():
+        if not torch.isfinite(parameter).all():
+            raise CheckpointError(f"{path}: tensor {name} holds values that are no finite numbers")
