@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "data": ("bgr.commands.data", "build ReasonGraphQA from KQA Pro files, or show its statistics"),
     "train": ("bgr.commands.train", "train a retriever from a config"),
     "evaluate": ("bgr.commands.evaluate", "score a checkpoint with the graph metrics"),
+    "compare": ("bgr.commands.compare", "systems side by side: the paper's tables, and a page to look into them"),
     "export": ("bgr.commands.export", "write one self-contained checkpoint folder"),
     "ask": ("bgr.commands.ask", "retrieve the evidence graph of one question"),
     "bench": ("bgr.commands.bench", "measure speed against the floor, in one run"),
@@ -27,8 +28,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Returns the exit code: 0 done, 1 failed (one line on standard error), 2 wrong usage."""
     # loading a model takes a fraction of a second; bars belong to long work
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
-    # oneDNN keeps a kernel for each shape it meets; where shapes hardly recur, 1024 of them only cost time and memory
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     arguments = list(sys.argv[1:] if argv is None else argv)
     top = argparse.ArgumentParser(prog="bgr", description="Graph-hop retrieval over textual databases.")
     top.add_argument("--version", action="version", version=f"bgr {__version__}")
@@ -38,6 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not arguments or arguments[0] not in COMMANDS:
         top.parse_args(arguments)
     name = arguments[0]
+    if name == "train":
+        # oneDNN keeps a kernel for each shape it meets; in training they hardly recur, and 1024 of them take memory
+        os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     module = importlib.import_module(COMMANDS[name][0])
     parser = argparse.ArgumentParser(
         prog=f"bgr {name}",

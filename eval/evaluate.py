@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
 
@@ -13,6 +13,7 @@ from tqdm import tqdm
 from bgr.errors import BgrError, DataError
 from bgr.example import Example
 from bgr.graph import EvidenceGraph
+from bgr.metrics.answers import answer_match
 from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.ged import graph_edit_distance, released_graph_edit_distance
 from bgr.metrics.gm import graph_match
@@ -27,7 +28,8 @@ class Row:
     """One question's scores. `type` to `chains` describe the gold graph, by which results are broken down.
 
     The distances are the best edits found (upper bounds); where a search ran out of time its `…_exact` is false and
-    `…_lower` is the proven bound. `ged_released` is the authors' variant, if it was asked for.
+    `…_lower` is the proven bound. `ged_released` is the authors' variant, if it was asked for; `qa_em` whether the
+    answer is right, where there is one to judge.
     """
 
     id: str
@@ -50,29 +52,43 @@ class Row:
     em: float
     limits: tuple[str, ...] = ()
     ged_released: float | None = None
+    qa_em: bool | None = None
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """What one system retrieved, in the order of the examples, and the wall time it took, if known."""
+    """What one system retrieved, in the order of the examples.
+
+    `seconds` is the wall time that retrieval took and `parameters` the number of the system's weights, if known;
+    `answers` is what a reader made of its evidence (an item is ``None`` where the reader found nothing to answer from),
+    ``None`` where no reader was asked.
+    """
 
     results: Sequence[RetrievalResult]
     seconds: float | None = None
+    answers: Sequence[str | None] | None = None
+    parameters: int | None = None
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One system, scored: `rows` and `results` are in the order of the examples."""
+    """One system, scored: `rows`, `results` and `answers` are in the order of the examples."""
 
     name: str
     rows: tuple[Row, ...]
     results: tuple[RetrievalResult, ...]
     seconds: float | None = None
+    answers: tuple[str | None, ...] | None = None
+    parameters: int | None = None
 
     @cached_property
     def mean(self) -> dict[str, float]:
-        """`summarise` over all questions, with ``seconds_per_question`` where the time is known."""
-        extra = {} if self.seconds is None else {"seconds_per_question": self.seconds / len(self.rows)}
+        """`summarise` over all questions, with ``seconds_per_question`` and ``parameters`` where they are known."""
+        extra: dict[str, float] = {}
+        if self.seconds is not None:
+            extra["seconds_per_question"] = self.seconds / len(self.rows)
+        if self.parameters is not None:
+            extra["parameters"] = self.parameters
         return summarise(self.rows) | extra
 
 
@@ -99,22 +115,22 @@ def evaluate(
 
     Raises:
         DataError: there are no examples.
-        BgrError: a system has not one result for each example.
+        BgrError: a system has not one result, or answer, for each example.
     """
     done = []
     for name, system in systems.items():
         found = system if isinstance(system, Predictions) else run(system, examples, name if progress else None)
-        done.append(
-            score(
-                name,
-                examples,
-                found.results,
-                seconds=found.seconds,
-                ged_seconds=ged_seconds,
-                released_ged=released_ged,
-                progress=progress,
-            )
+        scored = score(
+            name,
+            examples,
+            found.results,
+            seconds=found.seconds,
+            answers=found.answers,
+            ged_seconds=ged_seconds,
+            released_ged=released_ged,
+            progress=progress,
         )
+        done.append(replace(scored, parameters=found.parameters))
     return done
 
 
@@ -123,7 +139,8 @@ def run(retriever: Retriever, examples: Sequence[Example], progress: str | None 
     start, results = time.perf_counter(), []
     for first in tqdm(range(0, len(examples), chunk), desc=progress, disable=progress is None, delay=2, unit="chunk"):
         results += retriever.retrieve([query_of(example) for example in examples[first : first + chunk]])
-    return Predictions(results, time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    return Predictions(results, seconds, parameters=getattr(retriever, "parameters", 0))  # BM25, say, has none
 
 
 def score(
@@ -132,6 +149,7 @@ def score(
     results: Sequence[RetrievalResult],
     *,
     seconds: float | None = None,
+    answers: Sequence[str | None] | None = None,
     ged_seconds: float | None = 1.0,
     released_ged: bool = False,
     progress: bool = False,
@@ -141,11 +159,17 @@ def score(
         raise DataError("there are no examples to score")
     if len(results) != len(examples):
         raise BgrError(f"system {name!r}: {len(results)} results for {len(examples)} examples")
+    if answers is not None and len(answers) != len(examples):
+        raise BgrError(f"system {name!r}: {len(answers)} answers for {len(examples)} examples")
     pairs = tqdm(
         list(zip(examples, results, strict=True)), desc=f"score {name}", disable=not progress, delay=2, unit="question"
     )
     rows = tuple(score_one(example, result, ged_seconds, released_ged) for example, result in pairs)
-    return Evaluation(name, rows, tuple(results), seconds)
+    if answers is None:
+        return Evaluation(name, rows, tuple(results), seconds)
+    judged = zip(rows, answers, examples, strict=True)
+    rows = tuple(replace(row, qa_em=answer_match(answer, example.answer)) for row, answer, example in judged)
+    return Evaluation(name, rows, tuple(results), seconds, tuple(answers))
 
 
 def score_one(
@@ -185,11 +209,12 @@ def summarise(rows: Iterable[Row]) -> dict[str, float]:
     """``n``, the mean of each of `METRICS`, and how many rows are not exact or met a decoding limit.
 
     GM, GS and the set scores are in 0 … 1; a distance that ran out of time enters with the best edit found, and
-    ``ged_lower`` has the mean of the proven bounds.
+    ``ged_lower`` has the mean of the proven bounds. ``qa_em`` is there where every row has an answer.
     """
     rows = list(rows)
     means = {metric: fmean(getattr(row, metric) for row in rows) for metric in METRICS}
     released = [row.ged_released for row in rows if row.ged_released is not None]
+    answered = [row.qa_em for row in rows if row.qa_em is not None]
     return {
         "n": len(rows),
         **means,
@@ -199,6 +224,7 @@ def summarise(rows: Iterable[Row]) -> dict[str, float]:
         "ged_labelled_not_exact": sum(not row.ged_labelled_exact for row in rows),
         "limits_reached": sum(bool(row.limits) for row in rows),
         **({"ged_released": fmean(released)} if released else {}),
+        **({"qa_em": fmean(answered)} if len(answered) == len(rows) else {}),
     }
 
 

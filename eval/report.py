@@ -27,9 +27,12 @@ Table = tuple[list[str], list[list[str]]]
 
 
 def systems_table(evaluations: Sequence[Evaluation]) -> Table:
-    """Header and one row for each system: GM, GS, F1, P, R, EM in percent, GED in edits, n, milliseconds a question."""
+    """Header and one row for each system: GM, GS, F1, P, R, EM in percent, GED in edits, n, milliseconds a question;
+    QA EM in percent where a system has answers."""
     released = any("ged_released" in evaluation.mean for evaluation in evaluations)
-    header = ["system", *_titles(), *(["GED-released"] if released else []), "n", "ms/question"]
+    answered = any("qa_em" in evaluation.mean for evaluation in evaluations)
+    extra = [*(["QA EM"] if answered else []), *(["GED-released"] if released else [])]
+    header = ["system", *_titles(), *extra, "n", "ms/question"]
     rows = []
     for evaluation in evaluations:
         mean = evaluation.mean
@@ -38,6 +41,7 @@ def systems_table(evaluations: Sequence[Evaluation]) -> Table:
             [
                 evaluation.name,
                 *_cells(mean),
+                *([_answered(mean)] if answered else []),
                 *([f"{mean['ged_released']:.2f}"] if released else []),
                 str(int(mean["n"])),
                 "–" if seconds is None else f"{1000 * seconds:.1f}",
@@ -48,17 +52,22 @@ def systems_table(evaluations: Sequence[Evaluation]) -> Table:
 
 def breakdown_table(evaluation: Evaluation, by: str) -> Table:
     """Header and one row for each group of one system."""
-    rows = [[group, *_cells(mean), str(int(mean["n"]))] for group, mean in breakdown(evaluation, by).items()]
-    return [by, *_titles(), "n"], rows
+    return _groups_table(evaluation, by, breakdown(evaluation, by))
 
 
 def hops_by_chains_table(evaluation: Evaluation) -> Table:
     """Header and one row for each pair of hops and chains (paper, Table 6)."""
+    groups = {f"{hops} / {chains}": mean for (hops, chains), mean in hops_by_chains(evaluation).items()}
+    return _groups_table(evaluation, "hops / chains", groups)
+
+
+def _groups_table(evaluation: Evaluation, title: str, groups: Mapping[str, Mapping[str, float]]) -> Table:
+    answered = "qa_em" in evaluation.mean
     rows = [
-        [f"{hops} / {chains}", *_cells(mean), str(int(mean["n"]))]
-        for (hops, chains), mean in hops_by_chains(evaluation).items()
+        [group, *_cells(mean), *([_answered(mean)] if answered else []), str(int(mean["n"]))]
+        for group, mean in groups.items()
     ]
-    return ["hops / chains", *_titles(), "n"], rows
+    return [title, *_titles(), *(["QA EM"] if answered else []), "n"], rows
 
 
 def notes(evaluations: Sequence[Evaluation]) -> list[str]:
@@ -126,8 +135,8 @@ def write_report(
     content = as_json(evaluations, main, about)
     (folder / "metrics.json").write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     (folder / "metrics.md").write_text(as_markdown(evaluations, main, about), encoding="utf-8")
-    _write_csv(folder / "metrics.csv", content["systems"])
-    _write_predictions(folder / "predictions.jsonl", evaluations, examples)
+    write_csv(folder / "metrics.csv", content["systems"])
+    write_predictions(folder / "predictions.jsonl", evaluations, examples)
     plot_groups(named(evaluations, main), folder / "groups.png")
     plot_hops_by_chains(named(evaluations, main), folder / "hops_by_chains.png")
 
@@ -152,7 +161,11 @@ def _cells(mean: Mapping[str, float]) -> list[str]:
     return [f"{100 * mean[m]:.2f}" if m in PERCENT else f"{mean[m]:.2f}" for m in COLUMNS]
 
 
-def _write_csv(path: Path, systems: Mapping[str, Any]) -> None:
+def _answered(mean: Mapping[str, float]) -> str:
+    return f"{100 * mean['qa_em']:.2f}" if "qa_em" in mean else "–"
+
+
+def write_csv(path: Path, systems: Mapping[str, Any]) -> None:
     """One line for each system and group: ``system, grouping, group`` and every mean."""
     lines = []
     for system, tables in systems.items():
@@ -167,8 +180,8 @@ def _write_csv(path: Path, systems: Mapping[str, Any]) -> None:
         writer.writerows(lines)
 
 
-def _write_predictions(path: Path, evaluations: Sequence[Evaluation], examples: Sequence[Example]) -> None:
-    """One line for each question: the example, and each system's graph and scores."""
+def write_predictions(path: Path, evaluations: Sequence[Evaluation], examples: Sequence[Example]) -> None:
+    """One line for each question: the example, and each system's graph and scores; its answer where one was read."""
     with path.open("w", encoding="utf-8") as file:
         for place, example in enumerate(examples):
             systems = {e.name: _prediction(e, place) for e in evaluations}
@@ -180,7 +193,8 @@ def _prediction(evaluation: Evaluation, place: int) -> dict[str, Any]:
     row, result = evaluation.rows[place], evaluation.results[place]
     scores = {metric: getattr(row, metric) for metric in COLUMNS}
     exact = {"ged_exact": row.ged_exact, "ged_labelled_exact": row.ged_labelled_exact}
-    return {"edges": _scored_edges(result.graph), **scores, **exact, "limits": list(result.limits)}
+    answer = {} if evaluation.answers is None else {"answer": evaluation.answers[place], "qa_em": row.qa_em}
+    return {"edges": _scored_edges(result.graph), **scores, **exact, **answer, "limits": list(result.limits)}
 
 
 def _scored_edges(graph: EvidenceGraph) -> list[list[float]]:

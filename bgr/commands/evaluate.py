@@ -25,7 +25,9 @@ from bgr.example import Example
 from bgr.files import output_folder
 
 if TYPE_CHECKING:
+    from bgr.pipeline import BgrPipeline, DirectedGraphs
     from bgr.retrieval import Retriever
+    from eval.errors import ErrorCounts
     from eval.evaluate import Evaluation, Predictions
 
 BASELINES = ("bm25", "random")
@@ -47,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_machine(parser)
     parser.add_argument("--ged-seconds", type=float, default=1.0, help="limit of one edit distance; default: 1")
     parser.add_argument("--released-ged", action="store_true", help="also the edit distance of the authors' code")
+    parser.add_argument("--errors", action="store_true", help="also sort failures into kinds: errors.json, errors.md")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: CHECKPOINT-evaluation-SPLIT or -sweep-SPLIT")
     parser.add_argument("--overwrite", action="store_true", help="replace the output folder")
     parser.add_argument("--json", action="store_true", help="print metrics.json (sweep.json) instead of the tables")
@@ -61,6 +64,7 @@ def run(args: argparse.Namespace) -> None:
     args.split = args.split or "test"
     args.baselines = ["bm25"] if args.baselines is None else args.baselines
     from bgr.reasongraphqa.dataset import dataset_hash
+    from eval.errors import count_errors, write_errors
     from eval.evaluate import evaluate
     from eval.report import as_json, write_report
 
@@ -75,19 +79,27 @@ def run(args: argparse.Namespace) -> None:
             systems, examples, ged_seconds=args.ged_seconds, released_ged=args.released_ged, progress=True
         )
         write_report(folder, evaluations, examples, main, about)
+        errors = [count_errors(evaluation, examples) for evaluation in evaluations] if args.errors else []
+        if errors:
+            write_errors(folder, errors, examples)
     if args.json:
         print(json.dumps(as_json(evaluations, main, about), ensure_ascii=False))
     else:
-        _print(evaluations, main, about, out)
+        _print(evaluations, main, about, out, errors)
 
 
-def _print(evaluations: Sequence[Evaluation], main: str, about: dict[str, Any], out: Path) -> None:
+def _print(
+    evaluations: Sequence[Evaluation], main: str, about: dict[str, Any], out: Path, errors: Sequence[ErrorCounts]
+) -> None:
+    from eval.errors import errors_text
     from eval.report import as_text
 
     print(", ".join(f"{name} {value}" for name, value in about.items() if name != "data_hash"))
     print()
     print(as_text(evaluations, main))
     print()
+    if errors:
+        print(errors_text(errors), end="\n\n")
     print(f"written to {out}")
 
 
@@ -167,21 +179,28 @@ def rules_of(args: argparse.Namespace) -> list[str]:
 def _bidirectional(
     pipeline: Any, examples: Sequence[Example], gammas: Mapping[str, float], batch_size: int
 ) -> dict[str, Predictions]:
-    """Every rule, with its γ, on one run of both directions.
-
-    The time is that of the run, so one direction alone has none.
-    """
-    from eval.evaluate import Predictions, query_of
+    """Every rule, with its γ, on one run of both directions."""
+    from eval.evaluate import query_of
 
     start = time.perf_counter()
     queries = [query_of(example) for example in examples]
     found = pipeline.retrieve_directions(queries, batch_size=batch_size, progress=True)
     seconds = time.perf_counter() - start
-    systems, fusion = {}, pipeline.settings.fusion
-    for rule, gamma in gammas.items():
-        results = [one.merged(rule, gamma, fusion=fusion) for one in found]
-        systems[rule] = Predictions(results, None if rule in ("forward", "backward") else seconds)
-    return systems
+    return {rule: by_rule(pipeline, found, rule, gamma, seconds) for rule, gamma in gammas.items()}
+
+
+def by_rule(
+    pipeline: BgrPipeline, found: Sequence[DirectedGraphs], rule: str, gamma: float, seconds: float
+) -> Predictions:
+    """What one reconstruction rule makes of both directions, which took so many seconds together: one direction alone
+    has no time, and the weights of its own model."""
+    from eval.evaluate import Predictions
+
+    results = [one.merged(rule, gamma, fusion=pipeline.settings.fusion) for one in found]
+    single = rule in ("forward", "backward")
+    models = [getattr(pipeline, rule)] if single else [pipeline.forward, pipeline.backward]
+    parameters = sum(weights.numel() for model in models for weights in model.parameters())
+    return Predictions(results, None if single else seconds, parameters=parameters)
 
 
 def _baseline(name: str, seed: int) -> Retriever:

@@ -61,6 +61,7 @@ def _check(args: argparse.Namespace) -> None:
         ("--gamma", args.gamma is not None),
         ("--baselines", bool(args.baselines)),
         ("--released-ged", args.released_ged),
+        ("--errors", args.errors),
     ):
         if given:
             raise BgrError(f"--sweep goes through every γ of the reconstruction rules: leave out {option}")

@@ -1,0 +1,86 @@
+"""Put systems side by side on the same questions: the paper's tables and figures, and one page to look into them.
+
+A system is [NAME=]PLACE[:PART]. PLACE is a folder that `bgr evaluate` or `bgr compare` wrote (or its
+predictions.jsonl), a checkpoint, a trained baseline, or bm25 or random; what is not evaluated yet is run. PART names
+one system of an evaluation, or a reconstruction rule of a checkpoint; without PART and NAME all systems of an
+evaluation are taken, with NAME alone its main one.
+
+Writes report.html (tables, plots and an explorer of single questions; opens from a file, without network), compare.md,
+compare.tex, table4.csv, pairs.csv, metrics.json, metrics.csv, errors.json, predictions.jsonl and plots. Intervals come
+from a bootstrap over questions.
+
+  bgr compare --data work/data --systems work/evaluation --out work/comparison
+  bgr compare --data work/data --systems work/evaluation dpr=work/dpr new=work/run:fused --reader work/reader \\
+      --sweep work/run-sweep-dev --out work/comparison
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from bgr.commands.counts import positive
+from bgr.commands.machine_options import add_machine
+from bgr.errors import BgrError
+from bgr.files import output_folder
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="dataset made by `bgr data build`")
+    parser.add_argument("--split", choices=("train", "dev", "test"), default="test", help="default: test")
+    parser.add_argument("--systems", nargs="+", required=True, metavar="[NAME=]PLACE[:PART]", help="what to compare")
+    parser.add_argument(
+        "--main", metavar="NAME", help="the system to see the others against; default: of the last PLACE"
+    )
+    parser.add_argument("--reader", type=Path, metavar="DIR", help="read all answers with this reader, gold graphs too")
+    parser.add_argument("--sweep", type=Path, metavar="DIR", help="of `bgr evaluate --sweep`, for Figure 5")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only the first N questions of the split")
+    parser.add_argument("--samples", type=positive, default=10_000, help="of the bootstrap; default: 10000")
+    parser.add_argument("--seed", type=int, default=0, help="of the bootstrap and the random baseline; default: 0")
+    parser.add_argument("--batch-size", type=positive, default=16, help="questions at a time; default: 16")
+    add_machine(parser)
+    parser.add_argument("--ged-seconds", type=float, default=1.0, help="limit of one edit distance; default: 1")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the report's folder")
+    parser.add_argument("--overwrite", action="store_true", help="replace the output folder")
+    parser.add_argument("--json", action="store_true", help="print metrics.json instead of the tables")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Read or run, score, compare, write, print.
+
+    Raises:
+        BgrError: what is given is damaged, or does not belong together.
+    """
+    if args.seed < 0:
+        raise BgrError(f"--seed is {args.seed}, allowed: 0 and more")
+    from bgr.commands.compare_systems import gather
+    from eval.compare import compare
+    from eval.compare_files import write_comparison
+    from eval.evaluate import evaluate
+    from eval.report import as_json
+    from eval.sweep_read import read_sweep
+
+    # opened first: a folder that is in the way is reported before the work, not after it
+    with output_folder(args.out, overwrite=args.overwrite) as folder:
+        sweep = read_sweep(args.sweep) if args.sweep else None
+        systems, examples, main, about = gather(args)
+        evaluations = evaluate(systems, examples, ged_seconds=args.ged_seconds, progress=True)
+        found = compare(evaluations, examples, main, about, samples=args.samples, seed=args.seed)
+        write_comparison(folder, found, sweep)
+    if args.json:
+        print(json.dumps(as_json(evaluations, main, found.about), ensure_ascii=False))
+    else:
+        _print(found, args.out)
+
+
+def _print(found: Any, out: Path) -> None:
+    from eval.compare_tables import NOTE, number, table4
+    from eval.errors import errors_text
+    from eval.report import notes
+    from eval.tables import text_table
+
+    print(text_table(*table4(found, lambda interval, metric: number({metric: interval.mean}, metric))))
+    print("\n".join([NOTE.split("; ")[0] + ".", *notes(found.evaluations), "", errors_text(found.errors)]))
+    print(f"\nwritten to {out}; look into {out / 'report.html'} with a browser")

@@ -1,0 +1,90 @@
+"""The comparison as one page that needs nothing else: tables, plots and an explorer of single questions.
+
+Questions, facts, answers and names are data of strangers: text is escaped, JSON cannot end its element, scripts run
+only if their hash stands in the page's policy, and nothing may be loaded.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from eval.compare import Comparison
+from eval.html_report_data import page_data
+from eval.html_report_tables import difference_section, error_section, figure6_section, systems_section, table6_section
+
+TITLE = "Comparison of evidence-graph retrieval"
+PAGE = "report_page"
+
+
+def write_html(path: Path, comparison: Comparison, figures: Mapping[str, Path]) -> None:
+    """Write the page.
+
+    Args:
+        path: the file.
+        comparison: the systems.
+        figures: PNG files, by "Figure 5" and "Figure 6"; the former may be missing.
+    """
+    path.write_text(html_page(comparison, figures), encoding="utf-8")
+
+
+def html_page(comparison: Comparison, figures: Mapping[str, Path]) -> str:
+    """The page's text; arguments as for `write_html`."""
+    scripts = {"cytoscape": "cytoscape.min.js", "graphs": "graphs.js", "page": "page.js"}
+    scripts = {name: _bundled(file) for name, file in scripts.items()}
+    sections = {
+        "systems": ("Systems", systems_section(comparison)),
+        "differences": ("Differences", difference_section(comparison)),
+        "groups": ("Types and structures", figure6_section(comparison) + _image(figures, "Figure 6")),
+        "hops": ("Hops and chains", table6_section(comparison)),
+        "gamma": ("γ", _image(figures, "Figure 5")),
+        "errors": ("Errors", error_section(comparison)),
+    }
+    there = {key: part for key, part in sections.items() if part[1]}
+    links = {key: title for key, (title, _) in there.items()} | {"questions": "Questions"}
+    return Template(_bundled("page.html")).substitute(
+        title=TITLE,
+        about=_about(comparison.about),
+        style=_bundled("page.css"),
+        navigation="".join(f'<a href="#{key}">{title}</a>' for key, title in links.items()),
+        sections="\n".join(f'<section id="{k}"><h2>{title}</h2>{body}</section>' for k, (title, body) in there.items()),
+        data=json_for_script(page_data(comparison)),
+        script_hashes=" ".join(_hash(text) for text in scripts.values()),
+        **scripts,
+    )
+
+
+def json_for_script(value: Any) -> str:
+    """JSON that is safe inside a script element: no character in it can end the element or begin another."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for char in "<>&\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text
+
+
+def _bundled(name: str) -> str:
+    return files("eval").joinpath(PAGE, name).read_text(encoding="utf-8")
+
+
+def _hash(script: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+def _about(about: Mapping[str, Any]) -> str:
+    return " ".join(
+        f"<span>{escape(name.replace('_', ' '))}: {escape(str(value))}</span>" for name, value in about.items()
+    )
+
+
+def _image(figures: Mapping[str, Path], name: str) -> str:
+    if name not in figures:
+        return ""
+    content = base64.b64encode(figures[name].read_bytes()).decode()
+    return f'<img alt="{escape(name)}" src="data:image/png;base64,{content}">'
