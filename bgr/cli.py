@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "data": ("bgr.commands.data", "build ReasonGraphQA from KQA Pro files, or show its statistics"),
     "train": ("bgr.commands.train", "train a retriever from a config"),
     "evaluate": ("bgr.commands.evaluate", "score a checkpoint with the graph metrics"),
+    "compare": ("bgr.commands.compare", "systems side by side: the paper's tables, and a page to look into them"),
     "export": ("bgr.commands.export", "write one self-contained checkpoint folder"),
     "ask": ("bgr.commands.ask", "retrieve the evidence graph of one question"),
     "bench": ("bgr.commands.bench", "measure speed against the floor, in one run"),
