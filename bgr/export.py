@@ -14,33 +14,50 @@ from bgr.checkpoint import Settings, load_retriever, load_tokenizer
 from bgr.errors import CheckpointError
 from bgr.files import output_folder, read_json
 from bgr.models.config import DIRECTIONS, BgrConfig
+from bgr.reader.reader import Reader, load_reader
+from bgr.reader.settings import READER
 
 
-def export(run: Path, out: Path, *, half: bool = False, metrics: Path | None = None, overwrite: bool = False) -> None:
+def export(
+    run: Path,
+    out: Path,
+    *,
+    reader: Path | None = None,
+    half: bool = False,
+    metrics: Path | None = None,
+    overwrite: bool = False,
+) -> None:
     """Copy what inference needs from a training run.
 
     Args:
         run: run folder (or another checkpoint folder).
-        out: new folder: ``bgr.json``, ``forward/``, ``backward/``, tokenizer, ``README.md``.
+        out: new folder: ``bgr.json``, ``forward/``, ``backward/``, tokenizer, ``README.md``; ``reader/`` if any.
+        reader: folder of ``bgr train reader``; without it, the reader that `run` itself holds, if any.
         half: store the weights in fp16, half the size.
         metrics: ``metrics.json`` of ``bgr evaluate``, to stand in the model card.
         overwrite: replace `out` if it exists.
 
     Raises:
-        CheckpointError: the run lacks a file or its weights do not fit, or `metrics` belongs to other data.
+        DataError: `reader` is no reader's folder.
+        CheckpointError: the run or the reader lacks a file or its weights do not fit, or `metrics` belongs to other
+            data.
     """
     settings = Settings.load(run)
     if metrics is not None:
         settings = replace(settings, metrics={**settings.metrics, **_test_metrics(metrics, settings)})
     models = {direction: load_retriever(run, direction) for direction in DIRECTIONS}
     tokenizer = load_tokenizer(run)
+    answers = load_reader(run, device="cpu") if reader is None else Reader.from_pretrained(reader, device="cpu")
     with output_folder(out, overwrite=overwrite) as folder:
         for direction, model in models.items():
             # the weights alone change type; a threshold is still what it was
             (torch.nn.Module.half(model) if half else model).save_pretrained(folder / direction)
         tokenizer.save_pretrained(folder)
         settings.save(folder)
-        card = model_card(settings, models["forward"].config, models["backward"].config)
+        if answers is not None:
+            answers.model.to(torch.float16 if half else torch.float32)
+            answers.save(folder / READER)
+        card = model_card(settings, models["forward"].config, models["backward"].config, reader=answers)
         (folder / "README.md").write_text(card, encoding="utf-8")
 
 
@@ -56,7 +73,7 @@ def _test_metrics(path: Path, settings: Settings) -> dict[str, Any]:
     return {split: systems}
 
 
-def model_card(settings: Settings, forward: BgrConfig, backward: BgrConfig) -> str:
+def model_card(settings: Settings, forward: BgrConfig, backward: BgrConfig, *, reader: Reader | None = None) -> str:
     """The checkpoint's README, with the metrics it was exported with."""
     lines = [
         "---",
@@ -73,7 +90,7 @@ def model_card(settings: Settings, forward: BgrConfig, backward: BgrConfig) -> s
         "from bgr.pipeline import BgrPipeline",
         "",
         'found = BgrPipeline.from_pretrained("this/folder").answer(question, facts)',
-        "print(found.graph.order(), found.confidence)",
+        "print(found.graph.order(), found.confidence, found.answer)",
         "```",
         "",
         "| setting | value |",
@@ -82,6 +99,7 @@ def model_card(settings: Settings, forward: BgrConfig, backward: BgrConfig) -> s
         f"| thresholds | forward {forward.threshold}, backward {backward.threshold} |",
         f"| reconstruction | {_reconstruction(settings)} |",
         f"| longest question, fact | {forward.question_tokens}, {forward.fact_tokens} tokens |",
+        f"| reader | {_reader(reader)} |",
         f"| trained on data | SHA-256 `{settings.data_hash}` |",
         f"| written by | bgr {__version__} |",
         "",
@@ -98,6 +116,12 @@ def model_card(settings: Settings, forward: BgrConfig, backward: BgrConfig) -> s
 def _reconstruction(settings: Settings) -> str:
     threshold = f", threshold {settings.fused_threshold}" if settings.rule == "fused" else ""
     return f"{settings.rule}, γ = {settings.gamma(settings.rule)}{threshold}"
+
+
+def _reader(reader: Reader | None) -> str:
+    if reader is None:
+        return "none: graphs without answers"
+    return f"{reader.model.config.model_type}, {sum(weight.numel() for weight in reader.model.parameters()):,} weights"
 
 
 def _metrics_table(metrics: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""From a checkpoint folder to evidence graphs: what users call."""
+"""From a checkpoint folder to evidence graphs and answers: what users call."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from bgr.models.config import DIRECTIONS
 from bgr.models.decode import EXPLORE, decode
 from bgr.models.kept_facts import keep_encoded
 from bgr.models.retriever import BgrRetriever
+from bgr.reader.reader import Reader, ReaderInput, load_reader
 from bgr.reconstruction import reconstruct, subgraph_confidence
 from bgr.retrieval import DirectionResult, Query, RetrievalResult, Retriever
 
@@ -47,7 +48,9 @@ class DirectedGraphs:
 class Answer:
     """One question, answered.
 
-    `answer` is ``None`` while the checkpoint holds no reader; `confidence` is the BSC of the two directions, in [0, 1].
+    `confidence` is the BSC of the two directions, in [0, 1]. `answer` is ``None`` where the checkpoint holds no reader
+    (`answer_confidence` then is too), or where the question is not answerable: there is no evidence.
+    `answer_confidence` is the reader's, in [0, 1].
     """
 
     question: str
@@ -58,12 +61,14 @@ class Answer:
     confidence: float
     limits: tuple[str, ...]
     answer: str | None = None
+    answer_confidence: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """A plain record: edges with scores, the root as −1, and the evidence in the order of reasoning."""
         return {
             "question": self.question,
             "answer": self.answer,
+            "answer_confidence": self.answer_confidence,
             "confidence": self.confidence,
             "edges": [[a, b, round(self.graph.scores.get((a, b), 0.0), 6)] for a, b in sorted(self.graph.edges)],
             "evidence": [{"fact": n, "text": self.facts[n]} for n in self.graph.order()],
@@ -80,6 +85,7 @@ class BgrPipeline(Retriever):
         forward, backward: the two retrievers.
         tokenizer: of their encoder.
         settings: rule and γ of each rule.
+        reader: answers from the graph; ``None`` for graphs alone.
         device: where the models run; the GPU if there is one.
         precision: ``"32"`` or ``"bf16"``; bfloat16 where the device is fast at it.
 
@@ -94,6 +100,7 @@ class BgrPipeline(Retriever):
         tokenizer: Any,
         settings: Settings,
         *,
+        reader: Reader | None = None,
         device: str | torch.device | None = None,
         precision: str | None = None,
     ) -> None:
@@ -104,6 +111,7 @@ class BgrPipeline(Retriever):
             torch.nn.Module.to(model, self.device).eval()
         self.tokenizer = tokenizer
         self.settings = settings
+        self.reader = reader
         self.shared = read_alike(forward, backward)
         self.kept: tuple[Sentences, Sentences] | None = None
 
@@ -120,7 +128,9 @@ class BgrPipeline(Retriever):
         settings = Settings.load(folder)
         forward, backward = (load_retriever(folder, direction) for direction in DIRECTIONS)
         words = min(model.config.encoder.vocab_size for model in (forward, backward))
-        pipeline = cls(forward, backward, load_tokenizer(folder, words), settings, device=device, precision=precision)
+        reader = load_reader(folder, device=device, precision=precision)
+        tokenizer = load_tokenizer(folder, words)
+        pipeline = cls(forward, backward, tokenizer, settings, reader=reader, device=device, precision=precision)
         try:
             pipeline.retrieve([Query("?", ["."])])
         except Exception as error:  # weights may fit a configuration that yet cannot be run
@@ -197,9 +207,12 @@ class BgrPipeline(Retriever):
         return [self._merged(found) for found in self.retrieve_directions(queries)]
 
     def answer(self, question: str, facts: Sequence[str]) -> Answer:
-        """Retrieve the evidence graph of one question."""
+        """Retrieve the evidence graph of one question, and read the answer off it."""
         found = self.retrieve_directions([Query(question, facts)])[0]
         forward, backward, merged = found.forward.graph, found.backward.graph, self._merged(found)
+        read = None
+        if self.reader is not None:
+            [read] = self.reader.answer([ReaderInput(question, tuple(facts), merged.graph)])
         return Answer(
             question=question,
             facts=tuple(facts),
@@ -208,6 +221,8 @@ class BgrPipeline(Retriever):
             backward=backward,
             confidence=subgraph_confidence(forward, backward),
             limits=merged.limits,
+            answer=None if read is None else read.text,
+            answer_confidence=None if read is None else read.confidence,
         )
 
     def _merged(self, found: DirectedGraphs) -> RetrievalResult:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from bgr import __version__
+from bgr.devices import fast_bfloat16, pick_device
 from bgr.reader.reader import Reader
 from bgr.reader.slots import PLACEHOLDERS
 from training.reader_data import ReaderData
@@ -18,6 +19,8 @@ from training.seq2seq_tokenizer import train_tokenizer, word_tokenizer
 def train_reader(run: Run, *, overwrite: bool = False) -> dict[str, float]:
     """Train, keep the epoch with the highest dev score, and save it to ``run.out``.
 
+    A config that says nothing of precision gets bfloat16 where the device is fast at it.
+
     Args:
         run: its `data` is a dataset folder.
         overwrite: replace ``run.out`` if it exists.
@@ -29,7 +32,8 @@ def train_reader(run: Run, *, overwrite: bool = False) -> dict[str, float]:
     Raises:
         BgrError: a setting, the dataset or the model to start from cannot be used; nothing is written then.
     """
-    cli = parse_seq2seq(run, ReaderData, monitor="dev/score", mode="max")
+    precision = "bf16-mixed" if fast_bfloat16(pick_device()) else "32-true"
+    cli = parse_seq2seq(run, ReaderData, monitor="dev/score", mode="max", precision=precision)
     module: Seq2seqModule = cli.model
     data: ReaderData = cli.datamodule
     data.setup()

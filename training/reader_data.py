@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from bgr.json_text import parse_json, shown
 from bgr.reader.linearise import linearise
 from bgr.reader.settings import ReaderSettings
 from bgr.reader.slots import mask
-from bgr.reasongraphqa.dataset import dataset_hash, load_split
+from bgr.reasongraphqa.dataset import dataset_hash, read_split
 from training.reader_words import everyday_words
 from training.seq2seq_data import Seq2seqData, TextPair
 
@@ -67,8 +68,10 @@ class ReaderData(Seq2seqData):
             return
         own = self.hparams
         folder = Path(own["folder"])
-        train = load_split(folder, "train", progress=True)[: own["limit"] or None]
-        dev = load_split(folder, "dev", progress=True)[: own["dev_limit"] or None]
+        train, dev = (
+            list(islice(read_split(folder, split, progress=True), own[limit] or None))
+            for split, limit in (("train", "limit"), ("dev", "dev_limit"))
+        )
         graphs = [(example, example.graph) for example in train]
         if own["retrieved"]:
             graphs += retrieved_graphs(Path(own["retrieved"]), train, own["system"])

@@ -15,11 +15,14 @@ from training.seq2seq_module import Seq2seqModule
 from training.settings import lightning_cli
 
 
-def parse_seq2seq(run: Run, data: type[LightningDataModule], *, monitor: str, mode: str) -> LightningCLI:
-    """Module, data and trainer of a run; the epoch that is best by `monitor` (``min`` or ``max``) will be kept."""
+def parse_seq2seq(
+    run: Run, data: type[LightningDataModule], *, monitor: str, mode: str, **trainer: Any
+) -> LightningCLI:
+    """Module, data and trainer of a run; the epoch that is best by `monitor` (``min`` or ``max``) will be kept.
+    `trainer` holds defaults of the trainer, where the config says nothing."""
     home = run.out / "training"
     keep = ModelCheckpoint(home / "epochs", monitor=monitor, mode=mode, save_last=True, enable_version_counter=False)
-    return lightning_cli(run, Seq2seqModule, data, home, keep)
+    return lightning_cli(run, Seq2seqModule, data, home, keep, **trainer)
 
 
 def fit_seq2seq(run: Run, cli: LightningCLI) -> float:

@@ -1,14 +1,18 @@
-"""Retrieve the evidence graph of one question from a file of facts, one sentence a line."""
+"""Answer one question from a file of facts, one sentence a line, and show the evidence graph."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bgr.commands.drawing_option import check_drawing
 from bgr.commands.machine_options import add_machine
 from bgr.errors import DataError
+
+if TYPE_CHECKING:
+    from bgr.pipeline import Answer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,11 +43,19 @@ def run(args: argparse.Namespace) -> None:
     else:
         print(tree_text(found.graph, facts, args.question))
         print(f"confidence {found.confidence:.2f} (agreement of both directions)")
-        print(f"answer     {found.answer or 'not given: this checkpoint holds no reader'}")
+        print(f"answer     {_answer(found)}")
         if found.limits:
             print(f"limits     {', '.join(found.limits)}")
     if args.draw is not None:
         draw(found.graph, facts, args.question, args.draw)
+
+
+def _answer(found: Answer) -> str:
+    if found.answer_confidence is None:
+        return "not given: this checkpoint holds no reader"
+    if found.answer is None:
+        return "not answerable from these facts"
+    return f"{found.answer} (the reader's confidence {found.answer_confidence:.2f})"
 
 
 def read_facts(path: Path) -> list[str]:

@@ -1,4 +1,5 @@
-"""All of it on a small real dataset: Atlas, ReasonGraphQA, both directions trained, evaluated, exported, and asked.
+"""All of it on a small real dataset: Atlas, ReasonGraphQA, both directions and a reader trained, evaluated, exported,
+and asked.
 
 Every step is one of the other commands and is printed as such; a step that is done is not done again, so an
 interrupted demo goes on where it stopped.
@@ -20,6 +21,7 @@ from bgr.example import Example
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, default=Path("work/demo"), help="folder for everything (%(default)s)")
     parser.add_argument("--config", default="demo", help="training config (%(default)s)")
+    parser.add_argument("--reader-config", default="reader_demo", help="config of the reader (%(default)s)")
     parser.add_argument("--questions", type=int, default=10_000, help="kept questions, all splits (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the data (%(default)s)")
 
@@ -28,7 +30,7 @@ def run(args: argparse.Namespace) -> None:
     """Run the steps that are not done yet."""
     out: Path = args.out
     atlas, data, trained, report = out / "atlas", out / "data", out / "run", out / "evaluation"
-    checkpoint = out / "checkpoint"
+    reader, checkpoint = out / "reader", out / "checkpoint"
     start = time.perf_counter()
     _step(atlas, ["atlas", "--out", str(atlas), "--seed", str(args.seed)])
     _step(
@@ -39,10 +41,13 @@ def run(args: argparse.Namespace) -> None:
     _command(["data", "stats", str(data), "--plot", str(out / "statistics.png")])
     train = ["train", "retriever", "--config", args.config, "--data", str(data), "--out", str(trained)]
     _step(trained / "bgr.json", [*train, "--resume"] if trained.exists() else train)
+    read = ["train", "reader", "--config", args.reader_config, "--data", str(data), "--out", str(reader)]
+    _step(reader / "reader.json", [*read, "--resume"] if reader.exists() else read)
     _step(report, ["evaluate", "--checkpoint", str(trained), "--data", str(data), "--out", str(report)])
     _step(
         checkpoint,
-        ["export", "--run", str(trained), "--out", str(checkpoint), "--metrics", str(report / "metrics.json")],
+        ["export", "--run", str(trained), "--reader", str(reader), "--out", str(checkpoint)]
+        + ["--metrics", str(report / "metrics.json")],
     )
     _ask(out, checkpoint, data)
     print(f"\nreport     {report / 'metrics.md'}\ncheckpoint {checkpoint}\ngraph      {out / 'graph.png'}")

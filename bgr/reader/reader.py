@@ -23,7 +23,7 @@ from bgr.errors import CheckpointError
 from bgr.graph import EvidenceGraph
 from bgr.json_text import one_line
 from bgr.reader.linearise import linearise
-from bgr.reader.settings import SETTINGS, ReaderSettings
+from bgr.reader.settings import READER, ReaderSettings
 from bgr.reader.slots import Masked, mask
 from bgr.seq2seq import greedy, load_seq2seq
 
@@ -185,9 +185,12 @@ class Reader:
         ]
 
 
-def holds_reader(folder: Path) -> bool:
-    """Whether a folder is a reader's."""
-    return (folder / SETTINGS).is_file()
+def load_reader(
+    checkpoint: Path, *, device: str | torch.device | None = None, precision: str | None = None
+) -> Reader | None:
+    """The reader that a checkpoint folder holds beside its retriever, if it holds one. Errors: see `Reader`."""
+    folder = checkpoint / READER
+    return Reader.from_pretrained(folder, device=device, precision=precision) if folder.exists() else None
 
 
 def _answer(text: str, confidence: float, masked: Masked | None) -> ReaderAnswer:

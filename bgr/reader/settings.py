@@ -12,6 +12,8 @@ from bgr.json_text import shown
 
 FORMAT = 1
 SETTINGS = "reader.json"
+READER = "reader"
+"""Where a checkpoint folder keeps its reader."""
 MOST = 100_000
 
 

@@ -72,7 +72,7 @@ class Masked:
         date in its plain form."""
         tokens = _PLACEHOLDER.sub(r" \g<0> ", written).split()
         measured = sum(token in self.quantities for token in tokens) == 1 and tokens[0] in self.quantities
-        if not measured:
+        if tokens and not measured:
             place = _find(self.tokens, tokens)
             if place is not None:
                 return self.source[self.spans[place][0] : self.spans[place + len(tokens) - 1][1]]

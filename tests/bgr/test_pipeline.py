@@ -10,9 +10,9 @@ from bgr.cli import main
 from bgr.errors import BgrError, CheckpointError, DataError
 from bgr.export import export
 from bgr.fusion import Calibration, Fusion
-from bgr.graph import ROOT
+from bgr.graph import ROOT, EvidenceGraph
 from bgr.pipeline import MOST_FACTS, BgrPipeline
-from bgr.retrieval import Query
+from bgr.retrieval import Query, RetrievalResult
 
 FACTS = ["Paris lies in France .", "Rome lies in Italy .", "Persona was made in Sweden .", "Alpha has 3 people ."]
 QUESTION = "In which country was Persona made ?"
@@ -196,3 +196,66 @@ def test_precision_is_the_callers(small_checkpoint):
     assert [two.forward.odds[e] for e in one.forward.odds] == pytest.approx(list(one.forward.odds.values()), abs=0.1)
     with pytest.raises(ValueError, match=r"precision is '64', allowed: 32, bf16"):
         BgrPipeline.from_pretrained(small_checkpoint, precision="64")
+
+
+@pytest.fixture
+def small_reader(tmp_path):
+    """A reader's folder with random weights."""
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    from bgr.reader.reader import Reader
+    from bgr.reader.settings import ReaderSettings
+    from bgr.reader.slots import PLACEHOLDERS
+    from training.seq2seq_tokenizer import word_tokenizer
+
+    torch.manual_seed(0)
+    words = ("question", "evidence", "made", "in", "which", "country", "was")
+    tokenizer = word_tokenizer([*PLACEHOLDERS, *words])
+    sizes = {"vocab_size": len(tokenizer), "d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2}
+    model = T5ForConditionalGeneration(T5Config(decoder_start_token_id=0, **sizes))
+    settings = ReaderSettings(slots=True, words=words, longest_answer=3)
+    (tmp_path / "reader").mkdir()
+    Reader(model, tokenizer, settings, device="cpu", precision="32").save(tmp_path / "reader")
+    return tmp_path / "reader"
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_an_exported_reader_answers(small_checkpoint, small_reader, tmp_path, half):
+    export(small_checkpoint, tmp_path / "out", reader=small_reader, half=half)
+    found = BgrPipeline.from_pretrained(tmp_path / "out").answer(QUESTION, FACTS)
+    assert found.graph.nodes
+    assert isinstance(found.answer, str)
+    assert 0 < found.answer_confidence <= 1
+    assert found.to_json()["answer"] == found.answer
+    assert "| reader | t5, " in (tmp_path / "out" / "README.md").read_text()
+    # an export of an export keeps it
+    export(tmp_path / "out", tmp_path / "again")
+    assert BgrPipeline.from_pretrained(tmp_path / "again").answer(QUESTION, FACTS).answer == found.answer
+
+
+def test_ask_gives_the_answer(small_checkpoint, small_reader, tmp_path, capsys):
+    facts = tmp_path / "facts.txt"
+    facts.write_text("\n".join(FACTS))
+    words = ["export", "--run", str(small_checkpoint), "--reader", str(small_reader), "--out", str(tmp_path / "out")]
+    assert main(words) == 0
+    ask = ["ask", "--facts", str(facts), QUESTION]
+    capsys.readouterr()
+    assert main([*ask, "--checkpoint", str(tmp_path / "out")]) == 0
+    assert "(the reader's confidence 0." in capsys.readouterr().out
+    assert main([*ask, "--checkpoint", str(small_checkpoint)]) == 0
+    assert "not given: this checkpoint holds no reader" in capsys.readouterr().out
+
+
+def test_no_evidence_is_not_answerable(small_checkpoint, small_reader, tmp_path, capsys):
+    export(small_checkpoint, tmp_path / "out", reader=small_reader)
+    pipeline = BgrPipeline.from_pretrained(tmp_path / "out")
+    pipeline._merged = lambda found: RetrievalResult(EvidenceGraph())
+    found = pipeline.answer(QUESTION, FACTS)
+    assert (found.answer, found.answer_confidence) == (None, 0.0)
+
+
+def test_export_refuses_what_is_no_reader(small_checkpoint, tmp_path, capsys):
+    words = ["export", "--run", str(small_checkpoint), "--reader", str(small_checkpoint), "--out", str(tmp_path / "x")]
+    assert main(words) == 1
+    assert "reader.json: no such file" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
