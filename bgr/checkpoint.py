@@ -4,6 +4,7 @@
 
     bgr.json                     format, rule, γ of each rule, data hash, dev and test metrics
     forward/  backward/          config.json, model.safetensors
+    reader/                      if it answers too: see bgr.reader.reader
     tokenizer.json, …            the encoder's tokenizer
     README.md                    model card (exports only)
 """

@@ -1,4 +1,4 @@
-"""One small real run with the commands of the README: Atlas, data, training, evaluation, export, question."""
+"""One small real run with the commands of the README: Atlas, data, training, a reader, evaluation, export, question."""
 
 import json
 
@@ -26,7 +26,9 @@ def test_train_evaluate_export_ask(tmp_path, capsys):
     # three epochs over 800 questions learn something: a random choice of the right number of facts has 0.14
     assert {"bm25", "forward", "backward", "equation"} <= set(systems)
     assert systems["equation"]["f1"] > 0.3
-    bgr("export", "--run", run, "--out", checkpoint, "--metrics", report / "metrics.json")
+    reader = tmp_path / "reader"
+    bgr("train", "reader", "--config", "reader_demo", "--data", data, "--out", reader, "--trainer.max_epochs=3")
+    bgr("export", "--run", run, "--reader", reader, "--out", checkpoint, "--metrics", report / "metrics.json")
     sample = json.loads((data / "test.jsonl").read_text().splitlines()[0])
     facts = tmp_path / "facts.txt"
     facts.write_text("\n".join(sample["facts"]))
@@ -34,5 +36,7 @@ def test_train_evaluate_export_ask(tmp_path, capsys):
     bgr("ask", "--checkpoint", checkpoint, "--facts", facts, "--json", sample["question"])
     asked = json.loads(capsys.readouterr().out)
     assert asked["edges"]
+    assert 0 <= asked["answer_confidence"] <= 1
     direct = BgrPipeline.from_pretrained(checkpoint).answer(sample["question"], sample["facts"])
     assert [[a, b] for a, b, _ in asked["edges"]] == direct.graph.to_json()
+    assert asked["answer"] == direct.answer
