@@ -17,6 +17,8 @@ from eval.report import named
 
 GOLD = "gold graph"
 """Name of the system that is given the gold graph: the reader's bound."""
+NOTHING = "no evidence"
+"""Name of the system that retrieves nothing: what a reader says to the question alone."""
 
 TITLES: Mapping[str, str] = {
     "gm": "GM",

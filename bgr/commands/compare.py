@@ -2,8 +2,9 @@
 
 A system is [NAME=]PLACE[:PART]. PLACE is a folder that `bgr evaluate` or `bgr compare` wrote (or its
 predictions.jsonl), a checkpoint, a trained baseline, or bm25 or random; what is not evaluated yet is run. PART names
-one system of an evaluation, or a reconstruction rule of a checkpoint; without PART and NAME all systems of an
-evaluation are taken, with NAME alone its main one.
+one system of an evaluation, a reconstruction rule of a checkpoint, or how a single-hop baseline's k is chosen (gold,
+dev); without PART and NAME all systems of an evaluation are taken, with NAME alone its main one. With --reader one
+reader answers for all systems, and for "gold graph" and "no evidence" beside them.
 
 Writes report.html (tables, plots and an explorer of single questions; opens from a file, without network), compare.md,
 compare.tex, table4.csv, pairs.csv, metrics.json, metrics.csv, errors.json, predictions.jsonl and plots. Intervals come

@@ -1,0 +1,55 @@
+"""One reader over what several systems retrieved, over the gold graph (the bound) and over nothing (what may leak)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from bgr.example import Example
+from bgr.graph import Edge, EvidenceGraph
+from bgr.reader.reader import Reader
+from bgr.retrieval import RetrievalResult
+from eval.compare import GOLD, NOTHING
+from eval.evaluate import Predictions
+from eval.read_answers import read_answers
+
+
+def with_answers(
+    reader: Reader,
+    systems: Mapping[str, Predictions],
+    examples: Sequence[Example],
+    *,
+    batch_size: int = 32,
+    progress: bool = False,
+) -> dict[str, Predictions]:
+    """The systems with the reader's answers, and two more: `GOLD`, and `NOTHING`, from the question alone.
+
+    A question is read once for each different graph: systems that agree share the answer. Answers that were there are
+    replaced, so that all come from one reader.
+
+    Args:
+        reader: the reader.
+        systems: what was retrieved for the examples.
+        examples: the questions.
+        batch_size: questions read together.
+        progress: show a bar on standard error.
+    """
+    gold = Predictions([RetrievalResult(example.graph) for example in examples])
+    all_systems = {**{name: system for name, system in systems.items() if name != NOTHING}, GOLD: gold}
+    place: dict[tuple[int, frozenset[Edge]], int] = {}
+    graphs: list[EvidenceGraph] = []
+    for system in all_systems.values():
+        for number, result in enumerate(system.results):
+            key = (number, result.graph.edges)
+            if key not in place:
+                place[key] = len(graphs)
+                graphs.append(result.graph)
+    asked = [examples[number] for number, _ in place]
+    found = read_answers(reader, asked, graphs, batch_size=batch_size, progress=progress)
+    answered = {}
+    for name, system in all_systems.items():
+        rows = [place[number, result.graph.edges] for number, result in enumerate(system.results)]
+        answered[name] = replace(system, answers=[found[row].text for row in rows])
+    alone = read_answers(reader, examples, evidence="none", batch_size=batch_size, progress=progress)
+    nothing = [RetrievalResult(EvidenceGraph()) for _ in examples]
+    return {**answered, NOTHING: Predictions(nothing, answers=[answer.text for answer in alone])}
