@@ -18,9 +18,10 @@ from bgr.baselines.settings import SETTINGS, BaselineSettings
 from bgr.devices import autocast, fast_bfloat16, pick_device
 from bgr.files import output_folder
 from bgr.models.source import resolve_model
-from bgr.reasongraphqa.dataset import dataset_hash
+from bgr.reasongraphqa.dataset import dataset_hash, load_sheet
 from training.baseline_keep import best_keep, choices, metrics_of
 from training.baseline_module import BaselineModule
+from training.baseline_untrained import Untrained, choose_k, is_untrained, read_untrained
 from training.data_module import BgrDataModule
 from training.not_finite import StopAtNotFinite
 from training.run import Run, first_process, is_finished, mark_finished
@@ -35,10 +36,12 @@ class Plan:
     Args:
         kind: of the baseline.
         settings: those that change what comes out.
+        untrained: of one without weights.
     """
 
     kind: str
     settings: dict[str, Any]
+    untrained: Untrained | None = None
 
 
 def check(run: Run) -> Plan:
@@ -47,6 +50,10 @@ def check(run: Run) -> Plan:
     Raises:
         BgrError: an unknown key, a value that is not allowed, or data that cannot be read.
     """
+    if is_untrained(run.config):
+        about = read_untrained(run)
+        load_sheet(run.data)
+        return Plan(about.kind, {}, about)
     cli = _parse(run, "baseline")
     cli.datamodule.setup()
     return Plan(cli.model.hparams["kind"], shaping(cli))
@@ -55,6 +62,8 @@ def check(run: Run) -> Plan:
 def train_baseline(run: Run, plan: Plan) -> dict[str, Any]:
     """Train, keep the best epoch by dev score, choose on dev, write ``run.out``. Returns the dev metrics; nothing in
     processes that do not write."""
+    if plan.untrained is not None:
+        return choose_k(run, plan.untrained) if first_process() else {}
     if not (run.resume and is_finished(run, plan.kind, plan.settings)):
         if first_process():
             (run.out / SETTINGS).unlink(missing_ok=True)  # it speaks of the weights that were there before

@@ -62,10 +62,8 @@ def load_baseline(
         raise BgrError(f"{folder}: {settings.kind} stops by itself and takes no k")
     chosen = settings.k if k == "dev" else None if k == "gold" else k
     keep = TopFacts(chosen) if single else settings.keep()
-    if settings.kind == "bm25":
-        return Bm25Facts(chosen)
-    if settings.kind == "random":
-        return RandomFacts(chosen)
+    if settings.kind not in MODELS:
+        return untrained(settings.kind, chosen, settings.seed)
     model = load_model(folder, settings.kind)
     tokenizer = load_tokenizer(folder, model.config.encoder.vocab_size)
     baseline = TrainedBaseline(model, tokenizer, keep, device=device, precision=precision)
@@ -74,6 +72,11 @@ def load_baseline(
     except Exception as error:  # weights may fit a configuration that yet cannot be run
         raise CheckpointError(f"{folder}: the model cannot be run: {one_line(error)}") from None
     return baseline
+
+
+def untrained(kind: str, k: int | None, seed: int = 0) -> Retriever:
+    """``bm25`` or ``random``, with k facts or the number of gold ones."""
+    return Bm25Facts(k) if kind == "bm25" else RandomFacts(k, seed=seed)
 
 
 def baseline_rows(

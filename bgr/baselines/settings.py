@@ -29,6 +29,7 @@ class BaselineSettings:
         kind: one of `KINDS`.
         k: number of facts, of those in `SINGLE_HOP`.
         margin: of `bgr.baselines.keep.NearBest`, for ``grr`` and ``mdr``.
+        seed: of ``random``'s draws.
         data_hash: of the dataset it was trained on.
         metrics: by split, metric and value.
         format: version of the folder's layout.
@@ -37,6 +38,7 @@ class BaselineSettings:
     kind: str
     k: int | None = None
     margin: float | None = None
+    seed: int = 0
     data_hash: str = ""
     metrics: dict[str, Any] = field(default_factory=dict)
     format: int = FORMAT
@@ -66,6 +68,8 @@ class BaselineSettings:
         settings = cls(**record)
         if settings.kind not in KINDS:
             raise CheckpointError(f"{path}: kind is {shown(settings.kind)}, allowed: {', '.join(KINDS)}")
+        if type(settings.seed) is not int:
+            raise CheckpointError(f"{path}: seed is {shown(settings.seed)}, allowed: an integer")
         if not isinstance(settings.data_hash, str) or not isinstance(settings.metrics, dict):
             raise CheckpointError(f"{path}: data_hash must be a text and metrics an object")
         try:

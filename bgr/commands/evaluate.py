@@ -1,11 +1,11 @@
-"""Score a checkpoint, and simple baselines beside it, with the graph metrics.
+"""Score a checkpoint, and baselines beside it, with the graph metrics.
 
 Both directions are run once; every reconstruction rule is applied to what they found. Prints a table and writes
 metrics.json, metrics.csv, metrics.md, predictions.jsonl and plots into the output folder. With --sweep every rule is
 scored at every γ instead: sweep.json, sweep.csv, sweep.md and sweep.png (the paper's Figure 5).
 
   bgr evaluate --checkpoint checkpoints/demo --data work/reasongraphqa --split test
-  bgr evaluate --data work/reasongraphqa --baselines bm25 random --out work/baselines
+  bgr evaluate --data work/reasongraphqa --baselines bm25 random work/dpr work/mdr --out work/baselines
   bgr evaluate --checkpoint checkpoints/demo --data work/reasongraphqa --sweep
 """
 
@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bgr.commands.baseline_option import add_baselines, load_baselines
 from bgr.commands.counts import positive
 from bgr.commands.machine_options import add_machine
 from bgr.errors import BgrError, DataError
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from eval.errors import ErrorCounts
     from eval.evaluate import Evaluation, Predictions
 
-BASELINES = ("bm25", "random")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -42,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sweep", action="store_true", help="score every rule at γ = 0, 0.05 … 1")
     parser.add_argument("--rule", nargs="+", metavar="NAME", help="reconstruction rules; default: all of them")
     parser.add_argument("--gamma", type=float, help="γ of all rules, 0 to 1; default: the checkpoint's of each")
-    parser.add_argument("--baselines", nargs="*", choices=BASELINES, help="default: bm25; none with --sweep")
+    add_baselines(parser)
     parser.add_argument("--limit", type=positive, metavar="N", help="only the first N questions")
     parser.add_argument("--batch-size", type=positive, default=16, help="questions at a time; default: 16")
     parser.add_argument("--seed", type=int, default=0, help="of the random baseline; default: 0")
@@ -135,7 +134,9 @@ def _systems(
     args: argparse.Namespace, examples: Sequence[Example]
 ) -> tuple[dict[str, Retriever | Predictions], str, dict[str, Any]]:
     """What to score, by name; the name of the main system; what the report says about them."""
-    systems: dict[str, Retriever | Predictions] = {name: _baseline(name, args.seed) for name in args.baselines}
+    systems: dict[str, Retriever | Predictions] = {
+        **load_baselines(args.baselines, seed=args.seed, device=args.device, precision=args.precision)
+    }
     if not args.checkpoint:
         if not systems:
             raise BgrError("nothing to evaluate: give --checkpoint, --baselines, or both")
@@ -201,10 +202,3 @@ def by_rule(
     models = [getattr(pipeline, rule)] if single else [pipeline.forward, pipeline.backward]
     parameters = sum(weights.numel() for model in models for weights in model.parameters())
     return Predictions(results, None if single else seconds, parameters=parameters)
-
-
-def _baseline(name: str, seed: int) -> Retriever:
-    from bgr.baselines.bm25 import Bm25Facts
-    from bgr.baselines.random_facts import RandomFacts
-
-    return Bm25Facts() if name == "bm25" else RandomFacts(seed=seed)

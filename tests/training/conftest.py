@@ -6,6 +6,8 @@ import pytest
 import torch
 
 from bgr.cli import main
+from bgr.example import Example
+from bgr.graph import ROOT, EvidenceGraph
 
 CONFIG = """
 seed_everything: 3
@@ -59,3 +61,18 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def baseline_examples():
+    """Three questions of different structure and numbers of candidates; some share a fact."""
+    facts = ["paris is the capital of france .", "persona was made in sweden .", "rome .", "radium has 9 people .", "a"]
+    shapes = [
+        ("which capital has 5 people ?", facts, [(ROOT, 2), (2, 0), (ROOT, 1)]),
+        ("where is the film ?", facts[:3], [(ROOT, 0), (ROOT, 1), (0, 2), (1, 2)]),
+        ("who ?", [facts[4], facts[3]], [(ROOT, 1)]),
+    ]
+    return [
+        Example(str(number), question, tuple(part), EvidenceGraph(edges), "yes", (), "query")
+        for number, (question, part, edges) in enumerate(shapes)
+    ]
