@@ -31,7 +31,8 @@ def write_comparison(folder: Path, comparison: Comparison, sweep: Mapping[str, A
     plot_figure6(comparison, folder / FIGURE6)
     if sweep is not None:
         best = {rule: one["gamma"] for rule, one in sweep["best"].items()}
-        plot_sweep(sweep["gammas"], sweep["rules"], best, f"n = {sweep['n']}", folder / FIGURE5)
+        title = f"{sweep['about'].get('split', '')} n = {sweep.get('n')}".strip()
+        plot_sweep(sweep["gammas"], sweep["rules"], best, title, folder / FIGURE5)
         figures["Figure 5"] = folder / FIGURE5
     (folder / "compare.md").write_text(as_markdown(comparison, with_sweep=sweep is not None), encoding="utf-8")
     (folder / "compare.tex").write_text(as_latex(comparison), encoding="utf-8")

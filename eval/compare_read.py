@@ -101,16 +101,16 @@ def read_evaluation(path: Path) -> ReadEvaluation:
     )
 
 
-def check_hash(read: ReadEvaluation, data: Path, data_hash: str) -> None:
-    """Whether an evaluation was made on this dataset, where it says so.
+def check_hash(path: Path, about: Mapping[str, Any], data: Path, data_hash: str) -> None:
+    """Whether a result was made on this dataset, where what it says about itself tells.
 
     Raises:
         BgrError: it was another dataset.
     """
-    made_on = read.about.get("data_hash", data_hash)
+    made_on = about.get("data_hash", data_hash)
     if made_on != data_hash:
         raise BgrError(
-            f"{read.path}: was made on data with hash {shown(made_on)[:14]}…', {data} has {data_hash[:12]}…; "
+            f"{path}: was made on data with hash {shown(made_on)[:14]}…', {data} has {data_hash[:12]}…; "
             "compare only what ran on the same data"
         )
 

@@ -44,7 +44,7 @@ def html_page(comparison: Comparison, figures: Mapping[str, Path]) -> str:
         "differences": ("Differences", difference_section(comparison)),
         "groups": ("Types and structures", figure6_section(comparison) + _image(figures, "Figure 6")),
         "hops": ("Hops and chains", table6_section(comparison)),
-        "gamma": ("γ", _image(figures, "Figure 5")),
+        "gamma": ("Reconstruction and γ", _image(figures, "Figure 5")),
         "errors": ("Errors", error_section(comparison)),
     }
     there = {key: part for key, part in sections.items() if part[1]}
@@ -78,9 +78,9 @@ def _hash(script: str) -> str:
 
 
 def _about(about: Mapping[str, Any]) -> str:
-    return " ".join(
-        f"<span>{escape(name.replace('_', ' '))}: {escape(str(value))}</span>" for name, value in about.items()
-    )
+    """What was compared; a hash by its beginning."""
+    short = {name: f"{str(value)[:12]}…" if name == "data_hash" else str(value) for name, value in about.items()}
+    return " ".join(f"<span>{escape(name.replace('_', ' '))}: {escape(value)}</span>" for name, value in short.items())
 
 
 def _image(figures: Mapping[str, Path], name: str) -> str:

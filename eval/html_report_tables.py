@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from html import escape
 
-from eval.compare import TITLES, Comparison
+from eval.compare import GOLD, TITLES, Comparison
 from eval.compare_tables import GROUPED, NONE, NOTE, PAIRS_NOTE, groups_table, pairs_table, table4, table6
 from eval.errors import ERROR_KINDS
 from eval.report import Table, notes
@@ -15,13 +15,14 @@ Cell = Callable[[int, int, str], str]
 
 
 def systems_section(comparison: Comparison) -> str:
-    """Table 4, the best of each column in bold."""
+    """Table 4, the best of each column in bold, what was given the gold graph aside."""
     header, rows = table4(comparison)
     best = {
-        1 + column: (min if metric == "ged" else max)(
-            found[metric].mean for found in comparison.intervals.values() if metric in found
-        )
+        1 + column: (min if metric == "ged" else max)(values)
         for column, metric in enumerate(comparison.metrics)
+        if (
+            values := [one[metric].mean for name, one in comparison.intervals.items() if metric in one and name != GOLD]
+        )
     }
     names = [one.name for one in comparison.evaluations]
 

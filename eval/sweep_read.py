@@ -16,7 +16,7 @@ METRICS = ("gm", "gs", "f1", "ged")
 
 
 def read_sweep(path: Path) -> dict[str, Any]:
-    """What ``sweep.json`` says: ``n``, ``gammas``, ``rules`` and ``best``.
+    """What ``sweep.json`` says: ``about``, ``n``, ``gammas``, ``rules`` and ``best``.
 
     Args:
         path: the file, or the folder that holds it.
@@ -26,8 +26,9 @@ def read_sweep(path: Path) -> dict[str, Any]:
     """
     file = path / SWEEP_FILE if path.is_dir() else path
     content = read_json(file)
-    if not isinstance(content, dict) or not all(isinstance(content.get(part), dict) for part in ("rules", "best")):
-        raise DataError(f"{file}: not a sweep of bgr evaluate: rules and best must be objects")
+    parts = ("about", "rules", "best")
+    if not isinstance(content, dict) or not all(isinstance(content.get(part), dict) for part in parts):
+        raise DataError(f"{file}: not a sweep of bgr evaluate: {', '.join(parts)} must be objects")
     gammas, rules = content.get("gammas"), content["rules"]
     if not isinstance(gammas, list) or not gammas or not all(_number(gamma) and 0 <= gamma <= 1 for gamma in gammas):
         raise DataError(f"{file}: gammas is {shown(gammas)}, allowed: a list of numbers from 0 to 1")

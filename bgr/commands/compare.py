@@ -59,6 +59,7 @@ def run(args: argparse.Namespace) -> None:
     from bgr.commands.compare_systems import gather
     from eval.compare import compare
     from eval.compare_files import write_comparison
+    from eval.compare_read import check_hash
     from eval.evaluate import evaluate
     from eval.report import as_json
     from eval.sweep_read import read_sweep
@@ -67,6 +68,8 @@ def run(args: argparse.Namespace) -> None:
     with output_folder(args.out, overwrite=args.overwrite) as folder:
         sweep = read_sweep(args.sweep) if args.sweep else None
         systems, examples, main, about = gather(args)
+        if sweep is not None:
+            check_hash(args.sweep, sweep["about"], args.data, about["data_hash"])
         evaluations = evaluate(systems, examples, ged_seconds=args.ged_seconds, progress=True)
         found = compare(evaluations, examples, main, about, samples=args.samples, seed=args.seed)
         write_comparison(folder, found, sweep)

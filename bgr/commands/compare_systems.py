@@ -31,7 +31,7 @@ def gather(
     read = {one.place: read_evaluation(one.path) for one in asked if one.is_evaluation}
     data_hash = dataset_hash(args.data)
     for evaluation in read.values():
-        check_hash(evaluation, args.data, data_hash)
+        check_hash(evaluation.path, evaluation.about, args.data, data_hash)
     examples = _questions(args, list(read.values()))
     runs = Runs(args, examples)
     systems: dict[str, Predictions] = {}

@@ -124,7 +124,7 @@ def test_figure5_from_a_sweep(comparison, tmp_path):
     point = {"gm": 0.5, "gs": 0.5, "f1": 0.7, "ged": 1.0}
     rules = {"fused": [point, point], "equation": [point, point]}
     best = {rule: {"gamma": 1.0, **point} for rule in rules}
-    write_comparison(tmp_path, comparison, {"gammas": [0.0, 1.0], "rules": rules, "best": best, "n": 9})
+    write_comparison(tmp_path, comparison, {"about": {}, "gammas": [0.0, 1.0], "rules": rules, "best": best, "n": 9})
     assert (tmp_path / "figure5.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "report.html").read_text().count("data:image/png;base64,") == 2
 

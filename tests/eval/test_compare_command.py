@@ -109,6 +109,7 @@ def test_no_errors_with_a_sweep(small_checkpoint, toy_data, capsys):
         (["--systems", "s=SMALL", "--limit", "5"], "question 'c4' is missing"),
         (["--systems", "EVAL", "--data", "OTHER"], "compare only what ran on the same data"),
         (["--systems", "EVAL", "--sweep", "EVAL"], "sweep.json: no such file"),
+        (["--systems", "EVAL", "--sweep", "SWEEP"], "was made on data with hash 'another"),
         (["--systems", "EVAL", "--reader", "EVAL"], "reader.json"),
         (["--systems", "bm25:k"], "bm25 has no part 'k'"),
         (["--systems", "CKPT:best"], "unknown reconstruction rule 'best'"),
@@ -124,7 +125,10 @@ def test_bad_input(argv, said, evaluation, small_checkpoint, toy_data, tmp_path,
     shutil.copytree(toy_data, other)
     (other / "train.jsonl").write_text("")
     places = {"EVAL": evaluation, "SMALL": small, "OTHER": other, "CKPT": small_checkpoint, "DATA": toy_data}
-    places["NOTHING"] = tmp_path / "nothing"
+    point = {"gm": 0.5, "gs": 0.5, "f1": 0.5, "ged": 1.0}
+    sweep = {"gammas": [0.5], "rules": {"fused": [point]}, "best": {"fused": {"gamma": 0.5}}, "n": 3}
+    (tmp_path / "sweep.json").write_text(json.dumps({"about": {"data_hash": "another one"}, **sweep}))
+    places |= {"NOTHING": tmp_path / "nothing", "SWEEP": tmp_path / "sweep.json"}
     words = []
     for word in argv:
         for name, place in places.items():

@@ -50,9 +50,9 @@ def test_a_file_of_predictions_alone(folder, examples):
 
 
 def test_other_data(folder, tmp_path):
-    check_hash(read_evaluation(folder), tmp_path, "abc")
+    check_hash(folder, read_evaluation(folder).about, tmp_path, "abc")
     with pytest.raises(BgrError, match=r"was made on data with hash 'abc.* has 123456789012…"):
-        check_hash(read_evaluation(folder), tmp_path, "1234567890123")
+        check_hash(folder, read_evaluation(folder).about, tmp_path, "1234567890123")
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_missing_files_and_systems(folder, examples, tmp_path):
 
 
 POINT = {"gm": 0.5, "gs": 0.5, "f1": 0.5, "ged": 1.0}
-SWEEP = {"gammas": [0.0, 1.0], "rules": {"fused": [POINT] * 2}, "best": {"fused": {"gamma": 1.0}}, "n": 3}
+SWEEP = {"about": {}, "gammas": [0.0, 1.0], "rules": {"fused": [POINT] * 2}, "best": {"fused": {"gamma": 1.0}}, "n": 3}
 
 
 def test_a_sweep(tmp_path):
