@@ -9,7 +9,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from bgr.errors import DataError
+from bgr.errors import DataError, GraphError
 from bgr.example import Example
 from bgr.graph import EvidenceGraph
 from bgr.json_text import parse_json, shown
@@ -130,12 +130,14 @@ def retrieved_graphs(path: Path, examples: Sequence[Example], system: str) -> li
         try:
             example = known.get(str(record["id"]))
             same = example is not None and example.question == record["question"]
-            edges = [(a, b) for a, b, *_ in record["predictions"][system]["edges"]]
+            graph = EvidenceGraph([(a, b) for a, b, *_ in record["predictions"][system]["edges"]])
+        except GraphError as error:
+            raise DataError(f"{where}: {error}") from None
         except (KeyError, TypeError, ValueError):
             raise DataError(f"{where}: holds no graph of {shown(system)}; a predictions.jsonl is expected") from None
         if example is None or not same:
             raise DataError(f"{where}: {shown(record['id'])} is no question of the train split that is trained on")
-        if max((b for _, b in edges), default=0) >= len(example.facts):
-            raise DataError(f"{where}: an edge to fact {max(b for _, b in edges)}, there are {len(example.facts)}")
-        found.append((example, EvidenceGraph(edges)))
+        if graph.nodes and graph.nodes[-1] >= len(example.facts):
+            raise DataError(f"{where}: an edge to fact {graph.nodes[-1]}, there are {len(example.facts)}")
+        found.append((example, graph))
     return found

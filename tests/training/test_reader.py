@@ -94,6 +94,8 @@ def test_retrieved_graphs_of_the_test_split_are_refused(toy_data, tmp_path):
     [
         ({"system": "bm25"}, "line 1: holds no graph of 'fused'"),
         ({"edges": [(ROOT, 99, 0.5)]}, "line 1: an edge to fact 99, there are 5"),
+        ({"edges": [(3, 4, 0.5)]}, r"line 1: facts \[3, 4\] cannot be reached"),
+        ({"edges": ["ab"]}, "line 1: holds no graph of 'fused'"),
         ({"question": "other"}, "line 1: 'a0' is no question"),
     ],
 )
