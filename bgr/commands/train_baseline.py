@@ -14,20 +14,14 @@ import argparse
 import json
 from pathlib import Path
 
-from bgr.configs import find_config, overrides
+from bgr.commands.train_options import add_dataset, add_run, settings_of
+from bgr.configs import find_config
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--config", required=True, help="a YAML file, or a shipped one: dpr, grr, mdr, ssg, bm25, random"
-    )
-    parser.add_argument("--data", required=True, type=Path, help="dataset folder written by `bgr data build`")
-    parser.add_argument("--out", required=True, type=Path, help="run folder")
-    parser.add_argument("--seed", type=int, help="instead of the config's seed_everything")
+    add_run(parser, configs="dpr, grr, mdr, ssg, bm25, random")
+    add_dataset(parser)
     parser.add_argument("--states", type=Path, metavar="DIR", help="where the frozen layers' states are kept and found")
-    parser.add_argument("--resume", action="store_true", help="go on from the run folder's last checkpoint")
-    parser.add_argument("--overwrite", action="store_true", help="replace the run folder if it exists")
-    parser.add_argument("--json", action="store_true", help="print the dev metrics as JSON")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -35,9 +29,7 @@ def run(args: argparse.Namespace) -> None:
     from training.baseline import check, train_baseline
     from training.run import Run, first_process, prepare_folder
 
-    settings = overrides(args.rest)
-    if args.seed is not None:
-        settings.append(f"--seed_everything={args.seed}")
+    settings = settings_of(args)
     config = find_config(shipped(args.config))
     job = Run(config, args.data, args.out, settings, args.resume and not args.overwrite, args.states)
     plan = check(job)

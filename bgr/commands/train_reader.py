@@ -12,20 +12,15 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 
-from bgr.configs import find_config, overrides
+from bgr.commands.train_options import add_dataset, add_run, settings_of
+from bgr.configs import find_config
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--config", required=True, help="a YAML file, or a shipped config's name (reader, reader_t5)")
-    parser.add_argument("--data", required=True, type=Path, metavar="DIR", help="dataset of `bgr data build`")
-    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write")
+    add_run(parser, configs="reader, reader_t5")
+    add_dataset(parser)
     parser.add_argument("--init", metavar="FOLDER|ID", help="start from this encoder-decoder (default: the config's)")
-    parser.add_argument("--seed", type=int, help="instead of the config's seed_everything")
-    parser.add_argument("--resume", action="store_true", help="go on from the last finished epoch of the folder")
-    parser.add_argument("--overwrite", action="store_true", help="replace the folder if it exists")
-    parser.add_argument("--json", action="store_true", help="print the dev metrics as JSON")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -33,9 +28,7 @@ def run(args: argparse.Namespace) -> None:
     from training.reader import train_reader
     from training.run import Run
 
-    settings = overrides(args.rest)
-    if args.seed is not None:
-        settings.append(f"--seed_everything={args.seed}")
+    settings = settings_of(args)
     if args.init is not None:
         settings.append(f"--model.init={args.init}")
     job = Run(find_config(args.config), args.data, args.out, settings, args.resume)

@@ -13,10 +13,10 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bgr.configs import find_config, overrides
+from bgr.commands.train_options import add_dataset, add_run, settings_of
+from bgr.configs import find_config
 from bgr.errors import BgrError
 from bgr.models.config import DIRECTIONS
 
@@ -26,21 +26,16 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--config", required=True, help="a YAML file, or a shipped config's name (demo, cpu, paper)")
-    parser.add_argument("--data", required=True, type=Path, help="dataset folder written by `bgr data build`")
-    parser.add_argument("--out", required=True, type=Path, help="run folder")
+    add_run(parser, configs="demo, cpu, paper")
+    add_dataset(parser)
     parser.add_argument(
         "--direction", choices=["both", *DIRECTIONS], default="both", help="which directions to train (default: both)"
     )
-    parser.add_argument("--seed", type=int, help="instead of the config's seed_everything")
     parser.add_argument(
         "--seeds",
         metavar="A,B,…",
         help="train with each seed, into OUT/seed-A and so on; sum up in seeds.json",
     )
-    parser.add_argument("--resume", action="store_true", help="go on from the run folder's last checkpoint")
-    parser.add_argument("--overwrite", action="store_true", help="replace the run folder if it exists")
-    parser.add_argument("--json", action="store_true", help="print the dev metrics as JSON")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -49,13 +44,11 @@ def run(args: argparse.Namespace) -> None:
     from training.seeds import check_kind, read_seeds
     from training.train import check, train_retriever
 
-    settings = overrides(args.rest)
+    settings = settings_of(args)
     both = args.direction == "both"
     if args.seeds is not None:
         _check_seeds(args, settings)
     seeds = None if args.seeds is None else read_seeds(args.seeds)
-    if args.seed is not None:
-        settings.append(f"--seed_everything={args.seed}")
     job = Run(find_config(args.config), args.data, args.out, settings, args.resume and not args.overwrite)
     plan = check(job)
     if not args.overwrite:
@@ -78,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
 def _check_seeds(args: argparse.Namespace, settings: list[str]) -> None:
     if args.direction != "both":
         raise BgrError(f"--seeds trains both directions; --direction {args.direction} goes with --seed")
-    if args.seed is not None or any(word.startswith("--seed_everything") for word in settings):
+    if any(word.startswith("--seed_everything") for word in settings):
         raise BgrError("give either --seeds or a single seed")
 
 

@@ -13,18 +13,14 @@ import argparse
 import json
 from pathlib import Path
 
-from bgr.configs import find_config, overrides
+from bgr.commands.train_options import add_run, settings_of
+from bgr.configs import find_config
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--config", required=True, help="a YAML file, or a shipped config's name (verbalizer)")
+    add_run(parser, configs="verbalizer")
     parser.add_argument("--kqapro", required=True, type=Path, metavar="DIR", help="folder with kb.json")
-    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write")
-    parser.add_argument("--init", metavar="FOLDER|ID", help="start from this encoder-decoder (default: from scratch)")
-    parser.add_argument("--seed", type=int, help="of pairs and training, instead of the config's")
-    parser.add_argument("--resume", action="store_true", help="go on from the last finished epoch of the folder")
-    parser.add_argument("--overwrite", action="store_true", help="replace the folder if it exists")
-    parser.add_argument("--json", action="store_true", help="print the dev metrics as JSON")
+    parser.add_argument("--init", metavar="FOLDER|ID", help="start from this encoder-decoder (default: the config's)")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -32,9 +28,9 @@ def run(args: argparse.Namespace) -> None:
     from training.run import Run
     from training.verbalizer import train_verbalizer
 
-    settings = overrides(args.rest)
+    settings = settings_of(args)
     if args.seed is not None:
-        settings += [f"--seed_everything={args.seed}", f"--data.seed={args.seed}"]
+        settings.append(f"--data.seed={args.seed}")
     if args.init is not None:
         settings.append(f"--model.init={args.init}")
     job = Run(find_config(args.config), args.kqapro, args.out, settings, args.resume)
