@@ -54,7 +54,11 @@ def train(config, data, out, *more):
 
 
 @pytest.mark.parametrize(("kind", "epochs"), [("dpr", 4), ("grr", 5), ("mdr", 5), ("ssg", 6)])
-def test_learns_the_toy_and_scores_the_same_when_loaded(kind, epochs, baseline_config, toy_data, tmp_path, capsys):
+def test_learns_the_toy_and_scores_the_same_when_loaded(
+    kind, epochs, baseline_config, toy_data, tmp_path, capsys, monkeypatch
+):
+    # training keeps states in 16 bits; no more rounding than that, or ten questions may differ in one
+    monkeypatch.setattr("bgr.devices.fast_bfloat16", lambda device: False)
     assert train(baseline_config(kind, epochs), toy_data, tmp_path / "run", "--json") == 0
     metrics = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
     assert metrics["f1"] > 0.6  # two facts drawn at random of five have 0.4
