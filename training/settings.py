@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from jsonargparse import ArgumentError
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import LightningDataModule, LightningModule
@@ -113,6 +114,7 @@ def lightning_cli(
         *run.overrides,
     ]
     quiet_libraries()
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     with one_line_errors(run.config):
         return cli(
             module,
@@ -128,6 +130,8 @@ def lightning_cli(
                     TensorBoardLogger(home, name="", version="tb"),
                 ],
                 "plugins": [AtomicFiles()],
+                # on a CPU with several threads some gradients are else added up in whatever order the threads come
+                "deterministic": pick_device().type == "cpu",
                 **trainer,
             },
         )

@@ -54,6 +54,7 @@ def fit(encoder_folder, toy_data, tmp_path):
             accumulate_grad_batches=2,
             gradient_clip_val=1.0,
             accelerator="cpu",
+            deterministic=True,
             callbacks=[watch],
             logger=False,
             enable_checkpointing=False,

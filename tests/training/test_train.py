@@ -10,6 +10,7 @@ from bgr.pipeline import BgrPipeline
 from bgr.reasongraphqa.dataset import load_split
 from training.calibrate import dev_metrics
 from training.run import Run
+from training.settings import parse
 from training.train import train_direction
 
 
@@ -45,6 +46,12 @@ def test_same_seed_same_weights_other_seed_others(config, toy_data, tmp_path):
     a, b = weights(tmp_path / "a"), weights(tmp_path / "b")
     assert all(same(a[direction], b[direction]) for direction in a)
     assert not same(a["forward"], load_file(tmp_path / "c" / "forward" / "model.safetensors"))
+
+
+def test_on_a_cpu_gradients_are_added_up_in_one_order(config, toy_data, tmp_path):
+    torch.use_deterministic_algorithms(False)
+    parse(Run(config(1), toy_data, tmp_path / "run"), "forward", tmp_path / "home")
+    assert torch.are_deterministic_algorithms_enabled()
 
 
 class Stopped(Exception):
