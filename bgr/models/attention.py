@@ -21,10 +21,11 @@ def attend(
     *Shape:* ``queries [n, …, s, d]``, ``keys``, ``values [n, …, t, d]``, ``mask`` broadcast to ``[n, …, s, t]`` →
     ``[n, …, s, d]``. `scale` is ``d^-½`` unless given.
     """
-    if queries.device.type != "cpu" or queries.dtype == torch.float32:
+    if queries.device.type != "cpu":
         return F.scaled_dot_product_attention(queries, keys, values, mask, scale=scale, dropout_p=dropout)
-    # on a CPU, in 16 bits, the fused kernel takes twice as long as these operations, its backward two to seven times;
-    # without autocast the softmax need not leave 16 bits, in which it is stored but not added up
+    # on a CPU, for rows as short as ours, the fused kernel takes longer than these operations: up to twice forward, and
+    # two to seven times backward in 16 bits. Without autocast the softmax need not leave these, in which it is stored
+    # but not added up
     with torch.autocast("cpu", enabled=False):
         scaled = queries * (queries.shape[-1] ** -0.5 if scale is None else scale)
         scores = scaled @ keys.to(queries.dtype).transpose(-1, -2)
