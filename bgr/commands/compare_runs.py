@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from bgr.commands.baseline_option import BASELINES
 from bgr.errors import BgrError
 from bgr.example import Example
 from bgr.json_text import shown
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     from bgr.pipeline import BgrPipeline, DirectedGraphs
     from bgr.retrieval import Retriever
     from eval.evaluate import Predictions
-
-PLAIN = ("bm25", "random")
-"""Baselines that need no folder."""
-BASELINE_FILE = "baseline.json"
 
 
 @dataclass(frozen=True)
@@ -55,10 +52,10 @@ def parse_system(text: str) -> Asked:
         place, part = rest, ""
     if not place or (equals and rest is not text and not name.strip()):
         raise BgrError(f"--systems {shown(text)}: allowed: [NAME=]PLACE[:PART]")
-    if place not in PLAIN and not Path(place).exists():
+    if place not in BASELINES and not Path(place).exists():
         raise BgrError(
             f"--systems {shown(text)}: {place} does not exist; a place is a folder of bgr evaluate, a checkpoint, "
-            f"a trained baseline, {' or '.join(PLAIN)}"
+            f"a trained baseline, {' or '.join(BASELINES)}"
         )
     return Asked(name or None, place, part or None)
 
@@ -77,22 +74,21 @@ class Runs:
         Raises:
             BgrError: a folder is damaged, or has no such part.
         """
-        if asked.place not in PLAIN and not (asked.path / BASELINE_FILE).is_file():
+        from bgr.baselines.settings import SETTINGS
+
+        if asked.place not in BASELINES and not (asked.path / SETTINGS).is_file():
             return self._checkpoint(asked)
         from eval.evaluate import run
 
         return {name: run(retriever, self.examples, name) for name, retriever in self._baselines(asked).items()}
 
     def _baselines(self, asked: Asked) -> dict[str, Retriever]:
-        from bgr.baselines.bm25 import Bm25Facts
-        from bgr.baselines.folder import baseline_rows, load_baseline
-        from bgr.baselines.random_facts import RandomFacts
+        from bgr.baselines.folder import baseline_rows, load_baseline, untrained
 
-        if asked.place in PLAIN:
+        if asked.place in BASELINES:
             if asked.part is not None:
                 raise BgrError(f"--systems: {asked.place} has no part {shown(asked.part)}")
-            retriever = Bm25Facts() if asked.place == "bm25" else RandomFacts(seed=self.args.seed)
-            return {asked.name or asked.place: retriever}
+            return {asked.name or asked.place: untrained(asked.place, None, self.args.seed)}
         device, precision = self.args.device, self.args.precision
         if asked.name is None and asked.part is None:
             return baseline_rows(asked.path, device=device, precision=precision)
