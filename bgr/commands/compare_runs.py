@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,10 +112,8 @@ class Runs:
         return {asked.name or (rule if asked.part else asked.path.name): predictions}
 
     def _directions(self, folder: Path) -> tuple[BgrPipeline, list[DirectedGraphs], float]:
+        from bgr.commands.evaluate import timed_directions
         from bgr.pipeline import BgrPipeline
-        from eval.evaluate import query_of
 
         pipeline = BgrPipeline.from_pretrained(folder, device=self.args.device, precision=self.args.precision)
-        start, queries = time.perf_counter(), [query_of(example) for example in self.examples]
-        found = pipeline.retrieve_directions(queries, batch_size=self.args.batch_size, progress=True)
-        return pipeline, found, time.perf_counter() - start
+        return pipeline, *timed_directions(pipeline, self.examples, self.args.batch_size)

@@ -181,13 +181,20 @@ def _bidirectional(
     pipeline: Any, examples: Sequence[Example], gammas: Mapping[str, float], batch_size: int
 ) -> dict[str, Predictions]:
     """Every rule, with its γ, on one run of both directions."""
+    found, seconds = timed_directions(pipeline, examples, batch_size)
+    return {rule: by_rule(pipeline, found, rule, gamma, seconds) for rule, gamma in gammas.items()}
+
+
+def timed_directions(
+    pipeline: BgrPipeline, examples: Sequence[Example], batch_size: int
+) -> tuple[list[DirectedGraphs], float]:
+    """What both directions find, and the seconds that took."""
     from eval.evaluate import query_of
 
     start = time.perf_counter()
     queries = [query_of(example) for example in examples]
     found = pipeline.retrieve_directions(queries, batch_size=batch_size, progress=True)
-    seconds = time.perf_counter() - start
-    return {rule: by_rule(pipeline, found, rule, gamma, seconds) for rule, gamma in gammas.items()}
+    return found, time.perf_counter() - start
 
 
 def by_rule(
