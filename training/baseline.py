@@ -24,9 +24,9 @@ from training.baseline_module import BaselineModule
 from training.baseline_untrained import Untrained, choose_k, is_untrained, read_untrained
 from training.data_module import BgrDataModule
 from training.not_finite import StopAtNotFinite
+from training.reporter import Reporter
 from training.run import Run, first_process, is_finished, mark_finished
 from training.settings import RetrieverCLI, lightning_cli, shaping
-from training.side_by_side import Reporter
 
 
 @dataclass(frozen=True)

@@ -62,5 +62,29 @@ class MuonWithAdamW(Optimizer):
         self._share()
 
 
+def make_optimizer(
+    groups: Iterable[dict[str, Any]],
+    matrices: Iterable[nn.Parameter],
+    *,
+    matrix_learning_rate: float,
+    weight_decay: float,
+) -> Optimizer:
+    """AdamW, or with Muon beside it.
+
+    Args:
+        groups: all parameters with AdamW's learning rates; groups may be empty.
+        matrices: those among them that Muon may take, where they are matrices.
+        matrix_learning_rate: Muon's; 0 leaves all to AdamW.
+        weight_decay: of both.
+    """
+    taken = [p for p in matrices if is_matrix(p)] if matrix_learning_rate else []
+    moved = {id(p) for p in taken}
+    rest = [{**group, "params": [p for p in group["params"] if id(p) not in moved]} for group in groups]
+    rest = [group for group in rest if group["params"]]
+    if not taken:
+        return AdamW(rest, weight_decay=weight_decay)
+    return MuonWithAdamW(taken, rest, learning_rate=matrix_learning_rate, weight_decay=weight_decay)
+
+
 def is_matrix(parameter: nn.Parameter) -> bool:
     return parameter.ndim == 2 and min(parameter.shape) >= MATRIX

@@ -33,7 +33,7 @@ def train_reader(run: Run, *, overwrite: bool = False) -> dict[str, float]:
         BgrError: a setting, the dataset or the model to start from cannot be used; nothing is written then.
     """
     precision = "bf16-mixed" if fast_bfloat16(pick_device()) else "32-true"
-    cli = parse_seq2seq(run, ReaderData, monitor="dev/score", mode="max", precision=precision)
+    cli = parse_seq2seq(run, ReaderData, "reader", monitor="dev/score", mode="max", precision=precision)
     module: Seq2seqModule = cli.model
     data: ReaderData = cli.datamodule
     data.setup()

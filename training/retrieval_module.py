@@ -9,8 +9,6 @@ import torch
 from lightning.pytorch import LightningModule
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor
-from torch.nn import Parameter
-from torch.optim import AdamW, Optimizer
 from transformers import BertModel, get_linear_schedule_with_warmup
 
 from bgr.example import Example
@@ -19,7 +17,7 @@ from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.gm import graph_match
 from bgr.metrics.gs import graph_structure_match
 from training.data_module import TrainingBatch
-from training.optimizer import MuonWithAdamW, is_matrix
+from training.optimizer import make_optimizer
 
 
 class RetrievalModule(LightningModule):
@@ -76,28 +74,21 @@ class RetrievalModule(LightningModule):
         self.log_dict({"dev/gm": gm, "dev/gs": gs, "dev/f1": f1, "dev/score": (gm + f1) / 2}, prog_bar=True)
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
+        own = self.hparams
         encoder = [p for p in self.model.encoder.parameters() if p.requires_grad]
         known = {id(p) for p in self.model.encoder.parameters()}
         head = [p for p in self.model.parameters() if id(p) not in known]
-        matrices = [p for p in head if is_matrix(p)] if self.hparams["matrix_learning_rate"] else []
-        moved = {id(p) for p in matrices}
-        groups = [
-            {"params": encoder, "lr": self.hparams["encoder_learning_rate"]},
-            {"params": [p for p in head if id(p) not in moved], "lr": self.hparams["learning_rate"]},
-        ]
-        optimizer = self._optimizer(matrices, [g for g in groups if g["params"]])
+        optimizer = make_optimizer(
+            [{"params": encoder, "lr": own["encoder_learning_rate"]}, {"params": head, "lr": own["learning_rate"]}],
+            head,
+            matrix_learning_rate=own["matrix_learning_rate"],
+            weight_decay=own["weight_decay"],
+        )
         self.rates = [group["lr"] for group in optimizer.param_groups]
         # optimiser steps: of several batches whose gradients are accumulated, one
         steps = int(self.trainer.estimated_stepping_batches)
-        schedule = get_linear_schedule_with_warmup(optimizer, round(self.hparams["warmup"] * steps), steps)
+        schedule = get_linear_schedule_with_warmup(optimizer, round(own["warmup"] * steps), steps)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
-
-    def _optimizer(self, matrices: list[Parameter], groups: list[dict[str, Any]]) -> Optimizer:
-        decay = self.hparams["weight_decay"]
-        if not matrices:
-            return AdamW(groups, weight_decay=decay)
-        rate = self.hparams["matrix_learning_rate"]
-        return MuonWithAdamW(matrices, groups, learning_rate=rate, weight_decay=decay)
 
     def on_train_start(self) -> None:
         """The learning rates are the config's, also where the run began with others: what one whose training diverged

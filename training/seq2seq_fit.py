@@ -3,6 +3,7 @@ transformers."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import torch
@@ -10,19 +11,21 @@ from lightning.pytorch import LightningDataModule
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningCLI
 
+from training.reporter import Reporter
 from training.run import Run
 from training.seq2seq_module import Seq2seqModule
 from training.settings import lightning_cli
 
 
 def parse_seq2seq(
-    run: Run, data: type[LightningDataModule], *, monitor: str, mode: str, **trainer: Any
+    run: Run, data: type[LightningDataModule], name: str, *, monitor: str, mode: str, **trainer: Any
 ) -> LightningCLI:
     """Module, data and trainer of a run; the epoch that is best by `monitor` (``min`` or ``max``) will be kept.
-    `trainer` holds defaults of the trainer, where the config says nothing."""
+    `name` stands before each epoch's line; `trainer` holds defaults of the trainer, where the config says nothing."""
     home = run.out / "training"
     keep = ModelCheckpoint(home / "epochs", monitor=monitor, mode=mode, save_last=True, enable_version_counter=False)
-    return lightning_cli(run, Seq2seqModule, data, home, keep, **trainer)
+    reporter = Reporter(name, lambda message: print(message.line(), file=sys.stderr))
+    return lightning_cli(run, Seq2seqModule, data, home, keep, reporter, **trainer)
 
 
 def fit_seq2seq(run: Run, cli: LightningCLI) -> float:

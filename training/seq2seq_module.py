@@ -9,11 +9,11 @@ import torch
 from lightning.pytorch import LightningModule
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor
-from torch.optim import AdamW
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, T5Config, T5ForConditionalGeneration
 from transformers import get_linear_schedule_with_warmup as linear_schedule
 
 from bgr.seq2seq import load_seq2seq
+from training.optimizer import make_optimizer
 from training.seq2seq_data import IGNORED, Batch
 from training.seq2seq_start import ready_to_copy
 
@@ -27,8 +27,9 @@ class Seq2seqModule(LightningModule):
         vocabulary: tokens of that tokenizer.
         width, layers, heads, feed_forward: sizes of that T5; `layers` each of encoder and decoder.
         dropout: of that T5.
-        learning_rate: highest, of AdamW.
-        weight_decay: of AdamW.
+        learning_rate: highest; of all but what `matrix_learning_rate` takes.
+        matrix_learning_rate: highest, of the matrices but the tokens' vectors, moved by Muon; 0 leaves them to AdamW.
+        weight_decay: of both.
         warmup: share of the steps in which the learning rate rises; it then falls linearly to 0.
 
     Raises:
@@ -45,6 +46,7 @@ class Seq2seqModule(LightningModule):
         feed_forward: int = 512,
         dropout: float = 0.0,
         learning_rate: float = 1e-3,
+        matrix_learning_rate: float = 0.0,
         weight_decay: float = 0.01,
         warmup: float = 0.05,
     ) -> None:
@@ -115,7 +117,18 @@ class Seq2seqModule(LightningModule):
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         settings = self.hparams
-        optimizer = AdamW(self.model.parameters(), lr=settings["learning_rate"], weight_decay=settings["weight_decay"])
+        weights = list(self.model.parameters())
+        vectors = {id(part.weight) for part in self._embeddings()}
+        optimizer = make_optimizer(
+            [{"params": weights, "lr": settings["learning_rate"]}],
+            [weight for weight in weights if id(weight) not in vectors],
+            matrix_learning_rate=settings["matrix_learning_rate"],
+            weight_decay=settings["weight_decay"],
+        )
         steps = int(self.trainer.estimated_stepping_batches)
         schedule = linear_schedule(optimizer, round(settings["warmup"] * steps), steps)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def _embeddings(self) -> list[Any]:
+        parts = self.model.get_input_embeddings(), self.model.get_output_embeddings()
+        return [part for part in parts if part is not None]

@@ -14,43 +14,10 @@ from dataclasses import dataclass
 from multiprocessing.queues import Queue
 
 import torch
-from lightning.pytorch import Callback, LightningModule, Trainer
 from tqdm import tqdm
 
 from bgr.errors import BgrError
-from training.early_stop import EarlyStop
-
-
-@dataclass(frozen=True)
-class Epoch:
-    """A finished epoch of one direction: its number from 1, of how many, and the metrics logged so far."""
-
-    direction: str
-    number: int
-    of: int
-    metrics: dict[str, float]
-
-    def line(self) -> str:
-        shown = "  ".join(f"{name} {value:.3f}" for name, value in sorted(self.metrics.items()))
-        return f"{self.direction:8}  epoch {self.number}/{self.of}  {shown}"
-
-
-@dataclass(frozen=True)
-class Stop:
-    """An early end: after which epoch of how many, after how many without a better dev score, and the best score."""
-
-    direction: str
-    number: int
-    of: int
-    waited: int
-    best: float
-
-    def line(self) -> str:
-        epochs = "epoch" if self.waited == 1 else "epochs"
-        return (
-            f"{self.direction:8}  stopped early after epoch {self.number}/{self.of}: {self.waited} {epochs} without a "
-            f"better dev score than {self.best:.3f}"
-        )
+from training.reporter import Epoch, Report, Stop
 
 
 @dataclass(frozen=True)
@@ -59,27 +26,6 @@ class Failure:
 
     message: str
 
-
-class Reporter(Callback):
-    """Hands on each finished epoch, and an early end. In all processes but the first it keeps quiet."""
-
-    def __init__(self, direction: str, report: Callable[[Epoch | Stop], None]) -> None:
-        self.direction = direction
-        self.report = report
-
-    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        metrics = {name: float(value) for name, value in trainer.callback_metrics.items()}
-        if trainer.is_global_zero:
-            self.report(Epoch(self.direction, trainer.current_epoch + 1, trainer.max_epochs or 0, metrics))
-
-    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        stop = trainer.early_stopping_callback
-        if trainer.is_global_zero and isinstance(stop, EarlyStop) and stop.exhausted:
-            best = float(stop.best_score)
-            self.report(Stop(self.direction, trainer.current_epoch, trainer.max_epochs or 0, stop.wait_count, best))
-
-
-Report = Callable[[Epoch | Stop], None]
 
 Work = Callable[[str, Report], None]
 """Works on a direction (first argument) and reports its epochs (second). Picklable."""

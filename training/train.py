@@ -24,10 +24,11 @@ from bgr.pipeline import read_alike
 from bgr.reasongraphqa.dataset import dataset_hash
 from training.calibrate import best_threshold, calibrated, decode_dev
 from training.data_module import BgrDataModule
+from training.reporter import Report, Reporter
 from training.retriever_module import BgrModule
 from training.run import Run, first_process, is_finished, mark_finished
 from training.settings import parse, shaping
-from training.side_by_side import Report, Reporter, in_processes
+from training.side_by_side import in_processes
 
 QUIET = "--trainer.enable_progress_bar=false"
 

@@ -33,7 +33,7 @@ def train_verbalizer(run: Run, *, overwrite: bool = False) -> dict[str, float]:
     Raises:
         BgrError: a setting, the knowledge base or the model to start from cannot be used; nothing is written then.
     """
-    cli = parse_seq2seq(run, VerbalizerData, monitor="dev/loss", mode="min")
+    cli = parse_seq2seq(run, VerbalizerData, "verbalizer", monitor="dev/loss", mode="min")
     module: Seq2seqModule = cli.model
     data: VerbalizerData = cli.datamodule
     data.setup()

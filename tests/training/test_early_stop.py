@@ -3,8 +3,8 @@ from dataclasses import replace
 
 from safetensors.torch import load_file
 
+from training.reporter import Epoch, Stop
 from training.run import Run
-from training.side_by_side import Epoch, Stop
 from training.train import train_direction
 
 STILL = ["--model.learning_rate=0", "--model.encoder_learning_rate=0"]  # so that the score stays as it is

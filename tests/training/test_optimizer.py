@@ -10,7 +10,7 @@ from torch import nn
 from torch.optim import AdamW, Muon
 from transformers import get_linear_schedule_with_warmup
 
-from training.optimizer import MuonWithAdamW, is_matrix
+from training.optimizer import MuonWithAdamW, is_matrix, make_optimizer
 
 
 def small_model() -> nn.Module:
@@ -38,6 +38,21 @@ def test_only_wide_two_dimensional_parameters_are_matrices() -> None:
     matrices, others = parts_of(small_model())
     assert [tuple(p.shape) for p in matrices] == [(96, 64), (64, 96)]
     assert len(others) == 6
+
+
+def test_muon_takes_matrices_of_those_named_alone() -> None:
+    first, *_, last = model = small_model()
+    groups = [{"params": list(first.parameters()), "lr": 1e-3}, {"params": list(model[1:].parameters()), "lr": 2e-3}]
+
+    def made(matrices: list[nn.Parameter], rate: float) -> list[tuple[float, set[int]]]:
+        found = make_optimizer(groups, matrices, matrix_learning_rate=rate, weight_decay=0.1)
+        return [(group["lr"], {id(p) for p in group["params"]}) for group in found.param_groups]
+
+    rest = {id(p) for p in model[1:].parameters()}
+    named = [first.weight, last.weight]
+    assert made(named, 3e-3) == [(3e-3, {id(first.weight)}), (1e-3, {id(first.bias)}), (2e-3, rest)]
+    assert made(list(first.parameters()), 0.0) == [(1e-3, {id(p) for p in first.parameters()}), (2e-3, rest)]
+    assert len(groups[0]["params"]) == 2  # what was given stays as it is
 
 
 def test_joint_steps_equal_those_of_both_parts_under_one_schedule() -> None:
