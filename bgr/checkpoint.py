@@ -25,7 +25,8 @@ from bgr.fusion import Calibration, Fusion
 from bgr.json_text import one_line, shown
 from bgr.models.config import DIRECTIONS, BgrConfig
 from bgr.models.retriever import BgrRetriever
-from bgr.weights import check_types, load_weights
+from bgr.settings_file import read_settings
+from bgr.weights import load_weights, read_config
 
 FORMAT = 1
 SETTINGS = "bgr.json"
@@ -90,13 +91,7 @@ class Settings:
             CheckpointError: another format, or a field that is unknown or not of its type.
         """
         path = folder / SETTINGS
-        record = read_json(path)
-        if not isinstance(record, dict) or record.get("format") != FORMAT:
-            raise CheckpointError(f"{path}: not a checkpoint of format {FORMAT}")
-        unknown = sorted(set(record) - {f.name for f in fields(cls)})
-        if unknown:
-            raise CheckpointError(f"{path}: unknown field {shown(unknown[0])}")
-        settings = cls(**record)
+        settings = cls(**read_settings(path, cls, FORMAT, "checkpoint"))
         for name, kind in (
             ("rule", str),
             ("gammas", dict),
@@ -147,14 +142,7 @@ def load_retriever(folder: Path, direction: str) -> BgrRetriever:
 
 
 def _read_config(path: Path, direction: str) -> BgrConfig:
-    record = read_json(path)
-    if not isinstance(record, dict):
-        raise CheckpointError(f"{path}: is {shown(record)}, allowed: an object")
-    check_types(path, record, BgrConfig().to_dict())
-    try:
-        config = BgrConfig.from_dict(record)
-    except Exception as error:  # whatever the validators of transformers raise
-        raise CheckpointError(f"{path}: {one_line(error)}") from None
+    config = read_config(path, BgrConfig)
     if config.direction != direction:
         raise CheckpointError(f"{path}: direction is {config.direction!r}, expected {direction!r}")
     for name, (low, high) in _RANGES.items():

@@ -11,6 +11,7 @@ from torch import nn
 from transformers import PretrainedConfig, PreTrainedModel
 
 from bgr.errors import CheckpointError
+from bgr.files import read_json
 from bgr.json_text import one_line, shown
 
 
@@ -29,6 +30,23 @@ def load_weights(home: Path, kind: type[PreTrainedModel], config: PretrainedConf
         raise CheckpointError(f"{home}: cannot be loaded: {one_line(error)}") from None
     _check_finite(model, home / "model.safetensors")
     return model.eval()
+
+
+def read_config(path: Path, kind: type[PretrainedConfig]) -> Any:
+    """A ``config.json`` as a configuration of the given class, each field of its usual type.
+
+    Raises:
+        DataError: the file is not JSON.
+        CheckpointError: a field is of another type, or out of the range that the class allows.
+    """
+    record = read_json(path)
+    if not isinstance(record, dict):
+        raise CheckpointError(f"{path}: is {shown(record)}, allowed: an object")
+    check_types(path, record, kind().to_dict())
+    try:
+        return kind.from_dict(record)
+    except Exception as error:  # whatever the validators of transformers raise
+        raise CheckpointError(f"{path}: {one_line(error)}") from None
 
 
 def check_types(path: Path, record: dict[str, Any], usual: dict[str, Any]) -> None:

@@ -13,7 +13,8 @@ FILES = sorted(path for top in ("bgr", "training", "eval") for path in (ROOT / t
 LAYERS = (
     ("errors",),
     ("json_text",),
-    ("graph", "files", "kept_chunks", "configs", "devices", "offline", "weights", "wrapping", "quantities", "seq2seq"),
+    ("graph", "files", "kept_chunks", "configs", "devices", "offline", "wrapping", "quantities", "seq2seq"),
+    ("weights", "settings_file"),
     ("example", "layout", "likelihood", "best_dag", "edge_sets"),
     ("retrieval", "drawing"),
     ("kb", "metrics", "search"),

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from transformers import AutoTokenizer
 
 from bgr.baselines.beam import Search
 from bgr.baselines.keep import NearBest, TopFacts
@@ -17,12 +16,12 @@ from bgr.baselines.model import BaselineModel
 from bgr.baselines.settings import SETTINGS, BaselineSettings
 from bgr.devices import autocast, fast_bfloat16, pick_device
 from bgr.files import output_folder
-from bgr.models.source import resolve_model
 from bgr.reasongraphqa.dataset import dataset_hash, load_sheet
 from training.baseline_keep import best_keep, choices, metrics_of
 from training.baseline_module import BaselineModule
 from training.baseline_untrained import Untrained, choose_k, is_untrained, read_untrained
 from training.data_module import BgrDataModule
+from training.fit import fit, prepare
 from training.not_finite import StopAtNotFinite
 from training.reporter import Reporter
 from training.run import Run, first_process, is_finished, mark_finished
@@ -78,21 +77,14 @@ def _fit(run: Run, plan: Plan) -> None:
     if not run.resume and first_process():
         shutil.rmtree(home, ignore_errors=True)  # an earlier training's, which a later --resume must not go on from
     cli = _parse(run, plan.kind, Reporter(plan.kind, lambda message: print(message.line(), file=sys.stderr)))
-    module: BaselineModule = cli.model
-    data: BgrDataModule = cli.datamodule
-    tokenizer = AutoTokenizer.from_pretrained(resolve_model(module.hparams["encoder"]))
-    data.prepare(tokenizer, module.model, run.states_folder)
-    last = cli.keeper.last
-    cli.trainer.fit(
-        module, datamodule=data, ckpt_path=last if run.resume and last.exists() else None, weights_only=True
-    )
+    tokenizer = prepare(run, cli)
+    fit(run, cli)
     if not first_process():
         return
-    module.load_state_dict(cli.keeper.best_weights())
-    module.model.eval()
-    settings = _choose(module.model, data, dataset_hash(run.data))
+    model: BaselineModel = cli.model.model
+    settings = _choose(model, cli.datamodule, dataset_hash(run.data))
     with output_folder(run.out / plan.kind, overwrite=True) as folder:
-        module.model.save_pretrained(folder)
+        model.save_pretrained(folder)
     tokenizer.save_pretrained(run.out)
     settings.save(home)
     os.replace(home / SETTINGS, run.out / SETTINGS)  # the last file, by which others see that it is whole

@@ -19,13 +19,12 @@ from bgr.files import output_folder
 from bgr.models.config import DIRECTIONS
 from bgr.models.decode import EXPLORE
 from bgr.models.retriever import BgrRetriever
-from bgr.models.source import resolve_model
 from bgr.pipeline import read_alike
 from bgr.reasongraphqa.dataset import dataset_hash
 from training.calibrate import best_threshold, calibrated, decode_dev
 from training.data_module import BgrDataModule
+from training.fit import fit, prepare
 from training.reporter import Report, Reporter
-from training.retriever_module import BgrModule
 from training.run import Run, first_process, is_finished, mark_finished
 from training.settings import parse, shaping
 from training.side_by_side import in_processes
@@ -85,35 +84,21 @@ def train_direction(run: Run, direction: str, report: Report) -> None:
     if not run.resume and first_process():
         shutil.rmtree(home, ignore_errors=True)  # an earlier training's, which a later --resume must not go on from
     cli = parse(run, direction, home, Reporter(direction, report))
-    module: BgrModule = cli.model
-    data: BgrDataModule = cli.datamodule
-    tokenizer = _prepare(run, module, data)
-    last = cli.keeper.last
-    cli.trainer.fit(
-        module, datamodule=data, ckpt_path=last if run.resume and last.exists() else None, weights_only=True
-    )
+    tokenizer = prepare(run, cli)
+    fit(run, cli)
     if not first_process():
         return
-    module.load_state_dict(cli.keeper.best_weights())
-    module.model.eval()
-    module.model.config.threshold = best_threshold(module.model, data)
+    model: BgrRetriever = cli.model.model
+    model.config.threshold = best_threshold(model, cli.datamodule)
     tokenizer.save_pretrained(run.out)
     with output_folder(run.out / direction, overwrite=True) as folder:
-        module.model.save_pretrained(folder)
+        model.save_pretrained(folder)
     mark_finished(run, direction, shaping(cli))
 
 
 def prepare_states(run: Run, direction: str, _: Report) -> None:
     """What `train_direction` would do first: write the frozen layers' states to the run folder."""
-    cli = parse(run, direction, run.out)
-    _prepare(run, cli.model, cli.datamodule)
-
-
-def _prepare(run: Run, module: BgrModule, data: BgrDataModule) -> Any:
-    """Tokenise the data and keep the frozen layers' states; returns the tokenizer."""
-    tokenizer = AutoTokenizer.from_pretrained(resolve_model(module.hparams["encoder"]))
-    data.prepare(tokenizer, module.model, run.states_folder)
-    return tokenizer
+    prepare(run, parse(run, direction, run.out))
 
 
 def calibrate_pair(run: Run) -> dict[str, Any]:

@@ -27,10 +27,9 @@ from bgr.baselines.ssg import SsgModel
 from bgr.baselines.trained import TrainedBaseline
 from bgr.checkpoint import load_tokenizer
 from bgr.errors import BgrError, CheckpointError
-from bgr.files import read_json
 from bgr.json_text import one_line, shown
 from bgr.retrieval import Query, Retriever
-from bgr.weights import check_types, load_weights
+from bgr.weights import load_weights, read_config
 
 MODELS: dict[str, type[BaselineModel]] = {"dpr": DprModel, "grr": GrrModel, "mdr": MdrModel, "ssg": SsgModel}
 
@@ -104,16 +103,8 @@ def load_model(folder: Path, kind: str) -> BaselineModel:
     for name in ("config.json", "model.safetensors"):
         if not (home / name).is_file():
             raise CheckpointError(f"{home / name}: no such file")
-    path = home / "config.json"
-    record = read_json(path)
-    if not isinstance(record, dict):
-        raise CheckpointError(f"{path}: is {shown(record)}, allowed: an object")
-    check_types(path, record, BaselineConfig().to_dict())
-    try:
-        config = BaselineConfig.from_dict(record)
-    except Exception as error:  # whatever the validators of transformers raise
-        raise CheckpointError(f"{path}: {one_line(error)}") from None
+    config = read_config(home / "config.json", BaselineConfig)
     if config.kind != kind:
-        raise CheckpointError(f"{path}: kind is {shown(config.kind)}, expected {kind!r}")
+        raise CheckpointError(f"{home / 'config.json'}: kind is {shown(config.kind)}, expected {kind!r}")
     model: BaselineModel = load_weights(home, MODELS[kind], config)
     return model

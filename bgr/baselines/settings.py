@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,8 @@ from bgr.baselines.config import TRAINED
 from bgr.baselines.keep import AllPaths, Keep, NearBest, TopFacts
 from bgr.checkpoint import SETTINGS as BGR_SETTINGS
 from bgr.errors import BgrError, CheckpointError
-from bgr.files import read_json
 from bgr.json_text import shown
+from bgr.settings_file import read_settings
 
 FORMAT = 1
 SETTINGS = "baseline.json"
@@ -57,14 +57,9 @@ class BaselineSettings:
         path = folder / SETTINGS
         if not path.is_file() and (folder / BGR_SETTINGS).is_file():
             raise CheckpointError(f"{folder}: a checkpoint of BGR; one of a baseline holds {SETTINGS}")
-        record = read_json(path)
-        if not isinstance(record, dict) or record.get("format") != FORMAT:
-            raise CheckpointError(f"{path}: not a baseline of format {FORMAT}")
-        unknown = sorted(set(record) - {f.name for f in fields(cls)})
-        if unknown or "kind" not in record:
-            raise CheckpointError(
-                f"{path}: " + (f"unknown field {shown(unknown[0])}" if unknown else "kind is missing")
-            )
+        record = read_settings(path, cls, FORMAT, "baseline")
+        if "kind" not in record:
+            raise CheckpointError(f"{path}: kind is missing")
         settings = cls(**record)
         if settings.kind not in KINDS:
             raise CheckpointError(f"{path}: kind is {shown(settings.kind)}, allowed: {', '.join(KINDS)}")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bgr.errors import CheckpointError
-from bgr.files import read_json
 from bgr.json_text import shown
+from bgr.settings_file import read_settings
 
 FORMAT = 1
 SETTINGS = "reader.json"
@@ -52,12 +52,7 @@ class ReaderSettings:
             CheckpointError: another format, or a field that is unknown or not allowed.
         """
         path = folder / SETTINGS
-        record = read_json(path)
-        if not isinstance(record, dict) or record.get("format") != FORMAT:
-            raise CheckpointError(f"{path}: not a reader of format {FORMAT}")
-        unknown = sorted(set(record) - {f.name for f in fields(cls)})
-        if unknown:
-            raise CheckpointError(f"{path}: unknown field {shown(unknown[0])}")
+        record = read_settings(path, cls, FORMAT, "reader")
         for name, value in record.items():
             if not _allowed(name, value):
                 raise CheckpointError(f"{path}: {name} is {shown(value)}, allowed: {_ALLOWED[name]}")
