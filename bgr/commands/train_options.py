@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from bgr.configs import overrides
@@ -26,7 +28,24 @@ def add_dataset(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", required=True, type=Path, metavar="DIR", help="dataset folder of `bgr data build`")
 
 
+def add_init(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--init", metavar="FOLDER|ID", help="start from this encoder-decoder (default: the config's)")
+
+
 def settings_of(args: argparse.Namespace) -> list[str]:
-    """The settings given beside the config, the seed among them."""
-    seed = [] if args.seed is None else [f"--seed_everything={args.seed}"]
-    return overrides(args.rest) + seed
+    """The settings given beside the config, seed and start among them."""
+    settings = overrides(args.rest)
+    if args.seed is not None:
+        settings.append(f"--seed_everything={args.seed}")
+    if getattr(args, "init", None) is not None:
+        settings.append(f"--model.init={args.init}")
+    return settings
+
+
+def print_metrics(args: argparse.Namespace, metrics: Mapping[str, float]) -> None:
+    """The dev metrics and where the checkpoint is, or the metrics alone as JSON."""
+    if args.json:
+        print(json.dumps(metrics))
+        return
+    print("dev  " + "  ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in metrics.items()))
+    print(f"checkpoint in {args.out}")

@@ -11,16 +11,15 @@ written goes into `bgr export --reader FOLDER`.
 from __future__ import annotations
 
 import argparse
-import json
 
-from bgr.commands.train_options import add_dataset, add_run, settings_of
+from bgr.commands.train_options import add_dataset, add_init, add_run, print_metrics, settings_of
 from bgr.configs import find_config
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser, configs="reader, reader_t5")
     add_dataset(parser)
-    parser.add_argument("--init", metavar="FOLDER|ID", help="start from this encoder-decoder (default: the config's)")
+    add_init(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -28,13 +27,5 @@ def run(args: argparse.Namespace) -> None:
     from training.reader import train_reader
     from training.run import Run
 
-    settings = settings_of(args)
-    if args.init is not None:
-        settings.append(f"--model.init={args.init}")
-    job = Run(find_config(args.config), args.data, args.out, settings, args.resume)
-    metrics = train_reader(job, overwrite=args.overwrite)
-    if args.json:
-        print(json.dumps(metrics))
-        return
-    print("dev  " + "  ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in metrics.items()))
-    print(f"checkpoint in {args.out}")
+    job = Run(find_config(args.config), args.data, args.out, settings_of(args), args.resume)
+    print_metrics(args, train_reader(job, overwrite=args.overwrite))

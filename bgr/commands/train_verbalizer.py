@@ -10,17 +10,16 @@ checkpoint of transformers: `bgr data build --verbalizer FOLDER` takes it.
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
-from bgr.commands.train_options import add_run, settings_of
+from bgr.commands.train_options import add_init, add_run, print_metrics, settings_of
 from bgr.configs import find_config
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser, configs="verbalizer")
     parser.add_argument("--kqapro", required=True, type=Path, metavar="DIR", help="folder with kb.json")
-    parser.add_argument("--init", metavar="FOLDER|ID", help="start from this encoder-decoder (default: the config's)")
+    add_init(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -31,12 +30,5 @@ def run(args: argparse.Namespace) -> None:
     settings = settings_of(args)
     if args.seed is not None:
         settings.append(f"--data.seed={args.seed}")
-    if args.init is not None:
-        settings.append(f"--model.init={args.init}")
     job = Run(find_config(args.config), args.kqapro, args.out, settings, args.resume)
-    metrics = train_verbalizer(job, overwrite=args.overwrite)
-    if args.json:
-        print(json.dumps(metrics))
-        return
-    print("dev  " + "  ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in metrics.items()))
-    print(f"checkpoint in {args.out}")
+    print_metrics(args, train_verbalizer(job, overwrite=args.overwrite))

@@ -21,12 +21,8 @@ def data(examples, tmp_path):
 
 
 @pytest.fixture
-def checkpoint(make_retriever, tokenizer, tmp_path):
-    home = tmp_path / "tiny"
-    home.mkdir()
-    for direction, seed in (("forward", 0), ("backward", 1)):
-        make_retriever(direction, seed=seed, frozen_layers=1).save_pretrained(home / direction)
-    tokenizer.save_pretrained(home)
+def checkpoint(small_checkpoint):
+    home = small_checkpoint.rename(small_checkpoint.parent / "tiny")
     Settings(rule="intersection", gammas={"intersection": 0.25}).save(home)
     return home
 

@@ -12,10 +12,10 @@ from bgr.graph import ROOT, EvidenceGraph
 CONFIG = """
 seed_everything: 3
 model:
+  {model}
   encoder: {encoder}
   frozen_layers: 1
   width: 64
-  context_layers: 1
   dropout: 0.0
   learning_rate: 3.0e-3
   encoder_learning_rate: 1.0e-3
@@ -31,16 +31,22 @@ trainer:
 
 
 @pytest.fixture
-def config(encoder_folder, tmp_path):
-    """``config(epochs)``: the path of a YAML file. On the toy data an epoch is 5 batches."""
+def write_config(encoder_folder, tmp_path):
+    """``write_config("dpr", "kind: dpr", 2)``: the path of a YAML file. On the toy data an epoch is 5 batches."""
 
-    def write(epochs=2):
-        path = tmp_path / "config.yaml"
-        path.write_text(CONFIG.format(encoder=encoder_folder, epochs=epochs))
+    def write(name, model, epochs):
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(CONFIG.format(model=model, encoder=encoder_folder, epochs=epochs))
         return path
 
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
     return write
+
+
+@pytest.fixture
+def config(write_config):
+    """``config(epochs)``: of a retriever."""
+    return lambda epochs=2: write_config("config", "context_layers: 1", epochs)
 
 
 @pytest.fixture
