@@ -16,6 +16,7 @@ from bgr.example import Example
 from bgr.models.batching import Batch, Sentences, make_batch
 from bgr.models.retriever import BgrRetriever
 from bgr.reasongraphqa.dataset import load_split
+from training.limits import at_least
 from training.loader import Part, StepLoader, WholeLoader
 from training.sampler import SimilarLengths
 from training.state_cache import keep_lower_states
@@ -51,6 +52,9 @@ class BgrDataModule(LightningDataModule):
             epoch; 0 for all. Less work, and less to learn by heart.
         limit: use only so many training questions; 0 for all.
         dev_limit: use only so many dev questions; 0 for all.
+
+    Raises:
+        ValueError: a number is out of range.
     """
 
     def __init__(
@@ -63,6 +67,8 @@ class BgrDataModule(LightningDataModule):
         dev_limit: int = 0,
     ) -> None:
         super().__init__()
+        at_least(1, batch_size=batch_size, dev_batch_size=dev_batch_size)
+        at_least(0, candidates=candidates, limit=limit, dev_limit=dev_limit)
         self.folder = folder
         self.batch_size = batch_size
         self.dev_batch_size = dev_batch_size

@@ -17,6 +17,7 @@ from bgr.reader.linearise import linearise
 from bgr.reader.settings import ReaderSettings
 from bgr.reader.slots import mask
 from bgr.reasongraphqa.dataset import dataset_hash, read_split
+from training.limits import at_least
 from training.reader_words import everyday_words
 from training.seq2seq_data import Seq2seqData, TextPair
 
@@ -35,6 +36,9 @@ class ReaderData(Seq2seqData):
         system: whose graphs of that file.
         limit, dev_limit: questions of each split; 0 for all.
         batch_size: pairs in a batch.
+
+    Raises:
+        ValueError: a number is out of range.
     """
 
     def __init__(
@@ -51,8 +55,8 @@ class ReaderData(Seq2seqData):
         batch_size: int = 32,
     ) -> None:
         super().__init__()
-        if min(most_tokens, longest_answer, batch_size) < 1 or min(limit, dev_limit) < 0:
-            raise ValueError("most_tokens, longest_answer and batch_size are 1 or more, limit and dev_limit 0 or more")
+        at_least(1, most_tokens=most_tokens, longest_answer=longest_answer, batch_size=batch_size)
+        at_least(0, limit=limit, dev_limit=dev_limit)
         self.save_hyperparameters()
         self.settings = ReaderSettings()
         self.pairs: dict[str, list[TextPair]] = {}

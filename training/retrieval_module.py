@@ -17,6 +17,7 @@ from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.gm import graph_match
 from bgr.metrics.gs import graph_structure_match
 from training.data_module import TrainingBatch
+from training.limits import at_least, share
 from training.optimizer import make_optimizer
 
 
@@ -34,7 +35,14 @@ class RetrievalModule(LightningModule):
             model: with a `SentenceStates` as its `encoder`.
             source: folder or hub id of its BERT.
             pretrained: start from that BERT's weights.
+
+        Raises:
+            ValueError: a learning rate, the decay or the warm-up is out of range.
         """
+        own = self.hparams
+        rates = ("learning_rate", "matrix_learning_rate", "encoder_learning_rate", "weight_decay")
+        at_least(0, **{name: own[name] for name in rates})
+        share(warmup=own["warmup"])
         self.model = model
         if pretrained:
             bert = BertModel.from_pretrained(source, add_pooling_layer=False)

@@ -13,6 +13,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase, T5Config, T5F
 from transformers import get_linear_schedule_with_warmup as linear_schedule
 
 from bgr.seq2seq import load_seq2seq
+from training.limits import at_least, share
 from training.optimizer import make_optimizer
 from training.seq2seq_data import IGNORED, Batch
 from training.seq2seq_start import ready_to_copy
@@ -33,7 +34,7 @@ class Seq2seqModule(LightningModule):
         warmup: share of the steps in which the learning rate rises; it then falls linearly to 0.
 
     Raises:
-        ValueError: sizes that do not go together.
+        ValueError: sizes that do not go together, or a number out of range.
     """
 
     def __init__(
@@ -53,6 +54,9 @@ class Seq2seqModule(LightningModule):
         super().__init__()
         if heads < 2 or width % heads:
             raise ValueError(f"{heads} heads of width {width}, allowed: 2 or more, and the width a multiple of them")
+        at_least(1, vocabulary=vocabulary, width=width, layers=layers, feed_forward=feed_forward)
+        at_least(0, learning_rate=learning_rate, matrix_learning_rate=matrix_learning_rate, weight_decay=weight_decay)
+        share(dropout=dropout, warmup=warmup)
         self.save_hyperparameters()
         self.model: PreTrainedModel
         self.tokenizer: PreTrainedTokenizerBase

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bgr.kb.knowledge_base import KnowledgeBase
+from training.limits import at_least, share
 from training.seq2seq_data import Seq2seqData
 from training.verbalizer_pairs import Pairs, make_pairs
 
@@ -20,6 +21,9 @@ class VerbalizerData(Seq2seqData):
         joined_probability: how often one or two more facts join a fact.
         seed: draws the pairs.
         batch_size: pairs in a batch.
+
+    Raises:
+        ValueError: a number is out of range.
     """
 
     def __init__(
@@ -32,6 +36,8 @@ class VerbalizerData(Seq2seqData):
         batch_size: int = 32,
     ) -> None:
         super().__init__()
+        at_least(1, pairs=pairs, dev_pairs=dev_pairs, batch_size=batch_size)
+        share(joined_probability=joined_probability)
         self.save_hyperparameters()
         self.kb: KnowledgeBase
         self.pairs = Pairs([], [])

@@ -105,6 +105,8 @@ def test_k_of_what_has_nothing_to_learn(kind, toy_data, tmp_path, capsys):
         (["--model.kind=bert"], "allowed: dpr, grr, mdr, ssg"),
         (["--model.colour=red"], "colour"),
         (["--model.beam=0"], "beam is 0"),
+        (["--data.batch_size=0"], "batch_size is 0"),
+        (["--model.matrix_learning_rate=-1"], "matrix_learning_rate is -1"),
         (["--model.width=100000"], "width is 100000"),
         (["--model.encoder=/no/such/folder"], "/no/such/folder"),
         (["nonsense"], "nonsense"),

@@ -82,6 +82,11 @@ def test_resume_gives_the_weights_of_an_uninterrupted_run(config, toy_data, tmp_
         (["--model.frozen_layers=many"], "frozen_layers"),
         (["--model.direction=up"], "forward, backward"),
         (["--model.encoder=/no/such/folder"], "/no/such/folder"),
+        (["--data.batch_size=0"], "batch_size is 0, allowed: 1 or more"),
+        (["--data.limit=-1"], "limit is -1, allowed: 0 or more"),
+        (["--model.learning_rate=-1"], "learning_rate is -1.0, allowed: 0 or more"),
+        (["--model.weight_decay=-1"], "weight_decay is -1.0, allowed: 0 or more"),
+        (["--model.warmup=2"], "warmup is 2.0, allowed: 0 to 1"),
         (["nonsense"], "nonsense"),
     ],
 )

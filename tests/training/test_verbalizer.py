@@ -152,6 +152,8 @@ def test_a_run_is_a_checkpoint_with_card_and_measure(train, tmp_path, capsys):
     [
         (["--model.colour=red"], "colour"),
         (["--model.heads=1"], "1 heads of width 32"),
+        (["--model.dropout=1.5"], "dropout is 1.5, allowed: 0 to 1"),
+        (["--data.pairs=0"], "pairs is 0, allowed: 1 or more"),
         (["--init", "/no/such/t5"], "/no/such/t5: no such folder"),
         (["nonsense"], "nonsense"),
         (["--kqapro", "/no/such/base"], "/no/such/base/kb.json: no such file"),
