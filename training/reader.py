@@ -10,7 +10,7 @@ from bgr.devices import fast_bfloat16, pick_device
 from bgr.reader.reader import Reader
 from bgr.reader.slots import PLACEHOLDERS
 from training.reader_data import ReaderData
-from training.run import Run, prepare_folder
+from training.run import Run, check_folder, prepare_folder
 from training.seq2seq_fit import fit_seq2seq, parse_seq2seq
 from training.seq2seq_module import Seq2seqModule
 from training.seq2seq_tokenizer import train_tokenizer, word_tokenizer
@@ -32,6 +32,7 @@ def train_reader(run: Run, *, overwrite: bool = False) -> dict[str, float]:
     Raises:
         BgrError: a setting, the dataset or the model to start from cannot be used; nothing is written then.
     """
+    check_folder(run, overwrite=overwrite)
     precision = "bf16-mixed" if fast_bfloat16(pick_device()) else "32-true"
     cli = parse_seq2seq(run, ReaderData, "reader", monitor="dev/score", mode="max", precision=precision)
     module: Seq2seqModule = cli.model
@@ -44,7 +45,7 @@ def train_reader(run: Run, *, overwrite: bool = False) -> dict[str, float]:
         texts = (text for pair in data.pairs["train"] for text in pair)
         module.start(lambda vocabulary: train_tokenizer(texts, vocabulary))
     data.tokenise(data.pairs, module.tokenizer, most=data.settings.most_tokens)
-    prepare_folder(run, overwrite=overwrite, alone=False)
+    prepare_folder(run, overwrite=overwrite)
     best = fit_seq2seq(run, cli)
     data.settings.save(run.out)
     metrics = {"dev_exact": best, "pairs": len(data.pairs["train"]), "left_out": data.left_out}

@@ -51,26 +51,30 @@ def first_process() -> bool:
     return int(getattr(rank_zero.rank_zero_only, "rank", 0) or 0) == 0
 
 
-def prepare_folder(run: Run, *, overwrite: bool, alone: bool) -> None:
-    """Make the run folder. Nothing is done in processes that do not write.
+def check_folder(run: Run, *, overwrite: bool, alone: bool = False) -> None:
+    """Whether the run folder may be written to: asked before the data are read. Nothing is changed.
 
     Args:
         run: its `out` is the folder.
-        overwrite: empty it first.
+        overwrite: what it holds may go.
         alone: one direction is trained, and the other may already stand in the folder.
 
     Raises:
         BgrError: the folder holds something, and neither `overwrite`, `resume` nor `alone` says that this is meant.
     """
-    if not first_process():
-        return
     if run.out.exists() and not run.out.is_dir():
         raise BgrError(f"{run.out}: is a file, a folder is needed")
-    if run.out.exists() and any(run.out.iterdir()):
-        if overwrite:
-            shutil.rmtree(run.out)
-        elif not (run.resume or alone):
-            raise BgrError(f"{run.out}: exists already; give --resume to go on or --overwrite to start anew")
+    meant = overwrite or run.resume or alone
+    if first_process() and not meant and run.out.exists() and any(run.out.iterdir()):
+        raise BgrError(f"{run.out}: exists already; give --resume to go on or --overwrite to start anew")
+
+
+def prepare_folder(run: Run, *, overwrite: bool) -> None:
+    """Make the run folder once `check_folder` has passed it; anew with `overwrite`. In the first process alone."""
+    if not first_process():
+        return
+    if overwrite and run.out.exists():
+        shutil.rmtree(run.out)
     run.out.mkdir(parents=True, exist_ok=True)
 
 

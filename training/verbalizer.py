@@ -9,7 +9,7 @@ from bgr import __version__
 from bgr.kb.knowledge_base import KnowledgeBase
 from bgr.reasongraphqa.selection import sift
 from bgr.reasongraphqa.seq2seq_generator import CANDIDATES, Seq2seqGenerator
-from training.run import Run, prepare_folder
+from training.run import Run, check_folder, prepare_folder
 from training.seq2seq_fit import fit_seq2seq, parse_seq2seq
 from training.seq2seq_module import Seq2seqModule
 from training.seq2seq_tokenizer import train_tokenizer
@@ -33,6 +33,7 @@ def train_verbalizer(run: Run, *, overwrite: bool = False) -> dict[str, float]:
     Raises:
         BgrError: a setting, the knowledge base or the model to start from cannot be used; nothing is written then.
     """
+    check_folder(run, overwrite=overwrite)
     cli = parse_seq2seq(run, VerbalizerData, "verbalizer", monitor="dev/loss", mode="min")
     module: Seq2seqModule = cli.model
     data: VerbalizerData = cli.datamodule
@@ -40,7 +41,7 @@ def train_verbalizer(run: Run, *, overwrite: bool = False) -> dict[str, float]:
     texts = (text for pair in data.pairs.train for text in (pair.source, pair.target))
     module.start(lambda vocabulary: train_tokenizer(texts, vocabulary))
     data.prepare(module.tokenizer)
-    prepare_folder(run, overwrite=overwrite, alone=False)
+    prepare_folder(run, overwrite=overwrite)
     best = fit_seq2seq(run, cli)
     shares = completeness(str(run.out), data.kb, data.pairs.dev[:MEASURED], seed=data.hparams["seed"])
     metrics = {"dev_loss": best, **shares}

@@ -27,13 +27,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Check everything that can be checked before the first step, then train."""
     from training.baseline import check, train_baseline
-    from training.run import Run, first_process, prepare_folder
+    from training.run import Run, check_folder, first_process, prepare_folder
 
     settings = settings_of(args)
     config = find_config(shipped(args.config))
     job = Run(config, args.data, args.out, settings, args.resume and not args.overwrite, args.states)
+    check_folder(job, overwrite=args.overwrite)
     plan = check(job)
-    prepare_folder(job, overwrite=args.overwrite, alone=False)
+    prepare_folder(job, overwrite=args.overwrite)
     metrics = train_baseline(job, plan)
     if not first_process():
         return

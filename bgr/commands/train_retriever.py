@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Check everything that can be checked before the first step, then train."""
-    from training.run import Run, first_process, prepare_folder
+    from training.run import Run, check_folder, first_process, prepare_folder
     from training.seeds import check_kind, read_seeds
     from training.train import check, train_retriever
 
@@ -50,10 +50,11 @@ def run(args: argparse.Namespace) -> None:
         _check_seeds(args, settings)
     seeds = None if args.seeds is None else read_seeds(args.seeds)
     job = Run(find_config(args.config), args.data, args.out, settings, args.resume and not args.overwrite)
-    plan = check(job)
+    check_folder(job, overwrite=args.overwrite, alone=not both)
     if not args.overwrite:
         check_kind(args.out, several=seeds is not None)
-    prepare_folder(job, overwrite=args.overwrite, alone=not both)
+    plan = check(job)
+    prepare_folder(job, overwrite=args.overwrite)
     if seeds is not None:
         _several(job, plan, seeds, as_json=args.json)
         return
