@@ -9,6 +9,7 @@ import queue
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.queues import Queue
@@ -18,6 +19,9 @@ from tqdm import tqdm
 
 from bgr.errors import BgrError
 from training.reporter import Epoch, Report, Stop
+
+PATIENCE = 10.0
+"""Seconds that a process has to end by itself."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +65,17 @@ def in_processes(work: Work, directions: Sequence[str], *, bar: bool = True) -> 
     try:
         _watch(children, messages, show=bar)
     finally:
-        for child in children:
-            child.terminate()
+        _end(children)
+
+
+def _end(children: Sequence[multiprocessing.process.BaseProcess]) -> None:
+    """End what still runs: asked first, since Lightning ends its step then, and made to if that takes too long."""
+    for child in children:
+        child.terminate()
+    for child in children:
+        child.join(PATIENCE)
+        if child.exitcode is None:
+            child.kill()
             child.join()
 
 
@@ -77,8 +90,10 @@ def _watch(
             # read before the messages are: what a child said before it ended is then surely there
             over = all(child.exitcode is not None for child in children)
             failed = [child for child in children if child.exitcode]
+            # not for ever: one that reports without a pause must not hide that another has died
+            until = time.monotonic() + 1
             try:
-                while True:
+                while over or time.monotonic() < until:
                     _show(bar, messages.get(timeout=0.2), len(children))
             except queue.Empty:
                 pass

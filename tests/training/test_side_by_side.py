@@ -1,0 +1,33 @@
+"""One direction's end reaches the other, however that one behaves."""
+
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from bgr.errors import BgrError
+from training import side_by_side
+from training.reporter import Epoch
+
+
+def stubborn_or_dying(direction, report):
+    """The forward one reports without a pause and hears no signal; the backward one dies without a word."""
+    if direction == "backward":
+        time.sleep(1)
+        os._exit(3)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for number in range(1, 10**6):
+        report(Epoch(direction, number, 10**6, {}))
+        time.sleep(0.02)
+
+
+def test_a_death_is_seen_among_many_reports_and_the_other_is_ended(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))  # where a new process finds this file
+    monkeypatch.setattr(side_by_side, "PATIENCE", 0.5)
+    with pytest.raises(BgrError, match="backward: its process ended with exit code 3"):
+        side_by_side.in_processes(stubborn_or_dying, ("forward", "backward"), bar=False)
+    assert not multiprocessing.active_children()
+    assert "forward   epoch 1/1000000" in capsys.readouterr().err
