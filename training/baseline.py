@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +22,7 @@ from training.baseline_untrained import Untrained, choose_k, is_untrained, read_
 from training.data_module import BgrDataModule
 from training.fit import fit, prepare
 from training.not_finite import StopAtNotFinite
-from training.reporter import Reporter
+from training.reporter import Reporter, to_stderr
 from training.run import Run, first_process, is_finished, mark_finished
 from training.settings import RetrieverCLI, lightning_cli, shaping
 
@@ -76,7 +75,7 @@ def _fit(run: Run, plan: Plan) -> None:
     home = run.home(plan.kind)
     if not run.resume and first_process():
         shutil.rmtree(home, ignore_errors=True)  # an earlier training's, which a later --resume must not go on from
-    cli = _parse(run, plan.kind, Reporter(plan.kind, lambda message: print(message.line(), file=sys.stderr)))
+    cli = _parse(run, plan.kind, Reporter(plan.kind, to_stderr))
     tokenizer = prepare(run, cli)
     fit(run, cli)
     if not first_process():

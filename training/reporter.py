@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -46,10 +47,15 @@ class Stop:
 Report = Callable[[Epoch | Stop], None]
 
 
+def to_stderr(message: Epoch | Stop) -> None:
+    """Say it where nothing else shows it."""
+    print(message.line(), file=sys.stderr)
+
+
 class Reporter(Callback):
     """Hands on each finished epoch, and an early end. In all processes but the first it keeps quiet."""
 
-    def __init__(self, name: str, report: Callable[[Epoch | Stop], None]) -> None:
+    def __init__(self, name: str, report: Report) -> None:
         self.name = name
         self.report = report
 

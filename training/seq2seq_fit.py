@@ -3,7 +3,6 @@ transformers."""
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import torch
@@ -11,7 +10,7 @@ from lightning.pytorch import LightningDataModule
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningCLI
 
-from training.reporter import Reporter
+from training.reporter import Reporter, to_stderr
 from training.run import Run
 from training.seq2seq_module import Seq2seqModule
 from training.settings import lightning_cli
@@ -24,8 +23,7 @@ def parse_seq2seq(
     `name` stands before each epoch's line; `trainer` holds defaults of the trainer, where the config says nothing."""
     home = run.out / "training"
     keep = ModelCheckpoint(home / "epochs", monitor=monitor, mode=mode, save_last=True, enable_version_counter=False)
-    reporter = Reporter(name, lambda message: print(message.line(), file=sys.stderr))
-    return lightning_cli(run, Seq2seqModule, data, home, keep, reporter, **trainer)
+    return lightning_cli(run, Seq2seqModule, data, home, keep, Reporter(name, to_stderr), **trainer)
 
 
 def fit_seq2seq(run: Run, cli: LightningCLI) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +23,7 @@ from bgr.reasongraphqa.dataset import dataset_hash
 from training.calibrate import best_threshold, calibrated, decode_dev
 from training.data_module import BgrDataModule
 from training.fit import fit, prepare
-from training.reporter import Report, Reporter
+from training.reporter import Report, Reporter, to_stderr
 from training.run import Run, first_process, is_finished, mark_finished
 from training.settings import parse, shaping
 from training.side_by_side import in_processes
@@ -70,7 +69,7 @@ def train_retriever(run: Run, plan: Plan, directions: Sequence[str] = DIRECTIONS
         in_processes(partial(train_direction, replace(run, overrides=(*run.overrides, QUIET))), missing)
     else:
         for direction in missing:
-            train_direction(run, direction, lambda message: print(message.line(), file=sys.stderr))
+            train_direction(run, direction, to_stderr)
     if not first_process() or not all((run.out / direction).is_dir() for direction in DIRECTIONS):
         return {}
     if run.resume and (run.out / SETTINGS).exists():
