@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import nn
 
 
 def pick_device(name: str | torch.device | None = None) -> torch.device:
@@ -31,3 +32,17 @@ def pick_precision(device: torch.device, name: str | None = None) -> str:
 def autocast(device: torch.device, precision: str | None = None) -> torch.autocast:
     """The context for `pick_precision`."""
     return torch.autocast(device.type, torch.bfloat16, enabled=pick_precision(device, precision) == "bf16")
+
+
+def computing_dtype(device: torch.device) -> torch.dtype | None:
+    """What `autocast` multiplies matrices in, where it is switched on."""
+    return torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else None
+
+
+def hold_in(model: nn.Module, precision: str) -> None:
+    """Hold the weights of linear layers in what `autocast` would convert them to at every call. The results stay the
+    same to the bit; a model that is to be trained needs all of its weights' digits."""
+    if precision == "bf16":
+        for module in model.modules():
+            if isinstance(module, nn.Linear):
+                module.to(torch.bfloat16)

@@ -11,7 +11,7 @@ import torch
 from tqdm import tqdm
 
 from bgr.checkpoint import Settings, load_retriever, load_tokenizer
-from bgr.devices import autocast, pick_device, pick_precision
+from bgr.devices import autocast, hold_in, pick_device, pick_precision
 from bgr.errors import CheckpointError, DataError
 from bgr.fusion import Fusion
 from bgr.graph import EvidenceGraph
@@ -82,7 +82,7 @@ class BgrPipeline(Retriever):
     """Both directions, their tokenizer and their settings.
 
     Args:
-        forward, backward: the two retrievers.
+        forward, backward: the two retrievers; in bfloat16 they can be trained no more (`bgr.devices.hold_in`).
         tokenizer: of their encoder.
         settings: rule and γ of each rule.
         reader: answers from the graph; ``None`` for graphs alone.
@@ -109,6 +109,7 @@ class BgrPipeline(Retriever):
         self.forward, self.backward = forward, backward
         for model in (forward, backward):
             torch.nn.Module.to(model, self.device).eval()
+            hold_in(model, self.precision)
         self.tokenizer = tokenizer
         self.settings = settings
         self.reader = reader

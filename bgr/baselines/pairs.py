@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from bgr.models.attention import Attention
 from bgr.models.matcher import FactRows
-from bgr.models.ragged import Ragged
+from bgr.models.ragged import Ragged, take
 from bgr.models.token_match import TokenMatch
 
 
@@ -42,7 +42,7 @@ class FactsInQuestion(nn.Module):
         """*Shape:* ``questions`` of ``q`` rows, ``facts`` of ``f`` rows, ``candidates [q, c]`` numbers into ``facts``,
         −1 where there is none → ``[q, c, d]``, anything there."""
         places = candidates.clamp(min=0)
-        rows = self.rows(facts.padded(), facts.mask())[places]
+        rows = take(self.rows(facts.padded(), facts.mask()), places)
         # [q, c, r, d] -> [q, c * r, d]: all rows of a question's facts look at its tokens
         seen = self.question(rows.flatten(1, 2), questions.padded(), questions.mask()).view(rows.shape)
         hidden = F.gelu(self.both(torch.cat([rows, seen, rows * seen], dim=-1))).flatten(2)

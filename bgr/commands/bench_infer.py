@@ -60,7 +60,7 @@ def _trained(folder: Path, device: torch.device, dtype: torch.dtype | None) -> P
     from bgr.pipeline import BgrPipeline
     from eval.bench_infer import Pair
 
-    pipeline = BgrPipeline.from_pretrained(folder, device=device)
+    pipeline = BgrPipeline.from_pretrained(folder, device=device, precision="32" if dtype is None else "bf16")
     return Pair(pipeline.forward, pipeline.backward, pipeline.tokenizer, trained=True, dtype=dtype)
 
 
@@ -73,6 +73,7 @@ def _untrained(
     from transformers import AutoTokenizer
 
     from bgr.configs import find_config
+    from bgr.devices import hold_in
     from bgr.models.config import DIRECTIONS
     from eval.bench_infer import Pair
     from training.retriever_module import BgrModule
@@ -89,5 +90,6 @@ def _untrained(
         )
         for model in (forward, backward):
             torch.nn.Module.to(model, device).eval()
+            hold_in(model, "32" if dtype is None else "bf16")
         pairs[config.stem] = Pair(forward, backward, tokenizer, trained=False, dtype=dtype)
     return pairs

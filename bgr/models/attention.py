@@ -23,15 +23,18 @@ def attend(
     """
     if queries.device.type != "cpu":
         return F.scaled_dot_product_attention(queries, keys, values, mask, scale=scale, dropout_p=dropout)
-    # on a CPU, for rows as short as ours, the fused kernel takes longer than these operations: up to twice forward, and
-    # two to seven times backward in 16 bits. Without autocast the softmax need not leave these, in which it is stored
-    # but not added up
+    # on a CPU, for rows as short as ours, the fused kernel takes two to four times as long as these operations
     with torch.autocast("cpu", enabled=False):
-        scaled = queries * (queries.shape[-1] ** -0.5 if scale is None else scale)
-        scores = scaled @ keys.to(queries.dtype).transpose(-1, -2)
+        scaled, keys = queries * (queries.shape[-1] ** -0.5 if scale is None else scale), keys.to(queries.dtype)
+        # a softmax takes several times as long in 16 bits, and over fewer numbers side by side than a register holds:
+        # few keys are laid one below the other
+        down = keys.shape[-2] < 16
+        scores = (keys @ scaled.transpose(-1, -2)).transpose(-1, -2) if down else scaled @ keys.transpose(-1, -2)
+        scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
         if mask is not None:
-            scores = scores.add_(torch.zeros_like(mask, dtype=queries.dtype).masked_fill_(~mask, float("-inf")))
-        return F.dropout(scores.softmax(-1), dropout) @ values.to(queries.dtype)
+            scores = scores.add_(torch.zeros_like(mask, dtype=scores.dtype).masked_fill_(~mask, float("-inf")))
+        shares = scores.transpose(-1, -2).softmax(-2).transpose(-1, -2) if down else scores.softmax(-1)
+        return F.dropout(shares.to(queries.dtype), dropout) @ values.to(queries.dtype)
 
 
 class Attention(nn.Module):

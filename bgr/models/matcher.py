@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bgr.models.attention import attend
+from bgr.models.ragged import take
 
 
 class FactRows(nn.Module):
@@ -99,10 +100,10 @@ class Matcher(nn.Module):
         p, c = places.shape
         keys, values = (self._split(part) for part in self.key_value(paths).chunk(2, dim=-1))
         # [f, r, d] -> [p, c * r, d]: every path is asked by its own question's candidates
-        queries = self._split(facts.queries[places].flatten(1, 2))
+        queries = self._split(take(facts.queries, places).flatten(1, 2))
         seen = attend(queries, keys, values, mask[:, None, None, :]).transpose(1, 2).flatten(2)
-        both = torch.cat([seen, facts.gates[places].flatten(1, 2) * seen], dim=-1)
-        hidden = facts.hidden[places].flatten(1, 2) + self.of_path(both)
+        both = torch.cat([seen, take(facts.gates, places).flatten(1, 2) * seen], dim=-1)
+        hidden = take(facts.hidden, places).flatten(1, 2) + self.of_path(both)
         # [p, c * r, m] -> [p, c, r * m]
         hidden = self.dropout(F.gelu(hidden)).reshape(p, c, -1)
         return self.out(torch.cat([hidden, features], dim=-1)).squeeze(-1)

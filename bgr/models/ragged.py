@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 
@@ -53,9 +54,9 @@ class Ragged:
         Rows of 2 and 3 tokens: ``flat = [a b c d e]`` becomes ``[[a b 0] [c d e]]``.
         """
         mask = self.mask()
-        out = self.flat.new_full((*mask.shape, *self.flat.shape[1:]), fill)
-        out[mask] = self.flat
-        return out
+        # padding is one more row behind the last
+        places = (self.starts[:, None] + torch.arange(mask.shape[1], device=mask.device)).where(mask, len(self.flat))
+        return take(torch.cat([self.flat, self.flat.new_full((1, *self.flat.shape[1:]), fill)]), places)
 
     def select(self, rows: Tensor) -> Self:
         """The given rows, in the given order (repetition allowed)."""
@@ -63,7 +64,8 @@ class Ragged:
         total = int(lengths.sum())
         # place in the source of every token kept: its row's start, plus its place within the row
         within = torch.arange(total, device=lengths.device) - (lengths.cumsum(0) - lengths).repeat_interleave(lengths)
-        return replace(self, flat=self.flat[self.starts[rows].repeat_interleave(lengths) + within], lengths=lengths)
+        places = self.starts[rows].repeat_interleave(lengths) + within
+        return replace(self, flat=take(self.flat, places), lengths=lengths)
 
     def to(self, *args: object, **kwargs: object) -> Self:
         """Moved to a device (both tensors); `flat` alone takes a dtype given as ``dtype=``."""
@@ -76,6 +78,16 @@ class Ragged:
 
 class Encoded(Ragged):
     """Token states behind encoder and projection, as `BgrRetriever.encode` gives them."""
+
+
+def take(table: Tensor, rows: Tensor) -> Tensor:
+    """``table[rows]``; for rows of real numbers several times as fast, and its gradient too.
+
+    *Shape:* ``table [s, …]``, ``rows`` of any shape → ``[*rows, …]``.
+    """
+    if table.is_floating_point() and table.dim() > 1:
+        return F.embedding(rows, table.flatten(1)).unflatten(-1, table.shape[1:])
+    return table[rows]
 
 
 def length_buckets(lengths: Tensor, *, waste: float = 0.1, most_tokens: int = 4_096) -> list[Tensor]:

@@ -10,12 +10,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from bgr.devices import computing_dtype
 from bgr.models.config import BgrConfig
 from bgr.models.context import Context
 from bgr.models.encoder import SentenceStates
 from bgr.models.matcher import FactRows, Matcher, Prepared
 from bgr.models.path import PathUpdate
-from bgr.models.ragged import Encoded, Ragged
+from bgr.models.ragged import Encoded, Ragged, take
 from bgr.models.token_match import TokenMatch, Tokens
 
 ROOT_COLUMN = 0
@@ -135,6 +136,8 @@ class BgrRetriever(PreTrainedModel):
         fact_rows = shared.select(candidates[is_fact])
         if self.context is not None:
             question_rows, fact_rows = self.context(question_rows, fact_rows, is_fact.sum(1))
+        # from here on facts meet nothing but matrices: once converted, they need not be at each of these
+        fact_rows = fact_rows.to(dtype=computing_dtype(self.device) or self.dtype)
         columns = torch.full_like(candidates, -1)
         columns[is_fact] = torch.arange(len(fact_rows), device=candidates.device)
         question_states, question_mask = question_rows.padded(), question_rows.mask()
@@ -174,7 +177,7 @@ class BgrRetriever(PreTrainedModel):
         *Shape:* token ids ``[total]`` or states ``[total, d]`` as in `read` → ``[total, width]``.
         """
         if isinstance(rows, Encoded):
-            return rows.to(dtype=self.dtype)
+            return rows.to(dtype=computing_dtype(self.device) or self.dtype)
         if rows.flat.is_floating_point():
             states = self.encoder.upper(Ragged(rows.flat.to(self.dtype), rows.lengths))
         else:
@@ -196,9 +199,9 @@ class BgrRetriever(PreTrainedModel):
         question = paths.question[parents]
         fact = reading.columns[question, columns]
         states = self.update(
-            paths.states[parents],
+            take(paths.states, parents),
             reading.question_mask[question],
-            reading.fact_states[fact],
+            take(reading.fact_states, fact),
             reading.fact_mask[fact],
         )
         # no fact twice on one path

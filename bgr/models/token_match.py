@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bgr.models.ragged import Ragged
+from bgr.models.ragged import Ragged, take
 
 
 class Tokens(NamedTuple):
@@ -24,7 +24,7 @@ class Tokens(NamedTuple):
     weights: Tensor
 
     def select(self, rows: Tensor) -> Tokens:
-        return Tokens(self.vectors[rows], self.weights[rows])
+        return Tokens(take(self.vectors, rows), take(self.weights, rows))
 
 
 class Matched(nn.Module):
@@ -75,8 +75,8 @@ class TokenMarks(nn.Module):
         asked = unit[:, :asks].masked_fill(is_fact[:, :asks, None, None], 0.0)
         # cosines [q, heads, t, t_q] of every token with the question's
         cosines = unit.transpose(1, 2) @ asked.permute(0, 2, 3, 1)
-        in_question = cosines.max(-1).values
-        in_facts = cosines.masked_fill(~is_fact[:, None, :, None], 0.0).max(-2).values
+        in_question = largest(cosines, -1)
+        in_facts = largest(cosines.masked_fill(~is_fact[:, None, :, None], 0.0), -2)
         in_facts = F.pad(in_facts, (0, unit.shape[1] - asks))
         found = torch.where(is_fact[:, None], in_question, in_facts)
         return self.mark(self.matched(found).transpose(1, 2)[mask])
@@ -131,7 +131,7 @@ class TokenMatch(nn.Module):
         left = facts.vectors.flatten(1, 2).transpose(1, 2)
         cosines = (left @ paths.vectors.permute(0, 2, 3, 1)).view(p, self.heads, c, t, -1)
         # padding is the zero vector: its cosine is 0, which no real match stays below
-        of_fact, of_path = self.matched(cosines.max(-1).values), self.matched(cosines.max(-2).values)
+        of_fact, of_path = (self.matched(largest(cosines, dim)) for dim in (-1, -2))
         # [p, heads, c, t], [p, c, t, k] -> [p, c, heads, k]
         return torch.cat(
             [
@@ -140,3 +140,14 @@ class TokenMatch(nn.Module):
             ],
             dim=-1,
         )
+
+
+def largest(values: Tensor, dim: int) -> Tensor:
+    """``values.amax(dim)``, at a few numbers each."""
+    if values.requires_grad or values.device.type != "cpu":
+        return values.max(dim).values
+    # a CPU compares two long halves several times as fast as it walks along many short rows; gradients would cost more
+    while (count := values.shape[dim]) > 1:
+        half = (count + 1) // 2
+        values = torch.maximum(values.narrow(dim, 0, half), values.narrow(dim, count - half, half))
+    return values.squeeze(dim)
