@@ -1,17 +1,20 @@
 import pytest
 import torch
+import torch.nn.functional as F
 
 from bgr.models.attention import attend
 
 
+@pytest.mark.parametrize("keys", [6, 20])
 @pytest.mark.parametrize("scale", [None, 0.3])
-def test_sixteen_bits_with_gradients_equal_the_fused_kernel(scale):
+def test_both_precisions_with_gradients_equal_the_fused_kernel(scale, keys):
     torch.manual_seed(0)
-    parts = [torch.randn(3, 2, length, 8) for length in (4, 6, 6)]
-    mask = torch.tensor([[True] * 6, [True] * 4 + [False] * 2, [True] + [False] * 5])[:, None, None, :]
+    parts = [torch.randn(3, 2, length, 8) for length in (4, keys, keys)]
+    mask = (torch.arange(keys) < torch.tensor([keys, keys - 2, 1])[:, None])[:, None, None, :]
     exact = [part.clone().requires_grad_() for part in parts]
     half = [part.bfloat16().requires_grad_() for part in parts]
-    wanted = attend(*exact, mask, scale=scale)
+    wanted = F.scaled_dot_product_attention(*exact, mask, scale=scale)
+    torch.testing.assert_close(attend(*exact, mask, scale=scale), wanted, atol=1e-5, rtol=1e-5)
     with torch.autocast("cpu", torch.bfloat16):
         got = attend(*half, mask, scale=scale)
     assert got.dtype == torch.bfloat16
@@ -24,11 +27,12 @@ def test_sixteen_bits_with_gradients_equal_the_fused_kernel(scale):
     assert half[2].grad[2, :, 1:].abs().max() == 0
 
 
+@pytest.mark.parametrize("keys", [6, 20])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_without_a_mask_all_are_seen(dtype):
+def test_without_a_mask_all_are_seen(dtype, keys):
     torch.manual_seed(0)
-    parts = [torch.randn(2, 3, length, 8) for length in (4, 6, 6)]
-    wanted = attend(*parts, torch.ones(1, 1, 1, 6, dtype=torch.bool))
+    parts = [torch.randn(2, 3, length, 8) for length in (4, keys, keys)]
+    wanted = attend(*parts, torch.ones(1, 1, 1, keys, dtype=torch.bool))
     got = attend(*(part.to(dtype) for part in parts))
     assert (got.float() - wanted).abs().max() < (1e-5 if dtype == torch.float32 else 0.03)
 

@@ -3,7 +3,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgr.models.ragged import Ragged, length_buckets
+from bgr.models.ragged import Ragged, length_buckets, take
 
 LENGTHS = st.lists(st.integers(1, 40), min_size=1, max_size=30)
 
@@ -40,3 +40,16 @@ def test_moves_and_casts_states_alone(dtype):
     moved = Ragged(torch.ones(3, 2), torch.tensor([1, 2])).to("cpu", dtype=dtype)
     assert moved.flat.dtype == dtype
     assert moved.lengths.dtype == torch.long
+
+
+@pytest.mark.parametrize("shape", [(5,), (5, 3), (5, 3, 2)])
+@pytest.mark.parametrize("dtype", [torch.long, torch.bfloat16, torch.float32])
+def test_take_is_indexing_and_so_is_its_gradient(shape, dtype):
+    table, rows = torch.randint(9, shape).to(dtype), torch.tensor([[4, 0, 4], [1, 1, 2]])
+    learns = dtype.is_floating_point
+    ours, plain = (table.clone().requires_grad_(learns) for _ in range(2))
+    assert torch.equal(take(ours, rows), plain[rows])
+    if learns:
+        take(ours, rows).square().sum().backward()
+        plain[rows].square().sum().backward()
+        assert torch.equal(ours.grad, plain.grad)
