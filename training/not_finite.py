@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import torch
 from lightning.pytorch import LightningModule, Trainer
-from lightning.pytorch.callbacks import Callback
+from lightning.pytorch.callbacks import Callback, ModelCheckpoint
 from torch import Tensor
 from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
@@ -22,11 +22,11 @@ class StopAtNotFinite(Callback):
     A loss scaler (``16-mixed``) meets infinite gradients by design and skips those steps; there only the loss counts.
 
     Args:
-        direction: for the message.
+        name: of what is trained, for the message.
     """
 
-    def __init__(self, direction: str) -> None:
-        self.direction = direction
+    def __init__(self, name: str) -> None:
+        self.name = name
         self._loss: Tensor | float = 0.0
 
     def on_before_backward(self, trainer: Trainer, pl_module: LightningModule, loss: Tensor) -> None:
@@ -40,25 +40,27 @@ class StopAtNotFinite(Callback):
         # both at once: on a GPU each look waits for the device
         values = torch.stack([loss.float(), norm.float().to(loss.device)]).tolist()
         for name, value in zip(("loss", "gradient norm"), values, strict=True):
-            self._check(trainer, name, value)
+            self._check(trainer, pl_module, name, value)
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._check(trainer, "dev loss", float(trainer.callback_metrics.get("dev/loss", 0.0)))
+        self._check(trainer, pl_module, "dev loss", float(trainer.callback_metrics.get("dev/loss", 0.0)))
 
-    def _check(self, trainer: Trainer, name: str, value: float) -> None:
+    def _check(self, trainer: Trainer, module: LightningModule, name: str, value: float) -> None:
         if torch.isfinite(torch.tensor(value)):
             return
         # the step that is being taken, counted from 1; a dev loss comes after the step
         step = trainer.global_step + (name != "dev loss")
+        rates = ", ".join(f"--model.{key}" for key in module.hparams if key.endswith("learning_rate"))
         raise BgrError(
-            f"{self.direction}: the {name} is {value} at step {step} (epoch {trainer.current_epoch + 1}); try lower "
-            "rates (--model.learning_rate, --model.matrix_learning_rate, --model.encoder_learning_rate) or "
-            f"--trainer.precision=32-true; {_kept(trainer)}"
+            f"{self.name}: the {name} is {value} at step {step} (epoch {trainer.current_epoch + 1}); try lower rates "
+            f"({rates}) or --trainer.precision=32-true; {_kept(trainer.checkpoint_callbacks)}"
         )
 
 
-def _kept(trainer: Trainer) -> str:
-    steps: list[Any] = [c.step for c in trainer.checkpoint_callbacks if isinstance(c, KeepCheckpoints)]
-    if steps and steps[0]:
-        return f"the checkpoint of step {steps[0]} is kept, --resume goes on from it"
+def _kept(callbacks: Sequence[Callback]) -> str:
+    for callback in callbacks:
+        if isinstance(callback, KeepCheckpoints) and callback.step:
+            return f"the checkpoint of step {callback.step} is kept, --resume goes on from it"
+        if isinstance(callback, ModelCheckpoint) and callback.last_model_path:
+            return "the checkpoint of the last epoch is kept, --resume goes on from it"
     return "no checkpoint was written yet, --overwrite starts anew"

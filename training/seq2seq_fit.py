@@ -10,6 +10,7 @@ from lightning.pytorch import LightningDataModule
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningCLI
 
+from training.not_finite import StopAtNotFinite
 from training.reporter import Reporter, to_stderr
 from training.run import Run
 from training.seq2seq_module import Seq2seqModule
@@ -23,7 +24,8 @@ def parse_seq2seq(
     `name` stands before each epoch's line; `trainer` holds defaults of the trainer, where the config says nothing."""
     home = run.out / "training"
     keep = ModelCheckpoint(home / "epochs", monitor=monitor, mode=mode, save_last=True, enable_version_counter=False)
-    return lightning_cli(run, Seq2seqModule, data, home, keep, Reporter(name, to_stderr), **trainer)
+    watch = Reporter(name, to_stderr), StopAtNotFinite(name)
+    return lightning_cli(run, Seq2seqModule, data, home, keep, *watch, **trainer)
 
 
 def fit_seq2seq(run: Run, cli: LightningCLI) -> float:

@@ -219,3 +219,12 @@ def test_it_learns_names_it_never_saw_and_resumes_as_if_never_stopped(train, tmp
     train_reader(replace(job, resume=True))
     one, other = (load_file(tmp_path / name / "model.safetensors") for name in ("long", "parts"))
     assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_a_learning_rate_far_too_high_is_one_line_and_nothing_is_written(train, tmp_path, capsys):
+    assert train("run", rate="1.0e+30", epochs=3) == 1
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith("bgr train: error: reader: the ")
+    assert "(--model.learning_rate, --model.matrix_learning_rate)" in said
+    assert "no checkpoint was written yet, --overwrite starts anew" in said
+    assert not list((tmp_path / "run").glob("*.json"))
