@@ -1,0 +1,67 @@
+"""What a language model takes and gives; every backend has this shape."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bgr.errors import BgrError
+
+
+class LlmError(BgrError):
+    """A call that a backend could not finish. The message is one line: which backend, what happened, after how many
+    tries."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A turn of a chat; `role` is ``system``, ``user`` or ``assistant``."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call.
+
+    Args:
+        step: of the method that asks, ``gear.read`` for example; for the accounts, not for the model.
+        messages: the chat so far.
+        schema: JSON schema of the object that the reply must be; ``None`` for free text.
+        max_tokens: longest reply.
+        temperature: 0 takes the likeliest token each time.
+        seed: of the draws where the temperature is not 0.
+    """
+
+    step: str
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any] | None = None
+    max_tokens: int = 512
+    temperature: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What the model wrote, and the tokens it read and wrote; `cut` where `max_tokens` ended it."""
+
+    text: str
+    tokens_in: int
+    tokens_out: int
+    cut: bool = False
+
+
+class Backend(ABC):
+    """A model that can be called.
+
+    `name` says which model it is, by all that decides its replies: it is part of the key under which replies are kept.
+    """
+
+    name: str
+
+    @abstractmethod
+    def complete(self, requests: Sequence[Request]) -> list[Completion | LlmError]:
+        """One result for each request, in order; one that fails takes none of the others with it."""

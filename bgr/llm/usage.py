@@ -1,0 +1,34 @@
+"""Calls, tokens, seconds and what they cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What language-model calls took; add them up with ``+``.
+
+    Args:
+        calls: that a model answered; those answered from the replay cache are `cached` instead.
+        cached: calls answered from the replay cache.
+        failed: steps whose reply could not be used, after they were asked again.
+        tokens_in, tokens_out: read and written in all calls, cached ones too: what the method needs, however often it
+            is run.
+        seconds: in calls, cached ones none.
+    """
+
+    calls: int = 0
+    cached: int = 0
+    failed: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
