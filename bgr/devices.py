@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 
 def pick_device(name: str | torch.device | None = None) -> torch.device:
@@ -34,9 +34,10 @@ def autocast(device: torch.device, precision: str | None = None) -> torch.autoca
     return torch.autocast(device.type, torch.bfloat16, enabled=pick_precision(device, precision) == "bf16")
 
 
-def computing_dtype(device: torch.device) -> torch.dtype | None:
-    """What `autocast` multiplies matrices in, where it is switched on."""
-    return torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else None
+def for_matrices(states: Tensor) -> Tensor:
+    """As `autocast`, where it is switched on, would convert them for each matrix they meet: here once for several."""
+    kind = states.device.type
+    return states.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else states
 
 
 def hold_in(model: nn.Module, precision: str) -> None:

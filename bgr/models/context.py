@@ -10,6 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from bgr.devices import for_matrices
 from bgr.models.attention import Attention
 from bgr.models.packed import Packing, attend_in_rows
 from bgr.models.ragged import Ragged
@@ -42,7 +43,7 @@ class ContextLayer(nn.Module):
         return states + self.dropout(self.feed(self.norms[1](states)))
 
     def _look(self, states: Tensor, packing: Packing) -> Tensor:
-        part = self.attention
+        part, states = self.attention, for_matrices(states)
         key, value = part.key_value(states).chunk(2, dim=-1)
         return part.out(attend_in_rows(part.query(states), key, value, packing, heads=part.heads))
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from transformers.models.bert.modeling_bert import BertLayer
 
+from bgr.devices import for_matrices
 from bgr.models.attention import attend
 
 
@@ -72,7 +73,8 @@ def attend_in_rows(
 def packed_layer(layer: BertLayer, states: Tensor, packing: Packing) -> Tensor:
     """One layer of a BERT. *Shape:* ``[total, d]`` → ``[total, d]``."""
     part = layer.attention.self
-    query, key, value = part.query(states), part.key(states), part.value(states)
+    read = for_matrices(states)
+    query, key, value = part.query(read), part.key(read), part.value(read)
     chance = part.dropout.p if part.training else 0.0
     seen = attend_in_rows(query, key, value, packing, heads=part.num_attention_heads, dropout=chance)
     states = layer.attention.output(seen, states)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from bgr.devices import computing_dtype
+from bgr.devices import for_matrices
 from bgr.models.config import BgrConfig
 from bgr.models.context import Context
 from bgr.models.encoder import SentenceStates
@@ -137,7 +137,7 @@ class BgrRetriever(PreTrainedModel):
         if self.context is not None:
             question_rows, fact_rows = self.context(question_rows, fact_rows, is_fact.sum(1))
         # from here on facts meet nothing but matrices: once converted, they need not be at each of these
-        fact_rows = fact_rows.to(dtype=computing_dtype(self.device) or self.dtype)
+        fact_rows = replace(fact_rows, flat=for_matrices(fact_rows.flat))
         columns = torch.full_like(candidates, -1)
         columns[is_fact] = torch.arange(len(fact_rows), device=candidates.device)
         question_states, question_mask = question_rows.padded(), question_rows.mask()
@@ -177,7 +177,7 @@ class BgrRetriever(PreTrainedModel):
         *Shape:* token ids ``[total]`` or states ``[total, d]`` as in `read` → ``[total, width]``.
         """
         if isinstance(rows, Encoded):
-            return rows.to(dtype=computing_dtype(self.device) or self.dtype)
+            return replace(rows, flat=for_matrices(rows.flat.to(self.dtype)))
         if rows.flat.is_floating_point():
             states = self.encoder.upper(Ragged(rows.flat.to(self.dtype), rows.lengths))
         else:
