@@ -14,7 +14,15 @@ from eval.compare import TITLES, Comparison
 from eval.compare_tables import GROUPED
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C", "#F0E442")
-"""Okabe and Ito's: told apart by colour-blind readers too. A ninth system starts again, hatched."""
+"""Okabe and Ito's: told apart by colour-blind readers too."""
+
+HATCHES = (None, "///", "...", "xxx")
+
+
+def bar_style(number: int) -> dict[str, Any]:
+    """Colour and hatch of a figure's systems, by place: a ninth one starts the colours again, hatched."""
+    turn, colour = divmod(number, len(COLOURS))
+    return {"color": COLOURS[colour], "hatch": HATCHES[turn % len(HATCHES)]}
 
 
 def plot_figure6(comparison: Comparison, path: str | Path) -> None:
@@ -44,11 +52,9 @@ def _bars(axes: Any, comparison: Comparison, metric: str, by: str) -> None:
     for number, one in enumerate(comparison.evaluations):
         means = breakdown(one, by)
         heights = [100 * means[group].get(metric, np.nan) for group in counts]
-        hatch = "///" if number >= len(COLOURS) else None
-        colour = COLOURS[number % len(COLOURS)]
         offset = (number - (systems - 1) / 2) * width
         # a label that begins with "_" would be left out of the legend
-        axes.bar(places + offset, heights, 0.9 * width, label=f"\u200b{one.name}", color=colour, hatch=hatch)
+        axes.bar(places + offset, heights, 0.9 * width, label=f"\u200b{one.name}", **bar_style(number))
     axes.set_xticks(places, [f"{group}\nn = {mean['n']:.0f}" for group, mean in counts.items()])
     axes.set_ylim(0, 100)
     axes.set_axisbelow(True)
