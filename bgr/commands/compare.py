@@ -1,10 +1,11 @@
 """Put systems side by side on the same questions: the paper's tables and figures, and one page to look into them.
 
-A system is [NAME=]PLACE[:PART]. PLACE is a folder that `bgr evaluate` or `bgr compare` wrote (or its
-predictions.jsonl), a checkpoint, a trained baseline, or bm25 or random; what is not evaluated yet is run. PART names
-one system of an evaluation, a reconstruction rule of a checkpoint, or how a single-hop baseline's k is chosen (gold,
-dev); without PART and NAME all systems of an evaluation are taken, with NAME alone its main one. With --reader one
-reader answers for all systems, and for "gold graph" and "no evidence" beside them.
+Evidence graphs: --data is a dataset of `bgr data build`. A system is [NAME=]PLACE[:PART]. PLACE is a folder that `bgr
+evaluate` or `bgr compare` wrote (or its predictions.jsonl), a checkpoint, a trained baseline, or bm25 or random; what
+is not evaluated yet is run. PART names one system of an evaluation, a reconstruction rule of a checkpoint, or how a
+single-hop baseline's k is chosen (gold, dev); without PART and NAME all systems of an evaluation are taken, with NAME
+alone its main one. With --reader one reader answers for all systems, and for "gold graph" and "no evidence" beside
+them.
 
 Writes report.html (tables, plots and an explorer of single questions; opens from a file, without network), compare.md,
 compare.tex, table4.csv, pairs.csv, metrics.json, metrics.csv, errors.json, predictions.jsonl and plots. Intervals come
@@ -22,6 +23,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from bgr.commands import compare_passages
 from bgr.commands.counts import positive
 from bgr.commands.machine_options import add_machine
 from bgr.errors import BgrError
@@ -29,15 +31,16 @@ from bgr.files import output_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="dataset made by `bgr data build`")
+    parser.description = f"{__doc__}\n{compare_passages.__doc__}"
+    parser.add_argument("--data", type=Path, required=True, metavar="PLACE", help="dataset, or file of questions")
     parser.add_argument("--split", choices=("train", "dev", "test"), default="test", help="default: test")
-    parser.add_argument("--systems", nargs="+", required=True, metavar="[NAME=]PLACE[:PART]", help="what to compare")
+    parser.add_argument("--systems", nargs="+", required=True, metavar="SYSTEM", help="what to compare")
     parser.add_argument(
         "--main", metavar="NAME", help="the system to see the others against; default: of the last PLACE"
     )
-    parser.add_argument("--reader", type=Path, metavar="DIR", help="read all answers with this reader, gold graphs too")
+    parser.add_argument("--reader", metavar="DIR", help="reads all answers; of passages, a model's SPEC")
     parser.add_argument("--sweep", type=Path, metavar="DIR", help="of `bgr evaluate --sweep`, for Figure 5")
-    parser.add_argument("--limit", type=positive, metavar="N", help="only the first N questions of the split")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only the first N questions")
     parser.add_argument("--samples", type=positive, default=10_000, help="of the bootstrap; default: 10000")
     parser.add_argument("--seed", type=int, default=0, help="of the bootstrap and the random baseline; default: 0")
     parser.add_argument("--batch-size", type=positive, default=16, help="questions at a time; default: 16")
@@ -45,7 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ged-seconds", type=float, default=1.0, help="limit of one edit distance; default: 1")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the report's folder")
     parser.add_argument("--overwrite", action="store_true", help="replace the output folder")
-    parser.add_argument("--json", action="store_true", help="print metrics.json instead of the tables")
+    parser.add_argument("--json", action="store_true", help="print the metrics as JSON instead of the tables")
+    compare_passages.add_options(parser.add_argument_group("passages"))
 
 
 def run(args: argparse.Namespace) -> None:
@@ -56,6 +60,9 @@ def run(args: argparse.Namespace) -> None:
     """
     if args.seed < 0:
         raise BgrError(f"--seed is {args.seed}, allowed: 0 and more")
+    if compare_passages.asked_for(args):
+        compare_passages.run(args)
+        return
     from bgr.commands.compare_systems import gather
     from eval.compare import compare
     from eval.compare_files import write_comparison

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,11 @@ from bgr.errors import BgrError
 class LlmError(BgrError):
     """A call that a backend could not finish. The message is one line: which backend, what happened, after how many
     tries."""
+
+
+class Unreachable(LlmError):
+    """A call that failed for a reason that all calls share: no server there, one that is overloaded for longer than all
+    tries, or one that refuses the key or the model."""
 
 
 @dataclass(frozen=True)
@@ -65,3 +70,14 @@ class Backend(ABC):
     @abstractmethod
     def complete(self, requests: Sequence[Request]) -> list[Completion | LlmError]:
         """One result for each request, in order; one that fails takes none of the others with it."""
+
+    def each(self, requests: Sequence[Request]) -> Generator[tuple[int, Completion | LlmError], None, None]:
+        """What `complete` gives, with the number of its request, in any order. A backend that finishes some requests
+        before others gives them as they come, so that they can be kept even if the process is killed; when the
+        generator is closed, the rest is given up."""
+        yield from enumerate(self.complete(requests))
+
+
+def in_order(results: Iterable[tuple[int, Completion | LlmError]]) -> list[Completion | LlmError]:
+    """What `Backend.each` gives, as `Backend.complete` gives it."""
+    return [result for _, result in sorted(results, key=lambda pair: pair[0])]

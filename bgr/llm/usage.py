@@ -32,3 +32,15 @@ class Usage:
     def to_json(self) -> dict[str, Any]:
         """All fields by name."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a model costs, in any currency, for a million tokens read and a million written."""
+
+    per_million_in: float = 0.0
+    per_million_out: float = 0.0
+
+    def cost(self, usage: Usage) -> float:
+        """Of all its tokens, those of cached calls too: what the run would cost without a cache."""
+        return (usage.tokens_in * self.per_million_in + usage.tokens_out * self.per_million_out) / 1e6

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import overload
 
 
 @dataclass(frozen=True)
@@ -33,16 +34,21 @@ class Corpus(Sequence[Passage]):
 
     def __init__(self, passages: Iterable[Passage]) -> None:
         self.passages = tuple(passages)
-        self.place = {passage.id: place for place, passage in enumerate(self.passages)}
-        if len(self.place) < len(self.passages):
-            seen: set[str] = set()
-            twice = next(p.id for p in self.passages if p.id in seen or seen.add(p.id))  # type: ignore[func-returns-value]
-            raise ValueError(f"two passages have the id {twice!r}")
+        self.place: dict[str, int] = {}
+        for place, passage in enumerate(self.passages):
+            if self.place.setdefault(passage.id, place) != place:
+                raise ValueError(f"two passages have the id {passage.id!r}")
 
     def __len__(self) -> int:
         return len(self.passages)
 
-    def __getitem__(self, place):  # type: ignore[no-untyped-def]
+    @overload
+    def __getitem__(self, place: int) -> Passage: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Passage, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Passage | tuple[Passage, ...]:
         return self.passages[place]
 
     @cached_property

@@ -99,6 +99,14 @@ class SentenceEncoder:
         )
         return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()
 
+    def identity(self) -> str:
+        """SHA-256 of what decides the vectors up to rounding: the model's files, and where texts are cut.
+
+        The same on every machine, unlike `fingerprint`: by this an index knows its encoder.
+        """
+        names = sorted(file.name for file in self.folder.iterdir() if file.is_file())
+        return hashlib.sha256(f"{hash_files(self.folder, names)}\0{self.max_tokens}".encode()).hexdigest()
+
     @torch.inference_mode()
     def _encode(self, tokens: list[list[int]]) -> np.ndarray:
         longest = max(map(len, tokens))

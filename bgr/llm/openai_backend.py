@@ -1,0 +1,149 @@
+"""A model behind any server that speaks OpenAI's chat protocol: vLLM, llama.cpp, Ollama, `transformers serve` …"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+import openai
+
+from bgr.errors import BgrError
+from bgr.llm.answer_limit import limit_answers, read_limited
+from bgr.llm.chat_answer import completion_of, fits_strict
+from bgr.llm.faults import fault_of, pause
+from bgr.llm.interface import Backend, Completion, LlmError, Request, Unreachable, in_order
+from bgr.llm.own_thread import results_of
+from bgr.llm.server_address import key_in, public_address
+
+Result = Completion | LlmError
+Give = Callable[[tuple[int, Result]], None]
+
+
+class OpenAIBackend(Backend):
+    """Calls over HTTP, several at once, each tried several times. Objects are asked for by ``response_format``; a
+    server that ignores it (`transformers serve` 5.23 does) answers freely, and `bgr.llm.llm.Llm` sorts that out.
+
+    Once as many calls in a row as may be under way could not reach the server at all, the others are not tried.
+
+    Args:
+        model: as the server names it.
+        base_url: ``http://localhost:8000/v1``, for example.
+        api_key_env: environment variable with the key; need not be set where the server wants none. The key is
+            never part of a message.
+        concurrency: calls under way at once.
+        timeout: seconds of one try, from its start to the last byte of the answer.
+        retries: further tries after the first, on 408, 409, 425, 429, 5xx, time-outs, lost connections and answers
+            that are none.
+        first_wait: seconds before the first further try; it doubles. ``Retry-After`` overrules it.
+        max_answer_bytes: of one answer; a longer one is a failure.
+
+    Raises:
+        BgrError: an address or a key that cannot be one.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str,
+        api_key_env: str = "OPENAI_API_KEY",
+        concurrency: int = 8,
+        timeout: float = 60.0,
+        retries: int = 4,
+        first_wait: float = 0.5,
+        max_answer_bytes: int = 2_000_000,
+    ) -> None:
+        if concurrency < 1 or retries < 0 or timeout <= 0:
+            raise BgrError(f"concurrency {concurrency}, retries {retries}, timeout {timeout}: allowed: 1, 0, above 0")
+        self.model, self.base_url = model, base_url
+        self.concurrency, self.timeout, self.retries = concurrency, timeout, retries
+        self.first_wait, self.max_answer_bytes = first_wait, max_answer_bytes
+        self.name = f"openai:{model}@{public_address(base_url)}"
+        self._official = (urlsplit(base_url).hostname or "").endswith(".openai.com")
+        self._key = key_in(api_key_env)
+
+    def complete(self, requests: Sequence[Request]) -> list[Result]:
+        """See `Backend`."""
+        return in_order(self.each(requests))
+
+    def each(self, requests: Sequence[Request]) -> Generator[tuple[int, Result], None, None]:
+        """See `Backend`: in the order in which they are answered."""
+        return results_of(lambda give: self._all(requests, give))
+
+    async def _all(self, requests: Sequence[Request], give: Give) -> None:
+        gate, lost = asyncio.Semaphore(self.concurrency), _Lost(self.concurrency)
+        async with self._client() as client, asyncio.TaskGroup() as group:
+            for i, request in enumerate(requests):
+                group.create_task(self._one(client, gate, lost, i, request, give))
+
+    async def _one(
+        self, client: openai.AsyncOpenAI, gate: asyncio.Semaphore, lost: _Lost, i: int, request: Request, give: Give
+    ) -> None:
+        async with gate:
+            result = lost.verdict() or await self._call(client, request)
+            lost.note(result)
+            give((i, result))
+
+    async def _call(self, client: openai.AsyncOpenAI, request: Request) -> Result:
+        """One request, tried until it is answered or given up."""
+        for tried in range(1, self.retries + 2):
+            try:
+                async with asyncio.timeout(self.timeout):
+                    return completion_of(await self._body(client, request))
+            except Exception as error:  # of openai, of the HTTP library under it, of the answer: `fault_of` sorts them
+                fault = fault_of(error, self._key)
+            if not fault.again or tried > self.retries:
+                break
+            await asyncio.sleep(pause(fault, tried, self.first_wait))
+        kind = Unreachable if fault.shared else LlmError
+        tries = "1 try" if tried == 1 else f"{tried} tries"
+        return kind(f"{self.name}: {fault.text} ({tries})")
+
+    async def _body(self, client: openai.AsyncOpenAI, request: Request) -> bytes:
+        async with client.chat.completions.with_streaming_response.create(**self._arguments(request)) as response:
+            return await read_limited(response.iter_bytes(), self.max_answer_bytes)
+
+    def _arguments(self, request: Request) -> dict[str, Any]:
+        """Of the call. OpenAI's own newer models know the length only by its new name, other servers by its old."""
+        arguments: dict[str, Any] = {
+            "model": self.model,
+            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+            "temperature": request.temperature,
+            "seed": request.seed,
+            "max_completion_tokens" if self._official else "max_tokens": request.max_tokens,
+        }
+        if request.schema is not None:
+            schema = {"name": "reply", "schema": request.schema, "strict": fits_strict(request.schema)}
+            arguments["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return arguments
+
+    def _client(self) -> openai.AsyncOpenAI:
+        http = openai.DefaultAsyncHttpxClient(
+            event_hooks={"response": [limit_answers(self.max_answer_bytes)]},
+            follow_redirects=False,  # to a place that nobody named
+        )
+        return openai.AsyncOpenAI(
+            api_key=self._key or "none",
+            base_url=self.base_url,
+            max_retries=0,  # ours know the whole time of a try
+            timeout=openai.Timeout(None, connect=min(self.timeout, 10.0)),
+            default_headers={"Accept-Encoding": "identity"},
+            http_client=http,
+        )
+
+
+class _Lost:
+    """Whether the server is lost: a call that could not reach it takes many seconds to find that out."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._in_a_row = most, 0
+        self._last: Unreachable | None = None
+
+    def note(self, result: Result) -> None:
+        self._last = result if isinstance(result, Unreachable) else None
+        self._in_a_row = self._in_a_row + 1 if self._last else 0
+
+    def verdict(self) -> Unreachable | None:
+        return self._last if self._in_a_row >= self._most else None

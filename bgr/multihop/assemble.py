@@ -1,0 +1,127 @@
+"""From what a file says of each question to questions over one corpus: passages found by title and text together."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bgr.errors import DataError
+from bgr.json_text import shown
+from bgr.multihop.data import MultihopData, MultihopQuestion
+from bgr.search.corpus import Corpus, Passage
+
+
+class Paragraph(NamedTuple):
+    """A passage as a file gives it; `sentences` where it gives them one by one."""
+
+    title: str
+    text: str
+    sentences: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A question before its passages have ids: `gold` are numbers into `context`, `sentences` pairs of such a number
+    and that of a sentence, `missing` gold passages of which the file has no text."""
+
+    id: str
+    question: str
+    answers: tuple[str, ...]
+    kind: str
+    context: tuple[Paragraph, ...]
+    gold: tuple[int, ...]
+    hops: int | None = None
+    sentences: tuple[tuple[int, int], ...] = ()
+    missing: int = 0
+
+
+class Pool:
+    """Passages, each title and text once, in the order in which they came.
+
+    `sentences` by passage id; `repeated` counts what came again.
+    """
+
+    def __init__(self) -> None:
+        self.sentences: dict[str, tuple[str, ...]] = {}
+        self.repeated = 0
+        self._passages: dict[str, Passage] = {}
+
+    def add(self, paragraph: Paragraph) -> str:
+        """The passage's id, new or not."""
+        found = self.find(paragraph)
+        if found is not None:
+            self.repeated += 1
+            return found
+        new = passage_id(paragraph.title, paragraph.text)
+        self._passages[new] = Passage(new, paragraph.title, paragraph.text)
+        if paragraph.sentences:
+            self.sentences[new] = paragraph.sentences
+        return new
+
+    def find(self, paragraph: Paragraph) -> str | None:
+        """The id of the passage with this title and text; sentences count as joined with or without spaces."""
+        joined = ("".join(paragraph.sentences), " ".join(paragraph.sentences)) if paragraph.sentences else ()
+        for text in (paragraph.text, *joined):
+            found = passage_id(paragraph.title, text)
+            if found in self._passages:
+                return found
+        return None
+
+    def corpus(self) -> Corpus:
+        return Corpus(self._passages.values())
+
+
+def passage_id(title: str, text: str) -> str:
+    """An id made of title and text alone: the same passage has it in every file."""
+    raw = f"{len(title)}:{title}{text}".encode(errors="surrogatepass")
+    return hashlib.sha256(raw).hexdigest()[:20]
+
+
+def join_sentences(sentences: Sequence[str]) -> str:
+    """A paragraph of its sentences. HotpotQA's bring the space before them along, 2WikiMultihopQA's do not."""
+    return ("" if any(one[:1].isspace() for one in sentences[1:]) else " ").join(sentences)
+
+
+def assemble(name: str, drafts: Iterable[Draft], pool: Pool | None, *, left_out: int = 0) -> MultihopData:
+    """Questions over the corpus of a file, or over all passages of all questions where there is none.
+
+    Args:
+        name: of the data.
+        drafts: the questions.
+        pool: of the corpus file; ``None``: the union of the questions' contexts.
+        left_out: see `MultihopData`.
+
+    Raises:
+        DataError: two questions have one id.
+    """
+    drafts = list(drafts)
+    repeated = pool.repeated if pool is not None else 0
+    union = pool is None
+    pool = pool or Pool()
+    questions: dict[str, MultihopQuestion] = {}
+    for draft in drafts:
+        if draft.id in questions:
+            raise DataError(f"{name}: two questions have the id {shown(draft.id)}, allowed: each once")
+        questions[draft.id] = _question(draft, [pool.add(p) if union else pool.find(p) for p in draft.context])
+    corpus, sentences = pool.corpus(), pool.sentences
+    return MultihopData(name, corpus, tuple(questions.values()), sentences, repeated, left_out)
+
+
+def _question(draft: Draft, ids: Sequence[str | None]) -> MultihopQuestion:
+    gold = [ids[number] for number in dict.fromkeys(draft.gold)]
+    there = tuple(dict.fromkeys(one for one in gold if one is not None))
+    missing = draft.missing + gold.count(None)
+    sentences = [(ids[number], sentence) for number, sentence in draft.sentences]
+    return MultihopQuestion(
+        id=draft.id,
+        question=draft.question,
+        answers=draft.answers,
+        gold=there,
+        hops=draft.hops if draft.hops is not None else len(there) + missing,
+        kind=draft.kind,
+        missing=missing,
+        sentences=tuple((one, sentence) for one, sentence in sentences if one is not None),
+        context=tuple(dict.fromkeys(one for one in ids if one is not None)),
+    )

@@ -1,0 +1,151 @@
+"""Search in Milvus: a local database of milvus-lite or a server, by the same code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from bgr.errors import DataError
+from bgr.json_text import shown
+from bgr.search.corpus import Corpus, Passage
+from bgr.search.dense import Encoder
+from bgr.search.interface import Hits, Search
+from bgr.search.milvus_collection import ID_BYTES, ROWS, MilvusCollection
+from bgr.search.top import ordered
+from bgr.search.vector_rows import check_unit
+
+CORPUS, ENCODER = "bgr.corpus", "bgr.encoder"
+"""Properties of a collection: hash of its corpus, empty while that changes, and key of its encoder."""
+
+
+class MilvusSearch(Search):
+    """A collection of vectors, one for each passage, fact or triple of a corpus, searched exactly.
+
+    Milvus holds ids and vectors; the corpus, which gives the places and the texts, stays here. While a change goes on
+    the collection says so, and one that was cut off is refused when it is opened: build it again then.
+
+    Args:
+        collection: for each corpus one, ``MilvusCollection(uri, "passages")`` or ``"facts"`` or ``"triples"``.
+        corpus: what it is of.
+        encoder: of queries and of inserted passages.
+        key: names the encoder: `SentenceEncoder.identity`, or any text.
+
+    Raises:
+        DataError: no such collection, or it is of another corpus or encoder, or Milvus does not answer.
+    """
+
+    def __init__(self, collection: MilvusCollection, corpus: Corpus, encoder: Encoder, *, key: str) -> None:
+        if not collection.exists():
+            raise DataError(f"{collection.where}: no such collection; build it first")
+        self.collection = collection
+        self.corpus = corpus
+        self.encoder = encoder
+        self.key = key
+        self._check(collection.open())
+
+    @classmethod
+    def build(
+        cls, collection: MilvusCollection, corpus: Corpus, encoder: Encoder, *, key: str, overwrite: bool = False
+    ) -> MilvusSearch:
+        """Make the collection and insert the corpus; `overwrite` drops one that is there.
+
+        Raises:
+            DataError: the collection is there already, or Milvus does not answer.
+            ValueError: the encoder does not give unit vectors.
+        """
+        if collection.exists():
+            if not overwrite:
+                where = collection.where
+                raise DataError(f"{where}: is there already; open it, or build with overwrite to replace it")
+            collection.drop()
+        nothing = Corpus([])
+        collection.create(encoder([""]).shape[1], {CORPUS: nothing.hash, ENCODER: key})
+        search = cls(collection, nothing, encoder, key=key)
+        search.insert(corpus.passages)
+        return search
+
+    def __len__(self) -> int:
+        return len(self.corpus)
+
+    def count(self) -> int:
+        """Rows in the collection, as Milvus counts them."""
+        return self.collection.count()
+
+    def insert(self, passages: Sequence[Passage]) -> None:
+        """Append passages.
+
+        Raises:
+            DataError: an id is taken or too long, or Milvus refuses.
+            ValueError: the encoder does not give unit vectors.
+        """
+        where = self.collection.where
+        try:
+            corpus = Corpus([*self.corpus, *passages])
+        except ValueError as error:
+            raise DataError(f"{where}: {error}; nothing was inserted") from None
+        long = next((p.id for p in passages if not 0 < len(p.id.encode(errors="replace")) <= ID_BYTES), None)
+        if long is not None:
+            raise DataError(f"{where}: the id {shown(long)} must have 1 to {ID_BYTES} bytes; nothing was inserted")
+        with self._changing(corpus):
+            for start in range(0, len(passages), ROWS):
+                part = passages[start : start + ROWS]
+                vectors = check_unit(self.encoder([passage.whole for passage in part]), len(part), where)
+                self.collection.insert([passage.id for passage in part], vectors.astype(np.float32, copy=False))
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Delete passages by id; those behind move up in place.
+
+        Raises:
+            DataError: an id that no passage has, or Milvus refuses.
+        """
+        gone = set(ids)
+        unknown = sorted(gone - self.corpus.place.keys())
+        if unknown:
+            raise DataError(f"{self.collection.where}: no passage has the id {shown(unknown[0])}; nothing was deleted")
+        with self._changing(Corpus(passage for passage in self.corpus if passage.id not in gone)):
+            self.collection.delete(sorted(gone))
+
+    def search(self, queries: Sequence[str], k: int) -> list[Hits]:
+        """The `k` best passages for each query; scores are cosines as Milvus computes them.
+
+        Which of several equal ones are among the `k` best is for Milvus to say; a server gives 16,384 at most.
+
+        Raises:
+            DataError: Milvus refuses, or holds what the corpus does not.
+        """
+        k = max(min(k, len(self)), 0)
+        if not k or not queries:
+            return [Hits(np.zeros(0, np.int64), np.zeros(0, np.float32)) for _ in queries]
+        vectors = self.encoder(queries).astype(np.float32, copy=False)
+        return [self._hits(answer) for answer in self.collection.search(vectors, k)]
+
+    def _hits(self, answer: list[tuple[str, float]]) -> Hits:
+        unknown = next((name for name, _ in answer if name not in self.corpus.place), None)
+        if unknown is not None:
+            where = self.collection.where
+            raise DataError(
+                f"{where}: holds the id {shown(unknown)}, the corpus does not; build it again with overwrite"
+            )
+        places = np.array([self.corpus.place[name] for name, _ in answer], dtype=np.int64)
+        return ordered(places, np.array([score for _, score in answer], dtype=np.float32))
+
+    def _check(self, properties: dict[str, str]) -> None:
+        problems, made_of, made_with = [], properties.get(CORPUS), properties.get(ENCODER)
+        if made_of != self.corpus.hash:
+            made = f"built of a corpus with hash {made_of[:12]}" if made_of else "left by a change that was cut off"
+            problems.append(f"{made}, not of the {len(self)} passages, hash {self.corpus.hash[:12]}, given")
+        if made_with != self.key:
+            problems.append(f"built with encoder {shown(made_with)}, not with {shown(self.key)}")
+        if problems:
+            todo = "build it again with overwrite, or open it with what it was built from"
+            raise DataError(f"{self.collection.where}: {'; '.join(problems)}; {todo}")
+
+    @contextmanager
+    def _changing(self, corpus: Corpus) -> Iterator[None]:
+        """Say in the collection that it changes, until it is that of the new corpus."""
+        self.collection.mark({CORPUS: "", ENCODER: self.key})
+        yield
+        self.collection.mark({CORPUS: corpus.hash, ENCODER: self.key})
+        self.corpus = corpus

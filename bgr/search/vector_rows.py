@@ -1,0 +1,147 @@
+"""Exact nearest neighbours by inner product among unit vectors that may lie on disk, in parts, some deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import faiss
+import numpy as np
+
+from bgr.search.interface import Hits
+from bgr.search.live_rows import LiveRows
+from bgr.search.top import ordered
+
+HALF_BLOCK = 32768
+"""Rows of float16 that are turned into float32 at a time."""
+
+QUERIES = 1024
+"""Queries searched at a time."""
+
+UNIT = 2e-3
+"""How far a vector's length may be from 1 (float16 alone makes 5e-4)."""
+
+
+class VectorRows:
+    """Unit vectors, read in place: memory-mapped parts cost no memory of this process.
+
+    FAISS finds candidates; their scores are then computed again in float64, each by itself, and rounded. So a score
+    does not depend on how many queries come at once or how rows are divided among parts, equal vectors score equally
+    and go by place, and deleted rows count for nothing. More candidates are drawn until FAISS' rounding cannot have
+    left out one of the best.
+
+    Args:
+        parts: ``[n, d]`` each, float32 or float16, C-contiguous.
+        live: which rows of all parts are not deleted; ``None`` where none is.
+
+    Raises:
+        ValueError: parts of different widths, or another number of rows than `live` has.
+    """
+
+    def __init__(self, parts: Sequence[np.ndarray], live: LiveRows | None = None) -> None:
+        if len({part.shape[1] for part in parts}) > 1:
+            raise ValueError(f"parts of different widths: {[part.shape for part in parts]}")
+        self.parts = tuple(parts)
+        self.starts = np.cumsum([0, *(len(part) for part in parts)])
+        self.live = LiveRows(int(self.starts[-1])) if live is None else live
+        if self.live.rows != self.starts[-1]:
+            raise ValueError(f"{self.starts[-1]} vectors for {self.live.rows} rows")
+        self.width = parts[0].shape[1] if parts else 0
+
+    def __len__(self) -> int:
+        return len(self.live)
+
+    def take(self, places: np.ndarray) -> np.ndarray:
+        """The vectors at some places, ``int64 [n]`` → ``float32 [n, d]``."""
+        return self._take(self.live.row_of(np.asarray(places, dtype=np.int64)))
+
+    def nearest(self, queries: np.ndarray, k: int) -> list[Hits]:
+        """The `k` vectors (all if there are fewer) with the largest inner products for each of ``float32 [q, d]``.
+
+        Raises:
+            ValueError: queries of another width, or with a number that is not finite.
+        """
+        k = max(min(k, len(self)), 0)
+        queries = np.ascontiguousarray(queries, dtype=np.float32)
+        if k and (queries.ndim != 2 or queries.shape[1] != self.width):
+            raise ValueError(f"queries of shape {queries.shape}; the vectors have {self.width} dimensions")
+        if not np.isfinite(queries).all():
+            raise ValueError("a query's vector holds a number that is not finite")
+        if not k:
+            return [Hits(np.zeros(0, np.int64), np.zeros(0, np.float32))] * len(queries)
+        found: list[Hits] = []
+        for start in range(0, len(queries), QUERIES):
+            found += self._nearest(queries[start : start + QUERIES], k)
+        return found
+
+    def _nearest(self, queries: np.ndarray, k: int) -> list[Hits]:
+        share = len(self.live) / self.live.rows
+        count = min(int((k + k // 8 + 16) / share), self.live.rows)
+        hits: dict[int, Hits] = {}
+        left = np.arange(len(queries))
+        while len(left):
+            scores, rows = self._candidates(queries[left], count)
+            for query, lowest, row in zip(left.tolist(), scores[:, -1], rows, strict=True):
+                found = self._rescored(queries[query], row[(row >= 0) & self.live.live(row)], k)
+                if count == self.live.rows or (
+                    len(found.places) == k and found.scores[-1] > lowest + self._slack(query, queries)
+                ):
+                    hits[query] = found
+            left = np.array([query for query in left.tolist() if query not in hits], dtype=np.int64)
+            count = min(count * 4, self.live.rows)
+        return [hits[query] for query in range(len(queries))]
+
+    def _slack(self, query: int, queries: np.ndarray) -> float:
+        """How far a product in float32 may be from the true one, twice: ``d · 2^-24 · |q| · |v|``, ``|v|`` about 1."""
+        return 2 * (self.width + 2) * 2.0**-24 * (1 + UNIT) * float(np.linalg.norm(queries[query]))
+
+    def _candidates(self, queries: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """The `count` best rows, deleted ones included, as FAISS sees them: scores and rows ``[q, count]``, falling."""
+        scores, rows = [], []
+        for start, block in self._blocks():
+            part = faiss.knn(queries, block, min(count, len(block)), metric=faiss.METRIC_INNER_PRODUCT)
+            scores.append(part[0])
+            rows.append(np.where(part[1] < 0, -1, part[1] + start))  # -1 where a damaged vector is no number
+        score, row = np.concatenate(scores, axis=1), np.concatenate(rows, axis=1)
+        if len(scores) > 1:
+            order = np.argsort(-score, axis=1, kind="stable")[:, :count]
+            score, row = np.take_along_axis(score, order, axis=1), np.take_along_axis(row, order, axis=1)
+        return score, row
+
+    def _blocks(self) -> Iterator[tuple[int, np.ndarray]]:
+        for start, part in zip(self.starts.tolist(), self.parts, strict=False):
+            size = max(len(part), 1) if part.dtype == np.float32 else HALF_BLOCK
+            for row in range(0, len(part), size):
+                yield start + row, part[row : row + size].astype(np.float32, copy=False)
+
+    def _rescored(self, query: np.ndarray, rows: np.ndarray, k: int) -> Hits:
+        rows = np.sort(rows)
+        scores = (self._take(rows).astype(np.float64) * query.astype(np.float64)).sum(axis=1)
+        found = ordered(self.live.place_of(rows), scores.astype(np.float32))
+        return Hits(found.places[:k], found.scores[:k])
+
+    def _take(self, rows: np.ndarray) -> np.ndarray:
+        vectors = np.empty((len(rows), self.width), dtype=np.float32)
+        part_of = np.searchsorted(self.starts, rows, side="right") - 1
+        for number in np.unique(part_of).tolist():
+            mine = part_of == number
+            vectors[mine] = self.parts[number][rows[mine] - self.starts[number]]
+        return vectors
+
+
+def check_unit(vectors: np.ndarray, count: int, where: str) -> np.ndarray:
+    """What an encoder gave for `count` texts, if it is ``[count, d]`` of unit vectors.
+
+    Raises:
+        ValueError: another shape, or a vector whose length is not 1; begins with `where`.
+    """
+    if vectors.ndim != 2 or len(vectors) != count:
+        raise ValueError(
+            f"{where}: the encoder gave shape {vectors.shape} for {count} texts; one row for each is allowed"
+        )
+    lengths = np.linalg.norm(vectors.astype(np.float32, copy=False), axis=1)
+    bad = np.flatnonzero(~(np.abs(lengths - 1) <= UNIT))
+    if len(bad):
+        raise ValueError(
+            f"{where}: vector {bad[0]} has length {lengths[bad[0]]:.4g}; the encoder must give unit vectors"
+        )
+    return vectors

@@ -1,0 +1,100 @@
+"""Results kept question by question, so that a run that was killed goes on where it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from filelock import FileLock, Timeout
+
+from bgr.errors import BgrError, DataError
+from bgr.json_text import parse_json
+from bgr.kept_chunks import name_of
+from eval.passages.found import Found
+
+
+def result_key(corpus_hash: str, system: str, settings: Mapping[str, Any]) -> str:
+    """What a result depends on besides its question: the passages, the system and all its settings."""
+    return name_of(corpus_hash, system, json.dumps(settings, sort_keys=True))[:20]
+
+
+class ResultLog:
+    """One file of JSON lines, one line a question and system, written as results come; a context manager.
+
+    A line that a kill cut off, or that is damaged, counts as not there: its question is run again. What belongs to
+    another key (another corpus, other settings) stays in the file.
+
+    Raises:
+        BgrError: another process holds the file.
+        DataError: it cannot be read or written.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.damaged = 0
+        self._lock = FileLock(self.path.with_suffix(".lock"))
+        self._found: dict[tuple[str, str, str], Found] = {}
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> ResultLog:
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise BgrError(f"{self.path}: another process writes it; wait for it, or give another folder") from None
+        except OSError as error:
+            raise DataError(f"{self.path}: cannot be written: {error.strerror or error}") from None
+        try:
+            self._file = self.path.open("ab+")
+            self._read(self._file)
+        except BaseException as error:
+            self._close()
+            if isinstance(error, OSError):
+                raise DataError(f"{self.path}: cannot be read: {error.strerror or error}") from None
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+
+    def get(self, key: str, id: str, question: str) -> Found | None:
+        """What is kept for a question, by key, id and text."""
+        return self._found.get((key, id, question))
+
+    def add(self, key: str, system: str, question: str, found: Found) -> None:
+        """Keep a result: it is on disk when this returns, whatever becomes of the process."""
+        if self._file is None:
+            raise BgrError(f"{self.path}: the log is not open, allowed: inside its with block")
+        line = json.dumps({"key": key, "system": system, "question": question, **found.to_json()}, ensure_ascii=False)
+        try:
+            self._file.write(line.encode() + b"\n")
+            self._file.flush()
+        except OSError as error:
+            raise DataError(f"{self.path}: cannot be written: {error.strerror or error}") from None
+        self._found[key, found.id, question] = found
+
+    def _read(self, file: BinaryIO) -> None:
+        file.seek(0)
+        whole = 0
+        for line in file:
+            if not line.endswith(b"\n"):
+                self.damaged += 1
+                file.truncate(whole)  # so that the next line does not join what was cut off
+                break
+            whole += len(line)
+            try:
+                record = parse_json(line.decode(), str(self.path))
+                found = Found.from_json(record)
+                self._found[str(record["key"]), found.id, str(record["question"])] = found
+            except (DataError, UnicodeDecodeError, KeyError):
+                self.damaged += 1
+        file.seek(0, 2)
+
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._lock.release()

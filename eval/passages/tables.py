@@ -1,0 +1,97 @@
+"""The comparison's tables, each as header and rows of text."""
+
+from __future__ import annotations
+
+import math
+
+from eval.compare_tables import NONE, p_text, with_interval
+from eval.passages.compare import PassageComparison
+from eval.passages.groups import by_group, by_round, usage_of
+from eval.passages.score import RECALLS, SystemScores
+from eval.report import Table
+
+NOTE = (
+    "R@k, EM and F1 in percent; in brackets the 95 % bootstrap interval over questions. Calls, tokens and seconds are "
+    "for one question; cached calls were answered from the replay cache, and their tokens count; failed are steps of "
+    "all questions whose reply could not be used."
+)
+PAIRS_NOTE = (
+    "First minus second with its 95 % interval and the p of the paired bootstrap; the questions on which the first is "
+    "better, worse and equal, and the p of the exact two-sided sign test. No correction for the number of pairs."
+)
+ROUNDS_NOTE = (
+    "R@k of the lists of all rounds so far, fused by reciprocal rank; what the method adds at its end is not in it. A "
+    "question that stopped earlier keeps what it had. n: questions that went through the round. Calls and tokens (read "
+    "and written) of a question so far."
+)
+
+
+def systems_table(comparison: PassageComparison, *, intervals: bool = True) -> Table:
+    """Header and one row for each system; usage only where some system called a language model."""
+    asked = any(one.usage.calls or one.usage.cached or one.usage.failed for one in comparison.systems)
+    header = ["system", *comparison.metrics, "n"]
+    header += [*(("calls", "cached", "tokens in", "tokens out", "failed") if asked else ()), "s/question"]
+    rows = []
+    for one in comparison.systems:
+        found = comparison.intervals[one.name]
+        cells = [NONE] * len(comparison.metrics)
+        for column, metric in enumerate(comparison.metrics):
+            if metric in found:
+                written = with_interval(found[metric], metric)
+                cells[column] = written if intervals else written.split(" ")[0]
+        rows.append([one.name, *cells, str(len(one.found)), *(_usage(one) if asked else ()), f"{one.seconds:.4f}"])
+    return header, rows
+
+
+def _usage(system: SystemScores) -> list[str]:
+    usage = usage_of(system)
+    calls = [f"{usage[name]:.1f}" for name in ("calls", "cached")]
+    tokens = [f"{usage[name]:.0f}" for name in ("tokens_in", "tokens_out")]
+    return [*calls, *tokens, str(system.usage.failed)]
+
+
+def pairs_table(comparison: PassageComparison, metric: str) -> Table:
+    """Header and one row for each two systems by one metric."""
+    header = ["first", "second", f"Δ{metric}", "p (bootstrap)", "better", "worse", "equal", "p (signs)"]
+    rows = [
+        [
+            pair.first,
+            pair.second,
+            with_interval(pair.difference.interval, metric, sign=True),
+            p_text(pair.difference.p),
+            *(str(count) for count in (pair.signs.better, pair.signs.worse, pair.signs.equal)),
+            p_text(pair.signs.p),
+        ]
+        for pair in comparison.pairs
+        if pair.metric == metric
+    ]
+    return header, rows
+
+
+def groups_table(comparison: PassageComparison, by: str, metric: str) -> Table:
+    """Header and one row for each system: one metric by hops or kind; the last row has the numbers of questions."""
+    found = {one.name: by_group(one, comparison.data, by) for one in comparison.systems}
+    groups = next(iter(found.values()))
+    rows = [[name, *(percent(means[group].get(metric)) for group in groups)] for name, means in found.items()]
+    return ["system", *groups], [*rows, ["n", *(f"{means['n']:.0f}" for means in groups.values())]]
+
+
+def rounds_table(comparison: PassageComparison) -> Table:
+    """Header and one row for each system and round; no rows where no system goes in rounds."""
+    rows = [
+        [
+            one.name,
+            *(f"{row[name]:.0f}" for name in ("round", "n")),
+            *(percent(row[metric]) for metric in RECALLS),
+            f"{row['calls']:.1f}",
+            f"{row['tokens']:.0f}",
+        ]
+        for one in comparison.systems
+        for row in by_round(one, comparison.data)
+    ]
+    return ["system", "round", "n", *RECALLS, "calls", "tokens"], rows
+
+
+def percent(value: float | None) -> str:
+    """One digit; a dash where there is no value."""
+    return NONE if value is None or math.isnan(value) else f"{100 * value:.1f}"

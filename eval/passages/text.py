@@ -1,0 +1,56 @@
+"""The comparison as one Markdown file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from eval.passages.compare import PassageComparison
+from eval.passages.groups import GROUPINGS
+from eval.passages.tables import (
+    NOTE,
+    PAIRS_NOTE,
+    ROUNDS_NOTE,
+    groups_table,
+    pairs_table,
+    rounds_table,
+    systems_table,
+)
+from eval.tables import markdown_table
+
+PLOT = "recall.png"
+
+
+def as_markdown(comparison: PassageComparison) -> str:
+    """All tables, each under a line that says which corpus and data it is of; then what was compared."""
+    of = corpus_line(comparison.about)
+    parts = ["# Passage retrieval", "## Systems", of, markdown_table(*systems_table(comparison)), NOTE]
+    parts += [f"![Recall by system]({PLOT})"]
+    if comparison.pairs:
+        parts += ["## Differences", PAIRS_NOTE]
+        for metric in comparison.metrics:
+            table = pairs_table(comparison, metric)
+            if table[1]:
+                parts += [f"### {metric}", of, markdown_table(*table)]
+    for by in GROUPINGS:
+        if len({getattr(question, by) for question in comparison.data.questions}) > 1:
+            parts += [f"## By {by}", of]
+            for metric in comparison.metrics:
+                parts += [f"{metric}, percent", markdown_table(*groups_table(comparison, by, metric))]
+    rounds = rounds_table(comparison)
+    if rounds[1]:
+        parts += ["## By round", of, markdown_table(*rounds), ROUNDS_NOTE]
+    parts += ["## What was compared", "\n".join(f"- {name}: {value}" for name, value in comparison.about.items())]
+    return "\n\n".join(parts) + "\n"
+
+
+def corpus_line(about: Mapping[str, Any]) -> str:
+    """Sizes and hashes, as they stand over every table."""
+    lost = about["gold_passages_not_in_corpus"]
+    return (
+        f"{about['data']}: {about['questions']:,} questions (data {about['data_hash'][:12]}…), "
+        f"{about['passages']:,} passages (corpus {about['corpus_hash'][:12]}…), "
+        f"{about['gold_passages']:,} gold passages"
+        + (f", of which the corpus lacks {lost:,} (they count as not found)" if lost else "")
+        + "."
+    )

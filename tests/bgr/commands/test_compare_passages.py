@@ -1,0 +1,185 @@
+"""`bgr compare` on passages, from its arguments to its files, on a small invented corpus and an encoder made here."""
+
+import argparse
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from bgr.commands.compare import add_arguments, run
+from bgr.errors import BgrError
+
+PEOPLE = {
+    "Paris": "Paris is the capital of France .",
+    "Rome": "Rome is the capital of Italy .",
+    "Persona": "Persona was made in Sweden by Bergman .",
+    "Alpha": "Alpha is the capital of Sweden .",
+    "Radium": "Radium was discovered in Paris .",
+}
+TRIPLES = {
+    "Paris": [["Paris", "capital of", "France"]],
+    "Rome": [["Rome", "capital of", "Italy"]],
+    "Persona": [["Persona", "made in", "Sweden"], ["Persona", "two parts"]],
+    "Alpha": [["Alpha", "capital of", "Sweden"]],
+    "Radium": [["Radium", "discovered in", "Paris"]],
+}
+
+
+def question(number, text, gold, answer):
+    paragraphs = [
+        {"idx": n, "title": title, "paragraph_text": body, "is_supporting": title in gold}
+        for n, (title, body) in enumerate(PEOPLE.items())
+    ]
+    steps = [{} for _ in gold]
+    return {
+        "id": f"{len(gold)}hop__{number}",
+        "question": text,
+        "answer": answer,
+        "answer_aliases": [],
+        "answerable": True,
+        "paragraphs": paragraphs,
+        "question_decomposition": steps,
+    }
+
+
+@pytest.fixture
+def files(tmp_path, encoder_folder):
+    """The options that name the data, the triples and the encoder."""
+    questions = [
+        question(1, "What is the capital of the country where Persona was made ?", ["Persona", "Alpha"], "Alpha"),
+        question(2, "Where was Radium discovered ?", ["Radium"], "Paris"),
+        question(3, "Which city is the capital of Italy ?", ["Rome"], "Rome"),
+    ]
+    docs = [{"title": t, "text": body, "extracted_triples": TRIPLES[t]} for t, body in PEOPLE.items()]
+    (tmp_path / "q.json").write_text(json.dumps(questions))
+    (tmp_path / "t.json").write_text(json.dumps({"docs": docs}))
+    data, triples = str(tmp_path / "q.json"), str(tmp_path / "t.json")
+    return ["--data", data, "--openie", triples, "--encoder", str(encoder_folder), "--samples", "50"]
+
+
+def compare(*arguments):
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    run(parser.parse_args(list(map(str, arguments))))
+
+
+def test_base_searches_and_naive(files, tmp_path, capsys):
+    names = ["bm25", "dense", "hybrid", "bm25+naive", "dense+naive", "hybrid+naive", "hybrid+naive-plain"]
+    compare(*files, "--systems", *names, "--out", tmp_path / "out", "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert found == json.loads((tmp_path / "out" / "passages.json").read_text())
+    assert list(found["systems"]) == names
+    assert all(one["R@5"]["mean"] == 1 for one in found["systems"].values())  # the corpus has five passages
+    assert found["systems"]["bm25"]["R@2"]["mean"] < 1
+    assert (found["about"]["passages"], found["about"]["questions"]) == (5, 3)
+    assert "5 triples of 6 rows" in found["about"]["triples"]
+    lines = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
+    assert len(lines) == 3 * len(names)
+    # the same command runs nothing again; one more system runs alone; a limit cuts questions
+    compare(*files, "--systems", *names, "bm25+naive-plain", "--out", tmp_path / "out")
+    lines = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
+    assert [json.loads(line)["system"] for line in lines[3 * len(names) :]] == ["bm25+naive-plain"] * 3
+    capsys.readouterr()
+    compare(*files, "--systems", "bm25", "--limit", "2", "--out", tmp_path / "out", "--json")
+    assert json.loads(capsys.readouterr().out)["systems"]["bm25"]["n"] == 2
+    assert (tmp_path / "out" / "results.jsonl").read_text().splitlines() == lines
+
+
+class Server(BaseHTTPRequestHandler):
+    """Answers every question with Alpha, finds one fact, and never says that it is enough."""
+
+    calls = 0
+
+    def do_POST(self):
+        Server.calls += 1
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][-1]["content"]
+        reply = {"facts": [["Persona", "made in", "Sweden"]]}
+        if "facts" not in asked.rsplit("Reply", 1)[-1]:
+            reply = {"answer": "Alpha"} if "You answer a question from passages" in asked else {"oops": 1}
+        choice = {"message": {"role": "assistant", "content": json.dumps(reply)}, "finish_reason": "stop"}
+        body = json.dumps({"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server():
+    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as http:
+        thread = threading.Thread(target=http.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{http.server_port}/v1#tiny"
+        http.shutdown()
+        thread.join()
+
+
+def test_language_model_reader_and_replay(files, tmp_path, server, capsys):
+    """Sync, GEAR and answers through a server on loopback; from the replay cache the same lists without a call."""
+    Server.calls = 0
+    model = ["--llm", server, "--reader", server, "--replay", tmp_path / "replies.db"]
+    systems = ["--systems", "bm25", "bm25+sync", "gear"]
+    compare(*files, *model, *systems, "--out", tmp_path / "one", "--json")
+    found = json.loads(capsys.readouterr().out)["systems"]
+    made = Server.calls
+    assert made == sum(one["usage"]["calls"] for one in found.values()) > 6
+    assert found["bm25"]["per_question"]["calls"] == 1
+    assert all(one["EM"]["mean"] == pytest.approx(1 / 3) for one in found.values())
+    assert found["gear"]["usage"]["failed"] >= 3  # its reason step got nothing that fits
+    assert found["gear"]["rounds"][0]["n"] == 3
+    compare(*files, *model, *systems, "--replay-only", "--out", tmp_path / "two", "--json")
+    again = json.loads(capsys.readouterr().out)["systems"]
+    assert Server.calls == made
+    for name, one in found.items():
+        assert again[name]["usage"]["calls"] == 0
+        assert again[name]["usage"]["cached"] == one["usage"]["calls"] + one["usage"]["cached"]
+        assert again[name]["R@2"] == one["R@2"]
+
+
+def test_what_does_not_fit_is_said_in_one_line(files, tmp_path):
+    out = ["--out", str(tmp_path / "out")]
+    for options, message in (
+        (["--systems", "bm26"], "unknown system 'bm26', known: bm25, bm25\\+gear"),
+        (["--systems", "bm25", "bm25"], "'bm25' is there twice"),
+        (["--systems", "gear"], "gear asks a language model: give --llm"),
+        (["--systems", "bm25", "--replay-only"], "--replay-only needs --replay"),
+        (["--systems", "bm25", "--seed", "-1"], "--seed is -1"),
+        (["--systems", "bm25", "--form", "squad"], "unknown form 'squad'"),
+    ):
+        with pytest.raises(BgrError, match=message):
+            compare(*files, *options, *out)
+        assert not (tmp_path / "out").exists()
+    bare = files[:2]
+    with pytest.raises(BgrError, match=r"bm25\+naive goes along triples: give --openie"):
+        compare(*bare, "--systems", "bm25+naive", *out)
+
+
+def test_a_folder_of_something_else_is_left_alone(files, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "thesis.txt").write_text("years of work")
+    with pytest.raises(BgrError, match=r"exists already and holds no results\.jsonl"):
+        compare(*files, "--systems", "bm25", "--out", other)
+    assert (other / "thesis.txt").read_text() == "years of work"
+    compare(*files, "--systems", "bm25", "--out", other, "--overwrite")
+    assert not (other / "thesis.txt").exists()
+
+
+def test_a_dataset_folder(toy_data, encoder_folder, tmp_path, capsys):
+    words = ["--data", toy_data, "--encoder", encoder_folder, "--samples", "50", "--out", tmp_path / "out"]
+    compare(*words, "--systems", "bm25", "dense", "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert found["about"]["questions"] == 10
+    assert list(found["systems"]["bm25"]["by"]["kind"]) == ["SC-MH"]
+    with pytest.raises(BgrError, match="--corpus and --form are for published files"):
+        compare(*words, "--form", "musique", "--systems", "dense")
+    # bm25 finds graphs too, and then nothing of passages is asked for
+    with pytest.raises(BgrError, match="--encoder is for passages, allowed there: --systems bm25 "):
+        compare(*words, "--systems", "bm25")
+    with pytest.raises(BgrError, match="'random' finds graphs, the others passages"):
+        compare(*words, "--systems", "dense", "random")

@@ -1,0 +1,157 @@
+"""Every way that a reply can take through `Llm`."""
+
+import pytest
+
+from bgr.llm.budget import Budget, BudgetError
+from bgr.llm.interface import LlmError, Unreachable
+from bgr.llm.llm import Llm
+from bgr.llm.replay import Replay, ReplayError
+from bgr.llm.usage import Price, Usage
+
+GOOD = '{"name": "Lyon", "size": 3}'
+
+
+def counts(usage):
+    return usage.calls, usage.cached, usage.failed, usage.tokens_in, usage.tokens_out
+
+
+def test_text_and_object_in_one_batch(script, ask_for, schema):
+    model = script({"a": ["  some words "], "b": [GOOD]})
+    llm = Llm(model)
+    text, thing = llm.ask([ask_for("a"), ask_for("b", schema, step="other")])
+    assert (text.value, text.failure) == ("some words", None)
+    assert (thing.value, thing.text, thing.failure) == ({"name": "Lyon", "size": 3}, GOOD, None)
+    assert len(model.batches) == 1
+    assert counts(llm.usage) == (2, 0, 0, 2, 6)
+    assert {step: counts(usage) for step, usage in llm.usage_by_step.items()} == {
+        "test.step": (1, 0, 0, 1, 2),
+        "other": (1, 0, 0, 1, 4),
+    }
+    assert text.usage + thing.usage == llm.usage
+
+
+def test_malformed_reply_is_repaired_without_a_second_call(script, ask_for, schema):
+    model = script({"a": ["Sure!\n```json\n{name: 'Lyon', \"size\": 3,\n```"]})
+    assert Llm(model).ask([ask_for("a", schema)])[0].value == {"name": "Lyon", "size": 3}
+    assert len(model.batches) == 1
+
+
+def test_asked_again_with_reply_and_error_in_one_batch(script, ask_for, schema):
+    model = script({"a": ['{"name": 7, "size": 3}', GOOD], "b": [GOOD], "c": ["", "words"]})
+    llm = Llm(model)
+    replies = llm.ask([ask_for("a", schema), ask_for("b", schema), ask_for("c")])
+    assert [reply.value for reply in replies] == [{"name": "Lyon", "size": 3}] * 2 + ["words"]
+    assert [len(batch) for batch in model.batches] == [3, 2]
+    _, said, wrong = model.batches[1][0].messages
+    assert (said.role, said.content, wrong.role) == ("assistant", '{"name": 7, "size": 3}', "user")
+    assert "$.name: 7 is not of type 'string'" in wrong.content
+    assert '"required": ["name", "size"]' in wrong.content
+    assert "{" not in model.batches[1][1].messages[2].content
+    assert model.batches[1][1].messages[1].content == "(nothing)"
+    assert counts(replies[0].usage) == (2, 0, 0, 1 + 3, 4 + 4)
+    assert counts(llm.usage) == (5, 0, 0, 3 + 6, 8 + 5)
+
+
+def test_asked_again_then_a_failure(script, ask_for, schema):
+    llm = Llm(script({"a": ["no", "neither"], "b": [" ", "\n"]}))
+    thing, text = llm.ask([ask_for("a", schema), ask_for("b")])
+    assert (thing.value, thing.text) == (None, "neither")
+    assert "not valid JSON" in thing.failure or "no JSON" in thing.failure
+    assert "\n" not in thing.failure
+    assert (text.value, text.failure) == (None, "the reply is empty")
+    assert counts(llm.usage)[:3] == (4, 0, 2)
+    assert thing.usage + text.usage == llm.usage
+
+
+def test_a_call_that_failed_is_no_reply_and_is_not_kept(script, ask_for, schema, tmp_path):
+    error = LlmError("script: HTTP 500")
+    model = script({"a": [error, GOOD], "b": [GOOD], "c": ["no", error, GOOD]})
+    requests = [ask_for(text, schema) for text in "abc"]
+    with Replay(tmp_path / "replies") as replay:
+        llm = Llm(model, replay=replay)
+        a, b, c = llm.ask(requests)
+        assert (a.value, a.failure, a.text) == (None, "script: HTTP 500", "")
+        assert (c.value, c.failure, c.text) == (None, "script: HTTP 500", "no")
+        assert b.value
+        assert counts(llm.usage)[:3] == (2, 0, 2)
+        assert all(reply.value for reply in Llm(model, replay=replay).ask(requests))
+    # the run after asks for what failed and for nothing else
+    assert model.asked == ["a", "b", "c", "c", "a", "c"]
+
+
+def test_second_run_makes_no_call_and_gives_the_same(script, ask_for, schema, tmp_path):
+    requests = [ask_for("a", schema), ask_for("b"), ask_for("c", schema), ask_for("b")]
+    model = script({"a": ["{", GOOD], "b": ["half \ud800 pair\0"], "c": ["no", "no"]})
+    with Replay(tmp_path / "replies") as replay:
+        first = (llm := Llm(model, replay=replay)).ask(requests)
+    with Replay(tmp_path / "replies", replay_only=True) as replay:
+        second = (again := Llm(script({}), replay=replay)).ask(requests)
+    assert [(r.value, r.text, r.failure) for r in first] == [(r.value, r.text, r.failure) for r in second]
+    assert first[1].value == "half ? pair\0"
+    assert counts(llm.usage) == (5, 1, 1, *counts(again.usage)[3:])
+    assert counts(again.usage)[:3] == (0, 6, 1)
+
+
+def test_requests_that_are_the_same_are_sent_once(script, ask_for):
+    same = ask_for("a")
+    llm = Llm(model := script({"a": ["words"]}))
+    assert [reply.value for reply in llm.ask([same, same, ask_for("a")])] == ["words"] * 3
+    assert model.asked == ["a"]
+    assert counts(llm.usage) == (1, 2, 0, 3, 3)
+
+
+def test_replay_only_names_the_step(script, ask_for, tmp_path):
+    Replay(tmp_path / "replies").close()
+    with Replay(tmp_path / "replies", replay_only=True) as replay, pytest.raises(ReplayError, match=r"step gear\.read"):
+        Llm(script({}), replay=replay).ask([ask_for("a", step="gear.read")])
+
+
+def test_budget_of_calls_stops_before_the_batch_and_a_greater_one_goes_on(script, ask_for, tmp_path):
+    model = script({text: ["words"] for text in "abc"})
+    with Replay(tmp_path / "replies") as replay:
+        llm = Llm(model, replay=replay, budget=Budget(calls=2))
+        llm.ask([ask_for("a")])
+        with pytest.raises(BudgetError, match="1 of 2 calls are used, and the next batch has 2; run again with a gr"):
+            llm.ask([ask_for("b"), ask_for("c")])
+        assert model.asked == ["a"]
+        again = Llm(model, replay=replay, budget=Budget(calls=3))
+        assert [reply.value for reply in again.ask([ask_for(text) for text in "abc"])] == ["words"] * 3
+        assert model.asked == ["a", "b", "c"]
+        assert Llm(model, replay=replay, budget=Budget(calls=0)).ask([ask_for("a")])[0].value == "words"
+
+
+def test_budget_of_tokens_and_cost_stops_within_a_batch_and_keeps_what_came(script, ask_for, tmp_path):
+    price = Price(per_million_in=1e6, per_million_out=2e6)  # each call: 1 in, 2 out
+    limits = {"tokens": 6, "cost": 10.0}
+    for name, limit in limits.items():
+        model = script({text: ["two words"] for text in "abcd"})
+        with Replay(tmp_path / name) as replay:
+            llm = Llm(model, replay=replay, budget=Budget(**{name: limit}, price=price))
+            with pytest.raises(BudgetError, match=r"6 of 6 tokens are used|10\.0000 of 10\.0000 is spent"):
+                llm.ask([ask_for(text) for text in "abcd"])
+            assert counts(llm.usage)[:2] == (2, 0)
+            assert len(replay) == 2
+
+
+def test_budget_refuses_what_makes_no_sense():
+    with pytest.raises(Exception, match="calls is -1"):
+        Budget(calls=-1)
+    with pytest.raises(Exception, match="needs the price"):
+        Budget(cost=1.0)
+
+
+def test_price():
+    assert Price(2.0, 10.0).cost(Usage(tokens_in=500_000, tokens_out=100_000)) == 2.0
+
+
+def test_whole_batch_unreachable_is_one_error_and_nothing_is_lost(script, ask_for, tmp_path):
+    gone = Unreachable("script: cannot be reached")
+    model = script({"a": ["words"], "b": [gone, gone, "words"], "c": [gone, "words"]})
+    with Replay(tmp_path / "replies") as replay:
+        llm = Llm(model, replay=replay)
+        replies = llm.ask([ask_for("a"), ask_for("b")])  # one was answered: the other is a failure of its own
+        assert [reply.failure for reply in replies] == [None, "script: cannot be reached"]
+        with pytest.raises(LlmError, match=r"cannot be reached; nothing that was answered is lost: run again"):
+            llm.ask([ask_for(text) for text in "abc"])
+        assert all(reply.value == "words" for reply in Llm(model, replay=replay).ask([ask_for(t) for t in "abc"]))
+    assert model.asked == ["a", "b", "b", "c", "b", "c"]

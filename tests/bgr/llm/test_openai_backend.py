@@ -1,0 +1,298 @@
+"""Against a server on loopback that does everything wrong, one fault after another."""
+
+import asyncio
+import json
+import re
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from bgr.errors import BgrError
+from bgr.llm.chat_answer import fits_strict
+from bgr.llm.faults import Fault, pause, retry_after
+from bgr.llm.interface import Completion, LlmError, Unreachable
+from bgr.llm.llm import Llm
+from bgr.llm.openai_backend import OpenAIBackend
+from bgr.llm.replay import Replay
+
+GOOD = '{"name": "Lyon", "size": 3}'
+KEY = "sk-very-secret"
+
+
+def answer(text, **choice):
+    message = {"role": "assistant", "content": text}
+    usage = {"prompt_tokens": 7, "completion_tokens": 2}
+    return json.dumps({"choices": [{"message": message, "finish_reason": "stop", **choice}], "usage": usage}).encode()
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        server = self.server
+        with server.lock:
+            server.asked.append((time.monotonic(), self.path, self.headers, body))
+            plays = server.plays[body["messages"][0]["content"]]
+            play = plays.pop(0) if len(plays) > 1 else plays[0]
+            server.at_once += 1
+            server.most_at_once = max(server.most_at_once, server.at_once)
+        try:
+            play(self)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # the client has given up
+        finally:
+            with server.lock:
+                server.at_once -= 1
+
+    def send(self, body, status=200, length=None, **headers):
+        self.send_response(status)
+        for name, value in {"Content-Length": len(body) if length is None else length, **headers}.items():
+            self.send_header(name.replace("_", "-"), str(value))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def says(text, status=200, **headers):
+    return lambda handler: handler.send(text if isinstance(text, bytes) else answer(text), status, **headers)
+
+
+def slow_drip(handler):
+    handler.send(b"{", length=1000)
+    for _ in range(100):
+        time.sleep(0.02)
+        handler.wfile.write(b" ")
+        handler.wfile.flush()
+        if handler.server.closing:
+            return
+
+
+def breaks_off(handler):
+    handler.send(answer(GOOD)[:40], length=len(answer(GOOD)))
+    handler.close_connection = True
+
+
+def endless(status):
+    """More than memory should hold, without saying how much."""
+
+    def play(handler):
+        handler.send_response(status)
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.end_headers()
+        for _ in range(10 * 16):
+            handler.wfile.write(b"10000\r\n" + b" " * 65536 + b"\r\n")
+
+    return play
+
+
+def waits(handler):
+    time.sleep(0.1)
+    handler.send(answer("words"))
+
+
+@pytest.fixture
+def server():
+    """Plays for each question, the last one for ever; `asked` is what came."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.lock, server.asked, server.plays, server.closing = threading.Lock(), [], {}, False
+    server.at_once = server.most_at_once = 0
+    server.url = f"http://127.0.0.1:{server.server_port}/v1"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server
+    server.closing = True
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def backend(server, monkeypatch):
+    """``backend(question=[plays])``: a backend on the server, quick to lose patience."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+    def make(**plays):
+        server.plays = {name: list(list_of) for name, list_of in plays.items()}
+        return OpenAIBackend("tiny", base_url=server.url, timeout=1.0, retries=2, first_wait=0.01)
+
+    return make
+
+
+def test_what_is_sent_and_what_comes_back(server, backend, ask_for, schema):
+    model = backend(a=[says(answer("wor", finish_reason="length"))], b=[says(GOOD)])
+    assert model.name == f"openai:tiny@{server.url}"
+    a, b = model.complete([ask_for("a", max_tokens=9, temperature=0.5, seed=3), ask_for("b", schema)])
+    assert (a, b) == (Completion("wor", 7, 2, True), Completion(GOOD, 7, 2, False))
+    asked = {body["messages"][0]["content"]: (path, headers, body) for _, path, headers, body in server.asked}
+    path, headers, body = asked["a"]
+    assert (path, headers["Authorization"]) == ("/v1/chat/completions", f"Bearer {KEY}")
+    assert body == {
+        "model": "tiny",
+        "messages": [{"role": "user", "content": "a"}],
+        "max_tokens": 9,
+        "temperature": 0.5,
+        "seed": 3,
+    }
+    form = asked["b"][2]["response_format"]
+    assert (form["type"], form["json_schema"]["schema"], form["json_schema"]["strict"]) == ("json_schema", schema, True)
+
+
+def test_faults_that_pass(server, backend, ask_for, schema):
+    """Each is over at the second or third try; the calls beside them are answered."""
+    model = backend(
+        limit=[says(b"{}", 429, Retry_After="0.3"), says(GOOD)],
+        broken=[says(b"oops", 500), says(b"", 503), says(GOOD)],
+        cut=[breaks_off, says(GOOD)],
+        half=[says(answer(GOOD)[:30]), says(GOOD)],
+        drip=[slow_drip, says(GOOD)],
+        nothing=[says(b""), says(GOOD)],
+        other=[says(b'{"result": "ok"}'), says(b"[]"), says(GOOD)],
+        binary=[says(b"\xff\xfe"), says(GOOD)],
+        fine=[says(GOOD)],
+    )
+    model.retries = 5  # a busy machine may add a time-out to them
+    replies = Llm(model).ask([ask_for(name, schema) for name in server.plays])
+    assert [(reply.failure, reply.value) for reply in replies] == [(None, {"name": "Lyon", "size": 3})] * 9
+    limit = [when for when, _, _, body in server.asked if body["messages"][0]["content"] == "limit"]
+    assert limit[1] - limit[0] >= 0.3
+
+
+def test_faults_that_stay_are_one_line_each_and_a_second_run_mends_them(server, backend, ask_for, schema, tmp_path):
+    plays = {
+        "limit": ([says(b"{}", 429)], r"HTTP 429.*\(3 tries\)"),
+        "broken": ([says(b'{"error": {"message": "a\\nb ' + KEY.encode() + b'"}}', 500)], r"HTTP 500.*\*\*\*.*3 tries"),
+        "echo": ([says(b"x" * 290 + KEY.encode(), 500)], "HTTP 500"),
+        "refused": ([says(b'{"error": "no"}', 400)], r"HTTP 400.*\(1 try\)"),
+        "patience": ([says(b"{}", 429, Retry_After=3600)], r"asks to wait 3,600 s.*\(1 try\)"),
+        "moved": ([says(b"", 307, Location="http://127.0.0.1:9/")], "HTTP 307"),
+        "drip": ([slow_drip], "no whole answer in time"),
+        "cut": ([breaks_off], "broke off"),
+        "half": ([says(answer(GOOD)[:30])], "none: body: not valid JSON"),
+        "other": ([says(b'{"choices": [{"message": {"content": 3}}]}')], "no choices"),
+        "huge": ([says("x" * 10_000_000)], r"longer than allowed \(1 try\)"),
+        "endless": ([endless(200)], r"longer than allowed \(1 try\)"),
+        "endless_error": ([endless(500)], r"longer than allowed \(1 try\)"),
+        "empty": ([says("")], "the reply is empty"),
+        "schema": ([says('{"name": 1}')], "is not of type|required"),
+        "words": ([says("I cannot")], "JSON"),
+        "fine": ([says(GOOD)], None),
+    }
+    requests = [ask_for(name, schema) for name in plays]
+    with Replay(tmp_path / "replies") as replay:
+        began = time.monotonic()
+        replies = Llm(backend(**{name: list_of for name, (list_of, _) in plays.items()}), replay=replay).ask(requests)
+        assert time.monotonic() - began < 8  # three tries of a second, not the drip's own time
+        for (name, (_, problem)), reply in zip(plays.items(), replies, strict=True):
+            if problem is None:
+                assert reply.value
+                continue
+            assert re.search(problem, reply.failure), (name, reply.failure)
+            assert "\n" not in reply.failure
+            assert KEY[:5] not in reply.failure
+            assert len(reply.failure) < 600
+        server.asked.clear()
+        again = Llm(backend(**{name: [says(GOOD)] for name in plays}), replay=replay).ask(requests)
+        mended = [reply.failure is None for reply in again]
+        asked = {body["messages"][0]["content"] for *_, body in server.asked}
+    # what the model itself said wrong is kept; every other is asked for again, and nothing that was answered
+    assert asked == set(plays) - {"empty", "schema", "words", "fine"}
+    assert mended == [name not in ("empty", "schema", "words") for name in plays]
+
+
+def test_no_server(ask_for, tmp_path):
+    """One error that says so, soon: not every one of many calls waits for its own tries."""
+    model = OpenAIBackend("tiny", base_url="http://127.0.0.1:9/v1", retries=2, first_wait=0.05, concurrency=4)
+    began = time.monotonic()
+    with Replay(tmp_path / "r") as replay, pytest.raises(Unreachable, match=r"cannot be reached.*run again") as caught:
+        Llm(model, replay=replay).ask([ask_for(f"question {i}") for i in range(400)])
+    assert time.monotonic() - began < 5
+    assert "\n" not in str(caught.value)
+
+
+def test_server_that_goes_away_loses_nothing(server, backend, ask_for, tmp_path):
+    gone = says(b"", 503)
+    requests = [ask_for(text) for text in "abc"]
+    with Replay(tmp_path / "r") as replay:
+        Llm(backend(a=[says("words")], b=[gone], c=[gone]), replay=replay).ask(requests)
+        with pytest.raises(LlmError, match="503"):
+            Llm(backend(a=[gone], b=[gone], c=[gone]), replay=replay).ask(requests)
+        replies = Llm(backend(a=[gone], b=[says("words")], c=[says("words")]), replay=replay).ask(requests)
+    assert [reply.value for reply in replies] == ["words"] * 3
+
+
+def test_no_more_at_once_than_allowed(server, ask_for):
+    server.plays = {f"q{i}": [waits] for i in range(9)}
+    model = OpenAIBackend("tiny", base_url=server.url, concurrency=3)
+    assert all(isinstance(r, Completion) for r in model.complete([ask_for(name) for name in server.plays]))
+    assert server.most_at_once == 3
+
+
+def test_results_come_as_they_are_answered_and_a_closed_run_is_cancelled(server, ask_for):
+    server.plays = {"slow": [slow_drip], "quick": [says("words")]}
+    model = OpenAIBackend("tiny", base_url=server.url, timeout=30.0, retries=0)
+    results = model.each([ask_for("slow"), ask_for("quick")])
+    assert next(results) == (1, Completion("words", 7, 2))
+    began = time.monotonic()
+    results.close()
+    assert time.monotonic() - began < 1
+
+
+def test_inside_a_running_event_loop(backend, ask_for):
+    model = backend(a=[says("words")])
+
+    async def main():
+        return model.complete([ask_for("a")])
+
+    assert asyncio.run(main()) == [Completion("words", 7, 2)]
+
+
+def test_messages_that_no_server_can_be_sent(backend, ask_for):
+    half, fine = backend(a=[says("words")]).complete([ask_for("\ud800"), ask_for("a")])
+    assert "half of a surrogate pair (1 try)" in str(half)
+    assert fine == Completion("words", 7, 2)
+
+
+def test_answers_without_numbers_of_tokens(backend, ask_for):
+    bare = b'{"choices": [{"message": {"content": null}}], "usage": {"prompt_tokens": -1, "completion_tokens": "x"}}'
+    assert backend(a=[says(bare)]).complete([ask_for("a")]) == [Completion("", 0, 0)]
+
+
+def test_addresses_and_keys_that_cannot_be(monkeypatch):
+    for url in ("localhost:8000", "ftp://host/v1", "http://", "http://host:port/v1"):
+        with pytest.raises(BgrError, match="base_url"):
+            OpenAIBackend("tiny", base_url=url)
+    name = OpenAIBackend("tiny", base_url="https://user:pass@host:1/v1/?key=x").name
+    assert name == "openai:tiny@https://host:1/v1"
+    monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}\nX: y")
+    with pytest.raises(BgrError) as caught:
+        OpenAIBackend("tiny", base_url="http://host/v1")
+    assert KEY not in str(caught.value)
+
+
+def test_retry_after_is_a_number_or_a_date():
+    assert retry_after("2.5") == 2.5
+    assert retry_after("-3") == 0
+    assert retry_after(None) is retry_after("soon") is retry_after("nan") is None
+    assert retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0
+    assert retry_after("Wed, 21 Oct 2099 07:28:00 GMT") > 1e9
+
+
+def test_pauses_double_and_vary():
+    fault = Fault("", again=True)
+    for tried in (1, 2, 3):
+        pauses = [pause(fault, tried, 1.0) for _ in range(50)]
+        assert 2 ** (tried - 1) / 2 <= min(pauses) < max(pauses) <= 2 ** (tried - 1)
+    assert 7 <= pause(Fault("", again=True, wait=7), 1, 1.0) <= 8
+
+
+def test_which_schemas_are_strict(schema):
+    assert fits_strict(schema)
+    assert not fits_strict({**schema, "required": ["name"]})
+    assert not fits_strict({"type": "array", "items": {"type": "object", "properties": {}}})
+    assert fits_strict({"anyOf": [schema, {"type": "null"}]})
+    assert not fits_strict({"anyOf": [{"type": "object"}]})

@@ -1,0 +1,145 @@
+"""The replay cache: several processes, kills, and files that are none."""
+
+import multiprocessing
+import os
+import signal
+import sqlite3
+import time
+from dataclasses import replace
+
+import pytest
+
+from bgr.errors import DataError
+from bgr.llm.interface import Completion, Message, Request
+from bgr.llm.llm import Llm
+from bgr.llm.replay import Replay, key_of
+
+REPLY = Completion("text", 3, 1, True)
+REQUEST = Request("step", (Message("user", "a"),), {"type": "object"}, 10, 0.0, 0)
+
+
+def test_round_trip_and_the_first_reply_stays(tmp_path):
+    with Replay(tmp_path / "new" / "a b?#%.db") as replay:
+        assert replay.get("k") is None
+        assert replay.keep("k", "model", "step", REPLY) == REPLY
+        assert replay.keep("k", "model", "step", Completion("later", 0, 0)) == REPLY
+    with Replay(tmp_path / "new" / "a b?#%.db") as replay:
+        assert replay.get("k") == REPLY
+        assert len(replay) == 1
+
+
+def test_the_key_is_of_all_that_decides_a_reply():
+    others = [
+        replace(REQUEST, messages=(Message("system", "a"),)),
+        replace(REQUEST, messages=(Message("user", "b"),)),
+        replace(REQUEST, messages=(Message("user", "a"), Message("user", ""))),
+        replace(REQUEST, schema=None),
+        replace(REQUEST, schema={"type": "array"}),
+        replace(REQUEST, max_tokens=11),
+        replace(REQUEST, temperature=0.5),
+        replace(REQUEST, seed=1),
+    ]
+    keys = {key_of("model", request) for request in [REQUEST, *others]} | {key_of("other", REQUEST)}
+    assert len(keys) == len(others) + 2
+    assert key_of("model", replace(REQUEST, step="other", temperature=0)) == key_of("model", REQUEST)
+    two = {"a": {"type": "string"}, "b": {"type": "string"}}
+    turned = dict(reversed(two.items()))
+    one, other = (replace(REQUEST, schema={"properties": properties}) for properties in (two, turned))
+    assert key_of("model", one) != key_of("model", other)
+
+
+def test_files_that_are_no_replay_cache(tmp_path):
+    (tmp_path / "text").write_text("no database at all, but longer than a header of one hundred bytes" * 9)
+    other = sqlite3.connect(tmp_path / "other")
+    other.execute("CREATE TABLE t (x)")
+    other.close()
+    Replay(tmp_path / "later").close()
+    later = sqlite3.connect(tmp_path / "later")
+    later.execute("PRAGMA user_version = 9")
+    later.close()
+    for name, problem in {
+        "text": "cannot be used as a replay cache: file is not a database",
+        "other": "a database, but no replay cache",
+        "later": "of format 9, this version reads 1",
+        ".": "cannot be used as a replay cache",
+    }.items():
+        with pytest.raises(DataError, match=problem) as caught:
+            Replay(tmp_path / name)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(DataError, match="no such file"):
+        Replay(tmp_path / "missing", replay_only=True)
+    assert not (tmp_path / "missing").exists()
+
+
+def test_a_damaged_row(tmp_path):
+    with Replay(tmp_path / "r") as replay:
+        replay._file.execute("INSERT INTO replies VALUES ('k', 'm', 's', x'ff', 1, 1, 0)")
+        with pytest.raises(DataError, match="is damaged"):
+            replay.get("k")
+
+
+def write_many(path, name, start, count, begin):
+    begin.wait()
+    with Replay(path) as replay:
+        for i in range(start, start + count):
+            replay.keep(f"k{i}", name, "step", Completion(f"{name} {i}", i, 1))
+
+
+def test_processes_that_write_at_once(tmp_path):
+    """Keys overlap; each has one reply, whole, and all are there. The file is new: they also race to make it."""
+    context = multiprocessing.get_context("fork")
+    begin = context.Event()
+    arguments = [("one", 0, 60), ("two", 30, 60), ("three", 0, 90)]
+    writers = [context.Process(target=write_many, args=(tmp_path / "r", *a, begin)) for a in arguments]
+    for writer in writers:
+        writer.start()
+    begin.set()
+    for writer in writers:
+        writer.join()
+        assert writer.exitcode == 0
+    with Replay(tmp_path / "r") as replay:
+        assert len(replay) == 90
+        for i in range(90):
+            name, number = replay.get(f"k{i}").text.split()
+            assert (name in ("one", "two", "three"), int(number)) == (True, i)
+
+
+def run_whole(path, log, model, requests):
+    """Ask for everything; a line in the log for each call that the model finishes."""
+
+    class Slow(model):
+        def each(self, requests):
+            for i, request in enumerate(requests):
+                completion = self._one(request)
+                os.write(log, f"{request.messages[0].content}\n".encode())
+                yield i, completion
+                time.sleep(0.002)
+
+    with Replay(path) as replay:
+        return Llm(Slow({r.messages[0].content: ["words"] for r in requests}), replay=replay).ask(requests)
+
+
+def test_a_killed_run_repeats_no_finished_call(tmp_path, script, ask_for):
+    context = multiprocessing.get_context("fork")
+    requests = [ask_for(f"question {i}") for i in range(60)]
+    log = os.open(tmp_path / "log", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    kept_before = 0
+    for wanted in (10, 25, 40):
+        run = context.Process(target=run_whole, args=(tmp_path / "r", log, script, requests))
+        run.start()
+        while (tmp_path / "log").read_text().count("\n") < wanted and run.is_alive():
+            time.sleep(0.001)
+        os.kill(run.pid, signal.SIGKILL)
+        run.join()
+        assert run.exitcode == -signal.SIGKILL
+        with Replay(tmp_path / "r") as replay:
+            kept, finished = len(replay), (tmp_path / "log").read_text().splitlines()
+        # a call that the kill hit between its answer and its row on disk may be asked for again: one for each kill
+        assert kept_before < kept
+        assert len(set(finished)) - kept <= 1
+        kept_before = kept
+    assert all(reply.value == "words" for reply in run_whole(tmp_path / "r", log, script, requests))
+    os.close(log)
+    finished = (tmp_path / "log").read_text().splitlines()
+    assert len(set(finished)) == 60
+    assert len(finished) <= 60 + 3

