@@ -58,15 +58,20 @@ def asked_for(args: argparse.Namespace) -> bool:
     """Whether these arguments are about passages and not about graphs.
 
     Raises:
-        BgrError: they are about both.
+        BgrError: they are about both, or there is no data.
     """
     from bgr.commands.passage_systems import SYSTEMS
 
+    if not args.data.exists():
+        raise DataError(f"{args.data}: no such file or folder")
     others = [name for name in args.systems if name not in SYSTEMS]
     passages = args.data.is_file() or bool(set(args.systems) & (SYSTEMS.keys() - {"bm25"}))
     only = [f"--{name.replace('_', '-')}" for name in OPTIONS if getattr(args, name)]
     if passages and args.data.is_dir() and others:
         raise BgrError(f"--systems: {shown(others[0])} finds graphs, the others passages; compare them apart")
+    of_graphs = [f"--{name}" for name in ("main", "sweep") if getattr(args, name) is not None]
+    if passages and (of_graphs or args.split != "test"):
+        raise BgrError(f"{(of_graphs or ['--split'])[0]} is for graphs, and these systems find passages")
     if only and not passages:
         raise BgrError(f"{only[0]} is for passages, allowed there: --systems {' '.join(SYSTEMS)}")
     return passages

@@ -183,3 +183,8 @@ def test_a_dataset_folder(toy_data, encoder_folder, tmp_path, capsys):
         compare(*words, "--systems", "bm25")
     with pytest.raises(BgrError, match="'random' finds graphs, the others passages"):
         compare(*words, "--systems", "dense", "random")
+    for option in (["--main", "dense"], ["--sweep", tmp_path], ["--split", "dev"]):
+        with pytest.raises(BgrError, match=f"{option[0]} is for graphs"):
+            compare(*words, "--systems", "dense", *option)
+    with pytest.raises(BgrError, match=r"nothing\.json: no such file or folder"):
+        compare("--data", tmp_path / "nothing.json", "--systems", "bm25", "--out", tmp_path / "out")
