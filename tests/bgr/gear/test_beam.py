@@ -1,5 +1,7 @@
 """Diverse triple beam search against Algorithm 1 in plain loops."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from bgr.gear.scores import EncodedText, MeanVectors, SequenceScores
 from bgr.gear.settings import BeamSettings
 from bgr.triples.index import TripleIndex
 from bgr.triples.triple import Triple
+from eval.plain_beam import PlainBeam, cosine
 
 
 class TableScores(SequenceScores):
@@ -21,44 +24,6 @@ class TableScores(SequenceScores):
     def __call__(self, queries, owner, sequences):
         rows = zip(owner.tolist(), sequences.tolist(), strict=True)
         return np.array([self.one(query, tuple(row)) for query, row in rows], dtype=np.float64)
-
-
-def slow(index, query, start, options, score):
-    """Algorithm 1, line by line, for one question; the neighbours from a dictionary."""
-    with_entity: dict[int, list[int]] = {}
-    for number in range(len(index.triples)):
-        for entity in {int(index.head[number]), int(index.tail[number])}:
-            with_entity.setdefault(entity, []).append(number)
-
-    def get_neighbours(triple):
-        read = set()
-        for entity in (int(index.head[triple]), int(index.tail[triple])):
-            read.update(with_entity[entity][: options.read])
-        found = sorted(read - {triple})
-        nearest = sorted(found, key=lambda other: -float(index.vectors[other].astype(np.float32) @ query))
-        return sorted(nearest[: options.neighbours])
-
-    def top(beams):
-        return sorted(beams, key=lambda beam: -beam[0])[: options.width]
-
-    gamma = options.gamma or 2 * options.width
-    beams = top([(score((t,)), (t,)) for t in sorted(set(start))])
-    for _ in range(options.length - 1):
-        longer = []
-        for s, sequence in beams:
-            extensions = []
-            for t in get_neighbours(sequence[-1]):
-                if any(t in other for _, other in beams):
-                    continue
-                extensions.append((s + score((*sequence, t)), (*sequence, t)))
-            extensions.sort(key=lambda beam: -beam[0])
-            for n, (s_new, extended) in enumerate(extensions):
-                weight = np.exp(-min(n, gamma) / gamma) if options.diverse else 1.0
-                longer.append((s_new * weight, extended))
-        if not longer:
-            break
-        beams = top(longer)
-    return beams
 
 
 def pairs(beams: Beams):
@@ -97,8 +62,9 @@ def test_it_is_algorithm_1(case):
     index, queries, starts, options = case
     table = TableScores(index)
     found = beam_search(index, queries, starts, options, table)
+    plain = PlainBeam(index, options)
     for number, start in enumerate(starts):
-        wanted = slow(index, queries[number], start, options, lambda row, n=number: table.one(n, row))
+        wanted = plain(queries[number].tolist(), start, lambda row, n=number: table.one(n, row))
         assert pairs(found[number]) == wanted
 
 
@@ -118,16 +84,13 @@ def test_with_real_scores_it_is_algorithm_1(random_index, encode, kind, diverse)
     queries = encode(["name3 word2 rel9", "rel20 word5", "nothing known"])
     starts = [[1, 5, 9, 30, 31, 32], list(range(120)), [7]]
 
-    def cosine(query, sequence):
-        if kind is MeanVectors:
-            vector = np.mean([index.vectors[n].astype(np.float64) for n in sequence], axis=0)
-        else:
-            vector = encode([". ".join(index.triples[n].text for n in sequence)])[0].astype(np.float64)
-        return float(vector @ query / np.linalg.norm(vector) / np.linalg.norm(query))
+    def encoded(query, sequence):
+        return cosine(query, encode([". ".join(index.triples[n].text for n in sequence)])[0].tolist())
 
     found = beam_search(index, queries, starts, options, kind(index))
-    for query, start, beams in zip(queries, starts, found, strict=True):
-        wanted = slow(index, query, start, options, lambda row, q=query: cosine(q.astype(np.float64), row))
+    plain = PlainBeam(index, options)
+    for query, start, beams in zip(queries.tolist(), starts, found, strict=True):
+        wanted = plain(query, start, partial(encoded, query) if kind is EncodedText else None)
         assert [row for _, row in pairs(beams)] == [row for _, row in wanted]
         assert beams.scores == pytest.approx([score for score, _ in wanted], abs=1e-5)
 

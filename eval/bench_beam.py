@@ -1,0 +1,180 @@
+"""GEAR's beam search on as many triples as its authors have: time of a query, and against the plain definition."""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from bgr.gear.beam import beam_search
+from bgr.gear.settings import PAPER_BEAM
+from bgr.triples.index import TripleIndex
+from eval.plain_beam import PlainBeam
+from eval.random_triples import PASSAGE, RandomVectors, random_triples
+
+MOST_MS = 50.0
+"""Target: milliseconds a query, after it is encoded, on two cores."""
+
+LEAST = 50.0
+"""Target: the plain definition takes at least so many times as long."""
+
+BASE = 15
+"""Passages whose triples a query starts from, as in NaiveGE."""
+
+KEYS = {"corpus_hash": "random", "encoder_key": "random"}
+
+
+@dataclass(frozen=True)
+class BeamBench:
+    """What was measured. Seconds are of the wall, memory is the greatest resident size of the process that did the
+    work, mapped files among it.
+
+    Args:
+        triples, entities, commonest: of the index; `commonest` is the number of triples of its commonest entity.
+        build_seconds, build_gb: from triples to an index, random vectors among it.
+        open_seconds, query_gb: from the folder to answers.
+        ms: of each query, alone: mean, median, 95th percentile, largest.
+        plain_triples, plain_queries: of the comparison with the plain definition.
+        ratio: how many times as long that takes.
+        differing: queries whose beams are not the same.
+    """
+
+    triples: int
+    entities: int
+    commonest: int
+    build_seconds: float
+    build_gb: float
+    open_seconds: float
+    query_gb: float
+    queries: int
+    ms: dict[str, float]
+    plain_triples: int
+    plain_queries: int
+    ratio: float
+    differing: int
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        ms = ", ".join(f"{name} {value:.1f}" for name, value in self.ms.items())
+        met = ["missed", "met"]
+        return "\n".join(
+            [
+                f"{self.triples:,} triples, {self.entities:,} entities, the commonest in {self.commonest:,} triples",
+                f"build: {self.build_seconds:.1f} s, {self.build_gb:.2f} GB",
+                f"open: {self.open_seconds:.2f} s; with all queries {self.query_gb:.2f} GB",
+                f"{self.queries:,} queries, milliseconds: {ms} "
+                f"(target: mean ≤ {MOST_MS:g}, {met[self.ms['mean'] <= MOST_MS]})",
+                f"plain definition on {self.plain_triples:,} triples, {self.plain_queries} queries: {self.ratio:.0f} "
+                f"times as long (target: ≥ {LEAST:g}, {met[self.ratio >= LEAST]}), {self.differing} with other beams",
+            ]
+        )
+
+
+def bench_beam(
+    triples: int = 1_500_000,
+    *,
+    queries: int = 100,
+    plain_triples: int = 100_000,
+    plain_queries: int = 5,
+    seed: int = 0,
+    progress: bool = False,
+) -> BeamBench:
+    """Measure.
+
+    Args:
+        triples: of the index.
+        queries: random ones, each from all triples of `BASE` random passages; all are run once before they count.
+        plain_triples, plain_queries: for the plain definition, which holds every vector in lists.
+        seed: of triples, vectors and queries.
+        progress: show progress bars on standard error.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "index"
+        # each in a process of its own: its peak is then its own
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            built = pool.apply(_build, (triples, folder, seed))
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            found = pool.apply(_query, (folder, queries, seed, progress))
+    plain = _against_plain(plain_triples, plain_queries, seed, progress)
+    return BeamBench(triples, **built, **found, queries=queries, **plain)
+
+
+def _build(count: int, folder: Path, seed: int) -> dict[str, Any]:
+    index, seconds = _timed(lambda: TripleIndex.build(random_triples(count, seed=seed), RandomVectors(seed)))
+    index.save(folder, **KEYS)
+    degrees = np.diff(index.starts)
+    return {
+        "entities": len(degrees),
+        "commonest": int(degrees.max()),
+        "build_seconds": seconds,
+        "build_gb": _peak(),
+    }
+
+
+def _query(folder: Path, queries: int, seed: int, progress: bool) -> dict[str, Any]:
+    index, seconds = _timed(lambda: TripleIndex.open(folder, RandomVectors(seed), **KEYS))
+    vectors, starts = _asked(index, queries, seed)
+    for turn in ("warm", "counts"):
+        ms = []
+        for i in tqdm(range(queries), desc=f"queries, {turn}", disable=not progress, unit="query"):
+            ms.append(1e3 * _timed(lambda i=i: beam_search(index, vectors[i : i + 1], [starts[i]]))[1])  # type: ignore[misc]
+    return {
+        "open_seconds": seconds,
+        "query_gb": _peak(),
+        "ms": {
+            "mean": float(np.mean(ms)),
+            "median": float(np.median(ms)),
+            "95 %": float(np.quantile(ms, 0.95)),
+            "largest": max(ms),
+        },
+    }
+
+
+def _against_plain(count: int, queries: int, seed: int, progress: bool) -> dict[str, Any]:
+    index = TripleIndex.build(random_triples(count, seed=seed), RandomVectors(seed))
+    plain = PlainBeam(index, PAPER_BEAM)
+    vectors, starts = _asked(index, queries, seed)
+    beam_search(index, vectors[:1], starts[:1])
+    ours = theirs = 0.0
+    differing = 0
+    for vector, start in tqdm(
+        zip(vectors, starts, strict=True), desc="plain", total=queries, disable=not progress, unit="query"
+    ):
+        found, seconds = _timed(lambda v=vector, s=start: beam_search(index, v[None], [s])[0])  # type: ignore[misc]
+        wanted, plain_seconds = _timed(lambda v=vector, s=start: plain(v.tolist(), s))  # type: ignore[misc]
+        ours, theirs = ours + seconds, theirs + plain_seconds
+        differing += [list(row) for _, row in wanted] != found.triples.tolist()
+    return {
+        "plain_triples": count,
+        "plain_queries": queries,
+        "ratio": theirs / ours,
+        "differing": differing,
+    }
+
+
+def _asked(index: TripleIndex, queries: int, seed: int) -> tuple[np.ndarray, list[list[int]]]:
+    """Query vectors ``[q, d]`` and where each starts."""
+    rng = np.random.default_rng([seed, 2])
+    passages = -(-len(index) // PASSAGE)
+    starts = [rng.choice(passages, min(BASE, passages), replace=False) for _ in range(queries)]
+    vectors = RandomVectors(seed + 3)([""] * queries).astype(np.float32)
+    return vectors, [[int(n) for place in places for n in index.of_passage(int(place))] for places in starts]
+
+
+def _timed(step: Callable[[], Any]) -> tuple[Any, float]:
+    start = time.perf_counter()
+    return step(), time.perf_counter() - start
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
