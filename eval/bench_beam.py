@@ -110,7 +110,7 @@ def bench_beam(
 
 
 def _build(count: int, folder: Path, seed: int) -> dict[str, Any]:
-    index, seconds = _timed(lambda: TripleIndex.build(random_triples(count, seed=seed), RandomVectors(seed)))
+    index, seconds = _timed(TripleIndex.build, random_triples(count, seed=seed), RandomVectors(seed))
     index.save(folder, **KEYS)
     degrees = np.diff(index.starts)
     return {
@@ -122,12 +122,12 @@ def _build(count: int, folder: Path, seed: int) -> dict[str, Any]:
 
 
 def _query(folder: Path, queries: int, seed: int, progress: bool) -> dict[str, Any]:
-    index, seconds = _timed(lambda: TripleIndex.open(folder, RandomVectors(seed), **KEYS))
+    index, seconds = _timed(TripleIndex.open, folder, RandomVectors(seed), **KEYS)
     vectors, starts = _asked(index, queries, seed)
     for turn in ("warm", "counts"):
         ms = []
         for i in tqdm(range(queries), desc=f"queries, {turn}", disable=not progress, unit="query"):
-            ms.append(1e3 * _timed(lambda i=i: beam_search(index, vectors[i : i + 1], [starts[i]]))[1])  # type: ignore[misc]
+            ms.append(1e3 * _timed(beam_search, index, vectors[i : i + 1], [starts[i]])[1])
     return {
         "open_seconds": seconds,
         "query_gb": _peak(),
@@ -150,8 +150,8 @@ def _against_plain(count: int, queries: int, seed: int, progress: bool) -> dict[
     for vector, start in tqdm(
         zip(vectors, starts, strict=True), desc="plain", total=queries, disable=not progress, unit="query"
     ):
-        found, seconds = _timed(lambda v=vector, s=start: beam_search(index, v[None], [s])[0])  # type: ignore[misc]
-        wanted, plain_seconds = _timed(lambda v=vector, s=start: plain(v.tolist(), s))  # type: ignore[misc]
+        (found,), seconds = _timed(beam_search, index, vector[None], [start])
+        wanted, plain_seconds = _timed(plain, vector.tolist(), start)
         ours, theirs = ours + seconds, theirs + plain_seconds
         differing += [list(row) for _, row in wanted] != found.triples.tolist()
     return {
@@ -171,9 +171,9 @@ def _asked(index: TripleIndex, queries: int, seed: int) -> tuple[np.ndarray, lis
     return vectors, [[int(n) for place in places for n in index.of_passage(int(place))] for places in starts]
 
 
-def _timed(step: Callable[[], Any]) -> tuple[Any, float]:
+def _timed(step: Callable[..., Any], *args: Any, **named: Any) -> tuple[Any, float]:
     start = time.perf_counter()
-    return step(), time.perf_counter() - start
+    return step(*args, **named), time.perf_counter() - start
 
 
 def _peak() -> float:

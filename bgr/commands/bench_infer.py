@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if (Path(args.model) / SETTINGS).is_file():
-            pairs = {"checkpoint": _trained(Path(args.model), device, dtype)}
+            pairs = {"checkpoint": _trained(args, device, dtype)}
         else:
             pairs = _untrained(args, folder, device, dtype)
         drawn = questions(args, "test", folder)
@@ -56,11 +56,11 @@ def run(args: argparse.Namespace) -> None:
     print(json.dumps(result.to_json(), indent=2) if args.json else result)
 
 
-def _trained(folder: Path, device: torch.device, dtype: torch.dtype | None) -> Pair:
+def _trained(args: argparse.Namespace, device: torch.device, dtype: torch.dtype | None) -> Pair:
     from bgr.pipeline import BgrPipeline
     from eval.bench_infer import Pair
 
-    pipeline = BgrPipeline.from_pretrained(folder, device=device, precision="32" if dtype is None else "bf16")
+    pipeline = BgrPipeline.from_pretrained(args.model, device=device, precision=args.precision)
     return Pair(pipeline.forward, pipeline.backward, pipeline.tokenizer, trained=True, dtype=dtype)
 
 
@@ -90,6 +90,6 @@ def _untrained(
         )
         for model in (forward, backward):
             torch.nn.Module.to(model, device).eval()
-            hold_in(model, "32" if dtype is None else "bf16")
+            hold_in(model, args.precision)
         pairs[config.stem] = Pair(forward, backward, tokenizer, trained=False, dtype=dtype)
     return pairs
