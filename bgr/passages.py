@@ -23,6 +23,7 @@ class PassageResult:
         usage: calls of the language model and what they took.
         seconds: all of it.
         trace: one record for each step, plain JSON values.
+        sentences: for methods that choose within passages: ``(place, number of the sentence)``, in their order.
     """
 
     places: tuple[int, ...]
@@ -32,6 +33,7 @@ class PassageResult:
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     trace: tuple[dict[str, Any], ...] = ()
+    sentences: tuple[tuple[int, int], ...] = ()
 
 
 class PassageRetriever(ABC):

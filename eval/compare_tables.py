@@ -90,7 +90,7 @@ def number(mean: Mapping[str, float], metric: str) -> str:
 
 def with_interval(found: Interval, metric: str, *, sign: bool = False) -> str:
     """``90.1 [88.8, 91.4]``."""
-    scale, digits = (1, 2) if metric == "ged" else (100, 1)
+    scale, digits = (1, 2) if metric.lower() == "ged" else (100, 1)
     first, low, high = (scale * value for value in (found.mean, found.low, found.high))
     form = f"{'+' if sign else ''}.{digits}f"
     return f"{first:{form}} [{low:{form}}, {high:{form}}]"

@@ -1,27 +1,20 @@
-"""The comparison as one page that needs nothing else: tables, plots and an explorer of single questions.
-
-Questions, facts, answers and names are data of strangers: text is escaped, JSON cannot end its element, scripts run
-only if their hash stands in the page's policy, and nothing may be loaded.
-"""
+"""The comparison as one page that needs nothing else: tables, plots and an explorer of single questions. Texts are data
+of strangers; see `eval.html_page`."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 from collections.abc import Mapping
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import Any
 
 from eval.compare import Comparison
+from eval.html_page import bundled, image, json_for_script, script_hash
 from eval.html_report_data import page_data
 from eval.html_report_tables import difference_section, error_section, figure6_section, systems_section, table6_section
 
 TITLE = "Comparison of evidence-graph retrieval"
-PAGE = "report_page"
 
 
 def write_html(path: Path, comparison: Comparison, figures: Mapping[str, Path]) -> None:
@@ -38,7 +31,7 @@ def write_html(path: Path, comparison: Comparison, figures: Mapping[str, Path]) 
 def html_page(comparison: Comparison, figures: Mapping[str, Path]) -> str:
     """The page's text; arguments as for `write_html`."""
     scripts = {"cytoscape": "cytoscape.min.js", "graphs": "graphs.js", "page": "page.js"}
-    scripts = {name: _bundled(file) for name, file in scripts.items()}
+    scripts = {name: bundled(f"report_page/{file}") for name, file in scripts.items()}
     sections = {
         "systems": ("Systems", systems_section(comparison)),
         "differences": ("Differences", difference_section(comparison)),
@@ -49,32 +42,16 @@ def html_page(comparison: Comparison, figures: Mapping[str, Path]) -> str:
     }
     there = {key: part for key, part in sections.items() if part[1]}
     links = {key: title for key, (title, _) in there.items()} | {"questions": "Questions"}
-    return Template(_bundled("page.html")).substitute(
+    return Template(bundled("report_page/page.html")).substitute(
         title=TITLE,
         about=_about(comparison.about),
-        style=_bundled("page.css"),
+        style=bundled("report_page/page.css"),
         navigation="".join(f'<a href="#{key}">{title}</a>' for key, title in links.items()),
         sections="\n".join(f'<section id="{k}"><h2>{title}</h2>{body}</section>' for k, (title, body) in there.items()),
         data=json_for_script(page_data(comparison)),
-        script_hashes=" ".join(_hash(text) for text in scripts.values()),
+        script_hashes=" ".join(script_hash(text) for text in scripts.values()),
         **scripts,
     )
-
-
-def json_for_script(value: Any) -> str:
-    """JSON that is safe inside a script element: no character in it can end the element or begin another."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for char in "<>&\u2028\u2029":
-        text = text.replace(char, f"\\u{ord(char):04x}")
-    return text
-
-
-def _bundled(name: str) -> str:
-    return files("eval").joinpath(PAGE, name).read_text(encoding="utf-8")
-
-
-def _hash(script: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
 def _about(about: Mapping[str, Any]) -> str:
@@ -84,7 +61,4 @@ def _about(about: Mapping[str, Any]) -> str:
 
 
 def _image(figures: Mapping[str, Path], name: str) -> str:
-    if name not in figures:
-        return ""
-    content = base64.b64encode(figures[name].read_bytes()).decode()
-    return f'<img alt="{escape(name)}" src="data:image/png;base64,{content}">'
+    return image(figures[name], name) if name in figures else ""

@@ -1,9 +1,9 @@
-"""A tokenizer and a two-layer BERT small enough for every test, made here: nothing is downloaded."""
+"""Tokenizers, a two-layer BERT and a two-layer Llama small enough for every test, made here: nothing is downloaded."""
 
 import pytest
 import torch
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-from transformers import BertConfig, PreTrainedTokenizerFast
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from transformers import BertConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from bgr.example import Example
 from bgr.graph import ROOT, EvidenceGraph
@@ -118,3 +118,51 @@ def small_checkpoint(make_retriever, tokenizer, tmp_path):
     tokenizer.save_pretrained(home)
     Settings(gammas={"equation": 0.25}, data_hash="abc", metrics={"dev": {"forward": {"gm": 0.5}}}).save(home)
     return home
+
+
+CHAT_SPECIAL = ["<start>", "<end>"]
+CHAT_TEMPLATE = (
+    "{% for m in messages %}{% if m['role'] == 'tool' %}{{ raise_exception('no tools here') }}{% endif %}"
+    "<start>{{ m['role'] }}\n{{ m['content'] }}<end>\n{% endfor %}{{ '<start>assistant\n' }}"
+)
+
+
+@pytest.fixture(scope="session")
+def tiny_llama(tmp_path_factory):
+    """``tiny_llama(256)``: the folder of a random two-layer Llama that holds so many tokens, with a tokenizer of single
+    bytes and a chat template."""
+
+    def make(longest):
+        return write_tiny_llama(tmp_path_factory.mktemp("tiny-llama"), longest)
+
+    return make
+
+
+def write_tiny_llama(folder, longest):
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    merges = [("t", "h"), ("th", "e"), ("a", "n"), ("e", "r")]
+    tokens = [*CHAT_SPECIAL, *alphabet, *("".join(pair) for pair in merges)]
+    core = Tokenizer(models.BPE({token: i for i, token in enumerate(tokens)}, merges))
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.decoder = decoders.ByteLevel()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=core, bos_token="<start>", eos_token="<end>")
+    tokenizer.chat_template = CHAT_TEMPLATE
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(tokens) + 7,  # models often have more rows than their tokenizer has tokens
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=longest,
+        initializer_range=0.5,
+        bos_token_id=0,
+        eos_token_id=1,
+    )
+    model = LlamaForCausalLM(config)
+    # settings of the folder that would change replies, were they used
+    model.generation_config.update(do_sample=True, temperature=5.0, repetition_penalty=9.0)
+    model.save_pretrained(folder)
+    return folder

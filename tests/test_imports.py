@@ -19,7 +19,7 @@ LAYERS = (
     ("retrieval", "drawing"),
     ("kb", "metrics", "search", "llm"),
     ("passages", "triples"),
-    ("reasongraphqa", "models", "atlas", "reader", "gear", "multihop"),
+    ("reasongraphqa", "models", "atlas", "reader", "gear", "prism", "bridgerag", "llm_graph", "multihop"),
     ("fusion",),
     ("checkpoint",),
     ("reconstruction", "baselines", "export"),

@@ -5,13 +5,14 @@ bgr bench train --data dataset
 bgr bench infer --data dataset
 bgr bench ged --predictions evaluation/predictions.jsonl
 bgr bench beam
+bgr bench llm --llm smollm2
 """
 
 from __future__ import annotations
 
 import argparse
 
-from bgr.commands import bench_beam, bench_ged, bench_infer, bench_kopl, bench_train
+from bgr.commands import bench_beam, bench_ged, bench_infer, bench_kopl, bench_llm, bench_train
 from bgr.commands.subcommands import Subcommands, add_subcommands
 
 BENCHES: Subcommands = {
@@ -20,6 +21,7 @@ BENCHES: Subcommands = {
     "infer": (bench_infer, "both directions' graphs against the bare encoder"),
     "ged": (bench_ged, "graph edit distances through networkx and through ours"),
     "beam": (bench_beam, "GEAR's beam search on 1,500,000 triples, and through the plain definition"),
+    "llm": (bench_llm, "a local language model against generate of transformers"),
 }
 
 

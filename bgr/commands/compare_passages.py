@@ -3,14 +3,18 @@ HotpotQA, 2WikiMultihopQA (also as HippoRAG samples them) or MultiHop-RAG; its f
 --corpus the passages of all its questions are searched. A dataset of `bgr data build` serves too, if systems of this
 kind are named: the facts of the test split are the passages.
 
-A system is bm25, dense, hybrid (both, by reciprocal rank fusion); each of them with +naive or +naive-plain (NaiveGE
-with and without diverse beams; needs --openie), +sync (SyncGE) or +gear (both need --openie and --llm); gear is
-hybrid+gear. With --reader SPEC all of them answer, too.
+A system is bm25, dense, hybrid (both, by reciprocal rank fusion); each of them with +naive, +naive-plain or +naive-text
+(NaiveGE; without diverse beams; its sequences encoded as text), +sync (SyncGE) or +gear, which go along triples: those
+of --openie, or a dataset's own; gear is hybrid+gear; prism; bridgerag, and bridgerag-p, whose judge gives
+probabilities; llm-edges, llm-chains, llm-parents, llm-steps, llm-arrows (a language model writes the graph); gold and
+nothing, between which a reader's answers lie; or [NAME=]FOLDER[:PART], a checkpoint or a trained baseline. What asks a
+language model needs --llm. With --reader, a model's SPEC or the folder of a trained reader, all of them answer, too.
 
 Results are kept question by question in DIR/results.jsonl as they come: the same command goes on where it was
 interrupted, one with more systems runs only these, and --overwrite begins anew. With --replay, questions in which a
 step failed are run again: what the model has answered comes from the cache. Writes passages.md, passages.json,
-systems.csv, pairs.csv, groups.csv, rounds.csv and recall.png.
+systems.csv, pairs.csv, groups.csv, rounds.csv, recall.png, pareto.png and traces.html (what every system did for any
+question).
 
   bgr compare --data musique.json --corpus musique_corpus.json --openie openie.json \\
       --systems bm25 bm25+naive dense dense+naive hybrid hybrid+naive --out work/passages
@@ -23,28 +27,51 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
+from bgr.commands.counts import amount, positive
 from bgr.errors import BgrError, DataError
-from bgr.json_text import shown
 
 if TYPE_CHECKING:
-    from bgr.commands.passage_parts import PassageParts
     from bgr.multihop.data import MultihopData
     from eval.passages.compare import PassageComparison
+    from eval.passages.run import System
     from eval.passages.score import SystemScores
 
 RESULTS = "results.jsonl"
 
-OPTIONS = ("form", "corpus", "openie", "encoder", "llm", "replay", "replay_only")
+OPTIONS = (
+    "form",
+    "corpus",
+    "openie",
+    "encoder",
+    "llm",
+    "replay",
+    "replay_only",
+    "scope",
+    "price",
+    "most_calls",
+    "most_tokens",
+    "most_cost",
+)
 """What is for passages alone."""
+
+SCOPES = ("corpus", "question")
 
 
 def add_options(parser: argparse._ArgumentGroup) -> None:
     """What is for passages alone."""
     parser.add_argument("--form", metavar="NAME", help="of the data: musique, hotpotqa, 2wikimultihopqa, multihop-rag")
     parser.add_argument("--corpus", type=Path, metavar="FILE", help="passages to search; default: those of the data")
+    parser.add_argument(
+        "--scope",
+        choices=SCOPES,
+        help="search the whole corpus, or for each question the passages that come with it; default: corpus for a "
+        "file, question for a dataset",
+    )
     parser.add_argument("--openie", type=Path, metavar="FILE", help="triples of the passages, in HippoRAG's form")
     parser.add_argument("--encoder", type=Path, metavar="DIR", help="for dense search; default: the packaged MiniLM")
     parser.add_argument(
@@ -52,6 +79,22 @@ def add_options(parser: argparse._ArgumentGroup) -> None:
     )
     parser.add_argument("--replay", type=Path, metavar="FILE", help="keep the language model's replies here")
     parser.add_argument("--replay-only", action="store_true", help="refuse calls that --replay cannot answer")
+    parser.add_argument(
+        "--price",
+        type=amount,
+        nargs=2,
+        metavar=("IN", "OUT"),
+        help="of a million tokens read and written, for the cost",
+    )
+    parser.add_argument(
+        "--most-calls", type=positive, metavar="N", help="stop before this run calls a model more often"
+    )
+    parser.add_argument(
+        "--most-tokens", type=positive, metavar="N", help="stop when this run has used up a model's tokens"
+    )
+    parser.add_argument(
+        "--most-cost", type=amount, metavar="X", help="stop when this run has spent so much; needs --price"
+    )
 
 
 def asked_for(args: argparse.Namespace) -> bool:
@@ -60,20 +103,19 @@ def asked_for(args: argparse.Namespace) -> bool:
     Raises:
         BgrError: they are about both, or there is no data.
     """
-    from bgr.commands.passage_systems import SYSTEMS
+    from bgr.commands.passage_systems import KNOWN
 
     if not args.data.exists():
         raise DataError(f"{args.data}: no such file or folder")
-    others = [name for name in args.systems if name not in SYSTEMS]
-    passages = args.data.is_file() or bool(set(args.systems) & (SYSTEMS.keys() - {"bm25"}))
     only = [f"--{name.replace('_', '-')}" for name in OPTIONS if getattr(args, name)]
-    if passages and args.data.is_dir() and others:
-        raise BgrError(f"--systems: {shown(others[0])} finds graphs, the others passages; compare them apart")
+    passages = args.data.is_file() or bool(set(args.systems) & (set(KNOWN) - {"bm25"})) or args.scope is not None
     of_graphs = [f"--{name}" for name in ("main", "sweep") if getattr(args, name) is not None]
-    if passages and (of_graphs or args.split != "test"):
-        raise BgrError(f"{(of_graphs or ['--split'])[0]} is for graphs, and these systems find passages")
+    if passages and of_graphs:
+        raise BgrError(f"{of_graphs[0]} is for graphs alone, and these systems are run on passages")
+    if passages and args.data.is_file() and args.split != "test":
+        raise BgrError(f"--split is for datasets, and {args.data} is a file")
     if only and not passages:
-        raise BgrError(f"{only[0]} is for passages, allowed there: --systems {' '.join(SYSTEMS)}")
+        raise BgrError(f"{only[0]} is for passages, allowed there: --systems {' '.join(KNOWN)}")
     return passages
 
 
@@ -84,18 +126,24 @@ def run(args: argparse.Namespace) -> None:
         BgrError: what is given is damaged, or does not belong together.
     """
     from bgr.commands.passage_parts import PassageParts
-    from bgr.commands.passage_systems import check_systems
+    from bgr.commands.passage_systems import parse_systems, systems_of
     from eval.passages.compare import compare_passages
     from eval.passages.files import as_json, write_passages
 
-    check_systems(args)
+    args.scope = args.scope or ("question" if args.data.is_dir() else "corpus")
+    named = parse_systems(args)
     data = load_data(args)
     about = {"file": str(args.data), "corpus_file": str(args.corpus) if args.corpus else None, "limit": args.limit}
+    about |= {"scope": args.scope, "price": args.price}
     data = data.first(args.limit)
+    parts = PassageParts(args, data.of_contexts() if args.scope == "question" else data)
+    parts.check()
+    systems = systems_of(named, data, parts)  # models are loaded: what is wrong with one is said before old results go
     open_output(args.out, overwrite=args.overwrite)
-    parts = PassageParts(args, data)
-    scores = _run_all(args, data, parts)
-    found = compare_passages(scores, data, {**about, **parts.about}, samples=args.samples, seed=args.seed)
+    scores = _run_all(args, systems, data)
+    found = compare_passages(
+        scores, data, {**about, **parts.about}, samples=args.samples, seed=args.seed, price=parts.price
+    )
     write_passages(args.out, found)
     if args.json:
         print(json.dumps(as_json(found), ensure_ascii=False))
@@ -104,7 +152,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def load_data(args: argparse.Namespace) -> MultihopData:
-    """A published file, or the test split of a dataset folder.
+    """A published file, or a split of a dataset folder.
 
     Raises:
         BgrError: it is damaged, or a folder comes with options for files.
@@ -118,7 +166,8 @@ def load_data(args: argparse.Namespace) -> MultihopData:
     from bgr.multihop.examples import from_examples
     from bgr.reasongraphqa.dataset import load_split
 
-    return from_examples(args.data.name, load_split(args.data, "test", progress=True))
+    split = getattr(args, "split", "test")
+    return from_examples(f"{args.data.name}, {split}", load_split(args.data, split, progress=True))
 
 
 def open_output(out: Path, *, overwrite: bool) -> None:
@@ -140,17 +189,16 @@ def open_output(out: Path, *, overwrite: bool) -> None:
         raise DataError(f"{out}: cannot be written: {error.strerror or error}") from None
 
 
-def _run_all(args: argparse.Namespace, data: MultihopData, parts: PassageParts) -> list[SystemScores]:
-    from bgr.commands.passage_systems import named_systems
+def _run_all(args: argparse.Namespace, systems: Sequence[System], data: MultihopData) -> list[SystemScores]:
     from eval.passages.log import ResultLog
     from eval.passages.run import run_system
     from eval.passages.score import score
 
     options = {"batch_size": args.batch_size, "retry": args.replay is not None, "progress": True}
     with ResultLog(args.out / RESULTS) as log:
-        return [
-            score(one.name, run_system(one, data, log, **options), data) for one in named_systems(args.systems, parts)
-        ]
+        found = [run_system(one, data, log, **options) for one in systems]
+    limit = args.ged_seconds
+    return [score(one.name, of_one, data, ged_seconds=limit) for one, of_one in zip(systems, found, strict=True)]
 
 
 def _print(found: PassageComparison, out: Path) -> None:
@@ -160,5 +208,5 @@ def _print(found: PassageComparison, out: Path) -> None:
 
     print(corpus_line(found.about))
     print(text_table(*systems_table(found, intervals=False)))
-    print(NOTE.replace("; in brackets the 95 % bootstrap interval over questions", ""))
+    print(fill(NOTE.replace("; in brackets the 95 % bootstrap interval over questions", ""), 100))
     print(f"\nwritten to {out}; intervals and tests are in passages.md, the plot is {PLOT}")

@@ -59,6 +59,27 @@ def parse_system(text: str) -> Asked:
     return Asked(name or None, place, part or None)
 
 
+def baselines_of(asked: Asked, args: argparse.Namespace) -> dict[str, Retriever]:
+    """The rows of a baseline by their names: one, but for a single-hop one whose k is not named.
+
+    Raises:
+        BgrError: the folder is damaged, or has no such part.
+    """
+    from bgr.baselines.folder import baseline_rows, load_baseline, untrained
+
+    if asked.place in BASELINES:
+        if asked.part is not None:
+            raise BgrError(f"--systems: {asked.place} has no part {shown(asked.part)}")
+        return {asked.name or asked.place: untrained(asked.place, None, args.seed)}
+    if asked.name is None and asked.part is None:
+        return baseline_rows(asked.path, device=args.device, precision=args.precision)
+    if asked.part not in (None, "gold", "dev"):
+        raise BgrError(f"--systems: {asked.place}: part {shown(asked.part)}, allowed: gold, dev (how k is chosen)")
+    k: Literal["gold", "dev"] = "dev" if asked.part == "dev" else "gold"
+    name = asked.name or f"{asked.path.name}, k of {k}"
+    return {name: load_baseline(asked.path, device=args.device, precision=args.precision, k=k)}
+
+
 class Runs:
     """Runs what is not evaluated yet, on one list of questions; a checkpoint named several times is run once."""
 
@@ -79,23 +100,7 @@ class Runs:
             return self._checkpoint(asked)
         from eval.evaluate import run
 
-        return {name: run(retriever, self.examples, name) for name, retriever in self._baselines(asked).items()}
-
-    def _baselines(self, asked: Asked) -> dict[str, Retriever]:
-        from bgr.baselines.folder import baseline_rows, load_baseline, untrained
-
-        if asked.place in BASELINES:
-            if asked.part is not None:
-                raise BgrError(f"--systems: {asked.place} has no part {shown(asked.part)}")
-            return {asked.name or asked.place: untrained(asked.place, None, self.args.seed)}
-        device, precision = self.args.device, self.args.precision
-        if asked.name is None and asked.part is None:
-            return baseline_rows(asked.path, device=device, precision=precision)
-        if asked.part not in (None, "gold", "dev"):
-            raise BgrError(f"--systems: {asked.place}: part {shown(asked.part)}, allowed: gold, dev (how k is chosen)")
-        k: Literal["gold", "dev"] = "dev" if asked.part == "dev" else "gold"
-        name = asked.name or f"{asked.path.name}, k of {k}"
-        return {name: load_baseline(asked.path, device=device, precision=precision, k=k)}
+        return {name: run(retriever, self.examples, name) for name, retriever in baselines_of(asked, self.args).items()}
 
     def _checkpoint(self, asked: Asked) -> dict[str, Predictions]:
         """One rule of a checkpoint, its own unless another is named."""

@@ -18,7 +18,7 @@ ACTIONS: Subcommands = {
     "verify": (data_verify, "check a finished dataset and that no distractor entails a gold fact"),
     "leakage": (data_leakage, "what the splits have in common"),
     "quality": (data_quality, "check the sentences; sheets for human marks"),
-    "convert": (data_convert, "to and from the JSON that the paper's authors released"),
+    "convert": (data_convert, "to and from the JSON that the paper's authors released; from MuSiQue"),
 }
 
 

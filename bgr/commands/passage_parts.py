@@ -8,18 +8,26 @@ import json
 import sys
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bgr.multihop.data import MultihopData
 from bgr.search.interface import Search
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from bgr.llm.budget import Budget
+    from bgr.llm.interface import Backend
     from bgr.llm.llm import Llm
     from bgr.llm.replay import Replay
+    from bgr.llm.usage import Price
+    from bgr.reader.reader import Reader
     from bgr.search.embedding import SentenceEncoder
     from bgr.search.vector_store import VectorStore
     from bgr.triples.index import TripleIndex
     from bgr.triples.triple import Triple
+    from eval.passages.answers import Answers
 
 ENCODER_TOKENS = 256
 """Passages are cut here: what all-MiniLM-L6-v2 was made for."""
@@ -29,7 +37,7 @@ class PassageParts:
     """Parts over one corpus.
 
     Args:
-        args: ``encoder``, ``openie``, ``llm``, ``reader``, ``replay``, ``replay_only`` and ``out``.
+        args: ``data``, ``encoder``, ``openie``, ``llm``, ``reader``, ``replay``, ``replay_only`` and ``out``.
         data: the corpus.
     """
 
@@ -39,6 +47,7 @@ class PassageParts:
         self.texts = [passage.whole for passage in data.corpus]
         self.about: dict[str, Any] = {}
         """What was read, for the report."""
+        self._backends: dict[str, Backend] = {}
 
     @cached_property
     def encoder(self) -> SentenceEncoder:
@@ -56,6 +65,23 @@ class PassageParts:
         folder = self.args.out / "vectors"
         return VectorStore(self.encoder, folder, key=self.encoder.fingerprint(), chunk=1024, progress=True)
 
+    def check(self) -> None:
+        """Read what may be wrong before anything is written: the budget, the triples.
+
+        Raises:
+            BgrError: of what is wrong.
+        """
+        _ = self.budget
+        if self.args.openie is not None:
+            _ = self.triples
+
+    def prepare(self, *, vectors: bool, triples: bool) -> None:
+        """Encode and index now what would else count to the time of the first question."""
+        if vectors:
+            _ = self.vectors
+        if triples:
+            _ = self.index
+
     @cached_property
     def bm25(self) -> Search:
         from bgr.search.bm25 import Bm25Search
@@ -65,10 +91,17 @@ class PassageParts:
     @cached_property
     def dense(self) -> Search:
         from bgr.search.dense import DenseSearch
+        from bgr.search.vector_rows import VectorRows
 
-        search = DenseSearch.of_texts(self.texts, self.store)
-        search.encoder = self.encoder  # queries come in any grouping and are not worth a file
-        return search
+        # queries come in any grouping and are not worth a file: they go to the encoder itself
+        return DenseSearch(self.encoder, VectorRows([self.vectors]))
+
+    @cached_property
+    def vectors(self) -> np.ndarray:
+        """Of the passages, ``float32 [n, d]``, unit rows."""
+        from bgr.search.vector_rows import check_unit
+
+        return check_unit(self.store(self.texts), len(self.texts), "passages")
 
     @cached_property
     def hybrid(self) -> Search:
@@ -78,12 +111,25 @@ class PassageParts:
 
     @cached_property
     def triples(self) -> tuple[Triple, ...]:
+        """Of the file that was named, else those that a dataset's facts were made from."""
+        if self.args.openie is None:
+            return self._triples_of_facts()
         from bgr.triples.openie import read_openie
 
         found = read_openie(self.args.openie, self.corpus)
         self.about |= {"openie": str(self.args.openie), "triples": found.report}
         print(f"{self.args.openie}: {found.report}", file=sys.stderr)
         return found.triples
+
+    def _triples_of_facts(self) -> tuple[Triple, ...]:
+        from bgr.reasongraphqa.fact_records import read_facts
+        from bgr.triples.facts import fact_corpus
+
+        place = {text: number for number, text in enumerate(self.texts)}
+        records = (one for one in read_facts(self.args.data, progress=True) if one.sentence in place)
+        facts, triples = fact_corpus(records)
+        self.about["triples"] = f"{len(triples)} of {len(facts)} facts, from the knowledge base"
+        return tuple(one._replace(place=place[facts[one.place].text]) for one in triples)
 
     @cached_property
     def triples_hash(self) -> str:
@@ -95,12 +141,54 @@ class PassageParts:
 
         return replace(TripleIndex.build(self.triples, self.store), encoder=self.encoder)
 
+    @property
+    def asks(self) -> Llm:
+        return self.llm
+
     @cached_property
     def llm(self) -> Llm:
         return self._llm(self.args.llm)
 
     @cached_property
-    def reader(self) -> Llm:
+    def reader_settings(self) -> dict[str, Any]:
+        """What decides the answers of ``--reader``."""
+        from bgr.files import hash_files
+        from bgr.llm.prompts import prompts_hash
+        from bgr.multihop.reader import PASSAGES
+
+        if self._trained_reader:
+            _ = self._reader
+            files = hash_files(self.args.reader, ["config.json", "model.safetensors", "reader.json"])
+            return {"files": files} | ({"precision": self.args.precision} if self.args.precision is not None else {})
+        return {
+            "llm": self.backend(self.args.reader).name,
+            "passages": PASSAGES,
+            "prompts": prompts_hash("bgr.multihop"),
+        }
+
+    def answers(self, *, alone: bool = False) -> Answers:
+        """Who answers; `alone`: from the question."""
+        from bgr.multihop.reader import PassageReader
+        from eval.passages.answers import LlmAnswers, TrainedAnswers
+
+        if self._trained_reader:
+            return TrainedAnswers(self._reader, self.corpus, alone=alone)
+        return LlmAnswers(PassageReader(self._reading_llm), self.corpus)
+
+    @property
+    def _trained_reader(self) -> bool:
+        from bgr.reader.settings import SETTINGS
+
+        return (Path(self.args.reader) / SETTINGS).is_file()
+
+    @cached_property
+    def _reader(self) -> Reader:
+        from bgr.reader.reader import Reader
+
+        return Reader.from_pretrained(self.args.reader, device=self.args.device, precision=self.args.precision)
+
+    @cached_property
+    def _reading_llm(self) -> Llm:
         return self.llm if self.args.reader == self.args.llm else self._llm(self.args.reader)
 
     @cached_property
@@ -109,8 +197,40 @@ class PassageParts:
 
         return Replay(self.args.replay, replay_only=self.args.replay_only) if self.args.replay is not None else None
 
-    def _llm(self, spec: str) -> Llm:
+    def backend(self, spec: str) -> Backend:
+        """A language model, loaded once; no file of replies is opened for it.
+
+        Raises:
+            BgrError: it cannot be loaded.
+        """
         from bgr.llm.backends import load_backend
+
+        if spec not in self._backends:
+            # a server decides for itself what it runs on
+            machine = {"device": self.args.device, "precision": self.args.precision} if "://" not in spec else {}
+            self._backends[spec] = load_backend(spec, **machine)
+        return self._backends[spec]
+
+    def _llm(self, spec: str) -> Llm:
         from bgr.llm.llm import Llm
 
-        return Llm(load_backend(spec), replay=self._replay)
+        return Llm(self.backend(spec), replay=self._replay, budget=self.budget)
+
+    @cached_property
+    def budget(self) -> Budget | None:
+        """Of each language model.
+
+        Raises:
+            BgrError: a number below 0, or a limit on the cost without a price.
+        """
+        from bgr.llm.budget import Budget
+
+        calls, tokens, cost = (getattr(self.args, f"most_{name}", None) for name in ("calls", "tokens", "cost"))
+        return None if calls is tokens is cost is None else Budget(calls, tokens, cost, self.price)
+
+    @cached_property
+    def price(self) -> Price | None:
+        from bgr.llm.usage import Price
+
+        price = getattr(self.args, "price", None)
+        return None if price is None else Price(*price)

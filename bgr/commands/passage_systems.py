@@ -1,121 +1,146 @@
-"""The systems of `bgr compare` on passages, by name."""
+"""The systems of `bgr compare` on passages: what is named, what it needs, and how it is run."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bgr.commands.passage_parts import PassageParts
+from bgr.commands.compare_runs import Asked, parse_system
+from bgr.commands.graph_systems import LLM_GRAPHS, llm_settings, load_llm_graph, load_place, place_settings
+from bgr.commands.parts_within import PartsWithin
+from bgr.commands.passage_methods import ALONG_TRIPLES, ASKING, METHODS, Recipe, make_retriever, method_settings
 from bgr.errors import BgrError
 from bgr.json_text import shown
-from bgr.passages import PassageRetriever
-from bgr.search.interface import Search
 
 if TYPE_CHECKING:
-    from bgr.gear.settings import GearSettings
+    from bgr.commands.passage_parts import PassageParts
+    from bgr.llm.llm import Asks
+    from bgr.multihop.data import MultihopData
+    from bgr.passages import PassageRetriever
+    from bgr.search.corpus import Corpus
     from eval.passages.run import System
+    from eval.passages.runners import Runner
 
-DEPTH = 50
-"""Passages of a base search's list; R@15 needs 15, the rest is for whoever reads the results."""
+BOUNDS = ("gold", "nothing")
+"""The gold evidence, and none: what a reader makes of them are the bounds."""
 
-ASKING = ("sync", "gear")
-"""Methods that ask a language model."""
+KNOWN = (*METHODS, *LLM_GRAPHS, *BOUNDS)
+"""All systems that have a name of their own; others are named by their folders."""
 
-
-class Recipe(NamedTuple):
-    """A base search (an attribute of `PassageParts`) and the method on top of it."""
-
-    base: str
-    method: str | None
+CANDIDATES = 20
+"""Passages of hybrid search that retrievers of graphs choose from in a whole corpus: as many as a question of MuSiQue
+comes with, and about as many as one of ReasonGraphQA."""
 
 
-SYSTEMS: Mapping[str, Recipe] = {
-    **{base: Recipe(base, None) for base in ("bm25", "dense", "hybrid")},
-    **{
-        f"{base}+{method}": Recipe(base, method)
-        for base in ("bm25", "dense", "hybrid")
-        for method in ("naive", "naive-plain", *ASKING)
-    },
-    "gear": Recipe("hybrid", "gear"),
-}
-"""By the name on the command line."""
+class Named(NamedTuple):
+    """An item of ``--systems``: `asked` says which folder, where the name is none of `KNOWN`."""
+
+    name: str
+    asked: Asked | None = None
+
+    @property
+    def recipe(self) -> Recipe | None:
+        return METHODS.get(self.name) if self.asked is None else None
 
 
-def check_systems(args: argparse.Namespace) -> None:
-    """Refuse what cannot be run, before anything is.
+def parse_systems(args: argparse.Namespace) -> list[Named]:
+    """The systems, checked before anything is run.
 
     Raises:
-        BgrError: a system is unknown or named twice, or an option that it needs is missing.
+        BgrError: one is unknown or named twice, or an option that it needs is missing.
     """
-    for name in args.systems:
-        if name not in SYSTEMS:
-            raise BgrError(f"--systems: unknown system {shown(name)}, known: {', '.join(sorted(SYSTEMS))}")
-        if args.systems.count(name) > 1:
-            raise BgrError(f"--systems: {shown(name)} is there twice, allowed: each once")
-        method = SYSTEMS[name].method
-        if method is not None and args.openie is None:
-            raise BgrError(f"--systems: {name} goes along triples: give --openie FILE")
-        if method in ASKING and args.llm is None:
-            raise BgrError(f"--systems: {name} asks a language model: give --llm SPEC")
+    found = [Named(text) if text in KNOWN else _of_folder(text) for text in args.systems]
+    names = [one.name for one in found]
+    for one in found:
+        if names.count(one.name) > 1:
+            raise BgrError(f"--systems: {shown(one.name)} is there twice, allowed: each once")
+        method = one.recipe.method if one.recipe else None
+        if method in ALONG_TRIPLES and args.openie is None and not args.data.is_dir():
+            raise BgrError(f"--systems: {one.name} goes along triples: give --openie FILE")
+        if (method in ASKING or one.name in LLM_GRAPHS) and args.llm is None:
+            raise BgrError(f"--systems: {one.name} asks a language model: give --llm SPEC")
     if args.replay_only and args.replay is None:
         raise BgrError("--replay-only needs --replay FILE")
+    return found
 
 
-def named_systems(names: Sequence[str], parts: PassageParts) -> list[System]:
-    """The systems, with all that decides their results; searches and indices are built where a question is left."""
+def _of_folder(text: str) -> Named:
+    try:
+        asked = parse_system(text)
+    except BgrError:
+        raise BgrError(f"--systems: unknown system {shown(text)}, known: {', '.join(KNOWN)}, [NAME=]FOLDER") from None
+    if asked.is_evaluation:
+        raise BgrError(f"--systems: {shown(text)} holds finished graphs; name the checkpoint, it is run on passages")
+    part = f":{asked.part}" if asked.part else ""
+    name = asked.name or asked.path.name + part
+    if name in KNOWN:
+        raise BgrError(f"--systems: {shown(text)} would have the name of another system; give it its own: NAME=FOLDER")
+    return Named(name, asked)
+
+
+def systems_of(named: Sequence[Named], data: MultihopData, parts: PassageParts) -> list[System]:
+    """The systems with all that decides their results; models and indices are built where a question is left.
+
+    Args:
+        named: the systems.
+        data: the questions.
+        parts: over the passages that the data need.
+    """
     from eval.passages.run import System
 
-    found = [System(name, _settings(SYSTEMS[name], parts), partial(_make, SYSTEMS[name], parts)) for name in names]
+    found = [System(one.name, _settings(one, parts), partial(_make, one, data, parts)) for one in named]
     parts.about["settings"] = {one.name: dict(one.settings) for one in found}
     return found
 
 
-def _settings(recipe: Recipe, parts: PassageParts) -> dict[str, Any]:
-    from bgr.multihop.reader import PASSAGES
-
-    base, method = recipe
-    settings: dict[str, Any] = {"base": base}
-    if recipe != ("bm25", None):
+def _settings(one: Named, parts: PassageParts) -> dict[str, Any]:
+    args = parts.args
+    settings: dict[str, Any] = {"scope": args.scope}
+    if one.recipe is not None:
+        settings |= method_settings(one.recipe)
+    elif one.asked is not None:
+        settings |= place_settings(one.asked, args)
+    elif one.name in LLM_GRAPHS:
+        settings |= llm_settings(one.name, args)
+    if one.recipe is None and one.name not in BOUNDS and args.scope == "corpus":
+        settings |= {"base": "hybrid", "candidates": CANDIDATES}
+    if settings.get("base", "bm25") != "bm25":
         settings["encoder"] = parts.encoder.identity()
-    if method is None:
-        settings["depth"] = DEPTH
-    else:
-        settings |= {"method": method, "triples": parts.triples_hash, "gear": asdict(_gear_settings(method))}
-    if method in ASKING:
-        settings["llm"] = parts.llm.backend.name
-    if parts.args.reader is not None:
-        settings["reader"] = {"llm": parts.reader.backend.name, "passages": PASSAGES}
+    if one.recipe is not None and one.recipe.method in ALONG_TRIPLES:
+        settings["triples"] = parts.triples_hash
+    if (one.recipe is not None and one.recipe.method in ASKING) or one.name in LLM_GRAPHS:
+        settings["llm"] = parts.backend(args.llm).name
+    if args.reader is not None:
+        settings["reader"] = parts.reader_settings
     return settings
 
 
-def _make(recipe: Recipe, parts: PassageParts) -> PassageRetriever:
-    from bgr.multihop.reader import AnsweringRetriever
+def _make(one: Named, data: MultihopData, parts: PassageParts) -> Runner:
+    from eval.passages.runners import Answering
 
-    retriever = _retriever(recipe, parts)
-    return retriever if parts.args.reader is None else AnsweringRetriever(retriever, parts.reader, parts.corpus)
-
-
-def _retriever(recipe: Recipe, parts: PassageParts) -> PassageRetriever:
-    from bgr.gear.agent import Gear
-    from bgr.gear.naive import NaiveGe
-    from bgr.gear.sync import SyncGe
-    from eval.passages.run import SearchRetriever
-
-    base, method = recipe
-    search: Search = getattr(parts, base)
-    if method is None:
-        return SearchRetriever(search, DEPTH)
-    settings = _gear_settings(method)
-    if method not in ASKING:
-        return NaiveGe(search, parts.index, settings)
-    return (SyncGe if method == "sync" else Gear)(parts.llm, parts.corpus, search, parts.index, settings)
+    runner = _runner(one, data, parts)
+    return runner if parts.args.reader is None else Answering(runner, parts.answers(alone=one.name == "nothing"))
 
 
-def _gear_settings(method: str) -> GearSettings:
-    """The paper's; ``naive-plain`` without the diversity of beams (Table 4)."""
-    from bgr.gear.settings import PAPER
+def _runner(one: Named, data: MultihopData, parts: PassageParts) -> Runner:
+    from eval.passages.runners import ByGraph, Given, OverContexts, OverCorpus
 
-    return replace(PAPER, beam=replace(PAPER.beam, diverse=False)) if method == "naive-plain" else PAPER
+    if one.name in BOUNDS:
+        return Given(gold=one.name == "gold")
+    if one.recipe is None:
+        retriever = load_llm_graph(one.name, parts) if one.asked is None else load_place(one.asked, parts.args)
+        search = parts.hybrid if parts.args.scope == "corpus" else None
+        return ByGraph(retriever, parts.corpus, search, most=CANDIDATES)
+    if parts.args.scope == "corpus":
+        return OverCorpus(make_retriever(one.recipe, parts, data.sentences), parts.corpus)
+    recipe = one.recipe
+    llm = parts.asks if recipe.method in ASKING else None
+    parts.prepare(vectors=recipe.base != "bm25", triples=recipe.method in ALONG_TRIPLES)
+
+    def within(places: Sequence[int], asks: Asks | None) -> tuple[PassageRetriever, Corpus]:
+        narrow = PartsWithin(parts, places, asks)
+        return make_retriever(recipe, narrow, data.sentences), narrow.corpus
+
+    return OverContexts(within, parts.corpus, llm)

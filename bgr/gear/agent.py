@@ -9,11 +9,8 @@ from typing import Any
 
 from bgr.gear.graphs import linked_graph
 from bgr.gear.link import Link, passage_links
-from bgr.gear.scores import SequenceScores
-from bgr.gear.settings import PAPER, GearSettings
 from bgr.gear.steps import (
     Fact,
-    Read,
     Reason,
     gist_request,
     read_facts,
@@ -24,13 +21,10 @@ from bgr.gear.steps import (
 )
 from bgr.gear.sync import SyncGe
 from bgr.llm.interface import Request
-from bgr.llm.llm import Asks
+from bgr.llm.read import Read
 from bgr.llm.usage import Usage
 from bgr.passages import PassageResult, PassageRetriever
-from bgr.search.corpus import Corpus
 from bgr.search.fusion import rrf
-from bgr.search.interface import Search
-from bgr.triples.index import TripleIndex
 
 
 @dataclass
@@ -60,28 +54,12 @@ class Gear(PassageRetriever):
     fact once, so that a model that repeats itself does not outvote the rest of the list.
 
     Args:
-        llm: reads, reasons and rewrites.
-        corpus: the passages.
-        base: searches them.
-        index: triples of the same passages.
-        settings: the paper's unless given.
-        score: of sequences of triples; `MeanVectors` unless given.
-        triples: searches the index's triples, for tripleLink and passageLink; the index itself unless given.
+        sync: retrieves in each round; its language model reasons and rewrites too, its settings hold for all steps.
     """
 
-    def __init__(
-        self,
-        llm: Asks,
-        corpus: Corpus,
-        base: Search,
-        index: TripleIndex,
-        settings: GearSettings = PAPER,
-        *,
-        score: SequenceScores | None = None,
-        triples: Search | None = None,
-    ) -> None:
-        self.settings = settings
-        self.sync = SyncGe(llm, corpus, base, index, settings, score=score, triples=triples)
+    def __init__(self, sync: SyncGe) -> None:
+        self.sync = sync
+        self.settings = sync.settings
 
     def retrieve(self, questions: Sequence[str]) -> list[PassageResult]:
         """The lists of the memory's facts and of all rounds, fused (equation 9); the answer where there is one."""

@@ -1,29 +1,13 @@
-"""The prompts of SyncGE and GEAR: one file a step beside this module, with ``{{named}}`` places."""
+"""The prompts of SyncGE and GEAR: one file a step beside this module."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from functools import cache
-from importlib.resources import files
 
+from bgr.llm.prompts import Prompts
 from bgr.search.corpus import Passage
 
-_PLACE = re.compile(r"\{\{(\w+)\}\}")
-
-
-@cache
-def _template(step: str) -> str:
-    return files("bgr.gear").joinpath("prompts", f"{step}.md").read_text(encoding="utf-8").strip()
-
-
-def prompt(step: str, **values: str) -> str:
-    """The text of a step with its places filled, in one pass: braces in a value stay as they are.
-
-    Raises:
-        KeyError: the step's file names a place that has no value.
-    """
-    return _PLACE.sub(lambda place: values[place[1]], _template(step))
+prompt = Prompts("bgr.gear")
 
 
 def passage_lines(passages: Iterable[Passage]) -> str:

@@ -11,7 +11,7 @@ from bgr.gear.settings import GearSettings
 from bgr.json_text import is_text
 from bgr.llm.interface import Message, Request
 from bgr.llm.llm import Reply
-from bgr.llm.usage import Usage
+from bgr.llm.read import Read, failed, field_of
 from bgr.search.corpus import Passage
 
 PART_CHARACTERS = 300
@@ -101,52 +101,33 @@ def fact_lines(facts: Sequence[Fact]) -> str:
     return "\n".join(" | ".join(fact) for fact in facts) or "(none)"
 
 
-class Read(NamedTuple):
-    """What came of a step: its value, one line if it failed, and the usage with that failure counted."""
-
-    value: Any
-    failure: str | None
-    usage: Usage
-
-
 def read_facts(reply: Reply, most: int) -> Read:
     """A list of facts, each once.
 
     Left out are facts with fewer than two parts that hold a letter or digit, and those with a part beyond all measure.
     """
-    rows = _of(reply.value, "facts", list)
+    rows = field_of(reply.value, "facts", list)
     if reply.failure is not None or rows is None:
-        return _failed(reply, [], "no list of facts")
+        return failed(reply, [], "no list of facts")
     facts = (_fact(row) for row in rows[:most])
     return Read(list(dict.fromkeys(fact for fact in facts if fact)), None, reply.usage)
 
 
 def read_reason(reply: Reply) -> Read:
     """A `Reason`; not answerable where the step failed."""
-    answerable = _of(reply.value, "answerable", bool)
+    answerable = field_of(reply.value, "answerable", bool)
     if reply.failure is not None or answerable is None:
-        return _failed(reply, Reason(), "no verdict")
+        return failed(reply, Reason(), "no verdict")
     answer, why = _text(reply.value.get("answer")), _text(reply.value.get("why"))
     return Read(Reason(answerable, answer, why), None, reply.usage)
 
 
 def read_query(reply: Reply) -> Read:
     """The next query; empty where the step failed."""
-    query = _text(_of(reply.value, "query", str))
+    query = _text(field_of(reply.value, "query", str))
     if reply.failure is not None or not query:
-        return _failed(reply, "", "no query")
+        return failed(reply, "", "no query")
     return Read(query, None, reply.usage)
-
-
-def _failed(reply: Reply, value: Any, problem: str) -> Read:
-    if reply.failure is not None:  # counted already, by who asked
-        return Read(value, reply.failure, reply.usage)
-    return Read(value, f"the reply holds {problem}", reply.usage + Usage(failed=1))
-
-
-def _of(value: Any, key: str, kind: type) -> Any:
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if isinstance(found, kind) else None
 
 
 def _text(value: Any) -> str:

@@ -10,8 +10,9 @@ from bgr.gear.expansion import Expanded, Expansion
 from bgr.gear.graphs import beam_graph
 from bgr.gear.scores import SequenceScores
 from bgr.gear.settings import PAPER, GearSettings
-from bgr.gear.steps import Fact, Read, read_facts, read_request
+from bgr.gear.steps import Fact, read_facts, read_request
 from bgr.llm.llm import Asks
+from bgr.llm.read import Read
 from bgr.llm.usage import Usage
 from bgr.passages import PassageResult, PassageRetriever
 from bgr.search.corpus import Corpus
@@ -40,7 +41,7 @@ class SyncGe(PassageRetriever):
         index: triples of the same passages.
         settings: the paper's unless given.
         score: of sequences of triples; `MeanVectors` unless given.
-        triples: searches the index's triples, for tripleLink; the index itself unless given.
+        triples: searches the index's triples, for tripleLink and GEAR's passageLink; the index itself unless given.
     """
 
     def __init__(

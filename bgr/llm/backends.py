@@ -27,7 +27,7 @@ def load_backend(spec: str, **settings: Any) -> Backend:
             return _server(spec, settings)
         from bgr.llm.transformers_backend import TransformersBackend
 
-        return TransformersBackend(_local(spec), **settings)
+        return TransformersBackend(local_model_path(spec), **settings)
     except TypeError as error:
         raise BgrError(f"{_kind(spec)}: {error}") from None
     except ImportError as error:
@@ -43,7 +43,12 @@ def _server(spec: str, settings: dict[str, Any]) -> Backend:
     return OpenAIBackend(model, base_url=address, **settings)
 
 
-def _local(spec: str) -> str | Path:
+def local_model_path(spec: str) -> str | Path:
+    """The path or hub id of a model that is no server.
+
+    Raises:
+        BgrError: nothing of that name.
+    """
     if spec == "smollm2":
         from bgr.llm.fetch import smollm2_path
 

@@ -15,8 +15,9 @@ class BudgetError(BgrError):
 
 @dataclass(frozen=True)
 class Budget:
-    """What a run may take in all, calls answered from the replay cache included: a run that is stopped and started
-    again with the same budget stops at the same place, and spends nothing twice.
+    """What one process may take in all, calls answered from the replay cache included: one that is stopped and started
+    again, and asks all the same again, stops at the same place and spends nothing twice. What finished before and is
+    not asked for again does not count.
 
     The number of calls is never exceeded. Tokens and cost are known only afterwards: they may be exceeded by the calls
     that are under way when the limit is reached.

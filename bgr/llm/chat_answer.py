@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bgr.errors import DataError
 from bgr.json_text import parse_json, shown
-from bgr.llm.interface import Completion
+from bgr.llm.interface import Alternatives, Completion
 
 
 def completion_of(body: bytes) -> Completion:
@@ -29,7 +29,25 @@ def completion_of(body: bytes) -> Completion:
     usage = answer.get("usage")
     usage = usage if isinstance(usage, Mapping) else {}
     cut = choice.get("finish_reason") == "length"
-    return Completion(text or "", _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"), cut)
+    counts = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    return Completion(text or "", *counts, cut, _first(choice.get("logprobs")))
+
+
+def _first(logprobs: Any) -> Alternatives:
+    """The likeliest first tokens; empty where the server gives none that can be read."""
+    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+    token = content[0] if isinstance(content, list) and content else None
+    rows = token.get("top_logprobs") if isinstance(token, Mapping) else None
+    found = _alternatives(rows) if isinstance(rows, list) else ()
+    return tuple(sorted(found, key=lambda pair: -pair[1]))
+
+
+def _alternatives(rows: list[Any]) -> Iterator[tuple[str, float]]:
+    for row in rows:
+        row = row if isinstance(row, Mapping) else {}
+        text, value = row.get("token"), row.get("logprob")
+        if isinstance(text, str) and isinstance(value, int | float) and -1e6 < value < 1e6:
+            yield text.encode("utf-8", "replace").decode(), min(float(value), 0.0)
 
 
 def _count(usage: Mapping[str, Any], name: str) -> int:

@@ -39,6 +39,8 @@ class Request:
         max_tokens: longest reply.
         temperature: 0 takes the likeliest token each time.
         seed: of the draws where the temperature is not 0.
+        top_logprobs: how many of the likeliest beginnings of the reply are wanted with their log-probabilities
+            (`Completion.first`); servers allow up to 20, 0 wants none.
     """
 
     step: str
@@ -47,16 +49,23 @@ class Request:
     max_tokens: int = 512
     temperature: float = 0.0
     seed: int = 0
+    top_logprobs: int = 0
+
+
+Alternatives = tuple[tuple[str, float], ...]
+"""Texts of tokens and their natural log-probabilities, the likeliest first."""
 
 
 @dataclass(frozen=True)
 class Completion:
-    """What the model wrote, and the tokens it read and wrote; `cut` where `max_tokens` ended it."""
+    """What the model wrote, and the tokens it read and wrote; `cut` where `max_tokens` ended it; `first` the likeliest
+    tokens in the place of the first one, never empty where the request wants them."""
 
     text: str
     tokens_in: int
     tokens_out: int
     cut: bool = False
+    first: Alternatives = ()
 
 
 class Backend(ABC):

@@ -12,7 +12,7 @@ from typing import Any
 
 from bgr.llm.budget import Budget
 from bgr.llm.calls import Call, Calls
-from bgr.llm.interface import Backend, LlmError, Message, Request
+from bgr.llm.interface import Alternatives, Backend, LlmError, Message, Request
 from bgr.llm.replay import Replay
 from bgr.llm.structured import parse_object, parse_text
 from bgr.llm.usage import Usage
@@ -30,12 +30,14 @@ class Reply:
         text: as the model wrote it, the last time it was asked.
         failure: one line, why there is no value.
         usage: of all calls of this request.
+        first: likeliest first tokens of that text with their log-probabilities, where the request wants them.
     """
 
     value: Any
     text: str
     failure: str | None
     usage: Usage
+    first: Alternatives = ()
 
 
 class Asks(ABC):
@@ -93,7 +95,7 @@ class Llm(Asks):
         """The reply as it is given out, counted where it failed."""
         failed = Usage(failed=int(reply.failure is not None))
         self._calls.count(request.step, failed)
-        return Reply(reply.value, reply.text, reply.failure, reply.usage + failed)
+        return Reply(reply.value, reply.text, reply.failure, reply.usage + failed, reply.first)
 
 
 class _Lost(Reply):
@@ -103,9 +105,11 @@ class _Lost(Reply):
 def _read(request: Request, call: Call) -> Reply:
     if isinstance(call.result, LlmError):
         return _Lost(None, "", " ".join(str(call.result).split()), call.usage)
-    text = call.result.text
+    text, first = call.result.text, call.result.first
     value, problem = parse_text(text) if request.schema is None else parse_object(text, request.schema)
-    return Reply(value, text, problem, call.usage)
+    if request.schema is None and first and problem:
+        value, problem = "", None  # the alternatives are what is wanted: a first token of white space is as good
+    return Reply(value, text, problem, call.usage, first)
 
 
 def _with_problem(request: Request, reply: Reply) -> Request:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from bgr.devices import pick_device, pick_precision
 from bgr.errors import CheckpointError
 from bgr.files import hash_files
 from bgr.json_text import one_line
+from bgr.llm.cpu_attention import use_cpu_attention
 
 _DECIDES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")
 """Files of a folder that decide what its model writes."""
@@ -47,7 +49,7 @@ def load_local_model(
         device, precision: as `bgr.devices` takes them.
 
     Raises:
-        CheckpointError: missing, damaged, no chat template, or a library that it needs is not installed.
+        CheckpointError: missing, damaged, no chat template, no attention, or a library that it needs is not installed.
     """
     place = pick_device(device)
     precision = pick_precision(place, precision)
@@ -66,10 +68,15 @@ def load_local_model(
         raise CheckpointError(f"{model}: cannot be loaded: {one_line(error)}") from None
     if not getattr(tokenizer, "chat_template", None):
         raise CheckpointError(f"{model}: its tokenizer has no chat template; name a model that is trained to chat")
+    if "past_key_values" not in inspect.signature(weights.forward).parameters:
+        kind = weights.config.model_type
+        raise CheckpointError(f"{model}: a model of kind {kind} keeps no keys and values; name one with attention")
     ends = _ends(weights, tokenizer)
     # the folder's own settings (temperature, penalties) would mix with those of a request
     weights.generation_config = transformers.GenerationConfig(eos_token_id=ends, pad_token_id=ends[0])
     longest = int(getattr(weights.config.get_text_config(), "max_position_embeddings", None) or 1 << 30)
+    if place.type == "cpu":
+        use_cpu_attention(weights)
     name = f"transformers:{_identity(path, str(model), weights)}:{precision}"
     return LocalModel(name, weights.to(place).eval(), tokenizer, ends, longest)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,7 +34,8 @@ class OpenAIBackend(Backend):
         api_key_env: environment variable with the key; need not be set where the server wants none. The key is
             never part of a message.
         concurrency: calls under way at once.
-        timeout: seconds of one try, from its start to the last byte of the answer.
+        timeout: seconds of one try, from its start to the last byte of the answer; the default is the client's own, as
+            a model on a processor may well take minutes.
         retries: further tries after the first, on 408, 409, 425, 429, 5xx, time-outs, lost connections and answers
             that are none.
         first_wait: seconds before the first further try; it doubles. ``Retry-After`` overrules it.
@@ -50,7 +52,7 @@ class OpenAIBackend(Backend):
         base_url: str,
         api_key_env: str = "OPENAI_API_KEY",
         concurrency: int = 8,
-        timeout: float = 60.0,
+        timeout: float = 600.0,
         retries: int = 4,
         first_wait: float = 0.5,
         max_answer_bytes: int = 2_000_000,
@@ -91,7 +93,7 @@ class OpenAIBackend(Backend):
         for tried in range(1, self.retries + 2):
             try:
                 async with asyncio.timeout(self.timeout):
-                    return completion_of(await self._body(client, request))
+                    return self._checked(request, completion_of(await self._body(client, request)))
             except Exception as error:  # of openai, of the HTTP library under it, of the answer: `fault_of` sorts them
                 fault = fault_of(error, self._key)
             if not fault.again or tried > self.retries:
@@ -100,6 +102,12 @@ class OpenAIBackend(Backend):
         kind = Unreachable if fault.shared else LlmError
         tries = "1 try" if tried == 1 else f"{tried} tries"
         return kind(f"{self.name}: {fault.text} ({tries})")
+
+    def _checked(self, request: Request, completion: Completion) -> Result:
+        """The completion, if it holds the log-probabilities that are wanted: a server that gives none never will."""
+        if request.top_logprobs and not completion.first:
+            return LlmError(f"{self.name}: the server gives no log-probabilities of step {request.step}'s first token")
+        return completion if request.top_logprobs else replace(completion, first=())
 
     async def _body(self, client: openai.AsyncOpenAI, request: Request) -> bytes:
         async with client.chat.completions.with_streaming_response.create(**self._arguments(request)) as response:
@@ -114,6 +122,8 @@ class OpenAIBackend(Backend):
             "seed": request.seed,
             "max_completion_tokens" if self._official else "max_tokens": request.max_tokens,
         }
+        if request.top_logprobs:
+            arguments |= {"logprobs": True, "top_logprobs": request.top_logprobs}
         if request.schema is not None:
             schema = {"name": "reply", "schema": request.schema, "strict": fits_strict(request.schema)}
             arguments["response_format"] = {"type": "json_schema", "json_schema": schema}

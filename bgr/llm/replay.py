@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bgr.errors import BgrError, DataError
 from bgr.json_text import one_line
-from bgr.llm.interface import Completion, Request
+from bgr.llm.interface import Alternatives, Completion, Request
 
 APPLICATION = 0x62677272
 """SQLite's `application_id`, which tells a replay cache from another database."""
@@ -18,6 +18,8 @@ FORMAT = 1
 """SQLite's `user_version`: of the tables and of the key."""
 WAIT = 60.0
 """Seconds to wait for another process that writes."""
+WITH_FIRST = "first:"
+"""Begins the key of a reply that is kept with the alternatives of its first token: its text holds both as JSON."""
 
 _TABLE = """CREATE TABLE replies (
     key TEXT PRIMARY KEY, backend TEXT NOT NULL, step TEXT NOT NULL, text TEXT NOT NULL,
@@ -31,10 +33,13 @@ class ReplayError(BgrError):
 
 def key_of(backend: str, request: Request) -> str:
     """SHA-256 of all that decides a reply. The step does not: two steps that ask the same get the same. The order of a
-    schema's properties does: it is the order in which a constrained model writes them."""
+    schema's properties does: it is the order in which a constrained model writes them. Where log-probabilities are
+    wanted their number counts too; other keys are as they were before there were any."""
     messages = [[message.role, message.content] for message in request.messages]
     parts = [backend, messages, request.schema, request.max_tokens, float(request.temperature), request.seed]
-    return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).hexdigest()
+    parts += [request.top_logprobs] if request.top_logprobs else []
+    digest = hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).hexdigest()
+    return WITH_FIRST + digest if request.top_logprobs else digest
 
 
 class Replay:
@@ -82,9 +87,10 @@ class Replay:
         if row is None:
             return None
         text, tokens_in, tokens_out, cut = row
+        text, first = _unpacked(text) if key.startswith(WITH_FIRST) else (text, ())
         if not isinstance(text, str) or not all(isinstance(n, int) and n >= 0 for n in row[1:]):
             raise DataError(f"{self.path}: the reply under {key[:16]}… is damaged; delete the file to ask again")
-        return Completion(text, tokens_in, tokens_out, bool(cut))
+        return Completion(text, tokens_in, tokens_out, bool(cut), first)
 
     def keep(self, key: str, backend: str, step: str, reply: Completion) -> Completion:
         """Write a reply; gives the one that is kept: another process may have been faster.
@@ -92,7 +98,8 @@ class Replay:
         Raises:
             DataError: the file cannot be written.
         """
-        row = (key, backend, step, reply.text, reply.tokens_in, reply.tokens_out, int(reply.cut))
+        text = json.dumps([reply.text, reply.first]) if key.startswith(WITH_FIRST) else reply.text
+        row = (key, backend, step, text, reply.tokens_in, reply.tokens_out, int(reply.cut))
         try:
             with closing(self._file.cursor()) as cursor:
                 cursor.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?)", row)
@@ -138,3 +145,12 @@ class Replay:
 
     def _problem(self, error: Exception) -> DataError:
         return DataError(f"{self.path}: cannot be used as a replay cache: {one_line(error)}")
+
+
+def _unpacked(packed: object) -> tuple[str | None, Alternatives]:
+    """A reply's text and its first alternatives; no text where they are damaged."""
+    try:
+        text, first = json.loads(str(packed))
+        return text, tuple((str(token), float(value)) for token, value in first)
+    except (ValueError, TypeError, RecursionError):
+        return None, ()

@@ -14,7 +14,8 @@ import torch
 from bgr.json_text import one_line
 from bgr.llm.interface import Backend, Completion, LlmError, Request, in_order
 from bgr.llm.local_model import load_local_model
-from bgr.llm.row_choices import GrammarError, Row, RowChoices, grammar_of
+from bgr.llm.row import GrammarError, Row, grammar_of
+from bgr.llm.writing import write
 
 Result = Completion | LlmError
 
@@ -117,31 +118,20 @@ class TransformersBackend(Backend):
         return [*self._write(batch[:middle]), *self._write(batch[middle:])]
 
     def _generate(self, batch: list[_Prompt]) -> list[Result]:
-        rows = [Row(prompt.request, prompt.limit, self._grammar(prompt.request)) for prompt in batch]
-        longest = max(len(prompt.ids) for prompt in batch)
-        pad = self._local.ends[0]
-        ids = torch.tensor([[pad] * (longest - len(p.ids)) + p.ids for p in batch])  # [rows, tokens]
-        mask = torch.tensor([[0] * (longest - len(p.ids)) + [1] * len(p.ids) for p in batch])
-        place = self._local.model.device
-        with torch.inference_mode():
-            written = self._local.model.generate(
-                input_ids=ids.to(place),
-                attention_mask=mask.to(place),
-                max_new_tokens=max(prompt.limit for prompt in batch),
-                do_sample=False,  # draws are made row by row, see `Row`
-                logits_processor=[RowChoices(rows, self._local.ends, longest)],
-            )[:, longest:].tolist()
-        return [self._result(*of_one) for of_one in zip(batch, rows, written, strict=True)]
+        ends = self._local.ends
+        rows = [Row(prompt.request, prompt.limit, ends, self._grammar(prompt.request)) for prompt in batch]
+        write(self._local.model, [prompt.ids for prompt in batch], rows, ends[0])
+        return [self._result(*of_one) for of_one in zip(batch, rows, strict=True)]
 
-    def _result(self, prompt: _Prompt, row: Row, tokens: list[int]) -> Result:
-        """The reply in a row of token ids, which goes on after the reply's end where other rows are longer."""
+    def _result(self, prompt: _Prompt, row: Row) -> Result:
         if row.problem:
             return self._error(f"the schema became too complex for the grammar: {row.problem}")
-        reply = tokens[: prompt.limit]
-        end = next((i for i, token in enumerate(reply) if token in self._local.ends), None)
-        reply = reply if end is None else reply[: end + 1]
-        text = self._local.tokenizer.decode(reply, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return Completion(text, len(prompt.ids), len(reply), cut=end is None)
+        text = self._decoded(row.tokens)
+        first = tuple((self._decoded([token]), value) for token, value in row.first if value > float("-inf"))
+        return Completion(text, len(prompt.ids), len(row.tokens), cut=not row.ended, first=first)
+
+    def _decoded(self, tokens: list[int]) -> str:
+        return self._local.tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
 
     def _grammar(self, request: Request) -> Any:
         """The grammar of a request's schema, made once for all that have it; ``None`` where it has none."""

@@ -39,6 +39,26 @@ def answer_f1(predicted: str | None, answers: Sequence[str]) -> float:
     )
 
 
+def answer_partial(predicted: str | None, answers: Sequence[str]) -> float:
+    """1 where, in plain form, all words of the prediction stand side by side in one of the answers or the other way
+    round, else 0; higher is better. Its mean is the partial match accuracy (PRISM, Table 7; the paper does not define
+    it, so this reading is ours).
+
+    Where one side has no words left it is 1 if neither has, else 0. ``None`` and no answers give 0.
+    """
+    if predicted is None:
+        return 0.0
+    words = plain_answer(predicted).split()
+    return float(any(_one_in_the_other(words, plain_answer(answer).split()) for answer in answers))
+
+
+def _one_in_the_other(first: Sequence[str], second: Sequence[str]) -> bool:
+    if not first or not second:
+        return first == second
+    short, long = sorted((f" {' '.join(first)} ", f" {' '.join(second)} "), key=len)
+    return short in long
+
+
 def _word_f1(predicted: Sequence[str], gold: Sequence[str]) -> float:
     if not predicted or not gold:
         return float(predicted == gold)

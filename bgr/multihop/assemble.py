@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bgr.errors import DataError
+from bgr.graph import EvidenceGraph
 from bgr.json_text import shown
 from bgr.multihop.data import MultihopData, MultihopQuestion
 from bgr.search.corpus import Corpus, Passage
@@ -24,7 +25,8 @@ class Paragraph(NamedTuple):
 @dataclass(frozen=True)
 class Draft:
     """A question before its passages have ids: `gold` are numbers into `context`, `sentences` pairs of such a number
-    and that of a sentence, `missing` gold passages of which the file has no text."""
+    and that of a sentence, `missing` gold passages of which the file has no text, `graph` says how those of `gold` hang
+    together, in numbers into `context`."""
 
     id: str
     question: str
@@ -35,6 +37,7 @@ class Draft:
     hops: int | None = None
     sentences: tuple[tuple[int, int], ...] = ()
     missing: int = 0
+    graph: EvidenceGraph | None = None
 
 
 class Pool:
@@ -124,4 +127,15 @@ def _question(draft: Draft, ids: Sequence[str | None]) -> MultihopQuestion:
         missing=missing,
         sentences=tuple((one, sentence) for one, sentence in sentences if one is not None),
         context=tuple(dict.fromkeys(one for one in ids if one is not None)),
+        graph=_graph(draft.graph, ids, there),
     )
+
+
+def _graph(graph: EvidenceGraph | None, ids: Sequence[str | None], gold: Sequence[str]) -> EvidenceGraph | None:
+    """In numbers into the gold passages; ``None`` where one of its passages is missing, or two are the same text."""
+    if graph is None:
+        return None
+    named = [ids[number] for number in graph.nodes]
+    if None in named or len(set(named)) < len(named):
+        return None
+    return graph.relabel({place: gold.index(str(ids[place])) for place in graph.nodes})

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from bgr.graph import EvidenceGraph
 from bgr.search.corpus import Corpus
 
 
@@ -25,6 +26,7 @@ class MultihopQuestion:
         missing: gold passages that the corpus lacks; they count as not found.
         sentences: the gold sentences, ``(passage id, number)`` into `MultihopData.sentences`, where the file has them.
         context: ids of the passages that the file gives to read with this question.
+        graph: how the gold passages hang together, where the data tell; its facts are numbers into `gold`.
     """
 
     id: str
@@ -36,6 +38,7 @@ class MultihopQuestion:
     missing: int = 0
     sentences: tuple[tuple[str, int], ...] = ()
     context: tuple[str, ...] = ()
+    graph: EvidenceGraph | None = None
 
 
 @dataclass(frozen=True)
@@ -68,10 +71,16 @@ class MultihopData:
         """SHA-256 of the corpus and of every question with its gold."""
         digest = hashlib.sha256(self.corpus.hash.encode())
         for q in self.questions:
-            line = json.dumps([q.id, q.question, q.answers, q.gold, q.hops, q.kind, q.missing, q.sentences, q.context])
+            parts = [q.id, q.question, q.answers, q.gold, q.hops, q.kind, q.missing, q.sentences, q.context]
+            line = json.dumps([*parts, q.graph.to_json() if q.graph is not None else None])
             digest.update(line.encode() + b"\n")
         return digest.hexdigest()
 
     def first(self, count: int | None) -> MultihopData:
         """The same corpus with the first questions only; all for ``None``."""
         return replace(self, questions=self.questions[:count])
+
+    def of_contexts(self) -> MultihopData:
+        """The same questions over those passages only that come with one of them."""
+        needed = {one for question in self.questions for one in question.context}
+        return replace(self, corpus=Corpus(passage for passage in self.corpus if passage.id in needed))

@@ -27,7 +27,8 @@ def _draft(example: Example) -> Draft:
         question=example.question,
         answers=(example.answer,),
         kind=example.structure,
-        context=tuple(Paragraph("", fact) for fact in example.facts),
+        context=tuple(Paragraph("", fact, (fact,)) for fact in example.facts),  # a fact is one sentence
         gold=tuple(example.graph.nodes),
         hops=example.graph.hops,
+        graph=example.graph,
     )

@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from bgr.graph import EvidenceGraph
 from bgr.multihop.assemble import Draft, Paragraph
 from bgr.multihop.fields import as_record, get_answers, get_flag, get_list, get_text
+from bgr.multihop.sub_questions import decomposition_graph, sub_questions
 
 
 def read_musique(records: Sequence[tuple[str, Any]]) -> tuple[list[Draft], int]:
@@ -15,7 +17,8 @@ def read_musique(records: Sequence[tuple[str, Any]]) -> tuple[list[Draft], int]:
 
     A question marked ``"answerable": false`` (in ``musique_full``) lacks a gold paragraph and is left out. Hops are the
     steps of its decomposition; the kind is the prefix of its id (``2hop``, ``3hop1``, …). HippoRAG's other samples have
-    this form too, with ``text`` for ``paragraph_text`` and no decomposition.
+    this form too, with ``text`` for ``paragraph_text`` and no decomposition. A decomposition over the supporting
+    paragraphs gives the gold graph.
 
     Raises:
         DataError: a field is missing or of another type; the message says where.
@@ -45,4 +48,13 @@ def _draft(record: Any, where: str) -> Draft | None:
         context=tuple(context),
         gold=tuple(gold),
         hops=len(get_list(record, "question_decomposition", where)) if steps else None,
+        graph=_graph(record, where, gold),
     )
+
+
+def _graph(record: Any, where: str, gold: Sequence[int]) -> EvidenceGraph | None:
+    """That of the decomposition, where it is over the supporting paragraphs."""
+    steps = sub_questions(record, where)
+    if not steps or {step.paragraph for step in steps} != set(gold):
+        return None
+    return decomposition_graph(steps)

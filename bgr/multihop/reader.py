@@ -1,19 +1,18 @@
-"""Answers from retrieved passages: a language model reads the first of any retriever's list."""
+"""Answers from retrieved passages: a language model reads the first of any list."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import cache
-from importlib.resources import files
-from string import Template
-from typing import Any
+from typing import Any, NamedTuple
 
 from bgr.llm.interface import Message, Request
 from bgr.llm.llm import Asks, Reply
-from bgr.passages import PassageResult, PassageRetriever
-from bgr.search.corpus import Corpus
+from bgr.llm.prompts import Prompts
+from bgr.llm.usage import Usage
+from bgr.search.corpus import Passage
+
+prompt = Prompts("bgr.multihop")
 
 PASSAGES = 5
 """That are read (GEAR, Table 3)."""
@@ -29,56 +28,43 @@ SCHEMA = {
 }
 
 
-class AnsweringRetriever(PassageRetriever):
-    """A retriever whose results carry the reader's answer, in place of one that the retriever gives itself.
+class ReadAnswer(NamedTuple):
+    """The answer, ``None`` where the reply could not be used (counted as failed); what it took, and the record of the
+    step for a trace."""
 
-    A reply that cannot be used leaves no answer and counts as failed.
+    text: str | None
+    usage: Usage
+    seconds: float
+    step: dict[str, Any]
+
+
+class PassageReader:
+    """A language model that answers from passages.
 
     Args:
-        retriever: finds the passages.
         llm: reads them.
-        corpus: the passages.
-        passages: how many are read.
+        passages: how many of a list it reads.
     """
 
-    def __init__(self, retriever: PassageRetriever, llm: Asks, corpus: Corpus, *, passages: int = PASSAGES) -> None:
-        self.retriever = retriever
+    def __init__(self, llm: Asks, *, passages: int = PASSAGES) -> None:
         self.llm = llm
-        self.corpus = corpus
         self.passages = passages
 
-    def retrieve(self, questions: Sequence[str]) -> list[PassageResult]:
-        """The retriever's results with answers; usage and seconds are of both."""
-        found = self.retriever.retrieve(questions)
+    def read(self, questions: Sequence[str], found: Sequence[Sequence[Passage]]) -> list[ReadAnswer]:
+        """One answer for each question from the first passages of its list, best first; no list may be enough too."""
         started = time.perf_counter()
         replies = self.llm.ask([self._request(*pair) for pair in zip(questions, found, strict=True)])
         share = (time.perf_counter() - started) / max(1, len(questions))
-        return [_with_answer(result, reply, share) for result, reply in zip(found, replies, strict=True)]
+        return [_answer(reply, share) for reply in replies]
 
-    def _request(self, question: str, result: PassageResult) -> Request:
-        read = [self.corpus[place] for place in result.places[: self.passages]]
-        passages = "\n\n".join(f"[{number}] {passage.whole}" for number, passage in enumerate(read, 1))
-        text = _prompt().substitute(question=question, passages=passages)
+    def _request(self, question: str, found: Sequence[Passage]) -> Request:
+        read = enumerate(found[: self.passages], 1)
+        passages = "\n\n".join(f"[{number}] {passage.whole}" for number, passage in read) or "(none)"
+        text = prompt("answer", question=question, passages=passages)
         return Request("qa.answer", (Message("user", text),), SCHEMA, MAX_TOKENS)
 
 
-@cache
-def _prompt() -> Template:
-    return Template((files("bgr.multihop") / "prompts" / "answer.md").read_text(encoding="utf-8").strip())
-
-
-def _with_answer(result: PassageResult, reply: Reply, seconds: float) -> PassageResult:
+def _answer(reply: Reply, seconds: float) -> ReadAnswer:
     answer = reply.value["answer"] if reply.failure is None else None
-    step: dict[str, Any] = {
-        "step": "answer",
-        "answer": answer,
-        "failure": reply.failure,
-        "usage": reply.usage.to_json(),
-    }
-    return replace(
-        result,
-        answer=answer,
-        usage=result.usage + reply.usage,
-        seconds=result.seconds + seconds,
-        trace=(*result.trace, step),
-    )
+    step = {"step": "answer", "answer": answer, "failure": reply.failure, "usage": reply.usage.to_json()}
+    return ReadAnswer(answer, reply.usage, seconds, step)

@@ -13,7 +13,7 @@ from bgr.wrapping import clean
 
 CARD_FILE = "README.md"
 
-LICENCES = {"KQA Pro": "cc-by-sa-4.0", "Atlas": "other"}
+LICENCES = {"KQA Pro": "cc-by-sa-4.0", "Atlas": "other", "MuSiQue": "cc-by-4.0"}
 """Source to the hub's name of its licence; ``unknown`` for any other. Atlas' packages have several licences."""
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -39,14 +39,14 @@ FEATURES: list[dict[str, Any]] = [
 
 WHAT = """Questions whose answers rest on a *graph* of evidence: several chains, several hops. Each sample has a
 question, the candidate sentences of its target database, and the gold evidence graph, a directed acyclic graph that
-hangs from the question. The construction follows section 3 of *Towards Graph-hop Retrieval and Reasoning in Complex
-Question Answering over Textual Database* (Zhu et al., 2024)."""
+hangs from the question, as *Towards Graph-hop Retrieval and Reasoning in Complex Question Answering over Textual
+Database* (Zhu et al., 2024) has them."""
 
-BUILT = """Each question's program was executed with provenance: a fact that put an entity where it is became a node,
-with an edge to every fact that was found from it; what the answer does not need was cut away. The facts were worded as
-sentences, several triples in one now and then, and distractors were added: similar to the question, about the same
-entities, random. Questions whose executed answer is not the annotated one, or whose graph breaks a constraint, were
-left out."""
+BUILT = """The construction follows section 3 of that paper. Each question's program was executed with provenance: a
+fact that put an entity where it is became a node, with an edge to every fact that was found from it; what
+the answer does not need was cut away. The facts were worded as sentences, several triples in one now and
+then, and distractors were added: similar to the question, about the same entities, random. Questions whose
+executed answer is not the annotated one, or whose graph breaks a constraint, were left out."""
 
 FIELDS = """| field | type | meaning |
 | --- | --- | --- |

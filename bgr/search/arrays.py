@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 
 from bgr.errors import DataError
 from bgr.json_text import one_line
 from bgr.search.writing import writing
+
+DAMAGED = (OSError, ValueError, EOFError, SyntaxError, TokenError, MemoryError, OverflowError)
+"""What NumPy raises of a file that is no array; of a damaged header it may be an error of Python's own tokenizer."""
 
 
 def open_array(path: Path, dtype: type[np.generic], shape: tuple[int | None, ...]) -> np.ndarray:
@@ -27,7 +31,7 @@ def open_array(path: Path, dtype: type[np.generic], shape: tuple[int | None, ...
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; build the index again") from None
-    except (OSError, ValueError, EOFError, SyntaxError, MemoryError, OverflowError) as error:
+    except DAMAGED as error:
         raise DataError(f"{path}: damaged or cut short; build the index again ({one_line(error)})") from None
     fits = isinstance(array, np.ndarray) and array.dtype == dtype and array.ndim == len(shape)
     if (

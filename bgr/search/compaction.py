@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from bgr.search.arrays import save_rows
+from bgr.search.hashes import hashed
 from bgr.search.index_state import IndexState
 from bgr.search.manifest import Piece
 from bgr.search.segment import VECTORS, write_segment
 from bgr.search.vector_store import CHUNK
+from bgr.search.verify import verify
 from bgr.search.word_counts import keep_texts, merge
 
 
@@ -21,8 +23,9 @@ def one_segment(state: IndexState, number: str) -> tuple[Piece, ...]:
         The segment; none where no passage is left.
 
     Raises:
-        DataError: it cannot be written, or a file of passages is damaged.
+        DataError: it cannot be written, or a file of the others is damaged, which would not be noticed later.
     """
+    verify(state)
     size, manifest = len(state.live), state.manifest
     if not size:
         return ()
@@ -34,7 +37,7 @@ def one_segment(state: IndexState, number: str) -> tuple[Piece, ...]:
     if manifest.encoder is not None:
         dtype = np.float16 if manifest.half else np.float32
         save_rows(state.folder / piece.name / VECTORS, _vectors(state), size, dtype)
-    return (piece,)
+    return (hashed(state.folder, piece),)
 
 
 def _vectors(state: IndexState) -> Iterator[np.ndarray]:

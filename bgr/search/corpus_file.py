@@ -50,7 +50,7 @@ def save_corpus(corpus: Sequence[Passage], path: str | Path) -> None:
 
 def _read(path: Path) -> Iterator[tuple[int, Passage]]:
     try:
-        with path.open(encoding="utf-8", newline="\n") as file:
+        with path.open(encoding="utf-8-sig", newline="\n") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     where = f"{path}:{number}"

@@ -1,4 +1,5 @@
-"""Reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)."""
+"""Scores of several origins made comparable: reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009), and
+percentile ranks (BridgeRAG, arXiv 2604.03384)."""
 
 from __future__ import annotations
 
@@ -44,3 +45,25 @@ def rrf(rankings: Sequence[Sequence[int]], *, k: int = K, weights: Sequence[floa
     scores = {place: math.fsum(part) for place, part in parts.items()}
     places = sorted(scores, key=lambda place: (-scores[place], place))
     return Hits(np.array(places, dtype=np.int64), np.array([scores[place] for place in places], dtype=np.float32))
+
+
+def pit(scores: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Percentile ranks: for each score the share of all scores that are not above it (probability integral transform).
+
+    Above 0, at most 1; the highest is always 1, equal scores get the same. Only the order of the scores counts.
+
+    Args:
+        scores: ``[n]`` of any scale; −∞ is allowed and lowest.
+
+    Returns:
+        ``float64 [n]``; empty for no scores.
+
+    Raises:
+        ValueError: not one row of numbers, or a score is NaN.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim != 1 or np.isnan(values).any():
+        raise ValueError(
+            f"percentile ranks need one row of numbers; got shape {values.shape} with {int(np.isnan(values).sum())} NaN"
+        )
+    return np.searchsorted(np.sort(values), values, side="right") / max(len(values), 1)

@@ -16,12 +16,14 @@ from bgr.search.compaction import one_segment
 from bgr.search.corpus import Corpus, Passage
 from bgr.search.counted_bm25 import CountedBm25Search
 from bgr.search.dense import DenseSearch, Encoder
+from bgr.search.hashes import hashed
 from bgr.search.hybrid import HybridSearch
 from bgr.search.index_state import open_state
 from bgr.search.index_writing import changing, tidy
 from bgr.search.manifest import Manifest, Piece
 from bgr.search.segment import forget_encoded, new_segment
 from bgr.search.vector_rows import VectorRows
+from bgr.search.verify import Verified, verify
 
 
 class IndexFolder:
@@ -36,7 +38,7 @@ class IndexFolder:
         corpus: what it must be of; ``None`` takes it as it is.
         encoder: of queries and of added passages; not needed for BM25.
         key: names the encoder, and must be that of the build: `SentenceEncoder.identity`, or any text.
-        progress: show a bar on standard error while passages are encoded.
+        progress: show a bar on standard error while passages are encoded, or files verified.
 
     Raises:
         DataError: no index, damaged, or of another corpus or encoder; says what differs and what to do.
@@ -136,14 +138,27 @@ class IndexFolder:
             corpus = Corpus(passage for passage in self.corpus if passage.id not in gone)
             piece = Piece(f"deleted-{number}", len(deleted))
             save_array(self.folder / piece.name, deleted)
+            piece = hashed(self.folder, piece)
             self._commit(replace(self.manifest, corpus=corpus.hash, passages=len(corpus), deleted=piece))
 
     def compact(self) -> None:
-        """Make one segment of all and drop what was deleted; nothing is encoded or split into words again."""
+        """Make one segment of all and drop what was deleted; nothing is encoded or split into words again.
+
+        Raises:
+            DataError: a file is damaged, or the folder was changed by somebody else or cannot be written.
+        """
         if self.manifest.deleted is None and len(self.manifest.segments) <= 1:
             return
         with self._changing() as number:
             self._commit(replace(self.manifest, segments=one_segment(self._state, number), deleted=None))
+
+    def verify(self) -> Verified:
+        """Read all files and compare them with their hashes; opening the index looks at sizes and shapes alone.
+
+        Raises:
+            DataError: files are missing or hold something else; the message names them.
+        """
+        return verify(self._state, progress=self.progress)
 
     def _encoder(self) -> Encoder:
         if self.encoder is None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +14,31 @@ from bgr.files import read_json
 from bgr.json_text import is_text, shown
 from bgr.search.writing import replaced
 
-FORMAT = 1
+FORMAT = 2
 """Of the folder; raised when older versions could not read it, or would split words otherwise."""
+
+WITHOUT_HASHES = 1
+"""The format before files had hashes, which is read too."""
 
 NAME = "manifest.json"
 
 PIECE = re.compile(r"(segment|deleted)-(\d{6,12})")
 """Folders of passages, and lists of deleted rows: nothing else in the folder is ours to remove."""
 
+FILE = re.compile(r"[a-z_]+\.(npy|jsonl)")
+"""Files in a folder of passages."""
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
 
 @dataclass(frozen=True)
 class Piece:
-    """A file or folder of the index, and how many passages it is about."""
+    """A file or folder of the index, how many passages it is about, and the SHA-256 of its files by their path in the
+    index, none where an older version wrote it."""
 
     name: str
     passages: int
+    sha256: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -84,10 +95,10 @@ def read_manifest(folder: Path) -> Manifest:
     row = read_json(path)
     if not isinstance(row, dict):
         raise _damaged(path, "no object")
-    if row.get("format") != FORMAT:
-        raise DataError(
-            f"{path}: format {shown(row.get('format'))}, this version reads {FORMAT}; build the index again"
-        )
+    form = row.get("format")
+    if form not in (WITHOUT_HASHES, FORMAT):
+        known = f"{WITHOUT_HASHES} and {FORMAT}"
+        raise DataError(f"{path}: format {shown(form)}, this version reads {known}; build the index again")
     row = {key: value for key, value in row.items() if key != "format"}
     if row.keys() != Manifest.__dataclass_fields__.keys():
         raise _damaged(path, f"it holds {shown(sorted(row))}")
@@ -115,11 +126,24 @@ def _checked(path: Path, row: dict[str, Any]) -> Manifest:
 
 
 def _piece(path: Path, value: Any, kind: str) -> Piece:
-    fits = isinstance(value, dict) and value.keys() == {"name", "passages"} and isinstance(value["name"], str)
+    value = {"sha256": {}, **value} if isinstance(value, dict) else {}
+    fits = value.keys() == Piece.__dataclass_fields__.keys() and isinstance(value["name"], str)
     found = PIECE.fullmatch(value["name"]) if fits else None
     if not found or found[1] != kind or not _is_count(value["passages"]):  # so that no name leads out of the folder
         raise _damaged(path, f"{shown(value)} is no {kind}")
+    if not _are_hashes(value["name"], value["sha256"]):
+        raise _damaged(path, f"sha256 of {value['name']} is {shown(value['sha256'])}")
     return Piece(**value)
+
+
+def _are_hashes(name: str, value: Any) -> bool:
+    """Whether these are hashes of the files of a piece; again, none outside it."""
+    return isinstance(value, dict) and all(
+        isinstance(digest, str)
+        and _SHA256.fullmatch(digest)
+        and (file == name or (file.startswith(name) and FILE.fullmatch(file.removeprefix(f"{name}/"))))
+        for file, digest in value.items()
+    )
 
 
 def _is_count(value: Any) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
+from tqdm import tqdm
 
 from bgr.errors import DataError
 from bgr.json_text import shown
@@ -14,7 +15,7 @@ from bgr.search.dense import Encoder
 from bgr.search.interface import Hits, Search
 from bgr.search.milvus_collection import ID_BYTES, ROWS, MilvusCollection
 from bgr.search.top import ordered
-from bgr.search.vector_rows import check_unit
+from bgr.search.vector_rows import VectorRows, check_unit
 
 CORPUS, ENCODER = "bgr.corpus", "bgr.encoder"
 """Properties of a collection: hash of its corpus, empty while that changes, and key of its encoder."""
@@ -47,9 +48,23 @@ class MilvusSearch(Search):
 
     @classmethod
     def build(
-        cls, collection: MilvusCollection, corpus: Corpus, encoder: Encoder, *, key: str, overwrite: bool = False
+        cls,
+        collection: MilvusCollection,
+        corpus: Corpus,
+        encoder: Encoder,
+        *,
+        key: str,
+        vectors: VectorRows | None = None,
+        overwrite: bool = False,
+        progress: bool = False,
     ) -> MilvusSearch:
-        """Make the collection and insert the corpus; `overwrite` drops one that is there.
+        """Make the collection and insert the corpus.
+
+        Args:
+            collection, corpus, encoder, key: as for the class.
+            vectors: of the corpus, where it is encoded already.
+            overwrite: drop a collection that is there.
+            progress: show a bar on standard error.
 
         Raises:
             DataError: the collection is there already, or Milvus does not answer.
@@ -61,9 +76,10 @@ class MilvusSearch(Search):
                 raise DataError(f"{where}: is there already; open it, or build with overwrite to replace it")
             collection.drop()
         nothing = Corpus([])
-        collection.create(encoder([""]).shape[1], {CORPUS: nothing.hash, ENCODER: key})
+        width = encoder([""]).shape[1] if vectors is None else vectors.width
+        collection.create(width, {CORPUS: nothing.hash, ENCODER: key})
         search = cls(collection, nothing, encoder, key=key)
-        search.insert(corpus.passages)
+        search.insert(corpus.passages, vectors, progress=progress)
         return search
 
     def __len__(self) -> int:
@@ -73,13 +89,15 @@ class MilvusSearch(Search):
         """Rows in the collection, as Milvus counts them."""
         return self.collection.count()
 
-    def insert(self, passages: Sequence[Passage]) -> None:
-        """Append passages.
+    def insert(self, passages: Sequence[Passage], vectors: VectorRows | None = None, *, progress: bool = False) -> None:
+        """Append passages, whose `vectors` may be known; `progress` shows a bar on standard error.
 
         Raises:
             DataError: an id is taken or too long, or Milvus refuses.
-            ValueError: the encoder does not give unit vectors.
+            ValueError: the encoder does not give unit vectors, or there is not one for each passage.
         """
+        if vectors is not None and len(vectors) != len(passages):
+            raise ValueError(f"{len(vectors)} vectors for {len(passages)} passages")
         where = self.collection.where
         try:
             corpus = Corpus([*self.corpus, *passages])
@@ -88,11 +106,16 @@ class MilvusSearch(Search):
         long = next((p.id for p in passages if not 0 < len(p.id.encode(errors="replace")) <= ID_BYTES), None)
         if long is not None:
             raise DataError(f"{where}: the id {shown(long)} must have 1 to {ID_BYTES} bytes; nothing was inserted")
-        with self._changing(corpus):
+        bar = tqdm(total=len(passages), desc="insert", unit=" vectors", disable=not progress, delay=1)
+        with self._changing(corpus), bar:
             for start in range(0, len(passages), ROWS):
                 part = passages[start : start + ROWS]
-                vectors = check_unit(self.encoder([passage.whole for passage in part]), len(part), where)
-                self.collection.insert([passage.id for passage in part], vectors.astype(np.float32, copy=False))
+                if vectors is None:
+                    rows = check_unit(self.encoder([passage.whole for passage in part]), len(part), where)
+                else:
+                    rows = vectors.take(np.arange(start, start + len(part)))
+                self.collection.insert([passage.id for passage in part], rows.astype(np.float32, copy=False))
+                bar.update(len(part))
 
     def delete(self, ids: Sequence[str]) -> None:
         """Delete passages by id; those behind move up in place.

@@ -14,6 +14,7 @@ from bgr.search.arrays import open_array, save_rows
 from bgr.search.corpus import Corpus, Passage
 from bgr.search.corpus_file import load_corpus, save_corpus
 from bgr.search.dense import Encoder
+from bgr.search.hashes import hashed
 from bgr.search.manifest import Piece
 from bgr.search.vector_rows import check_unit
 from bgr.search.vector_store import CHUNK, VectorStore
@@ -91,7 +92,7 @@ def new_segment(
         progress: show a bar on standard error.
 
     Returns:
-        The part's name and size, and the dimensions of its vectors, 0 without.
+        The part with its size and hashes, and the dimensions of its vectors, 0 without.
 
     Raises:
         DataError: it cannot be written.
@@ -100,10 +101,10 @@ def new_segment(
     piece = Piece(f"segment-{number}", len(passages))
     write_segment(folder / piece.name, passages)
     if encoder is None or key is None:
-        return piece, 0
-    store = VectorStore(encoder, folder / ENCODED, key=key)
-    blocks = _encoded(passages, store, progress)
-    return piece, save_rows(folder / piece.name / VECTORS, blocks, len(passages), np.float16 if half else np.float32)
+        return hashed(folder, piece), 0
+    blocks = _encoded(passages, VectorStore(encoder, folder / ENCODED, key=key), progress)
+    width = save_rows(folder / piece.name / VECTORS, blocks, len(passages), np.float16 if half else np.float32)
+    return hashed(folder, piece), width
 
 
 def forget_encoded(folder: Path) -> None:

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 import faiss
 import numpy as np
 
+from bgr.search.half_rows import widened
 from bgr.search.interface import Hits
 from bgr.search.live_rows import LiveRows
 from bgr.search.top import ordered
 
-HALF_BLOCK = 32768
-"""Rows of float16 that are turned into float32 at a time."""
+HALF_BLOCK = 4096
+"""Rows of float16 that are turned into float32 at a time: 6 MB at 384 numbers each, which caches hold."""
 
 QUERIES = 1024
 """Queries searched at a time."""
@@ -96,22 +97,26 @@ class VectorRows:
 
     def _candidates(self, queries: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
         """The `count` best rows, deleted ones included, as FAISS sees them: scores and rows ``[q, count]``, falling."""
-        scores, rows = [], []
+        score, row = np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
         for start, block in self._blocks():
             part = faiss.knn(queries, block, min(count, len(block)), metric=faiss.METRIC_INNER_PRODUCT)
-            scores.append(part[0])
-            rows.append(np.where(part[1] < 0, -1, part[1] + start))  # -1 where a damaged vector is no number
-        score, row = np.concatenate(scores, axis=1), np.concatenate(rows, axis=1)
-        if len(scores) > 1:
-            order = np.argsort(-score, axis=1, kind="stable")[:, :count]
-            score, row = np.take_along_axis(score, order, axis=1), np.take_along_axis(row, order, axis=1)
+            score = np.concatenate([score, part[0]], axis=1)
+            # -1 where a damaged vector is no number
+            row = np.concatenate([row, np.where(part[1] < 0, -1, part[1] + start)], axis=1)
+            if start:  # a first block is sorted by itself
+                order = np.argsort(-score, axis=1, kind="stable")[:, :count]
+                score, row = np.take_along_axis(score, order, axis=1), np.take_along_axis(row, order, axis=1)
         return score, row
 
     def _blocks(self) -> Iterator[tuple[int, np.ndarray]]:
+        """First row and rows of each block in float32; a block is overwritten by the next."""
+        space = np.empty((HALF_BLOCK, self.width), dtype=np.float32)  # no memory until it is written to
         for start, part in zip(self.starts.tolist(), self.parts, strict=False):
-            size = max(len(part), 1) if part.dtype == np.float32 else HALF_BLOCK
+            whole = part.dtype == np.float32
+            size = max(len(part), 1) if whole else HALF_BLOCK
             for row in range(0, len(part), size):
-                yield start + row, part[row : row + size].astype(np.float32, copy=False)
+                block = part[row : row + size]
+                yield start + row, block if whole else widened(block, space)
 
     def _rescored(self, query: np.ndarray, rows: np.ndarray, k: int) -> Hits:
         rows = np.sort(rows)

@@ -12,9 +12,9 @@ import numpy as np
 from tqdm import tqdm
 
 from bgr.search.interface import Hits, Search
+from bgr.search.vector_rows import VectorRows
 from bgr.triples.entities import members_of, neighbours_of
 from bgr.triples.index_files import read_index, write_index
-from bgr.triples.nearest import nearest_rows
 from bgr.triples.triple import Triple
 from bgr.triples.triple_list import TripleList, pack
 
@@ -58,9 +58,9 @@ class TripleIndex(Search):
         """As `search`, for queries that are encoded already, ``[q, d]``.
 
         Raises:
-            ValueError: they have another width than the triples.
+            ValueError: they have another width than the triples, or a number that is not finite.
         """
-        return nearest_rows(vectors, self.vectors, k)
+        return self._rows.nearest(vectors, k)
 
     def neighbours(self, number: int) -> np.ndarray:
         """The other triples that share subject or object with one, as either: ``int32``, ascending."""
@@ -71,6 +71,10 @@ class TripleIndex(Search):
         order, places = self._by_place
         start, end = np.searchsorted(places, [place, place + 1])
         return order[start:end]
+
+    @cached_property
+    def _rows(self) -> VectorRows:
+        return VectorRows([self.vectors])
 
     @cached_property
     def _by_place(self) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ import numpy as np
 from bgr.errors import DataError
 from bgr.files import hash_files, output_folder, read_json
 from bgr.json_text import one_line, shown
+from bgr.search.arrays import DAMAGED
 
 VERSION = 1
 SHEET = "index.json"
@@ -25,7 +26,8 @@ KINDS = {
     "starts": "int64",
     "members": "int32",
 }
-"""All arrays but the vectors; these are hashed, vectors may be gigabytes."""
+"""All arrays but the vectors. These are compared with their hash when an index is opened; vectors, which may be
+gigabytes, when `verify_vectors` is asked for it."""
 
 
 def write_index(folder: str | Path, arrays: Mapping[str, np.ndarray], *, corpus_hash: str, encoder_key: str) -> None:
@@ -46,6 +48,7 @@ def write_index(folder: str | Path, arrays: Mapping[str, np.ndarray], *, corpus_
             np.save(work / "vectors.npy", arrays["vectors"])
             sheet |= {"shapes": {name: list(arrays[name].shape) for name in (*KINDS, "vectors")}}
             sheet |= {"kind": arrays["vectors"].dtype.name, "sha256": _hash(work)}
+            sheet |= {"vectors_sha256": hash_files(work, ["vectors.npy"])}
             (work / SHEET).write_text(json.dumps(sheet, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise DataError(f"{folder}: cannot be written: {error.strerror or one_line(error)}") from None
@@ -76,12 +79,34 @@ def read_index(folder: str | Path, *, corpus_hash: str, encoder_key: str) -> dic
     return arrays
 
 
+def verify_vectors(folder: str | Path) -> bool:
+    """Read the vectors of an index and compare them with the hash that was taken when they were written.
+
+    Returns:
+        False where there is nothing to compare with, as an older version wrote the index.
+
+    Raises:
+        DataError: they are damaged, or cannot be read.
+    """
+    folder = Path(folder)
+    sheet = read_json(folder / SHEET)
+    wanted = sheet.get("vectors_sha256") if isinstance(sheet, dict) else None
+    if wanted is None:
+        return False
+    try:
+        found = hash_files(folder, ["vectors.npy"])
+    except OSError as error:
+        raise DataError(f"{folder / 'vectors.npy'}: cannot be read: {error.strerror or one_line(error)}") from None
+    if found != wanted:
+        raise DataError(f"{folder / 'vectors.npy'}: not what was written (damaged or changed); build the index again")
+    return True
+
+
 def _load(folder: Path, name: str) -> np.ndarray:
     file = folder / f"{name}.npy"
     try:
-        # copy on write: PyTorch, which converts the vectors, warns of what it could not write to
-        mapped = np.load(file, mmap_mode="c", allow_pickle=False)
-    except (OSError, ValueError, EOFError, SyntaxError) as error:
+        mapped = np.load(file, mmap_mode="r", allow_pickle=False)
+    except DAMAGED as error:
         raise DataError(f"{file}: missing or damaged: {one_line(error)}; build the index again") from None
     return np.asarray(mapped)  # slices of a plain view are made ten times as fast as those of a memmap
 

@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from bgr.errors import DataError
 from bgr.json_text import shown
+from bgr.search.corpus import Corpus, Passage
 from bgr.triples.entities import EntityNumbers
 from bgr.triples.triple import Triple
 
@@ -89,6 +90,14 @@ def pack(triples: Iterable[Triple], *, progress: bool = False) -> tuple[TripleLi
     packed = TripleList(np.frombuffer(text, dtype=np.uint8), offsets, np.frombuffer(places, dtype=np.int64))
     head, tail = np.frombuffer(ends, dtype=np.int32).reshape(-1, 2).T.copy()
     return packed, head, tail
+
+
+def triple_corpus(triples: Sequence[Triple]) -> Corpus:
+    """Triples as passages, each with its number as id, for a store that searches passages (`MilvusSearch`).
+
+    Its search then takes the place of the index' own: ``SyncGe(…, triples=…)``.
+    """
+    return Corpus(Passage(str(number), "", triple.text) for number, triple in enumerate(triples))
 
 
 def _encoded(block: Sequence[Triple], first: int) -> list[bytes]:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from bgr.errors import BgrError
+from bgr.llm.usage import Price
 from bgr.multihop.data import MultihopData
 from eval.bootstrap import SAMPLES, Difference, Interval, bootstrap_difference, bootstrap_means, interval
-from eval.passages.score import ANSWERS, RECALLS, SystemScores
+from eval.passages.score import ANSWERS, GRAPHS, METRICS, RECALLS, SETS, SystemScores
 from eval.passages.sign_test import SignTest, sign_test
 
 
@@ -37,11 +38,17 @@ class PassageComparison:
     intervals: Mapping[str, Mapping[str, Interval]]
     pairs: tuple[Pair, ...]
     about: Mapping[str, Any]
+    price: Price | None = None
+
+    @property
+    def within(self) -> bool:
+        """Whether each question was searched for among the passages that come with it."""
+        return self.about.get("scope") == "question"
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """Those that some system has."""
-        return tuple(m for m in (*RECALLS, *ANSWERS) if any(m in found for found in self.intervals.values()))
+        return tuple(m for m in METRICS if any(m in found for found in self.intervals.values()))
 
 
 def compare_passages(
@@ -51,6 +58,7 @@ def compare_passages(
     *,
     samples: int = SAMPLES,
     seed: int = 0,
+    price: Price | None = None,
 ) -> PassageComparison:
     """Intervals and paired tests by one bootstrap over questions, which all systems and metrics share.
 
@@ -60,6 +68,7 @@ def compare_passages(
         about: what was compared; the corpus' and data's sizes and hashes and the bootstrap's numbers are added.
         samples: resampled sets of questions.
         seed: of the resampling.
+        price: of the language model's tokens, for the cost.
 
     Raises:
         BgrError: two systems have one name, or no question has gold.
@@ -70,13 +79,13 @@ def compare_passages(
         raise BgrError(f"two systems have the name {twice!r}, allowed: each once")
     intervals: dict[str, dict[str, Interval]] = {name: {} for name in names}
     pairs: list[Pair] = []
-    for metrics in (RECALLS, ANSWERS):  # each over the questions that it has scores for
+    for metrics in ((*RECALLS, *SETS), GRAPHS, ANSWERS):  # each over the questions that it has scores for
         for name, metric, found in _family(systems, metrics, samples, seed, pairs):
             intervals[name][metric] = found
     if not any(intervals.values()):
         raise BgrError(f"{data.name}: no question has a gold passage in it, nothing to score")
     extra = {**describe(data), "bootstrap_samples": samples, "seed": seed}
-    return PassageComparison(data, tuple(systems), intervals, tuple(pairs), {**about, **extra})
+    return PassageComparison(data, tuple(systems), intervals, tuple(pairs), {**about, **extra}, price)
 
 
 def describe(data: MultihopData) -> dict[str, Any]:

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-import math
-import os
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bgr.errors import DataError
 from eval.bootstrap import Interval
 from eval.passages.compare import Pair, PassageComparison
-from eval.passages.groups import GROUPINGS, by_group, by_round, usage_of
+from eval.passages.groups import GROUPINGS, by_group, by_round, by_step, usage_of
+from eval.passages.page import traces_page
+from eval.passages.pareto import plot_pareto
 from eval.passages.plot import plot_recall
 from eval.passages.score import SystemScores
-from eval.passages.text import PLOT, as_markdown
+from eval.passages.text import PARETO, PLOT, as_markdown
+from eval.written import without_nan, write_csv, write_json, write_text, write_whole
 
-MARKDOWN, JSON = "passages.md", "passages.json"
+MARKDOWN, JSON, PAGE = "passages.md", "passages.json", "traces.html"
 
 
 def write_passages(folder: Path, comparison: PassageComparison) -> None:
     """Write ``passages.md``, ``passages.json``, ``systems.csv``, ``pairs.csv``, ``groups.csv``, ``rounds.csv`` and
-    ``recall.png``; each takes its name only when it is whole.
+    ``recall.png``, ``pareto.png`` and ``traces.html``; each takes its name only when it is whole.
 
     Raises:
         DataError: the folder cannot be written.
@@ -42,11 +38,14 @@ def write_passages(folder: Path, comparison: PassageComparison) -> None:
         for group, means in one["by"][by].items()
     ]
     rounds = [{"system": name, **row} for name, one in found["systems"].items() for row in one["rounds"]]
-    _write_text(folder / MARKDOWN, as_markdown(comparison))
-    _write_text(folder / JSON, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+    write_text(folder / MARKDOWN, as_markdown(comparison))
+    write_json(folder / JSON, found)
     for name, rows in (("systems", systems), ("pairs", found["pairs"]), ("groups", groups), ("rounds", rounds)):
-        _write_text(folder / f"{name}.csv", _as_csv([{**_flat(row), **of} for row in rows]))
-    _replace(folder / PLOT, lambda path: plot_recall(comparison, path))
+        write_csv(folder / f"{name}.csv", [{**_flat(row), **of} for row in rows])
+    write_whole(folder / PLOT, lambda path: plot_recall(comparison, path))
+    write_whole(folder / PARETO, lambda path: plot_pareto(comparison, path))
+    figures = {"Quality against tokens and seconds": folder / PARETO, "Recall by system": folder / PLOT}
+    write_text(folder / PAGE, traces_page(comparison, figures))
 
 
 def as_json(comparison: PassageComparison) -> dict[str, Any]:
@@ -56,7 +55,7 @@ def as_json(comparison: PassageComparison) -> dict[str, Any]:
         "systems": {one.name: _system(one, comparison) for one in comparison.systems},
         "pairs": [_pair(pair) for pair in comparison.pairs],
     }
-    return _without_nan(whole)
+    return without_nan(whole)
 
 
 def _system(one: SystemScores, comparison: PassageComparison) -> dict[str, Any]:
@@ -64,10 +63,12 @@ def _system(one: SystemScores, comparison: PassageComparison) -> dict[str, Any]:
     return {
         **means,
         "n": len(one.found),
-        "per_question": usage_of(one),
+        "per_question": usage_of(one, comparison.price),
         "usage": one.usage.to_json(),
+        "ged_not_exact": one.ged_not_exact,
         "by": {by: by_group(one, comparison.data, by) for by in GROUPINGS},
-        "rounds": by_round(one, comparison.data),
+        "rounds": by_round(one, comparison.data, within=comparison.within),
+        "steps": {step: usage.to_json() for step, usage in by_step(one).items()},
     }
 
 
@@ -94,45 +95,10 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     """Objects of numbers become columns; ``mean`` keeps the name of its metric."""
     line: dict[str, Any] = {}
     for name, value in row.items():
-        if name in ("by", "rounds", "usage"):
+        if name in ("by", "rounds", "steps", "usage"):
             continue
         if isinstance(value, Mapping):
             line |= {name if part == "mean" else f"{name}_{part}": number for part, number in value.items()}
         else:
             line[name] = value
     return line
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _without_nan(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(one) for one in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def _as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    file = io.StringIO(newline="")
-    writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)))
-    writer.writeheader()
-    writer.writerows(rows)
-    return file.getvalue()
-
-
-def _write_text(path: Path, text: str) -> None:
-    _replace(path, lambda half: half.write_bytes(text.encode()))
-
-
-def _replace(path: Path, write: Callable[[Path], Any]) -> None:
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
-        os.close(handle)
-        half = Path(name)
-        try:
-            write(half)
-            half.chmod(0o644)
-            os.replace(half, path)
-        finally:
-            half.unlink(missing_ok=True)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from None

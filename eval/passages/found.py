@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
-from bgr.errors import DataError
+from bgr.errors import DataError, GraphError
+from bgr.graph import EvidenceGraph
 from bgr.json_text import is_text, shown
 from bgr.llm.usage import Usage
 from bgr.multihop.data import MultihopQuestion
 from bgr.passages import PassageResult
 from bgr.search.corpus import Corpus
+
+MOST = 1e300
+"""Scores, counts and seconds are below it: JSON may hold integers that no float can."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class Found:
         usage: calls of the language model.
         seconds: all of it.
         trace: the system's own record of its steps.
+        sentences: pairs of a passage's id and the number of a sentence in it, for systems that choose sentences.
+        graph: how the passages hang together, for systems that know: its facts are numbers into `passages`.
     """
 
     id: str
@@ -36,6 +41,8 @@ class Found:
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     trace: tuple[Mapping[str, Any], ...] = ()
+    sentences: tuple[tuple[str, int], ...] = ()
+    graph: EvidenceGraph | None = None
 
     @classmethod
     def of(cls, question: MultihopQuestion, result: PassageResult, corpus: Corpus) -> Found:
@@ -48,11 +55,13 @@ class Found:
             usage=result.usage,
             seconds=result.seconds,
             trace=result.trace,
+            sentences=tuple((corpus[place].id, number) for place, number in result.sentences),
+            graph=result.graph,
         )
 
     def to_json(self) -> dict[str, Any]:
-        """A plain record."""
-        return {
+        """A plain record; sentences and the graph's edges only where there are some."""
+        record: dict[str, Any] = {
             "id": self.id,
             "passages": list(self.passages),
             "scores": list(self.scores),
@@ -61,10 +70,13 @@ class Found:
             "seconds": self.seconds,
             "trace": list(self.trace),
         }
+        if self.sentences:
+            record["sentences"] = [list(one) for one in self.sentences]
+        return record | ({"edges": self.graph.to_json()} if self.graph is not None else {})
 
     @classmethod
     def from_json(cls, record: Any) -> Found:
-        """The inverse of `to_json`.
+        """The inverse of `to_json`. A record without sentences or edges has none.
 
         Raises:
             DataError: a field is missing or of another type.
@@ -79,8 +91,10 @@ class Found:
                 usage=usage,
                 seconds=record["seconds"],
                 trace=tuple(record["trace"]),
+                sentences=tuple((passage, number) for passage, number in record.get("sentences", ())),
+                graph=EvidenceGraph(record["edges"]) if "edges" in record else None,
             )
-        except (KeyError, TypeError) as error:
+        except (AttributeError, GraphError, KeyError, TypeError, ValueError) as error:
             raise DataError(f"no result of a question: {error}") from None
         found._check()
         return found
@@ -89,8 +103,24 @@ class Found:
         texts = (self.id, *self.passages, self.answer if self.answer is not None else "")
         numbers = (*self.scores, self.seconds, *self.usage.to_json().values())
         if not all(is_text(text) for text in texts) or not all(
-            type(n) in (int, float) and math.isfinite(n) for n in numbers
+            type(n) in (int, float) and -MOST < n < MOST for n in numbers
         ):
             raise DataError(f"result of {shown(self.id)}: a field is of another type than it is written")
         if len(self.scores) != len(self.passages) or not all(isinstance(step, dict) for step in self.trace):
             raise DataError(f"result of {shown(self.id)}: scores or trace do not belong to it")
+        if not all(_is_usage(step.get("usage")) for step in self.trace):
+            raise DataError(f"result of {shown(self.id)}: the usage of a step is none")
+        if self.graph is not None and self.graph.nodes and self.graph.nodes[-1] >= len(self.passages):
+            raise DataError(f"result of {shown(self.id)}: the graph names a passage that was not found")
+        if not all(is_text(passage) and type(number) is int and number >= 0 for passage, number in self.sentences):
+            raise DataError(
+                f"result of {shown(self.id)}: sentences are not pairs of a passage's id and a number from 0"
+            )
+
+
+def _is_usage(value: Any) -> bool:
+    """Whether it is the record of a usage, or nothing."""
+    if not isinstance(value, Mapping):
+        return value is None
+    known = {one.name for one in fields(Usage)}
+    return value.keys() <= known and all(type(n) in (int, float) and -MOST < n < MOST for n in value.values())

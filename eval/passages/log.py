@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ from filelock import FileLock, Timeout
 from bgr.errors import BgrError, DataError
 from bgr.json_text import parse_json
 from bgr.kept_chunks import name_of
+from bgr.multihop.data import MultihopData, MultihopQuestion
 from eval.passages.found import Found
 
 
@@ -21,11 +23,21 @@ def result_key(corpus_hash: str, system: str, settings: Mapping[str, Any]) -> st
     return name_of(corpus_hash, system, json.dumps(settings, sort_keys=True))[:20]
 
 
+def given_hash(question: MultihopQuestion, data: MultihopData) -> str:
+    """Of what comes with a question beside its text: systems may be given its passages and their sentences, its gold
+    evidence, or how many passages that has."""
+    graph = question.graph.to_json() if question.graph is not None else None
+    sentences = [data.sentences.get(one) for one in question.context]
+    parts = [question.context, sentences, question.gold, question.missing, graph]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:20]
+
+
 class ResultLog:
     """One file of JSON lines, one line a question and system, written as results come; a context manager.
 
     A line that a kill cut off, or that is damaged, counts as not there: its question is run again. What belongs to
-    another key (another corpus, other settings) stays in the file.
+    another key (another corpus, other settings) stays in the file. A line of an older version, which does not say what
+    came with its question, counts for whatever comes with it.
 
     Raises:
         BgrError: another process holds the file.
@@ -36,7 +48,7 @@ class ResultLog:
         self.path = Path(path)
         self.damaged = 0
         self._lock = FileLock(self.path.with_suffix(".lock"))
-        self._found: dict[tuple[str, str, str], Found] = {}
+        self._found: dict[tuple[str, str, str, str | None], Found] = {}
         self._file: BinaryIO | None = None
 
     def __enter__(self) -> ResultLog:
@@ -61,21 +73,23 @@ class ResultLog:
     ) -> None:
         self._close()
 
-    def get(self, key: str, id: str, question: str) -> Found | None:
-        """What is kept for a question, by key, id and text."""
-        return self._found.get((key, id, question))
+    def get(self, key: str, id: str, question: str, given: str) -> Found | None:
+        """What is kept for a question, by key, id, text and `given_hash`."""
+        kept = self._found.get((key, id, question, given))
+        return kept if kept is not None else self._found.get((key, id, question, None))
 
-    def add(self, key: str, system: str, question: str, found: Found) -> None:
+    def add(self, key: str, system: str, question: str, given: str, found: Found) -> None:
         """Keep a result: it is on disk when this returns, whatever becomes of the process."""
         if self._file is None:
             raise BgrError(f"{self.path}: the log is not open, allowed: inside its with block")
-        line = json.dumps({"key": key, "system": system, "question": question, **found.to_json()}, ensure_ascii=False)
+        about = {"key": key, "system": system, "question": question, "given": given}
+        line = json.dumps({**about, **found.to_json()}, ensure_ascii=False)
         try:
             self._file.write(line.encode() + b"\n")
             self._file.flush()
         except OSError as error:
             raise DataError(f"{self.path}: cannot be written: {error.strerror or error}") from None
-        self._found[key, found.id, question] = found
+        self._found[key, found.id, question, given] = found
 
     def _read(self, file: BinaryIO) -> None:
         file.seek(0)
@@ -89,7 +103,8 @@ class ResultLog:
             try:
                 record = parse_json(line.decode(), str(self.path))
                 found = Found.from_json(record)
-                self._found[str(record["key"]), found.id, str(record["question"])] = found
+                given = str(record["given"]) if "given" in record else None
+                self._found[str(record["key"]), found.id, str(record["question"]), given] = found
             except (DataError, UnicodeDecodeError, KeyError):
                 self.damaged += 1
         file.seek(0, 2)

@@ -8,21 +8,24 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from eval.bootstrap import Interval
 from eval.compare_plots import bar_style
 from eval.passages.compare import PassageComparison
 from eval.passages.score import RECALLS
 from eval.passages.text import corpus_line
 
+NOTHING = Interval(float("nan"), float("nan"), float("nan"))
+
 
 def plot_recall(comparison: PassageComparison, path: str | Path) -> None:
-    """One group of bars for each k, one bar for each system, percent."""
+    """One group of bars for each k, one bar for each system, percent; no bars where no question has gold."""
     systems = comparison.systems
     figure = Figure(figsize=(max(7.0, 2.0 + 0.32 * len(RECALLS) * len(systems)), 4.4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     places, width = np.arange(len(RECALLS)), 0.84 / len(systems)
     for number, one in enumerate(systems):
-        found = [comparison.intervals[one.name][metric] for metric in RECALLS]
+        found = [comparison.intervals[one.name].get(metric, NOTHING) for metric in RECALLS]
         means = np.array([100 * each.mean for each in found])
         bounds = np.array([[100 * each.low for each in found], [100 * each.high for each in found]])
         axes.bar(

@@ -9,12 +9,12 @@ from typing import Any
 
 from tqdm import tqdm
 
-from bgr.errors import BgrError
-from bgr.multihop.data import MultihopData, MultihopQuestion
+from bgr.multihop.data import MultihopData
 from bgr.passages import PassageResult, PassageRetriever
 from bgr.search.interface import Search
 from eval.passages.found import Found
-from eval.passages.log import ResultLog, result_key
+from eval.passages.log import ResultLog, given_hash, result_key
+from eval.passages.runners import OverCorpus, Runner
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,13 @@ class System:
     Args:
         name: for tables.
         settings: all that decides its results, plain JSON values: part of the key under which they are kept.
-        make: builds the retriever; called only where a question is left to run.
+        make: builds what is run, a retriever over the data's corpus or a `Runner`; called only where a question is
+            left.
     """
 
     name: str
     settings: Mapping[str, Any]
-    make: Callable[[], PassageRetriever]
+    make: Callable[[], PassageRetriever | Runner]
 
 
 class SearchRetriever(PassageRetriever):
@@ -63,36 +64,41 @@ def run_system(
         data: its questions, over its corpus.
         log: an open log; what it holds for this corpus, system and settings is taken from it.
         batch_size: questions that the retriever is given at a time.
-        retry: run questions again in which a step failed.
+        retry: run questions again in which a step failed; where no call was answered that was not before, and none
+            fails less, the result stays that of the first time, with the seconds that it took.
         progress: show a bar on standard error.
 
     Raises:
         BgrError: of the retriever; what was done before is kept.
     """
     key = result_key(data.corpus.hash, system.name, system.settings)
-    found = {one.id: log.get(key, one.id, one.question) for one in data.questions}
+    given = {one.id: given_hash(one, data) for one in data.questions}
+    found = {one.id: _kept(log.get(key, one.id, one.question, given[one.id]), data) for one in data.questions}
     left = [one for one in data.questions if _is_left(found[one.id], retry)]
     with tqdm(total=len(data.questions), desc=system.name, unit="question", disable=not progress) as bar:
         bar.update(len(data.questions) - len(left))
         if left:
-            retriever = system.make()
+            made = system.make()
+            runner = made if isinstance(made, Runner) else OverCorpus(made, data.corpus)
             for start in range(0, len(left), batch_size):
                 batch = left[start : start + batch_size]
-                for question, new in zip(batch, _retrieve(retriever, batch, data, system.name), strict=True):
-                    log.add(key, system.name, question.question, new)
-                    found[question.id] = new
+                for question, new in zip(batch, runner.run(batch), strict=True):
+                    if _is_news(new, found[question.id]):
+                        log.add(key, system.name, question.question, given[question.id], new)
+                        found[question.id] = new
                 bar.update(len(batch))
     return [one for one in found.values() if one is not None]
 
 
+def _kept(found: Found | None, data: MultihopData) -> Found | None:
+    """The result, unless it names passages that are not there: then its line is damaged."""
+    return found if found is not None and all(one in data.corpus.place for one in found.passages) else None
+
+
+def _is_news(new: Found, old: Found | None) -> bool:
+    """Whether a second try gave more than the first: with replies from a cache alone it only looks faster."""
+    return old is None or new.usage.calls > 0 or new.usage.failed < old.usage.failed
+
+
 def _is_left(found: Found | None, retry: bool) -> bool:
     return found is None or (retry and found.usage.failed > 0)
-
-
-def _retrieve(
-    retriever: PassageRetriever, batch: Sequence[MultihopQuestion], data: MultihopData, name: str
-) -> list[Found]:
-    results = retriever.retrieve([one.question for one in batch])
-    if len(results) != len(batch):
-        raise BgrError(f"{name}: {len(results)} results for {len(batch)} questions, allowed: one for each")
-    return [Found.of(question, result, data.corpus) for question, result in zip(batch, results, strict=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,24 +12,37 @@ from bgr.llm.usage import Usage
 from bgr.metrics.ranking import recalls_at
 from bgr.metrics.short_answers import answer_em, answer_f1
 from bgr.multihop.data import MultihopData
+from eval.passages.evidence import graph_scores, set_scores
 from eval.passages.found import Found
 
 KS = (2, 5, 10, 15)
 """GEAR's are 5, 10 and 15 (its Table 2); 2 is that of two-hop questions."""
 
 RECALLS = tuple(f"R@{k}" for k in KS)
-ANSWERS = ("EM", "F1")
+SETS = ("P", "R", "F1")
+"""Of the passages that a system takes for the evidence."""
+GRAPHS = ("GM", "GS", "GED")
+"""Of its graph; all but GED, in edits, are shares of 1."""
+ANSWERS = ("QA EM", "QA F1")
+ANSWER = "answer"
+"""The step of a trace in which a question is answered."""
+METRICS = (*RECALLS, *SETS, *GRAPHS, *ANSWERS)
+KEY = (*RECALLS, "F1", "GM", "QA EM")
+"""Those that are written out pair by pair and group by group; the files of values have all."""
+GED_SECONDS = 1.0
+"""Limit of one edit distance; where it is reached the best edit found counts."""
 
 
 @dataclass(frozen=True)
 class SystemScores:
-    """One system: its results, and ``float64 [questions]`` for each metric, NaN where a question has no gold (R@k) or
-    no answers (EM, F1). EM and F1 are there only where the system answered some question; one that it did not answer
-    counts 0."""
+    """One system: its results, and ``float64 [questions]`` for each metric, NaN where a question has no gold (R@k and
+    sets), no gold graph or no answers. Answers are scored where the system answered some question or its traces say
+    that it tried; one that it did not answer counts 0. `ged_not_exact` counts the distances that ran out of time."""
 
     name: str
     found: tuple[Found, ...]
     scores: dict[str, np.ndarray]
+    ged_not_exact: int = 0
 
     @property
     def usage(self) -> Usage:
@@ -41,15 +55,27 @@ class SystemScores:
         return sum(one.seconds for one in self.found) / len(self.found)
 
 
-def score(name: str, found: Sequence[Found], data: MultihopData) -> SystemScores:
+def score(name: str, found: Sequence[Found], data: MultihopData, *, ged_seconds: float = GED_SECONDS) -> SystemScores:
     """Score the results of all questions, in their order."""
     pairs = list(zip(data.questions, found, strict=True))
     recalls = np.array([recalls_at(one.passages, q.gold, KS, missing=q.missing) for q, one in pairs])
-    scores = {metric: recalls[:, column] for column, metric in enumerate(RECALLS)}
-    if any(one.answer is not None for one in found):
+    sets = [set_scores(one, q) if q.gold or q.missing else (np.nan,) * 3 for q, one in pairs]
+    scores = _columns(RECALLS, recalls) | _columns(SETS, sets)
+    not_exact = 0
+    if any(q.graph is not None for q in data.questions):
+        graphs = [graph_scores(one, q, ged_seconds) if q.graph is not None else None for q, one in pairs]
+        rows = [(np.nan,) * 3 if row is None else (row[0], row[1], row[2].upper) for row in graphs]
+        scores |= _columns(GRAPHS, rows)
+        not_exact = sum(row is not None and not row[2].exact for row in graphs)
+    if any(one.answer is not None or any(step.get("step") == ANSWER for step in one.trace) for one in found):
         for metric, function in zip(ANSWERS, (answer_em, answer_f1), strict=True):
             scores[metric] = np.array([function(one.answer, q.answers) if q.answers else np.nan for q, one in pairs])
-    return SystemScores(name, tuple(found), scores)
+    return SystemScores(name, tuple(found), scores, not_exact)
+
+
+def _columns(names: Sequence[str], rows: Any) -> dict[str, np.ndarray]:
+    table = np.array(rows, dtype=np.float64).reshape(-1, len(names))
+    return {name: table[:, column] for column, name in enumerate(names)}
 
 
 def mean(scores: np.ndarray) -> float:

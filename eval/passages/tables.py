@@ -6,15 +6,18 @@ import math
 
 from eval.compare_tables import NONE, p_text, with_interval
 from eval.passages.compare import PassageComparison
-from eval.passages.groups import by_group, by_round, usage_of
+from eval.passages.groups import by_group, by_round, by_step, usage_of
 from eval.passages.score import RECALLS, SystemScores
 from eval.report import Table
 
 NOTE = (
-    "R@k, EM and F1 in percent; in brackets the 95 % bootstrap interval over questions. Calls, tokens and seconds are "
-    "for one question; cached calls were answered from the replay cache, and their tokens count; failed are steps of "
-    "all questions whose reply could not be used."
+    "All metrics in percent but GED, which is in edits; in brackets the 95 % bootstrap interval over questions. P, R, "
+    "F1 and the graph metrics are those of the graph that a system gives; of a list, its first passages count, as many "
+    "as there are gold ones, each from the question. Calls, tokens, cost and seconds are for one question; cached "
+    "calls were answered from the replay cache, and their tokens and cost count; failed are steps of all questions "
+    "whose reply could not be used."
 )
+STEP_COUNTS = ("calls", "cached", "tokens_in", "tokens_out", "failed")
 PAIRS_NOTE = (
     "First minus second with its 95 % interval and the p of the paired bootstrap; the questions on which the first is "
     "better, worse and equal, and the p of the exact two-sided sign test. No correction for the number of pairs."
@@ -30,7 +33,8 @@ def systems_table(comparison: PassageComparison, *, intervals: bool = True) -> T
     """Header and one row for each system; usage only where some system called a language model."""
     asked = any(one.usage.calls or one.usage.cached or one.usage.failed for one in comparison.systems)
     header = ["system", *comparison.metrics, "n"]
-    header += [*(("calls", "cached", "tokens in", "tokens out", "failed") if asked else ()), "s/question"]
+    header += [*(("calls", "cached", "tokens in", "tokens out", "failed") if asked else ())]
+    header += [*(("cost",) if comparison.price is not None else ()), "s/question"]
     rows = []
     for one in comparison.systems:
         found = comparison.intervals[one.name]
@@ -39,7 +43,10 @@ def systems_table(comparison: PassageComparison, *, intervals: bool = True) -> T
             if metric in found:
                 written = with_interval(found[metric], metric)
                 cells[column] = written if intervals else written.split(" ")[0]
-        rows.append([one.name, *cells, str(len(one.found)), *(_usage(one) if asked else ()), f"{one.seconds:.4f}"])
+        rows.append([one.name, *cells, str(len(one.found)), *(_usage(one) if asked else ())])
+        if comparison.price is not None:
+            rows[-1].append(f"{usage_of(one, comparison.price)['cost']:.6f}")
+        rows[-1].append(f"{one.seconds:.4f}")
     return header, rows
 
 
@@ -87,9 +94,19 @@ def rounds_table(comparison: PassageComparison) -> Table:
             f"{row['tokens']:.0f}",
         ]
         for one in comparison.systems
-        for row in by_round(one, comparison.data)
+        for row in by_round(one, comparison.data, within=comparison.within)
     ]
     return ["system", "round", "n", *RECALLS, "calls", "tokens"], rows
+
+
+def steps_table(comparison: PassageComparison) -> Table:
+    """Header and one row for each system and step that asks a model, over all questions."""
+    rows = [
+        [one.name, step, *(f"{getattr(usage, name):,}" for name in STEP_COUNTS)]
+        for one in comparison.systems
+        for step, usage in by_step(one).items()
+    ]
+    return ["system", "step", *(name.replace("_", " ") for name in STEP_COUNTS)], rows
 
 
 def percent(value: float | None) -> str:

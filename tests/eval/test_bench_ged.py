@@ -40,6 +40,7 @@ def test_command_prints_the_three_parts(predictions: Path, capsys: pytest.Captur
     assert rows["good"][1] == rows["flat"][1] == "2"
 
 
+@pytest.mark.slow
 def test_command_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "ged", "--pairs", "6", "--large", "1", "--seconds", "0.02", "--seed", "3", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)

@@ -12,7 +12,8 @@ from bgr.graph import ROOT, EvidenceGraph
 from bgr.retrieval import RetrievalResult
 from eval.compare import compare
 from eval.evaluate import Predictions, evaluate
-from eval.html_report import html_page, json_for_script
+from eval.html_page import json_for_script
+from eval.html_report import html_page
 
 EVIL = (
     "</script><script>document.body.dataset.evil='yes'</script><img src=x onerror=\"document.body.dataset.evil='yes'\">"

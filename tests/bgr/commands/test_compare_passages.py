@@ -8,7 +8,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from bgr.commands.compare import add_arguments, run
+from bgr.commands.graph_systems import LLM_GRAPHS
 from bgr.errors import BgrError
+from bgr.llm_graph.forms import FORMS
 
 PEOPLE = {
     "Paris": "Paris is the capital of France .",
@@ -129,7 +131,7 @@ def test_language_model_reader_and_replay(files, tmp_path, server, capsys):
     made = Server.calls
     assert made == sum(one["usage"]["calls"] for one in found.values()) > 6
     assert found["bm25"]["per_question"]["calls"] == 1
-    assert all(one["EM"]["mean"] == pytest.approx(1 / 3) for one in found.values())
+    assert all(one["QA EM"]["mean"] == pytest.approx(1 / 3) for one in found.values())
     assert found["gear"]["usage"]["failed"] >= 3  # its reason step got nothing that fits
     assert found["gear"]["rounds"][0]["n"] == 3
     compare(*files, *model, *systems, "--replay-only", "--out", tmp_path / "two", "--json")
@@ -144,7 +146,7 @@ def test_language_model_reader_and_replay(files, tmp_path, server, capsys):
 def test_what_does_not_fit_is_said_in_one_line(files, tmp_path):
     out = ["--out", str(tmp_path / "out")]
     for options, message in (
-        (["--systems", "bm26"], "unknown system 'bm26', known: bm25, bm25\\+gear"),
+        (["--systems", "bm26"], "unknown system 'bm26', known: bm25, dense"),
         (["--systems", "bm25", "bm25"], "'bm25' is there twice"),
         (["--systems", "gear"], "gear asks a language model: give --llm"),
         (["--systems", "bm25", "--replay-only"], "--replay-only needs --replay"),
@@ -181,10 +183,98 @@ def test_a_dataset_folder(toy_data, encoder_folder, tmp_path, capsys):
     # bm25 finds graphs too, and then nothing of passages is asked for
     with pytest.raises(BgrError, match="--encoder is for passages, allowed there: --systems bm25 "):
         compare(*words, "--systems", "bm25")
-    with pytest.raises(BgrError, match="'random' finds graphs, the others passages"):
-        compare(*words, "--systems", "dense", "random")
-    for option in (["--main", "dense"], ["--sweep", tmp_path], ["--split", "dev"]):
+    for option in (["--main", "dense"], ["--sweep", tmp_path]):
         with pytest.raises(BgrError, match=f"{option[0]} is for graphs"):
             compare(*words, "--systems", "dense", *option)
     with pytest.raises(BgrError, match=r"nothing\.json: no such file or folder"):
         compare("--data", tmp_path / "nothing.json", "--systems", "bm25", "--out", tmp_path / "out")
+
+
+def test_every_system_over_the_facts_of_each_question(toy_data, encoder_folder, tmp_path, schema_server, capsys):
+    """Graphs, lists, language models and bounds in one table; from the replay cache the same without a call."""
+    names = ["bm25", "dense", "hybrid", "random", "prism", "bridgerag", "bridgerag-p", *LLM_GRAPHS, "gold", "nothing"]
+    words = ["--data", toy_data, "--encoder", encoder_folder, "--samples", "50", "--limit", "3", "--price", "1", "10"]
+    words += ["--llm", schema_server.spec, "--replay", tmp_path / "replies.db", "--systems", *names, "--json"]
+    compare(*words, "--out", tmp_path / "one")
+    found = json.loads(capsys.readouterr().out)
+    assert found["about"]["scope"] == "question"
+    systems = found["systems"]
+    assert list(systems) == names
+    assert systems["gold"]["GM"]["mean"] == systems["gold"]["F1"]["mean"] == 1
+    assert systems["nothing"]["R"]["mean"] == 0
+    assert all("GED" in one and "P" in one for one in systems.values())
+    for name, one in systems.items():
+        asks = name in ("prism", "bridgerag", "bridgerag-p", *LLM_GRAPHS)
+        assert (one["usage"]["tokens_in"] > 0) == asks, name
+        used = one["usage"]
+        assert one["per_question"]["cost"] == pytest.approx((used["tokens_in"] + 10 * used["tokens_out"]) / 3e6)
+    assert systems["bridgerag"]["usage"]["calls"] + systems["bridgerag"]["usage"]["cached"] == 3 * 3
+    made = schema_server.asked.total()
+    compare(*words, "--out", tmp_path / "two")
+    again = json.loads(capsys.readouterr().out)["systems"]
+    assert schema_server.asked.total() == made
+    assert {name: one["GED"] for name, one in again.items()} == {name: one["GED"] for name, one in systems.items()}
+
+
+def test_a_budget_stops_the_run_and_more_goes_on(toy_data, encoder_folder, tmp_path, schema_server, capsys):
+    words = ["--data", toy_data, "--encoder", encoder_folder, "--samples", "50", "--limit", "4", "--batch-size", "2"]
+    words += ["--llm", schema_server.spec, "--replay", tmp_path / "replies.db", "--systems", "bridgerag"]
+    words += ["--out", tmp_path / "out"]
+    with pytest.raises(BgrError, match=r"budget: .* of 7 calls are used, and the next batch has 2"):
+        compare(*words, "--most-calls", "7")
+    assert len((tmp_path / "out" / "results.jsonl").read_text().splitlines()) == 2
+    with pytest.raises(BgrError, match="a limit on the cost needs the price"):
+        compare(*words, "--most-cost", "1")
+    compare(*words, "--most-calls", "20")
+    assert len((tmp_path / "out" / "results.jsonl").read_text().splitlines()) == 4
+    assert set(schema_server.asked.values()) == {1}
+
+
+@pytest.mark.parametrize("name", ["gold", "nothing", "bm25", "llm-edges"])
+def test_a_folder_with_the_name_of_a_system_is_not_taken_for_it(files, tmp_path, name):
+    """Else a checkpoint in a folder of that name would have the scores of the gold evidence."""
+    folder = tmp_path / name
+    folder.mkdir()
+    for text in (str(folder), f"{name}=random"):
+        with pytest.raises(BgrError, match="would have the name of another system; give it its own: NAME=FOLDER"):
+            compare(*files, "--systems", text, "--out", tmp_path / "out")
+
+
+def test_old_results_stay_where_something_new_cannot_be_loaded(files, tmp_path):
+    out = tmp_path / "out"
+    compare(*files, "--systems", "bm25", "--out", out)
+    before = (out / "results.jsonl").read_bytes()
+    for wrong in (
+        ["--systems", "prism", "--llm", tmp_path / "nothing"],
+        ["--systems", "bm25", "--reader", tmp_path],
+        ["--systems", tmp_path],
+        ["--systems", "dense", "--encoder", tmp_path],
+    ):
+        with pytest.raises(BgrError):
+            compare(*files, *wrong, "--out", out, "--overwrite")
+        assert (out / "results.jsonl").read_bytes() == before
+
+
+def test_the_seed_of_the_random_system_counts(toy_data, tmp_path, capsys):
+    found = []
+    for seed in (0, 1, 0):
+        words = ["--data", toy_data, "--scope", "question", "--systems", "random", "--samples", "20", "--json"]
+        compare(*words, "--seed", seed, "--out", tmp_path / "out")
+        found.append(json.loads(capsys.readouterr().out)["systems"]["random"]["F1"]["mean"])
+    alone = len((tmp_path / "out" / "results.jsonl").read_text().splitlines())
+    assert alone == 20
+    assert found[0] == found[2]
+
+
+def test_questions_without_gold_that_have_answers(files, tmp_path, schema_server, capsys):
+    path = tmp_path / "no_gold.json"
+    path.write_text(json.dumps([question(1, "What is Rome ?", [], "Rome")]))
+    words = ["--data", path, "--reader", schema_server.spec, "--systems", "bm25", "gold", "--samples", "20"]
+    compare(*words, "--json", "--out", tmp_path / "out")
+    found = json.loads(capsys.readouterr().out)["systems"]
+    assert [one["QA EM"]["mean"] for one in found.values()] == [0, 0]
+    assert (tmp_path / "out" / "traces.html").is_file()
+
+
+def test_the_forms_of_a_language_models_graphs_are_those_that_there_are():
+    assert [f"llm-{name}" for name in FORMS] == list(LLM_GRAPHS)

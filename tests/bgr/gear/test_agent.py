@@ -6,6 +6,7 @@ import pytest
 
 from bgr.gear.agent import Gear
 from bgr.gear.settings import GearSettings
+from bgr.gear.sync import SyncGe
 from bgr.graph import ROOT
 from bgr.llm.usage import Usage
 from bgr.search.fusion import rrf
@@ -36,7 +37,7 @@ def gear(script, corpus, base, index):
         defaults = {"read": facts(ADA), "gist": facts(ADA), "reason": CLOSED, "rewrite": {"query": "What next?"}}
         chosen = {name: steps.get(name, value) for name, value in defaults.items()}
         llm = script(**{name: step if callable(step) else by_round(step) for name, step in chosen.items()})
-        return Gear(llm, corpus, base, index, settings), llm
+        return Gear(SyncGe(llm, corpus, base, index, settings)), llm
 
     return make
 

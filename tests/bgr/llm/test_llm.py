@@ -3,7 +3,7 @@
 import pytest
 
 from bgr.llm.budget import Budget, BudgetError
-from bgr.llm.interface import LlmError, Unreachable
+from bgr.llm.interface import Backend, Completion, LlmError, Unreachable
 from bgr.llm.llm import Llm
 from bgr.llm.replay import Replay, ReplayError
 from bgr.llm.usage import Price, Usage
@@ -155,3 +155,29 @@ def test_whole_batch_unreachable_is_one_error_and_nothing_is_lost(script, ask_fo
             llm.ask([ask_for(text) for text in "abc"])
         assert all(reply.value == "words" for reply in Llm(model, replay=replay).ask([ask_for(t) for t in "abc"]))
     assert model.asked == ["a", "b", "b", "c", "b", "c"]
+
+
+class Prober(Backend):
+    """Writes a white space, and says how likely yes and no were."""
+
+    name = "prober"
+
+    def complete(self, requests):
+        first = ((" yes", -0.25), ("no", -1.5))
+        return [Completion("\n", 4, 1, True, first[: request.top_logprobs]) for request in requests]
+
+
+def test_alternatives_of_the_first_token(ask_for, tmp_path):
+    """They come through the cache as they were, and an empty text beside them is none to ask again for."""
+    asked = [ask_for("a", top_logprobs=2), ask_for("a", top_logprobs=1)]
+    with Replay(tmp_path / "replies") as replay:
+        replies = (llm := Llm(Prober(), replay=replay)).ask(asked)
+        assert [reply.first for reply in replies] == [((" yes", -0.25), ("no", -1.5)), ((" yes", -0.25),)]
+        assert [(reply.value, reply.failure) for reply in replies] == [("", None)] * 2
+        assert counts(llm.usage) == (2, 0, 0, 8, 2)
+        (plain,) = llm.ask([ask_for("a")])
+        assert (plain.failure, plain.first) == ("the reply is empty", ())
+    with Replay(tmp_path / "replies", replay_only=True) as replay:
+        again = (cached := Llm(Prober(), replay=replay)).ask(asked)
+        assert [(r.value, r.first) for r in again] == [(r.value, r.first) for r in replies]
+        assert counts(cached.usage) == (0, 2, 0, 8, 2)

@@ -262,6 +262,50 @@ def test_answers_without_numbers_of_tokens(backend, ask_for):
     assert backend(a=[says(bare)]).complete([ask_for("a")]) == [Completion("", 0, 0)]
 
 
+def alternatives(*pairs, **more):
+    rows = [{"token": token, "logprob": value, "bytes": None} for token, value in pairs]
+    return {"logprobs": {"content": [{"token": "x", "logprob": 0, "top_logprobs": rows, **more}]}}
+
+
+def test_log_probabilities_of_the_first_token(server, backend, ask_for):
+    odd = [3, {"token": "a"}, {"token": 3, "logprob": -1}, {"token": "b", "logprob": None}, {"logprob": -1}]
+    odd += [{"token": "c", "logprob": 10**400}, {"token": "\ud800", "logprob": -3}, {"token": "d", "logprob": -9999.0}]
+    model = backend(
+        a=[says(answer("No", **alternatives(("No", -0.5), (" yes", -0.25), ("no", 1e-9))))],
+        b=[says(answer("No", **alternatives(top_logprobs=odd)))],
+        c=[says(answer("No", **alternatives(("No", -0.5))))],
+    )
+    a, b, c = model.complete([ask_for("a", top_logprobs=3), ask_for("b", top_logprobs=3), ask_for("c")])
+    assert a == Completion("No", 7, 2, False, (("no", 0.0), (" yes", -0.25), ("No", -0.5)))
+    assert b.first == (("?", -3.0), ("d", -9999.0))
+    assert c == Completion("No", 7, 2)
+    bodies = {body["messages"][0]["content"]: body for *_, body in server.asked}
+    assert (bodies["a"]["logprobs"], bodies["a"]["top_logprobs"]) == (True, 3)
+    assert not {"logprobs", "top_logprobs"} & bodies["c"].keys()
+
+
+def test_a_server_without_log_probabilities_is_a_failure_and_is_not_asked_again(server, backend, ask_for, tmp_path):
+    plays = {
+        "none": answer("No"),
+        "null": answer("No", logprobs=None),
+        "text": answer("No", logprobs="x"),
+        "empty": answer("No", logprobs={"content": []}),
+        "bare": answer("No", logprobs={"content": [3]}),
+        "odd": answer("No", **alternatives(top_logprobs=[{"token": 1}])),
+        "null_rows": answer("No", **alternatives(top_logprobs=None)),
+    }
+    with Replay(tmp_path / "replies") as replay:
+        model = backend(**{name: [says(body)] for name, body in plays.items()})
+        replies = Llm(model, replay=replay).ask([ask_for(name, top_logprobs=5) for name in plays])
+        assert len(replay) == 0
+    for reply in replies:
+        assert reply.failure.endswith("the server gives no log-probabilities of step test.step's first token")
+        assert reply.usage.failed == 1
+    assert len(server.asked) == len(plays)
+    refused = backend(a=[says(b'{"error": "top_logprobs is unknown"}', 400)])
+    assert "HTTP 400" in str(refused.complete([ask_for("a", top_logprobs=5)])[0])
+
+
 def test_addresses_and_keys_that_cannot_be(monkeypatch):
     for url in ("localhost:8000", "ftp://host/v1", "http://", "http://host:port/v1"):
         with pytest.raises(BgrError, match="base_url"):

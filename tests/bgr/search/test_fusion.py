@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion against the formula in fractions."""
+"""Reciprocal rank fusion against the formula in fractions; percentile ranks against a slow count."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgr.search.fusion import rrf
+from bgr.search.fusion import pit, rrf
 
 RANKINGS = st.lists(st.lists(st.integers(0, 30), unique=True, max_size=12), max_size=5)
 
@@ -59,3 +59,22 @@ def test_what_makes_no_sense_is_refused():
         rrf([[1], [2, 3, 2]])
     with pytest.raises(ValueError, match="k is -1"):
         rrf([[1]], k=-1)
+
+
+def slow_pit(scores):
+    return [sum(other <= score for other in scores) / len(scores) for score in scores]
+
+
+def test_pit_by_hand_and_by_its_slow_twin():
+    assert pit([3, 1, 3, 2]).tolist() == [1, 0.25, 1, 0.5]
+    assert pit([7]).tolist() == [1]
+    assert pit([]).tolist() == []
+    assert pit([-np.inf, 0.5, -np.inf]).tolist() == [2 / 3, 1, 2 / 3]
+    rng = np.random.default_rng(0)
+    for size in (1, 2, 5, 20, 200):
+        for scores in (rng.normal(size=size), rng.integers(0, 4, size), rng.normal(size=size).astype(np.float32)):
+            assert pit(scores).tolist() == slow_pit(scores.tolist())
+            assert pit(scores).dtype == np.float64
+    for wrong in ([np.nan, 1.0], [[1.0, 2.0]]):
+        with pytest.raises(ValueError, match="one row of numbers"):
+            pit(wrong)

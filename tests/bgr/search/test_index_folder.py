@@ -207,7 +207,8 @@ def change(key, value):
 
 MANIFESTS = {
     "no object": lambda row: [1],
-    "later format": change("format", 2),
+    "later format": change("format", 3),
+    "format of another type": change("format", [2]),
     "no format": lambda row: {key: value for key, value in row.items() if key != "format"},
     "a key less": lambda row: {key: value for key, value in row.items() if key != "half"},
     "a key more": change("extra", 1),
@@ -258,7 +259,13 @@ def test_damaged_vectors_rows_and_passages_are_errors_of_one_line(tmp_path, enco
         path.write_bytes(whole)
 
     vectors, lines = folder / "segment-000001" / "vectors.npy", folder / "segment-000001" / "passages.jsonl"
-    for raw in (lambda raw: raw[:-4], lambda raw: raw[:50], lambda raw: b"", lambda raw: b"text"):
+    for raw in (
+        lambda raw: raw[:-4],
+        lambda raw: raw[:50],
+        lambda raw: b"",
+        lambda raw: b"text",
+        lambda raw: raw.replace(b")", b"(", 1),
+    ):
         refused(vectors, raw, "vectors.npy: damaged or cut short; build the index again")
     refused(folder / "deleted-000002", lambda raw: raw[:-8], "deleted-000002: damaged or cut short")
     refused(folder / "deleted-000002", lambda raw: raw[:-16] + raw[-8:] + raw[-16:-8], "rows do not rise")

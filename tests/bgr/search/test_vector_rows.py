@@ -72,6 +72,43 @@ def test_many_equal_vectors_go_by_place():
     assert hits.places.tolist() == [100, 101, 102, 103, 104]
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize("block", [7, 64, 1000])  # of one block, one whole block, and all
+@pytest.mark.parametrize("k", [1, 5, 200, 299])
+def test_ties_that_reach_far_beyond_the_candidates(monkeypatch, dtype, block, k):
+    monkeypatch.setattr(vector_rows, "HALF_BLOCK", block)
+    rng = np.random.default_rng(k)
+    vectors = unit(rng, 60, 24)[rng.integers(0, 60, 300)].astype(dtype)  # most stand many times
+    queries = unit(rng, 9, 24)
+    for query, hits in zip(queries, VectorRows([vectors]).nearest(queries, k), strict=True):
+        places, scores = slow(query, vectors, k)
+        assert hits.places.tolist() == places.tolist()
+        assert np.array_equal(hits.scores, scores)
+        assert (hits.places.dtype, hits.scores.dtype) == (np.int64, np.float32)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_all_vectors_equal(dtype):
+    rng = np.random.default_rng(6)
+    vectors = np.repeat(unit(rng, 1, 8), 5000, axis=0).astype(dtype)
+    for queries in (vectors[:1], unit(rng, 2, 8)):
+        for hits in VectorRows([vectors]).nearest(queries.astype(np.float32), 100):
+            assert hits.places.tolist() == list(range(100))
+            assert len(set(hits.scores.tolist())) == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_vectors_that_are_no_numbers_are_not_found(dtype, monkeypatch):
+    monkeypatch.setattr(vector_rows, "HALF_BLOCK", 30)
+    query = np.eye(4, dtype=np.float32)[:1]
+    vectors = np.eye(4, dtype=dtype)
+    vectors[1] = np.nan
+    assert VectorRows([vectors]).nearest(query, 4)[0].places.tolist() == [0, 2, 3]
+    many = VectorRows([np.tile(vectors, (50, 1))])
+    assert many.nearest(query, 51)[0].places.tolist() == [*range(0, 200, 4), 2]
+    assert len(many.nearest(query, 200)[0].places) == 150
+
+
 def test_vectors_that_differ_less_than_the_rounding_of_a_product_are_told_apart():
     rng = np.random.default_rng(4)
     vectors = (unit(rng, 1, 64) + rng.normal(size=(400, 64)) * 1e-8).astype(np.float32)

@@ -7,6 +7,7 @@ import os
 import signal
 import sqlite3
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -123,6 +124,30 @@ def test_what_the_model_gets_wrong(tmp_path):
     assert again.asked == [1, 3, 4, 5, 6]
     assert found.failures == {}
     assert found.triples == (*triples_of(1), Triple("a", "b", "c", 2), *triples_of(3, 4, 5, 6))
+
+
+def test_a_reply_that_does_not_fit_keeps_its_good_rows(tmp_path):
+    """A server that holds no model to the schema: one row of two parts must not lose the passage."""
+    rows = [["E", "is", "x"], ["two", "parts"], "x"]
+    texts = {
+        0: json.dumps({"entities": ["E", 3], "triples": rows}),
+        1: f"Here it is:\n```json\n{json.dumps({'triples': rows})}\n```",
+        2: json.dumps({"entities": [], "triples": rows})[:-12],  # cut off
+        3: json.dumps({"triples": [["two", "parts"]]}),
+        4: json.dumps({"triples": []}),
+        5: json.dumps([rows]),
+        6: "",
+    }
+
+    class Misfits(Script):
+        def ask(self, requests):
+            replies = super().ask(requests)
+            return [replace(r, text=texts[n]) for r, n in zip(replies, self.asked[-len(replies) :], strict=True)]
+
+    found = extract_triples(CORPUS, Misfits(lambda number: "$.triples: is wrong"), tmp_path / "f", model="m")
+    assert found.triples == tuple(Triple("E", "is", "x", n) for n in (0, 1, 2))
+    assert found.entities[0] == ("E",)
+    assert found.failures == {f"p{n}": "$.triples: is wrong" for n in (3, 4, 5, 6)}
 
 
 def test_another_draw_where_the_model_answered_but_not_where_the_call_failed(tmp_path):

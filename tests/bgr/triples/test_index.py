@@ -10,6 +10,7 @@ import pytest
 from bgr.errors import DataError
 from bgr.triples import index as index_module
 from bgr.triples.index import TripleIndex
+from bgr.triples.index_files import verify_vectors
 from bgr.triples.triple import Triple
 
 TRIPLES = [
@@ -187,10 +188,11 @@ def test_another_corpus_encoder_or_version(tmp_path, index, encoder):
         lambda path: path.write_bytes(path.read_bytes()[:-1]),
         lambda path: path.write_bytes(path.read_bytes()[:40]),
         lambda path: path.write_bytes(b"x" + path.read_bytes()[1:]),
+        lambda path: path.write_bytes(path.read_bytes().replace(b")", b"(", 1)),
         lambda path: np.save(path, np.array([{"code": 1}]), allow_pickle=True),
         lambda path: np.save(path, np.zeros((2, 2))),
     ],
-    ids=["gone", "empty", "cut", "cut in the header", "magic", "pickle", "another array"],
+    ids=["gone", "empty", "cut", "cut in the header", "magic", "open bracket", "pickle", "another array"],
 )
 def test_a_damaged_file(tmp_path, index, encoder, name, harm):
     index.save(tmp_path / "index", **KEYS)
@@ -206,6 +208,30 @@ def test_a_changed_byte(tmp_path, index, encoder, name):
     raw[-1] ^= 1
     file.write_bytes(raw)
     fails(tmp_path / "index", encoder, "damaged or changed.*build the index again")
+
+
+def test_a_changed_byte_of_the_vectors(tmp_path, index):
+    folder = tmp_path / "index"
+    index.save(folder, **KEYS)
+    assert verify_vectors(folder)
+    file = folder / "vectors.npy"
+    raw = bytearray(file.read_bytes())
+    raw[-1] ^= 1
+    file.write_bytes(raw)
+    with pytest.raises(DataError, match=r"vectors.npy: not what was written .*; build the index again"):
+        verify_vectors(folder)
+    file.unlink()
+    with pytest.raises(DataError, match=r"vectors.npy: cannot be read"):
+        verify_vectors(folder)
+    sheet = json.loads((folder / "index.json").read_text())
+    del sheet["vectors_sha256"]  # of an older version
+    (folder / "index.json").write_text(json.dumps(sheet))
+    assert not verify_vectors(folder)
+
+
+def test_a_vector_of_another_width(index):
+    with pytest.raises(ValueError, match="the vectors have 12 dimensions"):
+        index.search_vectors(np.ones((1, 5), dtype=np.float32), 1)
 
 
 @pytest.mark.parametrize("sheet", ["", "[]", "{", "{}", "null", '{"version": 1}', "\udcff"])

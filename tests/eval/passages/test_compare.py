@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -16,7 +17,7 @@ from eval.passages.files import as_json, write_passages
 from eval.passages.groups import by_group, by_round
 from eval.passages.log import ResultLog
 from eval.passages.run import System, run_system
-from eval.passages.score import KS, RECALLS, score
+from eval.passages.score import KS, METRICS, score
 from eval.passages.sign_test import sign_test
 from eval.passages.tables import groups_table, pairs_table, rounds_table, systems_table
 from eval.passages.text import as_markdown
@@ -51,10 +52,10 @@ def test_scores_by_hand(both):
     assert good.scores["R@2"][:3].tolist() == [1, 1, 0.5]
     assert poor.scores["R@2"][:3].tolist() == [0.5, 0, 0.5]
     assert poor.scores["R@5"][:3].tolist() == [1, 1, 0.5]  # a list that is shorter than k counts as it is
-    assert all(math.isnan(good.scores[metric][3]) for metric in (*RECALLS, "EM", "F1"))
-    assert good.scores["EM"][:3].tolist() == [1, 0, 0]
-    assert good.scores["F1"][:3].tolist() == [1, 0, pytest.approx(2 / 3)]
-    assert "EM" not in poor.scores  # it answered nothing
+    assert all(math.isnan(good.scores[metric][3]) for metric in METRICS[:7])
+    assert good.scores["QA EM"][:3].tolist() == [1, 0, 0]
+    assert good.scores["QA F1"][:3].tolist() == [1, 0, pytest.approx(2 / 3)]
+    assert "QA EM" not in poor.scores  # it answered nothing
 
 
 def test_sign_test_by_hand():
@@ -116,8 +117,8 @@ def test_usage_columns(both):
     assert good["R@2"] == "83.3"
     assert (good["calls"], good["cached"], good["tokens in"], good["tokens out"]) == ("2.0", "0.0", "100", "10")
     assert (good["failed"], good["n"], good["s/question"]) == ("4", "4", "0.5000")
-    assert (good["EM"], good["F1"]) == ("33.3", "55.6")
-    assert dict(zip(header, rows[0], strict=True))["EM"] == "–"
+    assert (good["QA EM"], good["QA F1"]) == ("33.3", "55.6")
+    assert dict(zip(header, rows[0], strict=True))["QA EM"] == "–"
 
 
 def test_groups(both, data):
@@ -157,6 +158,18 @@ def test_rounds(scores, data, scripted):
     assert "## By round" in as_markdown(found)
 
 
+def test_rounds_within_the_passages_of_each_question(scores, data, scripted):
+    """A trace numbers the passages that were searched: those of the question."""
+    contexts = (("p9", "p1", "p0"), ("p2",), ("p4", "p3"), ())
+    own = replace(data, questions=tuple(replace(q, context=c) for q, c in zip(data.questions, contexts, strict=True)))
+    (system,) = scores(s=scripted({q.question: [0] for q in data.questions}, trace=[{"round": 1, "fused": [2, 1]}]))
+    (row,) = by_round(system, own, within=True)
+    assert row["R@2"] == pytest.approx((1 + 0 + 1 / 2) / 3)
+    found = compare_passages([system], own, {"scope": "question"}, samples=10)
+    assert rounds_table(found)[1][0][3] == "50.0"
+    assert by_round(system, own)[0]["R@2"] == pytest.approx((1 / 2 + 1 + 0) / 3)
+
+
 def test_damaged_traces_tell_of_no_rounds(scores, data, good, scripted):
     trace = [{"round": "1", "fused": [0]}, {"round": True}, {"fused": [1]}]
     (system,) = scores(s=scripted(good, trace=trace))
@@ -169,7 +182,8 @@ def test_files(both, tmp_path, data):
     out = tmp_path / "out"
     out.mkdir()
     write_passages(out, both)
-    names = ("passages.md", "passages.json", "systems.csv", "pairs.csv", "groups.csv", "rounds.csv", "recall.png")
+    names = ("passages.md", "passages.json", "systems.csv", "pairs.csv", "groups.csv", "rounds.csv")
+    names += ("recall.png", "pareto.png", "traces.html")
     assert sorted(path.name for path in out.iterdir()) == sorted(names)
     found = json.loads((out / "passages.json").read_text())
     assert found == json.loads(json.dumps(as_json(both)))
@@ -183,8 +197,8 @@ def test_files(both, tmp_path, data):
     assert (out / "recall.png").read_bytes().startswith(b"\x89PNG")
     text = (out / "passages.md").read_text()
     tables = text.count("\n| --- |")
-    assert tables == 1 + 6 - 2 + 2 * 6  # EM and F1 have no pair: one system alone answered
-    assert text.count(data.corpus.hash[:12] + "…") == 1 + 4 + 2
+    assert tables == 1 + 5 + 2 * 6  # R@k, F1 and QA EM; the last has no pair: one system alone answered
+    assert text.count(data.corpus.hash[:12] + "…") == 1 + 5 + 2
     assert "of which the corpus lacks 1" in text
 
 
@@ -197,3 +211,11 @@ def test_contradictions(scores, data, good, scripted):
     bare = replace(data, questions=data.questions[3:])
     with pytest.raises(BgrError, match="no question has a gold passage"):
         compare_passages([score("s", system.found[3:], bare)], bare, {}, samples=10)
+
+
+def test_a_reader_that_always_fails_scores_nothing_right(scores, data, good, scripted):
+    """A dash would hide it."""
+    failed, silent = scores(r=scripted(good, trace=[{"step": "answer", "failure": "no JSON"}]), s=scripted(good))
+    assert failed.scores["QA EM"][:3].tolist() == failed.scores["QA F1"][:3].tolist() == [0, 0, 0]
+    assert math.isnan(failed.scores["QA EM"][3])  # nobody knows the answer
+    assert "QA EM" not in silent.scores

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bgr.errors import BgrError
+from bgr.graph import ROOT, EvidenceGraph
 from bgr.llm.usage import Usage
 from bgr.passages import PassageRetriever
 from bgr.search.bm25 import Bm25Search
@@ -131,6 +132,69 @@ def test_failed_questions_are_run_again_where_asked(tmp_path, data, good, script
     assert run(path, data, scripted({})) == found  # of two lines for a question the later one counts
 
 
+def test_what_the_cache_answers_again_is_not_faster(tmp_path, data, good, scripted):
+    """A second try with the same replies says nothing new: the first one's calls and seconds stay."""
+    path = tmp_path / "r.jsonl"
+    first = run(path, data, scripted(good, usage=Usage(calls=2, failed=1, seconds=3.0)))
+
+    def again(usage):
+        with ResultLog(path) as log:
+            return run_system(System("s", {}, lambda: scripted(good, usage=usage)), data, log, retry=True)
+
+    assert again(Usage(cached=2, failed=1)) == first == run(path, data, scripted({}))
+    assert again(Usage(cached=2, failed=0))[0].usage.failed == 0  # somebody else asked in between
+    assert len(path.read_text().splitlines()) == 8
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"gold": ("p0",)}, {"missing": 1}, {"context": ("p4",)}, {"graph": EvidenceGraph([(ROOT, 0), (0, 1)])}],
+)
+def test_a_result_counts_for_what_the_question_came_with(tmp_path, data, good, scripted, change):
+    path = tmp_path / "r.jsonl"
+    run(path, data, scripted(good))
+    first, *others = data.questions
+    again = scripted(good)
+    run(path, replace(data, questions=(replace(first, **change), *others)), again)
+    assert again.asked == ["one?"]
+    run(path, data, scripted({}))  # both are kept
+    # lines of an older version do not say
+    lines = [json.loads(line) for line in path.read_text().splitlines()[:4]]
+    path.write_text("".join(json.dumps({k: v for k, v in one.items() if k != "given"}) + "\n" for one in lines))
+    run(path, replace(data, questions=(replace(first, **change), *others)), scripted({}))
+
+
+def test_a_result_counts_for_the_sentences_of_its_passages(tmp_path, data, good, scripted):
+    path = tmp_path / "r.jsonl"
+    questions = (replace(data.questions[0], context=("p0", "p1")), *data.questions[1:])
+    run(path, replace(data, questions=questions, sentences={"p1": ("text", "1")}), scripted(good))
+    again = scripted(good)
+    run(path, replace(data, questions=questions, sentences={"p1": ("text 1",)}), again)
+    assert again.asked == ["one?"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"passages": ["p0", "p1", "nowhere"]},
+        {"seconds": 10**400},
+        {"scores": [1, 10**400, 0]},
+        {"trace": [{"round": 1, "usage": [1]}]},
+        {"trace": [{"usage": {"calls": "many"}}]},
+        {"trace": [{"usage": {"cats": 1}}]},
+    ],
+)
+def test_a_line_that_cannot_be_counts_as_not_there(tmp_path, data, good, scripted, change):
+    path = tmp_path / "r.jsonl"
+    run(path, data, scripted(good))
+    first, *others = path.read_text().splitlines()
+    path.write_text("\n".join([json.dumps(json.loads(first) | change), *others]) + "\n")
+    again = scripted(good)
+    found = run(path, data, again)
+    assert again.asked == ["one?"]
+    assert found[0].passages == ("p0", "p1", "p5")
+
+
 def test_two_processes_do_not_share_a_log(tmp_path, data):
     with (
         ResultLog(tmp_path / "r.jsonl"),
@@ -139,7 +203,7 @@ def test_two_processes_do_not_share_a_log(tmp_path, data):
     ):
         pass
     with ResultLog(tmp_path / "r.jsonl") as log:
-        assert log.get("k", "q1", "one?") is None
+        assert log.get("k", "q1", "one?", "g") is None
 
 
 def test_a_retriever_must_answer_every_question(tmp_path, data):
@@ -147,7 +211,7 @@ def test_a_retriever_must_answer_every_question(tmp_path, data):
         def retrieve(self, questions):
             return []
 
-    with pytest.raises(BgrError, match="s: 0 results for 1 questions"):
+    with pytest.raises(BgrError, match="0 results for 1 questions"):
         run(tmp_path / "r.jsonl", data, Short())
 
 

@@ -1,0 +1,26 @@
+"""Take a retriever apart: what each part of PRISM and of BridgeRAG gives, on multi-hop questions.
+
+bgr ablate prism --data musique.json --llm smollm2 --replay replies.db --out work/prism
+bgr ablate bridgerag --data musique.json --llm smollm2 --replay replies.db --out work/bridgerag
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from bgr.commands import ablate_bridgerag, ablate_prism
+from bgr.commands.subcommands import Subcommands, add_subcommands
+
+STUDIES: Subcommands = {
+    "prism": (ablate_prism, "analyser, adder, selector, rounds and contexts; where it goes wrong"),
+    "bridgerag": (ablate_bridgerag, "judge, bridge and weights on one pool of candidates"),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_subcommands(parser, STUDIES, "ablate")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run the study that was chosen."""
+    STUDIES[args.ablate][0].run(args)

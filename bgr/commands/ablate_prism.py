@@ -1,0 +1,212 @@
+"""PRISM and its ablations on multi-hop questions: evidence, answers, cost, rounds and errors. --data is a published
+file of MuSiQue, HotpotQA, 2WikiMultihopQA (also as HippoRAG samples them) or MultiHop-RAG; its form is told from its
+content. --candidates says what is chosen from: context, the passages that the file gives with each question, or the
+first of bm25, dense or hybrid search in the whole corpus.
+
+A variant is prism, no-analyser, no-adder, no-selector, no-draft, selector-first, four-rounds (the table for N = 1 … 4
+is read off it), whole-passages (answers from whole passages), full-context or oracle (answers without PRISM, from all
+candidates and from the gold evidence).
+
+Results are kept question by question in DIR/results.jsonl as they come: the same command goes on where it was
+interrupted, one with more variants runs only these, and --overwrite begins anew. With --replay the model is asked each
+thing once, whatever variants share it, and questions in which a step failed are run again. Writes prism.md, prism.json,
+variants.csv, rounds.csv and errors.csv.
+
+  bgr ablate prism --data musique.json --llm smollm2 --limit 20 --replay work/replies.db --out work/prism
+  bgr ablate prism --data musique.json --corpus musique_corpus.json --candidates hybrid \\
+      --llm http://localhost:8000/v1#model --variants prism full-context oracle --out work/prism-open
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bgr.commands.compare_passages import RESULTS, load_data, open_output
+from bgr.commands.counts import positive
+from bgr.commands.machine_options import add_machine
+from bgr.commands.passage_parts import PassageParts
+from bgr.errors import BgrError
+from bgr.json_text import shown
+from bgr.passages import PassageRetriever
+from bgr.search.interface import Search
+
+if TYPE_CHECKING:
+    from bgr.multihop.data import MultihopData, MultihopQuestion
+    from bgr.prism.candidates import Reference
+    from bgr.prism.settings import PrismSettings
+    from eval.passages.run import System
+    from eval.prism.score import VariantScores
+
+ENCODED = ("dense", "hybrid")
+CANDIDATES = ("context", "bm25", *ENCODED)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="questions")
+    parser.add_argument("--form", metavar="NAME", help="of the data: musique, hotpotqa, 2wikimultihopqa, multihop-rag")
+    parser.add_argument("--corpus", type=Path, metavar="FILE", help="passages to search; default: those of the data")
+    parser.add_argument("--candidates", choices=CANDIDATES, default="context", help="default: context")
+    parser.add_argument("--k", type=positive, default=20, help="passages of a search to choose from; default: 20")
+    parser.add_argument("--variants", nargs="+", metavar="NAME", help="what to run; default: all")
+    parser.add_argument("--encoder", type=Path, metavar="DIR", help="for dense search; default: the packaged MiniLM")
+    parser.add_argument(
+        "--llm", required=True, metavar="SPEC", help="smollm2, a .gguf file, a folder, http://host/v1#model"
+    )
+    parser.add_argument("--replay", type=Path, metavar="FILE", help="keep the language model's replies here")
+    parser.add_argument("--replay-only", action="store_true", help="refuse calls that --replay cannot answer")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only the first N questions")
+    parser.add_argument("--batch-size", type=positive, default=16, help="questions at a time; default: 16")
+    add_machine(parser)
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the report's folder")
+    parser.add_argument("--overwrite", action="store_true", help="replace the output folder")
+    parser.add_argument("--json", action="store_true", help="print all numbers as JSON instead of the tables")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Load, run what is not done, score, write, print.
+
+    Raises:
+        BgrError: what is given is damaged, or does not belong together.
+    """
+    from eval.passages.compare import describe
+    from eval.prism.files import as_json, write_prism
+
+    names = _names(args)
+    whole = load_data(args)
+    data = whole.first(args.limit)
+    _check_context(args, data)
+    args.openie = args.reader = None  # parts that PRISM does not have
+    parts = PassageParts(args, data)
+    if args.candidates in ENCODED:
+        _ = parts.encoder  # a wrong folder is told before anything is replaced
+    open_output(args.out, overwrite=args.overwrite)
+    scores = _run_all(args, names, data, parts, _hash(whole))
+    about = {"file": str(args.data), "corpus_file": str(args.corpus) if args.corpus else None, "limit": args.limit}
+    about |= {"candidates": args.candidates, "llm": parts.llm.backend.name, **parts.about, **describe(data)}
+    write_prism(args.out, scores, data, about)
+    if args.json:
+        print(json.dumps(as_json(scores, data, about), ensure_ascii=False))
+    else:
+        _print(scores, data, about, args.out)
+
+
+def _names(args: argparse.Namespace) -> list[str]:
+    from eval.prism.variants import CONTEXTS, VARIANTS
+
+    known = (*VARIANTS, *CONTEXTS)
+    names = args.variants or list(known)
+    for name in names:
+        if name not in known:
+            raise BgrError(f"--variants: unknown variant {shown(name)}, known: {', '.join(sorted(known))}")
+        if names.count(name) > 1:
+            raise BgrError(f"--variants: {shown(name)} is there twice, allowed: each once")
+    if args.replay_only and args.replay is None:
+        raise BgrError("--replay-only needs --replay FILE")
+    return names
+
+
+def _check_context(args: argparse.Namespace, data: MultihopData) -> None:
+    """Lists are found by the question's text, so that one text may not have two."""
+    seen: dict[str, MultihopQuestion] = {}
+    for one in data.questions:
+        other = seen.setdefault(one.question, one)
+        same = (other.context, other.gold, other.sentences) == (one.context, one.gold, one.sentences)
+        if not same:
+            raise BgrError(
+                f"{args.data}: questions {shown(other.id)} and {shown(one.id)} have one text and two contexts"
+            )
+
+
+def _run_all(
+    args: argparse.Namespace, names: Sequence[str], data: MultihopData, parts: PassageParts, of_data: str
+) -> list[VariantScores]:
+    from eval.passages.log import ResultLog
+    from eval.passages.run import run_system
+    from eval.prism.score import score_variant
+
+    options = {"batch_size": args.batch_size, "retry": args.replay is not None, "progress": True}
+    with ResultLog(args.out / RESULTS) as log:
+        systems = [_system(name, data, parts, of_data) for name in names]
+        return [score_variant(one.name, run_system(one, data, log, **options), data) for one in systems]
+
+
+def _hash(data: MultihopData) -> str:
+    """Of what decides results beside the corpus: each question's context and gold, and how passages are split."""
+    from bgr.kept_chunks import name_of
+
+    return name_of(data.hash, json.dumps(sorted(data.sentences.items())))
+
+
+def _system(name: str, data: MultihopData, parts: PassageParts, of_data: str) -> System:
+    from bgr.llm.prompts import prompts_hash
+    from eval.passages.run import System
+
+    args = parts.args
+    chosen = _settings(name, args, data)
+    settings: dict[str, Any] = {"method": "prism", "prism": asdict(chosen), "llm": parts.llm.backend.name}
+    settings |= {"variant": name, "candidates": args.candidates}
+    settings |= {"prompts": prompts_hash("bgr.prism"), "data": of_data}
+    if args.candidates in ENCODED:
+        settings["encoder"] = parts.encoder.identity()
+    return System(name, settings, partial(_make, name, chosen, data, parts))
+
+
+def _settings(name: str, args: argparse.Namespace, data: MultihopData) -> PrismSettings:
+    """The variant's, with as many candidates as there are; the number of a given context is no setting."""
+    from bgr.prism.settings import PAPER
+    from eval.prism.variants import VARIANTS
+
+    most = len(data.corpus) if args.candidates == "context" or name == "oracle" else args.k
+    return replace(VARIANTS.get(name, PAPER), candidates=max(1, most))
+
+
+def _make(name: str, settings: PrismSettings, data: MultihopData, parts: PassageParts) -> PassageRetriever:
+    from bgr.prism.agent import Prism
+    from bgr.prism.given import GivenSearch
+    from bgr.prism.reader import ContextReader
+
+    corpus = data.corpus
+    if name == "oracle":
+        gold = {one.question: [corpus.place[passage] for passage in one.gold] for one in data.questions}
+        search = GivenSearch(gold, len(corpus))
+        return ContextReader(parts.llm, corpus, search, settings, sentences=data.sentences, only=_gold_sentences(data))
+    method = ContextReader if name == "full-context" else Prism
+    return method(parts.llm, corpus, _candidates(data, parts), settings, sentences=data.sentences)
+
+
+def _gold_sentences(data: MultihopData) -> dict[str, list[Reference]]:
+    from bgr.prism.candidates import Reference
+
+    place = data.corpus.place
+    return {
+        one.question: [Reference(place[passage], number) for passage, number in one.sentences]
+        for one in data.questions
+        if one.sentences
+    }
+
+
+def _candidates(data: MultihopData, parts: PassageParts) -> Search:
+    from bgr.prism.given import GivenSearch
+
+    if parts.args.candidates != "context":
+        search: Search = getattr(parts, parts.args.candidates)
+        return search
+    given = {one.question: [data.corpus.place[passage] for passage in one.context] for one in data.questions}
+    return GivenSearch(given, len(data.corpus))
+
+
+def _print(scores: Sequence[VariantScores], data: MultihopData, about: dict[str, Any], out: Path) -> None:
+    from eval.passages.text import corpus_line
+    from eval.prism.tables import answers_table, cost_table, evidence_table
+    from eval.tables import text_table
+
+    print(corpus_line(about))
+    for table in (evidence_table(scores), answers_table(scores), cost_table(scores)):
+        print(f"\n{text_table(*table)}")
+    print(f"\nwritten to {out}; what the columns mean, rounds and errors are in prism.md")

@@ -1,0 +1,94 @@
+"""Retrievers of evidence graphs on passages: BGR's checkpoints and baselines by their folders, language models."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bgr.commands.baseline_option import BASELINES
+from bgr.commands.compare_runs import Asked, baselines_of
+from bgr.errors import BgrError
+
+if TYPE_CHECKING:
+    from bgr.commands.passage_parts import PassageParts
+    from bgr.retrieval import Retriever
+
+LLM_FORMS = ("edges", "chains", "parents", "steps", "arrows")
+LLM_GRAPHS = tuple(f"llm-{form}" for form in LLM_FORMS)
+"""One call a question: the graph in one of five forms, after a few examples."""
+
+
+def place_settings(asked: Asked, args: argparse.Namespace) -> dict[str, Any]:
+    """What decides the graphs of a folder's model: its files, by content, and the part that was named; the seed and
+    the precision where they are not the default.
+
+    Raises:
+        BgrError: the folder holds no model.
+    """
+    if asked.place in BASELINES:
+        return {"baseline": asked.place} | ({"seed": args.seed} if asked.place == "random" and args.seed else {})
+    precision = {"precision": args.precision} if args.precision is not None else {}
+    return {"files": _hash(asked.path), "part": asked.part, **precision}
+
+
+def load_place(asked: Asked, args: argparse.Namespace) -> Retriever:
+    """A checkpoint with one of its rules, or a baseline.
+
+    Raises:
+        BgrError: a folder is damaged, or has no such part.
+    """
+    from bgr.baselines.settings import SETTINGS
+    from bgr.pipeline import BgrPipeline
+    from bgr.reconstruction import check_rule
+
+    if asked.place in BASELINES or (asked.path / SETTINGS).is_file():
+        return next(iter(baselines_of(asked, args).values()))
+    pipeline = BgrPipeline.from_pretrained(asked.path, device=args.device, precision=args.precision)
+    if asked.part is not None:
+        check_rule(asked.part)
+        pipeline.settings = replace(pipeline.settings, rule=asked.part)
+    return pipeline
+
+
+def llm_settings(name: str, args: argparse.Namespace) -> dict[str, Any]:
+    """What decides a language model's graphs beside the model: the form, and the data that examples come from."""
+    from bgr.llm.prompts import prompts_hash
+    from bgr.llm_graph.settings import DEFAULT
+
+    return {
+        "form": name.removeprefix("llm-"),
+        "llm_graph": asdict(DEFAULT),
+        "examples": _examples_of(args),
+        "prompts": prompts_hash("bgr.llm_graph"),
+    }
+
+
+def load_llm_graph(name: str, parts: PassageParts) -> Retriever:
+    """A language model that is shown examples of the dataset's train split, or none where the data is a file."""
+    from bgr.llm_graph.forms import FORMS
+    from bgr.llm_graph.retriever import LlmGraph
+    from bgr.reasongraphqa.dataset import load_split
+
+    examples = load_split(parts.args.data, "train") if parts.args.data.is_dir() else ()
+    return LlmGraph(parts.asks, FORMS[name.removeprefix("llm-")], examples)
+
+
+def _examples_of(args: argparse.Namespace) -> str | None:
+    from bgr.reasongraphqa.dataset import dataset_hash
+
+    return dataset_hash(args.data) if args.data.is_dir() else None
+
+
+def _hash(folder: Path) -> str:
+    """Of a model's files; what training left beside them decides nothing."""
+    from bgr import checkpoint
+    from bgr.baselines import settings
+    from bgr.files import hash_files
+
+    paths = [path.relative_to(folder) for pattern in ("*.safetensors", "*.json") for path in folder.rglob(pattern)]
+    names = sorted(str(path) for path in paths if path.parts[0] not in ("training", "reader"))
+    if not {checkpoint.SETTINGS, settings.SETTINGS} & set(names):
+        raise BgrError(f"{folder}: holds no model; allowed: a checkpoint or a trained baseline")
+    return hash_files(folder, names)

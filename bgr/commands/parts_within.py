@@ -1,0 +1,79 @@
+"""Searches and triples over some of the passages, without encoding anything again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from bgr.search.corpus import Corpus
+from bgr.search.interface import Search
+
+if TYPE_CHECKING:
+    from bgr.commands.passage_parts import PassageParts
+    from bgr.llm.llm import Asks
+    from bgr.triples.index import TripleIndex
+
+
+class Parts(Protocol):
+    """What a method on passages is made of."""
+
+    @property
+    def corpus(self) -> Corpus: ...
+    @property
+    def bm25(self) -> Search: ...
+    @property
+    def dense(self) -> Search: ...
+    @property
+    def hybrid(self) -> Search: ...
+    @property
+    def index(self) -> TripleIndex: ...
+    @property
+    def asks(self) -> Asks: ...
+
+
+class PartsWithin:
+    """Parts over the passages of one question.
+
+    Args:
+        whole: parts over the whole corpus.
+        places: of the passages in it, each once.
+        asks: the language model of this question.
+    """
+
+    def __init__(self, whole: PassageParts, places: Sequence[int], asks: Asks | None) -> None:
+        self.whole = whole
+        self.places = np.array(places, dtype=np.int64)
+        self.corpus = Corpus(whole.corpus[place] for place in places)
+        self._asks = asks
+
+    @property
+    def asks(self) -> Asks:
+        return self._asks if self._asks is not None else self.whole.asks
+
+    @cached_property
+    def bm25(self) -> Search:
+        from bgr.search.bm25 import Bm25Search
+
+        return Bm25Search([passage.whole for passage in self.corpus])
+
+    @cached_property
+    def dense(self) -> Search:
+        from bgr.search.dense import DenseSearch
+        from bgr.search.vector_rows import VectorRows
+
+        return DenseSearch(self.whole.encoder, VectorRows([self.whole.vectors[self.places]]))
+
+    @cached_property
+    def hybrid(self) -> Search:
+        from bgr.search.hybrid import HybridSearch
+
+        return HybridSearch([self.bm25, self.dense])
+
+    @cached_property
+    def index(self) -> TripleIndex:
+        moved = np.full(len(self.whole.corpus), -1, dtype=np.int64)
+        moved[self.places] = np.arange(len(self.places))
+        return self.whole.index.changed(moved, [])

@@ -1,0 +1,97 @@
+"""Quality against what it costs: systems that no other beats at both are on the Pareto front."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from textwrap import fill
+from typing import Any
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+from eval.bootstrap import Interval
+from eval.compare_plots import COLOURS, bar_style
+from eval.passages.compare import PassageComparison
+from eval.passages.groups import usage_of
+from eval.passages.score import SystemScores
+from eval.passages.text import corpus_line
+
+BOUNDS = ("gold", "nothing")
+"""Systems that are given what others find."""
+
+QUALITIES = ("R@5", "F1", "GM", "QA F1")
+"""What is drawn, where some system has it."""
+
+
+def front(points: Sequence[tuple[float, float]]) -> list[int]:
+    """Numbers of the points ``(cost, quality)`` that no other point beats, by rising cost: none has less or equal cost
+    and more or equal quality, and one of them truly so."""
+    order = sorted(range(len(points)), key=lambda n: (points[n][0], -points[n][1]))
+    best = float("-inf")
+    found: list[int] = []
+    for number in order:
+        equal = bool(found) and points[number] == points[found[-1]]
+        if points[number][1] > best or equal:
+            best = points[number][1]
+            found.append(number)
+    return found
+
+
+def plot_pareto(comparison: PassageComparison, path: str | Path) -> None:
+    """One row of panels for each quality: against tokens, where some system asks a model, and against seconds of a
+    question; the front is a line. The bounds are left out: what is given is not found."""
+    systems = [one for one in comparison.systems if one.name not in BOUNDS]
+    qualities = [metric for metric in QUALITIES if any(metric in comparison.intervals[one.name] for one in systems)]
+    costs = {"tokens": "tokens read and written", "seconds": "seconds"}
+    qualities = qualities or [QUALITIES[0]]  # empty panels say that nothing can be drawn
+    if not any(one.usage.tokens_in for one in systems):
+        del costs["tokens"]
+    figure = Figure(figsize=(6.2 * len(costs), 3.2 * len(qualities) + 0.9), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(len(qualities), len(costs), sharey="row", squeeze=False)
+    for line, metric in zip(panels, qualities, strict=True):
+        for axes, by in zip(line, costs, strict=True):
+            _panel(axes, systems, {one.name: comparison.intervals[one.name].get(metric) for one in systems}, by)
+        line[0].set_ylabel(f"{metric}, percent")
+    for axes, text in zip(panels[-1], costs.values(), strict=True):
+        axes.set_xlabel(f"{text} a question")
+    figure.suptitle(
+        fill(corpus_line(comparison.about), 70 * len(costs)), fontsize=8, x=0.01, ha="left", parse_math=False
+    )
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    legend = figure.legend(handles, labels, loc="outside lower center", ncols=4 * len(costs), frameon=False)
+    for entry in legend.get_texts():
+        entry.set_parse_math(False)
+    figure.savefig(path, dpi=130)
+
+
+MARKERS = "osD^vP*X"
+
+
+def _panel(axes: Any, systems: Sequence[SystemScores], means: Mapping[str, Interval | None], by: str) -> None:
+    points = []
+    for number, one in enumerate(systems):
+        interval = means[one.name]
+        if interval is None:
+            continue
+        usage = usage_of(one)
+        points.append(
+            (usage["seconds"] if by == "seconds" else usage["tokens_in"] + usage["tokens_out"], 100 * interval.mean)
+        )
+        style = {"color": bar_style(number)["color"], "marker": MARKERS[number // len(COLOURS) % len(MARKERS)]}
+        # a label that begins with "_" would be left out of the legend
+        axes.plot(*points[-1], **style, markersize=7, linestyle="none", label=f"\u200b{one.name}", clip_on=False)
+    ends = [points[number] for number in front(points)]
+    axes.plot([x for x, _ in ends], [y for _, y in ends], color="#888888", linewidth=0.9, zorder=0)
+    if by == "tokens":  # most systems ask nothing: 0 has its place on the axis
+        axes.set_xscale("symlog", linthresh=100)
+        axes.set_xlim(-20, 2 * max((x for x, _ in points), default=100))
+    else:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.grid(color="#dddddd", linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)

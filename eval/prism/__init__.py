@@ -1,0 +1,1 @@
+"""PRISM measured: evidence sets, answers by context, rounds, errors and ablations."""

@@ -1,0 +1,44 @@
+"""Evidence by the number of rounds, read off the trace of one longer run (paper, Table 15).
+
+Exact where the model gives one reply to one request: no request of a round depends on how many rounds follow. Answers
+cannot be read off, as each N has its own evidence to answer from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from bgr.multihop.data import MultihopData
+from eval.prism.score import FACTS, PASSAGES, SETS, VariantScores, set_scores
+from eval.prism.trace import evidence_after, rounds_of, usage_until
+
+
+def by_rounds(variant: VariantScores, data: MultihopData) -> list[dict[str, float]]:
+    """``[{rounds, passage_precision, …, fact_f1, passages, sentences, calls, tokens}]`` for N = 1, 2, …
+
+    Means over the questions that have gold; sizes, calls (cached ones too) and tokens (read and written, without those
+    of the answer) over all. Empty where the traces have no rounds.
+    """
+    last = max((number for found in variant.found for number in rounds_of(found)), default=0)
+    return [_row(variant, data, number) for number in range(1, last + 1)]
+
+
+def _row(variant: VariantScores, data: MultihopData, number: int) -> dict[str, float]:
+    rows = []
+    for question, found in zip(data.questions, variant.found, strict=True):
+        sentences = evidence_after(found, data, number)
+        passages = list(dict.fromkeys(passage for passage, _ in sentences))
+        of_passages = set_scores(passages, question.gold, missing=question.missing)
+        of_facts = set_scores(sentences, question.sentences)
+        row = {metric: getattr(of_passages, part, np.nan) for metric, part in zip(PASSAGES, SETS, strict=True)}
+        row |= {metric: getattr(of_facts, part, np.nan) for metric, part in zip(FACTS, SETS, strict=True)}
+        rows.append(row | {"passages": len(passages), "sentences": len(sentences)} | usage_until(found, number))
+    return {"rounds": float(number), **{name: _mean([row[name] for row in rows]) for name in rows[0]}}
+
+
+def _mean(values: Iterable[float]) -> float:
+    column = np.array(list(values), dtype=float)
+    there = column[~np.isnan(column)]
+    return float(there.mean()) if len(there) else float("nan")

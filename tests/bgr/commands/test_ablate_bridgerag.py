@@ -1,0 +1,166 @@
+"""The ablations from arguments to files, on a small invented corpus, an encoder made here and a server on loopback."""
+
+import argparse
+import json
+import math
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from bgr.commands.ablate_bridgerag import add_arguments, run
+from bgr.errors import BgrError
+
+TEXTS = {
+    "Paris": "Paris is the capital of France .",
+    "Rome": "Rome is the capital of Italy .",
+    "Persona": "Persona was made in Sweden by Bergman .",
+    "Alpha": "Alpha is the capital of Sweden .",
+    "Radium": "Radium was discovered in Paris .",
+}
+GOLD = {
+    "What is the capital of the country where Persona was made ?": ["Persona", "Alpha"],
+    "Where was Radium discovered ?": ["Radium"],
+    "Which city is the capital of Italy ?": ["Rome"],
+}
+
+
+@pytest.fixture
+def questions(tmp_path):
+    records = [
+        {
+            "id": f"{len(gold)}hop__{number}",
+            "question": text,
+            "answer": "Alpha",
+            "answer_aliases": [],
+            "answerable": True,
+            "paragraphs": [
+                {"idx": n, "title": title, "paragraph_text": body, "is_supporting": title in gold}
+                for n, (title, body) in enumerate(TEXTS.items())
+            ],
+            "question_decomposition": [{} for _ in gold],
+        }
+        for number, (text, gold) in enumerate(GOLD.items())
+    ]
+    (tmp_path / "q.json").write_text(json.dumps(records))
+    return tmp_path / "q.json"
+
+
+class Server(BaseHTTPRequestHandler):
+    """Good replies to every step; the word yes where it is asked for one."""
+
+    calls = 0
+
+    def do_POST(self):
+        Server.calls += 1
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        text = body["messages"][0]["content"]
+        choice = {"finish_reason": "stop"}
+        if "Reply with one word" in text:
+            tops = [{"token": " Yes", "logprob": math.log(0.6)}, {"token": "no", "logprob": math.log(0.2)}]
+            reply, choice["logprobs"] = "Yes", {"content": [{"token": " Yes", "logprob": 0, "top_logprobs": tops}]}
+        elif "numbered candidates" in text:
+            count = body["response_format"]["json_schema"]["schema"]["properties"]["scores"]["minItems"]
+            reply = json.dumps({"scores": list(range(count))})
+        elif '"queries"' in text:
+            reply = json.dumps({"queries": ["Sweden has a capital", "Persona was made"]})
+        else:
+            reply = json.dumps({"e1": "Sweden", "e2": "capital of Sweden"})
+        choice["message"] = {"role": "assistant", "content": reply}
+        answer = json.dumps({"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server():
+    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as http:
+        thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        Server.calls = 0
+        yield f"http://127.0.0.1:{http.server_port}/v1#tiny"
+        http.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def ablate(questions, encoder_folder, server, tmp_path):
+    def make(*arguments):
+        parser = argparse.ArgumentParser()
+        add_arguments(parser)
+        fixed = ["--data", questions, "--encoder", encoder_folder, "--llm", server]
+        run(parser.parse_args(list(map(str, [*fixed, *arguments]))))
+
+    return make
+
+
+def test_all_of_it_and_again(ablate, tmp_path, capsys):
+    out = tmp_path / "out"
+    ablate("--replay", tmp_path / "r.db", "--out", out, "--limit", 2, "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert found == json.loads((out / "bridgerag.json").read_text())
+    assert [row["system"] for row in found["systems"]] == ["svo", "plain", "full", "svo-text", "lowest", "negative"]
+    assert all(row["failed"] == 0 and row["there"] == row["n"] == 2 for row in found["systems"])
+    assert [row["calls"] for row in found["systems"]] == [2, 3, 3, 3, 3, 3]
+    assert all(row["R@5"] == 1 for row in found["systems"])  # the corpus has five passages
+    assert found["about"]["settings"]["bridgerag"]["alpha"] == 0.1
+    made = Server.calls
+    assert 0 < made <= 14  # requests that are the same are sent once
+    # a third question: only that is asked for; then everything from the cache
+    ablate("--replay", tmp_path / "r.db", "--out", out)
+    assert len((out / "results.jsonl").read_text().splitlines()) == 3
+    assert made < Server.calls <= made + 7
+    made = Server.calls
+    text = capsys.readouterr().out
+    assert "C: the bridge" in text
+    ablate("--replay", tmp_path / "r.db", "--replay-only", "--out", tmp_path / "two", "--json")
+    again = json.loads(capsys.readouterr().out)
+    assert Server.calls == made
+    assert again["systems"] == json.loads((out / "bridgerag.json").read_text())["systems"]
+
+
+def test_other_gold_or_other_prompts_are_other_results(ablate, questions, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+
+    def gold():
+        ablate("--replay", tmp_path / "r.db", "--out", out, "--limit", 2)
+        lines = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
+        return len(lines), [len(step["gold"]) for step in lines[-1]["trace"] if step["step"] == "near"]
+
+    assert gold() == gold() == (2, [1])
+    records = json.loads(questions.read_text())
+    records[1]["paragraphs"][0]["is_supporting"] = True
+    questions.write_text(json.dumps(records))
+    assert gold() == (4, [2])
+    monkeypatch.setattr("bgr.llm.prompts.AGAIN", "bgr.multihop")
+    assert gold() == (6, [2])
+
+
+def test_nothing_is_replaced_where_the_encoder_is_wrong(ablate, tmp_path):
+    out = tmp_path / "out"
+    ablate("--replay", tmp_path / "r.db", "--out", out, "--limit", 1)
+    kept = (out / "results.jsonl").read_bytes()
+    with pytest.raises(BgrError, match="no such folder"):
+        ablate("--out", out, "--overwrite", "--encoder", tmp_path / "none")
+    assert (out / "results.jsonl").read_bytes() == kept
+
+
+def test_probability_judge(ablate, tmp_path):
+    ablate("--judge", "probability", "--out", tmp_path / "out", "--limit", 1)
+    (line,) = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
+    judges = [step for step in json.loads(line)["trace"] if step["step"] == "judge"]
+    assert all(step["scores"] == pytest.approx([0.75] * 5) for step in judges)
+    assert json.loads(line)["usage"]["failed"] == 0
+
+
+def test_what_does_not_fit_is_said_in_one_line(ablate, tmp_path):
+    with pytest.raises(BgrError, match="--replay-only needs --replay"):
+        ablate("--out", tmp_path / "out", "--replay-only")
+    with pytest.raises(BgrError, match=r"nothing\.json: no such file"):
+        ablate("--out", tmp_path / "out", "--data", tmp_path / "nothing.json")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,181 @@
+"""`bgr ablate prism`, from its arguments to its files, on a small invented corpus and a server on loopback."""
+
+import argparse
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from bgr.commands.ablate_prism import add_arguments, run
+from bgr.errors import BgrError
+from eval.prism.variants import CONTEXTS
+
+PEOPLE = {
+    "Persona": ["Persona has two parts.", "It was made in Sweden."],
+    "Alpha": ["Alpha is the capital of Sweden.", "It lies by the sea."],
+    "Rome": ["Rome is the capital of Italy.", "It is old."],
+}
+
+
+def record(number, text, gold, answer):
+    return {
+        "_id": f"q{number}",
+        "question": text,
+        "answer": answer,
+        "type": "bridge" if len(gold) > 1 else "single",
+        "context": [[title, sentences] for title, sentences in PEOPLE.items()],
+        "supporting_facts": gold,
+    }
+
+
+QUESTIONS = [
+    record(1, "What is the capital of the country where Persona was made?", [["Persona", 1], ["Alpha", 0]], "Alpha"),
+    record(2, "Which city is the capital of Italy?", [["Rome", 0]], "Rome"),
+]
+
+
+class Server(BaseHTTPRequestHandler):
+    """Takes the question apart, drafts [1, 1], adds [2, 0] and a sentence that does not exist, keeps everything, and
+    answers Alpha."""
+
+    calls = 0
+
+    def do_POST(self):
+        Server.calls += 1
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][0]["content"]
+        if "several facts" in asked:
+            reply = {"questions": ["Where was Persona made?", "What is the capital of it?"]}
+        elif "You choose evidence" in asked:
+            reply = {"evidence": [[1, 1, 1]]}
+        elif "was overlooked" in asked:
+            reply = {"evidence": [[2, 0, 2], [9, 0, 1]]}
+        elif "take out" in asked:
+            reply = {"keep": [[1, 1], [2, 0]]}
+        else:
+            reply = {"answerable": True, "answer": "Alpha"}
+        choice = {"message": {"role": "assistant", "content": json.dumps(reply)}, "finish_reason": "stop"}
+        body = json.dumps({"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server():
+    Server.calls = 0
+    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as http:
+        thread = threading.Thread(target=http.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{http.server_port}/v1#tiny"
+        http.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def data(tmp_path):
+    (tmp_path / "q.json").write_text(json.dumps(QUESTIONS))
+    return ["--data", tmp_path / "q.json"]
+
+
+def ablate(*arguments):
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    run(parser.parse_args(list(map(str, arguments))))
+
+
+NAMES = ["prism", "no-adder", "four-rounds", *CONTEXTS]
+
+
+def test_variants_resumed_and_replayed(data, server, tmp_path, capsys):
+    options = [
+        *data,
+        "--llm",
+        server,
+        "--variants",
+        *NAMES,
+        "--replay",
+        tmp_path / "replies.db",
+        "--out",
+        tmp_path / "out",
+        "--json",
+    ]
+    ablate(*options)
+    found = json.loads(capsys.readouterr().out)
+    assert list(found["variants"]) == NAMES
+    assert found == json.loads((tmp_path / "out" / "prism.json").read_text())
+    means = {name: one["mean"] for name, one in found["variants"].items()}
+    # the first question's evidence is its gold, the second's is not; both answers are Alpha
+    prism = means["prism"]
+    assert (prism["passage_precision"], prism["passage_recall"], prism["fact_f1"], prism["em"]) == (0.5, 0.5, 0.5, 0.5)
+    assert prism["sentences_left"] == pytest.approx(2 / 6)
+    assert prism["hallucinated"] == 3  # one in each round
+    assert [means[name]["sentences"] for name in ("full-context", "oracle")] == [6, 1.5]
+    assert len(found["variants"]["four-rounds"]["rounds"]) == 4
+    made = Server.calls
+    assert made == sum(one["usage"]["calls"] for one in found["variants"].values())
+    # nothing is run again; what another folder lacks comes from the cache
+    ablate(*options)
+    assert json.loads(capsys.readouterr().out) == found
+    ablate(*options[:-3], "--replay-only", "--out", tmp_path / "two", "--json")
+    again = json.loads(capsys.readouterr().out)["variants"]
+    assert Server.calls == made
+    assert {name: one["mean"] for name, one in again.items()} == means
+    assert all(one["usage"]["calls"] == 0 for one in again.values())
+
+
+def test_other_gold_or_other_prompts_are_other_results(data, server, tmp_path, capsys, monkeypatch):
+    out = tmp_path / "out"
+    options = [*data, "--llm", server, "--replay", tmp_path / "replies.db", "--out", out, "--json"]
+    options += ["--variants", "oracle", "full-context"]
+
+    def sentences():
+        ablate(*options)
+        found = json.loads(capsys.readouterr().out)["variants"]
+        return [found[name]["mean"]["sentences"] for name in ("oracle", "full-context")]
+
+    def lines():
+        return len((out / "results.jsonl").read_text().splitlines())
+
+    assert (sentences(), lines()) == ([1.5, 6], 4)
+    assert (sentences(), lines()) == ([1.5, 6], 4)
+    # the corpus is the same: only the gold changes, then only a context
+    data[1].write_text(json.dumps([QUESTIONS[0], {**QUESTIONS[1], "supporting_facts": [["Rome", 0], ["Rome", 1]]}]))
+    assert (sentences(), lines()) == ([2, 6], 8)
+    shorter = {**QUESTIONS[1], "context": QUESTIONS[1]["context"][2:]}
+    data[1].write_text(json.dumps([QUESTIONS[0], shorter]))
+    assert (sentences(), lines()) == ([1.5, 4], 12)
+    monkeypatch.setattr("bgr.llm.prompts.AGAIN", "bgr.multihop")
+    assert (sentences(), lines()) == ([1.5, 4], 16)
+
+
+def test_candidates_of_a_search_and_the_tables_on_screen(data, server, tmp_path, capsys):
+    options = ["--llm", server, "--candidates", "bm25", "--k", "2", "--variants", "prism", "oracle", "--limit", "1"]
+    ablate(*data, *options, "--out", tmp_path / "out")
+    shown = capsys.readouterr().out
+    assert "fact-P" in shown
+    assert shown.count("oracle") == 2  # answers and cost
+    lines = [json.loads(line) for line in (tmp_path / "out" / "results.jsonl").read_text().splitlines()]
+    assert [line["system"] for line in lines] == ["prism", "oracle"]
+    assert len(lines[0]["trace"][0]["places"]) == 2
+
+
+def test_what_does_not_fit_is_said_in_one_line(data, tmp_path):
+    out = ["--llm", "none", "--out", tmp_path / "out"]
+    for options, message in (
+        (["--variants", "prsm"], "unknown variant 'prsm', known: four-rounds"),
+        (["--variants", "prism", "prism"], "'prism' is there twice"),
+        (["--replay-only"], "--replay-only needs --replay"),
+    ):
+        with pytest.raises(BgrError, match=message):
+            ablate(*data, *options, *out)
+    twice = [QUESTIONS[0], {**QUESTIONS[0], "_id": "q9", "supporting_facts": [["Rome", 0]]}]
+    data[1].write_text(json.dumps(twice))
+    with pytest.raises(BgrError, match="questions 'q1' and 'q9' have one text and two contexts"):
+        ablate(*data, *out)
+    assert not (tmp_path / "out").exists()

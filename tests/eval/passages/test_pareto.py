@@ -1,0 +1,64 @@
+"""The front against its definition; the plot is a picture."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from bgr.llm.usage import Price, Usage
+from eval.passages.compare import compare_passages
+from eval.passages.found import Found
+from eval.passages.groups import usage_of
+from eval.passages.pareto import front, plot_pareto
+from eval.passages.plot import plot_recall
+from eval.passages.score import score
+from eval.passages.tables import systems_table
+
+
+def beaten(point, points):
+    return any(a <= point[0] and b >= point[1] and (a, b) != point for a, b in points)
+
+
+def test_front_equals_its_definition():
+    draw = random.Random(0)
+    for size in (0, 1, 2, 5, 20):
+        for _ in range(50):
+            points = [(float(draw.randrange(6)), float(draw.randrange(6))) for _ in range(size)]
+            found = front(points)
+            assert sorted(found) == [n for n, point in enumerate(points) if not beaten(point, points)]
+            assert [points[n][0] for n in found] == sorted(points[n][0] for n in found)
+
+
+def found_of(data, usage, seconds):
+    return [Found(q.id, q.gold[:1], (1.0,) * len(q.gold[:1]), usage=usage, seconds=seconds) for q in data.questions]
+
+
+def test_cost_and_plot(data, tmp_path):
+    usage = Usage(calls=2, tokens_in=3_000, tokens_out=500)
+    free = score("free", found_of(data, Usage(), 0.01), data)
+    paid = score("_paid $x$", found_of(data, usage, 2.0), data)
+    price = Price(0.5, 4.0)
+    assert usage_of(paid, price)["cost"] == (3_000 * 0.5 + 500 * 4.0) / 1e6
+    assert "cost" not in usage_of(paid)
+    found = compare_passages([free, paid], data, {}, samples=50, price=price)
+    header, rows = systems_table(found)
+    assert [row[header.index("cost")] for row in rows] == ["0.000000", "0.003500"]
+    plot_pareto(found, tmp_path / "p.png")
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("names", [("gold", "nothing"), ("gold", "asks"), ("asks",)])
+def test_plots_where_there_is_nothing_to_draw(data, tmp_path, names):
+    """Bounds alone; an answer of the bound alone; questions without gold, which have answers."""
+    answers = {"gold": "red", "asks": "red" if names == ("asks",) else None}
+    found = {
+        name: [replace(one, answer=answers.get(name)) for one in found_of(data, Usage(calls=1, tokens_in=5), 0.1)]
+        for name in names
+    }
+    if names == ("asks",):
+        data = replace(data, questions=tuple(replace(q, gold=(), missing=0) for q in data.questions))
+    comparison = compare_passages([score(name, of_one, data) for name, of_one in found.items()], data, {}, samples=20)
+    for number, plot in enumerate((plot_pareto, plot_recall)):
+        path = tmp_path / f"{number}.png"
+        plot(comparison, path)
+        assert path.read_bytes().startswith(b"\x89PNG")

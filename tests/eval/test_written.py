@@ -1,0 +1,49 @@
+"""Files that take their names only when they are whole."""
+
+import csv
+import json
+import math
+
+import pytest
+
+from bgr.errors import DataError
+from eval.written import without_nan, write_csv, write_json, write_text, write_whole
+
+
+def test_text_json_and_csv(tmp_path):
+    write_text(tmp_path / "a.md", "ä\n")
+    assert (tmp_path / "a.md").read_bytes() == "ä\n".encode()
+    assert (tmp_path / "a.md").stat().st_mode & 0o777 == 0o644
+    write_json(tmp_path / "a.json", {"a": [math.nan, math.inf, 1.5], "b": (1, {"c": -math.inf})})
+    assert json.loads((tmp_path / "a.json").read_text()) == {"a": [None, None, 1.5], "b": [1, {"c": None}]}
+    write_csv(tmp_path / "a.csv", [{"x": 1, "y": "a,b\n"}, {"z": None, "x": 2}])
+    with (tmp_path / "a.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows == [{"x": "1", "y": "a,b\n", "z": ""}, {"x": "2", "y": "", "z": ""}]
+    write_csv(tmp_path / "none.csv", [])
+    assert not (tmp_path / "none.csv").read_text().strip()
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_what_was_there_stays_where_writing_fails(tmp_path):
+    file = tmp_path / "a.txt"
+    write_text(file, "old")
+
+    def half(path):
+        path.write_text("ne")
+        raise RuntimeError("stopped")
+
+    with pytest.raises(RuntimeError):
+        write_whole(file, half)
+    assert file.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+    with pytest.raises(DataError, match=r"none/a\.txt: cannot be written: No such file"):
+        write_text(tmp_path / "none" / "a.txt", "")
+    (tmp_path / "folder.txt").mkdir()
+    with pytest.raises(DataError, match="cannot be written"):
+        write_text(tmp_path / "folder.txt", "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "folder.txt"]
+
+
+def test_numbers_are_kept():
+    assert without_nan({"a": 0.1 + 0.2, "b": True, "c": "nan"}) == {"a": 0.1 + 0.2, "b": True, "c": "nan"}
