@@ -57,7 +57,7 @@ class Calls:
         for i, (key, request) in enumerate(zip(keys, requests, strict=True)):
             kept = self.replay.get(key) if self.replay is not None and key not in missing else None
             if kept is not None:
-                calls[i] = self._counted(request, kept, Usage(cached=1))
+                calls[i] = self._counted(request, kept, Usage(cached=1, seconds_saved=kept.seconds))
             elif key not in missing:
                 missing[key], sent_for[i] = request, key
         fresh = self._send(missing)
@@ -79,7 +79,7 @@ class Calls:
         with closing(self.backend.each(requests)) as results:
             for i, result in results:
                 now = time.perf_counter()
-                kept = self._kept(keys[i], requests[i], result)
+                kept = self._kept(keys[i], requests[i], result, now - before)
                 done[keys[i]] = self._counted(requests[i], kept, Usage(calls=1, seconds=now - before))
                 before = now
                 if self.budget is not None and len(done) < len(keys):
@@ -99,11 +99,11 @@ class Calls:
         if self.budget is not None:
             self.budget.check(self.usage, len(missing))
 
-    def _kept(self, key: str, request: Request, result: Result) -> Result:
+    def _kept(self, key: str, request: Request, result: Result, seconds: float) -> Result:
         """The result; a reply cleaned of what no file can hold, and kept."""
         if isinstance(result, LlmError):
             return result
-        clean = replace(result, text=result.text.encode("utf-8", "replace").decode())
+        clean = replace(result, text=result.text.encode("utf-8", "replace").decode(), seconds=seconds)
         return clean if self.replay is None else self.replay.keep(key, self.backend.name, request.step, clean)
 
     def _counted(self, request: Request, result: Result, usage: Usage) -> Call:
@@ -117,5 +117,6 @@ class Calls:
 
     def _same(self, request: Request, sent: Call) -> Call:
         """The call of a request that is the same as one that was sent."""
-        answered = isinstance(sent.result, Completion)
-        return self._counted(request, sent.result, Usage(cached=int(answered)))
+        if isinstance(sent.result, LlmError):
+            return self._counted(request, sent.result, Usage())
+        return self._counted(request, sent.result, Usage(cached=1, seconds_saved=sent.result.seconds))

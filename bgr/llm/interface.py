@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bgr.errors import BgrError
@@ -59,13 +59,15 @@ Alternatives = tuple[tuple[str, float], ...]
 @dataclass(frozen=True)
 class Completion:
     """What the model wrote, and the tokens it read and wrote; `cut` where `max_tokens` ended it; `first` the likeliest
-    tokens in the place of the first one, never empty where the request wants them."""
+    tokens in the place of the first one, never empty where the request wants them; `seconds` in making it, which decide
+    nothing: two replies may be equal that took longer and shorter."""
 
     text: str
     tokens_in: int
     tokens_out: int
     cut: bool = False
     first: Alternatives = ()
+    seconds: float = field(default=0.0, compare=False)
 
 
 class Backend(ABC):

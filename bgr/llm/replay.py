@@ -14,7 +14,7 @@ from bgr.llm.interface import Alternatives, Completion, Request
 
 APPLICATION = 0x62677272
 """SQLite's `application_id`, which tells a replay cache from another database."""
-FORMAT = 1
+FORMAT = 2
 """SQLite's `user_version`: of the tables and of the key."""
 WAIT = 60.0
 """Seconds to wait for another process that writes."""
@@ -23,8 +23,10 @@ WITH_FIRST = "first:"
 
 _TABLE = """CREATE TABLE replies (
     key TEXT PRIMARY KEY, backend TEXT NOT NULL, step TEXT NOT NULL, text TEXT NOT NULL,
-    tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, cut INTEGER NOT NULL
+    tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, cut INTEGER NOT NULL, seconds REAL NOT NULL
 ) WITHOUT ROWID"""
+_FROM_1 = "ALTER TABLE replies ADD COLUMN seconds REAL NOT NULL DEFAULT 0"
+"""Format 1 kept no seconds."""
 
 
 class ReplayError(BgrError):
@@ -80,17 +82,17 @@ class Replay:
         """
         try:
             with closing(self._file.cursor()) as cursor:
-                cursor.execute("SELECT text, tokens_in, tokens_out, cut FROM replies WHERE key = ?", (key,))
+                cursor.execute("SELECT text, tokens_in, tokens_out, cut, seconds FROM replies WHERE key = ?", (key,))
                 row = cursor.fetchone()
         except sqlite3.Error as error:
             raise self._problem(error) from None
         if row is None:
             return None
-        text, tokens_in, tokens_out, cut = row
+        text, tokens_in, tokens_out, cut, seconds = row
         text, first = _unpacked(text) if key.startswith(WITH_FIRST) else (text, ())
-        if not isinstance(text, str) or not all(isinstance(n, int) and n >= 0 for n in row[1:]):
+        if not isinstance(text, str) or not all(isinstance(n, int) and n >= 0 for n in row[1:4]):
             raise DataError(f"{self.path}: the reply under {key[:16]}… is damaged; delete the file to ask again")
-        return Completion(text, tokens_in, tokens_out, bool(cut), first)
+        return Completion(text, tokens_in, tokens_out, bool(cut), first, _seconds(seconds))
 
     def keep(self, key: str, backend: str, step: str, reply: Completion) -> Completion:
         """Write a reply; gives the one that is kept: another process may have been faster.
@@ -99,10 +101,10 @@ class Replay:
             DataError: the file cannot be written.
         """
         text = json.dumps([reply.text, reply.first]) if key.startswith(WITH_FIRST) else reply.text
-        row = (key, backend, step, text, reply.tokens_in, reply.tokens_out, int(reply.cut))
+        row = (key, backend, step, text, reply.tokens_in, reply.tokens_out, int(reply.cut), reply.seconds)
         try:
             with closing(self._file.cursor()) as cursor:
-                cursor.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+                cursor.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
                 written = cursor.rowcount == 1
         except sqlite3.Error as error:
             raise self._problem(error) from None
@@ -129,6 +131,8 @@ class Replay:
             self._make()
         if self._number("application_id") != APPLICATION:
             raise DataError(f"{self.path}: a database, but no replay cache; name another file")
+        if self._number("user_version") == 1:
+            self._renew()
         if (found := self._number("user_version")) != FORMAT:
             raise DataError(f"{self.path}: a replay cache of format {found}, this version reads {FORMAT}")
 
@@ -140,11 +144,23 @@ class Replay:
             self._file.execute(f"PRAGMA user_version = {FORMAT}")
         self._file.execute("COMMIT")
 
+    def _renew(self) -> None:
+        self._file.execute("BEGIN IMMEDIATE")
+        if self._number("user_version") == 1:  # no other process was faster
+            self._file.execute(_FROM_1)
+            self._file.execute(f"PRAGMA user_version = {FORMAT}")
+        self._file.execute("COMMIT")
+
     def _number(self, pragma: str) -> int:
         return int(self._file.execute(f"PRAGMA {pragma}").fetchone()[0])
 
     def _problem(self, error: Exception) -> DataError:
         return DataError(f"{self.path}: cannot be used as a replay cache: {one_line(error)}")
+
+
+def _seconds(value: object) -> float:
+    """Seconds decide nothing: damaged ones are none."""
+    return value if isinstance(value, float) and 0 <= value < float("inf") else 0.0
 
 
 def _unpacked(packed: object) -> tuple[str | None, Alternatives]:

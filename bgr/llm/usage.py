@@ -17,6 +17,7 @@ class Usage:
         tokens_in, tokens_out: read and written in all calls, cached ones too: what the method needs, however often it
             is run.
         seconds: in calls, cached ones none.
+        seconds_saved: that replies from the cache took when they were made.
     """
 
     calls: int = 0
@@ -25,6 +26,7 @@ class Usage:
     tokens_in: int = 0
     tokens_out: int = 0
     seconds: float = 0.0
+    seconds_saved: float = 0.0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))

@@ -82,7 +82,7 @@ def _scores(system: SystemScores, place: int) -> str:
 
 def _usage(found: Found, price: Price | None) -> str:
     usage = found.usage
-    parts = [f"{found.seconds:.2f} s"]
+    parts = [f"{found.whole_seconds:.2f} s"]
     if usage.calls or usage.cached:
         parts += [f"{usage.calls + usage.cached} calls", f"{usage.tokens_in} + {usage.tokens_out} tokens"]
     if price is not None:

@@ -14,8 +14,8 @@ NOTE = (
     "All metrics in percent but GED, which is in edits; in brackets the 95 % bootstrap interval over questions. P, R, "
     "F1 and the graph metrics are those of the graph that a system gives; of a list, its first passages count, as many "
     "as there are gold ones, each from the question. Calls, tokens, cost and seconds are for one question; cached "
-    "calls were answered from the replay cache, and their tokens and cost count; failed are steps of all questions "
-    "whose reply could not be used."
+    "calls were answered from the replay cache, and their tokens, cost and seconds count; failed are steps of all "
+    "questions whose reply could not be used."
 )
 STEP_COUNTS = ("calls", "cached", "tokens_in", "tokens_out", "failed")
 PAIRS_NOTE = (

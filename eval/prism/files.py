@@ -94,7 +94,7 @@ def _variant(one: VariantScores, data: MultihopData) -> dict[str, Any]:
         "n": len(one.found),
         "mean": {metric: one.mean(metric) for metric in one.scores},
         "usage": one.usage.to_json(),
-        "seconds": sum(found.seconds for found in one.found),
+        "seconds": sum(found.whole_seconds for found in one.found),
         "rounds": by_rounds(one, data),
         "recall_and_answers": recall_against_answers(one),
         "errors": {by: error_shares(one, data, by) for by in GROUPINGS},

@@ -78,7 +78,7 @@ def cost_table(variants: Sequence[VariantScores]) -> Table:
         reading = sum(map(reading_tokens, one.found))
         counts = [f"{getattr(usage, name) / n:.1f}" for name in ("calls", "cached")]
         tokens = [f"{getattr(usage, name) / n:.0f}" for name in ("tokens_in", "tokens_out")]
-        seconds = sum(found.seconds for found in one.found) / n
+        seconds = sum(found.whole_seconds for found in one.found) / n
         rows.append([one.name, *counts, *tokens, f"{reading / n:.0f}", str(usage.failed), f"{seconds:.2f}"])
     return ["variant", "calls", "cached", "tokens in", "tokens out", "answer tokens", "failed", "s/question"], rows
 

@@ -181,3 +181,15 @@ def test_alternatives_of_the_first_token(ask_for, tmp_path):
         again = (cached := Llm(Prober(), replay=replay)).ask(asked)
         assert [(r.value, r.first) for r in again] == [(r.value, r.first) for r in replies]
         assert counts(cached.usage) == (0, 2, 0, 8, 2)
+
+
+def test_seconds_of_replies_from_the_cache(script, ask_for, tmp_path, monkeypatch):
+    """They are those of the first run, whoever asks again: in another run, or for the same in one batch."""
+    clock = iter([10.0, 10.5, 12.5])
+    monkeypatch.setattr("bgr.llm.calls.time.perf_counter", lambda: next(clock))
+    asked = [ask_for("a"), ask_for("b"), ask_for("a")]
+    with Replay(tmp_path / "replies") as replay:
+        first = [reply.usage for reply in Llm(script({"a": ["x"], "b": ["y"]}), replay=replay).ask(asked)]
+        assert [(one.seconds, one.seconds_saved) for one in first] == [(0.5, 0.0), (2.0, 0.0), (0.0, 0.5)]
+        again = [reply.usage for reply in Llm(script({}), replay=replay).ask(asked)]
+    assert [(one.seconds, one.seconds_saved) for one in again] == [(0.0, 0.5), (0.0, 2.0), (0.0, 0.5)]

@@ -12,7 +12,7 @@ import pytest
 from bgr.errors import DataError
 from bgr.llm.interface import Completion, Message, Request
 from bgr.llm.llm import Llm
-from bgr.llm.replay import Replay, key_of
+from bgr.llm.replay import APPLICATION, Replay, key_of
 
 REPLY = Completion("text", 3, 1, True)
 REQUEST = Request("step", (Message("user", "a"),), {"type": "object"}, 10, 0.0, 0)
@@ -74,7 +74,7 @@ def test_log_probabilities_are_part_of_the_key_only_where_they_are_wanted(tmp_pa
 )
 def test_damaged_alternatives(tmp_path, text):
     with Replay(tmp_path / "r") as replay:
-        replay._file.execute("INSERT INTO replies VALUES ('first:k', 'm', 's', ?, 1, 1, 0)", (text,))
+        replay._file.execute("INSERT INTO replies VALUES ('first:k', 'm', 's', ?, 1, 1, 0, 0.5)", (text,))
         with pytest.raises(DataError, match="is damaged"):
             replay.get("first:k")
 
@@ -91,7 +91,7 @@ def test_files_that_are_no_replay_cache(tmp_path):
     for name, problem in {
         "text": "cannot be used as a replay cache: file is not a database",
         "other": "a database, but no replay cache",
-        "later": "of format 9, this version reads 1",
+        "later": "of format 9, this version reads 2",
         ".": "cannot be used as a replay cache",
     }.items():
         with pytest.raises(DataError, match=problem) as caught:
@@ -104,9 +104,37 @@ def test_files_that_are_no_replay_cache(tmp_path):
 
 def test_a_damaged_row(tmp_path):
     with Replay(tmp_path / "r") as replay:
-        replay._file.execute("INSERT INTO replies VALUES ('k', 'm', 's', x'ff', 1, 1, 0)")
+        replay._file.execute("INSERT INTO replies VALUES ('k', 'm', 's', x'ff', 1, 1, 0, 0.5)")
         with pytest.raises(DataError, match="is damaged"):
             replay.get("k")
+
+
+def test_a_cache_without_seconds(tmp_path):
+    """Of format 1, from before they were kept: it is brought up to date, and its replies stay."""
+    old = sqlite3.connect(tmp_path / "r")
+    old.execute(
+        "CREATE TABLE replies (key TEXT PRIMARY KEY, backend TEXT NOT NULL, step TEXT NOT NULL, text TEXT NOT NULL, "
+        "tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, cut INTEGER NOT NULL) WITHOUT ROWID"
+    )
+    old.execute("INSERT INTO replies VALUES ('old', 'm', 's', 'text', 3, 1, 1)")
+    old.execute(f"PRAGMA application_id = {APPLICATION}")
+    old.execute("PRAGMA user_version = 1")
+    old.commit()
+    old.close()
+    for _ in range(2):
+        with Replay(tmp_path / "r", replay_only=True) as replay:
+            assert (replay.get("old"), replay.get("old").seconds) == (REPLY, 0.0)
+    with Replay(tmp_path / "r") as replay:
+        replay.keep("new", "m", "s", replace(REPLY, seconds=0.25))
+        assert replay.get("new").seconds == 0.25
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("inf"), "words", b"\xff"])
+def test_damaged_seconds_are_none(tmp_path, seconds):
+    """They decide nothing, so that the reply is still good."""
+    with Replay(tmp_path / "r") as replay:
+        replay._file.execute("INSERT INTO replies VALUES ('k', 'm', 's', 'text', 3, 1, 1, ?)", (seconds,))
+        assert (replay.get("k"), replay.get("k").seconds) == (REPLY, 0.0)
 
 
 def write_many(path, name, start, count, begin):

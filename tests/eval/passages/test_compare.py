@@ -121,6 +121,18 @@ def test_usage_columns(both):
     assert dict(zip(header, rows[0], strict=True))["QA EM"] == "–"
 
 
+def test_seconds_are_those_without_a_cache(scores, data, scripted):
+    class Cached(scripted):
+        def retrieve(self, questions):
+            from dataclasses import replace
+
+            usage = Usage(calls=1, cached=2, seconds=0.5, seconds_saved=3.0)
+            return [replace(one, usage=usage, seconds=0.75) for one in super().retrieve(questions)]
+
+    (system,) = scores(r=Cached({q.question: [0] for q in data.questions}))
+    assert system.seconds == 3.75
+
+
 def test_groups(both, data):
     found = by_group(both.systems[1], data, "kind")
     assert list(found) == ["bridge", "null", "single"]
