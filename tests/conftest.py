@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
@@ -9,6 +10,12 @@ from bgr.example import Example
 from bgr.graph import ROOT, EvidenceGraph
 from bgr.models.config import BgrConfig
 from bgr.models.retriever import BgrRetriever
+
+# a busy machine is no fault of the code; fixtures of one test serve all its examples
+settings.register_profile(
+    "bgr", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("bgr")
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = (

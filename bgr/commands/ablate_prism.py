@@ -1,7 +1,7 @@
 """PRISM and its ablations on multi-hop questions: evidence, answers, cost, rounds and errors. --data is a published
-file of MuSiQue, HotpotQA, 2WikiMultihopQA (also as HippoRAG samples them) or MultiHop-RAG; its form is told from its
-content. --candidates says what is chosen from: context, the passages that the file gives with each question, or the
-first of bm25, dense or hybrid search in the whole corpus.
+file of MuSiQue, HotpotQA, 2WikiMultihopQA (also as HippoRAG samples them) or MultiHop-RAG, whose form is told from its
+content, or a dataset of `bgr data build` (its test split). --candidates says what is chosen from: context, the passages
+that come with each question, or the first of bm25, dense or hybrid search in the whole corpus.
 
 A variant is prism, no-analyser, no-adder, no-selector, no-draft, selector-first, four-rounds (the table for N = 1 … 4
 is read off it), whole-passages (answers from whole passages), full-context or oracle (answers without PRISM, from all
@@ -27,10 +27,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bgr.commands.compare_passages import RESULTS, load_data, open_output
+from bgr.commands.compare_passages import load_data, open_output, run_all
 from bgr.commands.counts import positive
-from bgr.commands.machine_options import add_machine
 from bgr.commands.passage_parts import PassageParts
+from bgr.commands.study_options import add_search, add_study, check_study
 from bgr.errors import BgrError
 from bgr.json_text import shown
 from bgr.passages import PassageRetriever
@@ -48,24 +48,12 @@ CANDIDATES = ("context", "bm25", *ENCODED)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="questions")
-    parser.add_argument("--form", metavar="NAME", help="of the data: musique, hotpotqa, 2wikimultihopqa, multihop-rag")
-    parser.add_argument("--corpus", type=Path, metavar="FILE", help="passages to search; default: those of the data")
+    """Options of the command."""
+    add_study(parser)
+    add_search(parser)
     parser.add_argument("--candidates", choices=CANDIDATES, default="context", help="default: context")
     parser.add_argument("--k", type=positive, default=20, help="passages of a search to choose from; default: 20")
     parser.add_argument("--variants", nargs="+", metavar="NAME", help="what to run; default: all")
-    parser.add_argument("--encoder", type=Path, metavar="DIR", help="for dense search; default: the packaged MiniLM")
-    parser.add_argument(
-        "--llm", required=True, metavar="SPEC", help="smollm2, a .gguf file, a folder, http://host/v1#model"
-    )
-    parser.add_argument("--replay", type=Path, metavar="FILE", help="keep the language model's replies here")
-    parser.add_argument("--replay-only", action="store_true", help="refuse calls that --replay cannot answer")
-    parser.add_argument("--limit", type=positive, metavar="N", help="only the first N questions")
-    parser.add_argument("--batch-size", type=positive, default=16, help="questions at a time; default: 16")
-    add_machine(parser)
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the report's folder")
-    parser.add_argument("--overwrite", action="store_true", help="replace the output folder")
-    parser.add_argument("--json", action="store_true", help="print all numbers as JSON instead of the tables")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -78,10 +66,10 @@ def run(args: argparse.Namespace) -> None:
     from eval.prism.files import as_json, write_prism
 
     names = _names(args)
+    check_study(args)
     whole = load_data(args)
     data = whole.first(args.limit)
     _check_context(args, data)
-    args.openie = args.reader = None  # parts that PRISM does not have
     parts = PassageParts(args, data)
     if args.candidates in ENCODED:
         _ = parts.encoder  # a wrong folder is told before anything is replaced
@@ -106,8 +94,6 @@ def _names(args: argparse.Namespace) -> list[str]:
             raise BgrError(f"--variants: unknown variant {shown(name)}, known: {', '.join(sorted(known))}")
         if names.count(name) > 1:
             raise BgrError(f"--variants: {shown(name)} is there twice, allowed: each once")
-    if args.replay_only and args.replay is None:
-        raise BgrError("--replay-only needs --replay FILE")
     return names
 
 
@@ -126,14 +112,10 @@ def _check_context(args: argparse.Namespace, data: MultihopData) -> None:
 def _run_all(
     args: argparse.Namespace, names: Sequence[str], data: MultihopData, parts: PassageParts, of_data: str
 ) -> list[VariantScores]:
-    from eval.passages.log import ResultLog
-    from eval.passages.run import run_system
     from eval.prism.score import score_variant
 
-    options = {"batch_size": args.batch_size, "retry": args.replay is not None, "progress": True}
-    with ResultLog(args.out / RESULTS) as log:
-        systems = [_system(name, data, parts, of_data) for name in names]
-        return [score_variant(one.name, run_system(one, data, log, **options), data) for one in systems]
+    systems = [_system(name, data, parts, of_data) for name in names]
+    return [score_variant(one.name, found, data) for one, found in run_all(args, systems, data)]
 
 
 def _hash(data: MultihopData) -> str:

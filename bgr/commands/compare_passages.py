@@ -38,8 +38,8 @@ from bgr.errors import BgrError, DataError
 if TYPE_CHECKING:
     from bgr.multihop.data import MultihopData
     from eval.passages.compare import PassageComparison
+    from eval.passages.found import Found
     from eval.passages.run import System
-    from eval.passages.score import SystemScores
 
 RESULTS = "results.jsonl"
 
@@ -128,7 +128,8 @@ def run(args: argparse.Namespace) -> None:
     from bgr.commands.passage_parts import PassageParts
     from bgr.commands.passage_systems import parse_systems, systems_of
     from eval.passages.compare import compare_passages
-    from eval.passages.files import as_json, write_passages
+    from eval.passages.files import write_passages
+    from eval.passages.score import score
 
     args.scope = args.scope or ("question" if args.data.is_dir() else "corpus")
     named = parse_systems(args)
@@ -140,15 +141,13 @@ def run(args: argparse.Namespace) -> None:
     parts.check()
     systems = systems_of(named, data, parts)  # models are loaded: what is wrong with one is said before old results go
     open_output(args.out, overwrite=args.overwrite)
-    scores = _run_all(args, systems, data)
+    limit = args.ged_seconds
+    scores = [score(one.name, of_one, data, ged_seconds=limit) for one, of_one in run_all(args, systems, data)]
     found = compare_passages(
         scores, data, {**about, **parts.about}, samples=args.samples, seed=args.seed, price=parts.price
     )
     write_passages(args.out, found)
-    if args.json:
-        print(json.dumps(as_json(found), ensure_ascii=False))
-    else:
-        _print(found, args.out)
+    print_comparison(args, found)
 
 
 def load_data(args: argparse.Namespace) -> MultihopData:
@@ -189,24 +188,29 @@ def open_output(out: Path, *, overwrite: bool) -> None:
         raise DataError(f"{out}: cannot be written: {error.strerror or error}") from None
 
 
-def _run_all(args: argparse.Namespace, systems: Sequence[System], data: MultihopData) -> list[SystemScores]:
+def run_all(
+    args: argparse.Namespace, systems: Sequence[System], data: MultihopData
+) -> list[tuple[System, list[Found]]]:
+    """Results of the systems one after the other; those in the output folder are taken from there."""
     from eval.passages.log import ResultLog
     from eval.passages.run import run_system
-    from eval.passages.score import score
 
     options = {"batch_size": args.batch_size, "retry": args.replay is not None, "progress": True}
     with ResultLog(args.out / RESULTS) as log:
-        found = [run_system(one, data, log, **options) for one in systems]
-    limit = args.ged_seconds
-    return [score(one.name, of_one, data, ged_seconds=limit) for one, of_one in zip(systems, found, strict=True)]
+        return [(one, run_system(one, data, log, **options)) for one in systems]
 
 
-def _print(found: PassageComparison, out: Path) -> None:
+def print_comparison(args: argparse.Namespace, found: PassageComparison) -> None:
+    """All numbers as JSON, or the table of systems and where the rest is."""
+    from eval.passages.files import MARKDOWN, PAGE, as_json
     from eval.passages.tables import NOTE, systems_table
-    from eval.passages.text import PLOT, corpus_line
+    from eval.passages.text import corpus_line
     from eval.tables import text_table
 
+    if args.json:
+        print(json.dumps(as_json(found), ensure_ascii=False))
+        return
     print(corpus_line(found.about))
     print(text_table(*systems_table(found, intervals=False)))
     print(fill(NOTE.replace("; in brackets the 95 % bootstrap interval over questions", ""), 100))
-    print(f"\nwritten to {out}; intervals and tests are in passages.md, the plot is {PLOT}")
+    print(f"\nwritten to {args.out}; intervals and tests are in {MARKDOWN}, questions in {PAGE}")

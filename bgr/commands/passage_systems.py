@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,11 +51,8 @@ def parse_systems(args: argparse.Namespace) -> list[Named]:
     Raises:
         BgrError: one is unknown or named twice, or an option that it needs is missing.
     """
-    found = [Named(text) if text in KNOWN else _of_folder(text) for text in args.systems]
-    names = [one.name for one in found]
+    found = parse_names(args.systems)
     for one in found:
-        if names.count(one.name) > 1:
-            raise BgrError(f"--systems: {shown(one.name)} is there twice, allowed: each once")
         method = one.recipe.method if one.recipe else None
         if method in ALONG_TRIPLES and args.openie is None and not args.data.is_dir():
             raise BgrError(f"--systems: {one.name} goes along triples: give --openie FILE")
@@ -66,17 +63,31 @@ def parse_systems(args: argparse.Namespace) -> list[Named]:
     return found
 
 
-def _of_folder(text: str) -> Named:
+def parse_names(texts: Sequence[str], *, option: str = "--systems", known: Collection[str] = KNOWN) -> list[Named]:
+    """What an option names: systems that are known, and folders.
+
+    Raises:
+        BgrError: one is neither, or named twice.
+    """
+    found = [Named(text) if text in known else _of_folder(text, option, known) for text in texts]
+    names = [one.name for one in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise BgrError(f"{option}: {shown(name)} is there twice, allowed: each once")
+    return found
+
+
+def _of_folder(text: str, option: str, known: Collection[str]) -> Named:
     try:
         asked = parse_system(text)
     except BgrError:
-        raise BgrError(f"--systems: unknown system {shown(text)}, known: {', '.join(KNOWN)}, [NAME=]FOLDER") from None
+        raise BgrError(f"{option}: unknown system {shown(text)}, known: {', '.join(known)}, [NAME=]FOLDER") from None
     if asked.is_evaluation:
-        raise BgrError(f"--systems: {shown(text)} holds finished graphs; name the checkpoint, it is run on passages")
+        raise BgrError(f"{option}: {shown(text)} holds finished graphs; name the checkpoint, it is run on passages")
     part = f":{asked.part}" if asked.part else ""
     name = asked.name or asked.path.name + part
-    if name in KNOWN:
-        raise BgrError(f"--systems: {shown(text)} would have the name of another system; give it its own: NAME=FOLDER")
+    if name in known:
+        raise BgrError(f"{option}: {shown(text)} would have the name of another system; give it its own: NAME=FOLDER")
     return Named(name, asked)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bgr.graph import ROOT, EvidenceGraph
 from bgr.llm.usage import Usage
@@ -15,7 +15,8 @@ from bgr.search.corpus import Corpus
 from eval.passages.found import Found
 
 if TYPE_CHECKING:
-    from bgr.reader.reader import Reader
+    from bgr.llm_graph.answerer import LlmAnswer, LlmAnswerer
+    from bgr.reader.reader import Reader, ReaderInput
 
 
 class Answers(ABC):
@@ -57,7 +58,6 @@ class TrainedAnswers(Answers):
     def __call__(self, questions: Sequence[MultihopQuestion], found: Sequence[Found]) -> list[ReadAnswer]:
         """See `Answers`."""
         from bgr.reader.linearise import linearise
-        from bgr.reader.reader import ReaderInput
 
         started = time.perf_counter()
         if self.alone:
@@ -66,13 +66,38 @@ class TrainedAnswers(Answers):
                 [linearise(q.question, (), EvidenceGraph(), structure=structure) for q in questions]
             )
         else:
-            pairs = zip(questions, found, strict=True)
-            read = self.reader.answer([ReaderInput(q.question, self._facts(one), _graph(q, one)) for q, one in pairs])
+            read = self.reader.answer(_inputs(questions, found, self.corpus))
         share = (time.perf_counter() - started) / max(1, len(questions))
         return [ReadAnswer(one.text, Usage(), share, {"step": "answer", "answer": one.text}) for one in read]
 
-    def _facts(self, found: Found) -> tuple[str, ...]:
-        return tuple(self.corpus[self.corpus.place[one]].whole for one in found.passages)
+
+class GraphAnswers(Answers):
+    """A language model that is told the question, the facts of the graph that a system gives, or the graph in words; of
+    a list, see `TrainedAnswers`. Where nothing was found it is asked only if it needs no evidence."""
+
+    def __init__(self, answerer: LlmAnswerer, corpus: Corpus) -> None:
+        self.answerer = answerer
+        self.corpus = corpus
+
+    def __call__(self, questions: Sequence[MultihopQuestion], found: Sequence[Found]) -> list[ReadAnswer]:
+        """See `Answers`."""
+        started = time.perf_counter()
+        said = self.answerer.answer(_inputs(questions, found, self.corpus))
+        share = (time.perf_counter() - started) / max(1, len(questions))
+        return [ReadAnswer(one.text, one.usage, share, _step(one)) for one in said]
+
+
+def _step(said: LlmAnswer) -> dict[str, Any]:
+    step = {"step": "answer", "answer": said.text, "failure": said.failure, "usage": said.usage.to_json()}
+    return step | ({"left_out": said.left_out} if said.left_out else {})
+
+
+def _inputs(questions: Sequence[MultihopQuestion], found: Sequence[Found], corpus: Corpus) -> list[ReaderInput]:
+    from bgr.reader.reader import ReaderInput
+
+    facts = [tuple(corpus[corpus.place[passage]].whole for passage in one.passages) for one in found]
+    rows = zip(questions, facts, found, strict=True)
+    return [ReaderInput(question.question, of_one, _graph(question, one)) for question, of_one, one in rows]
 
 
 def _graph(question: MultihopQuestion, found: Found) -> EvidenceGraph:

@@ -12,7 +12,7 @@ from eval.passages.groups import GROUPINGS, by_group, by_round, by_step, usage_o
 from eval.passages.page import traces_page
 from eval.passages.pareto import plot_pareto
 from eval.passages.plot import plot_recall
-from eval.passages.score import SystemScores
+from eval.passages.score import RECALLS, SystemScores
 from eval.passages.text import PARETO, PLOT, as_markdown
 from eval.written import without_nan, write_csv, write_json, write_text, write_whole
 
@@ -20,8 +20,9 @@ MARKDOWN, JSON, PAGE = "passages.md", "passages.json", "traces.html"
 
 
 def write_passages(folder: Path, comparison: PassageComparison) -> None:
-    """Write ``passages.md``, ``passages.json``, ``systems.csv``, ``pairs.csv``, ``groups.csv``, ``rounds.csv`` and
-    ``recall.png``, ``pareto.png`` and ``traces.html``; each takes its name only when it is whole.
+    """Write ``passages.md``, ``passages.json``, ``systems.csv``, ``pairs.csv``, ``groups.csv``, ``rounds.csv``,
+    ``recall.png`` (where recall was scored), ``pareto.png`` and ``traces.html``; each takes its name only when it is
+    whole.
 
     Raises:
         DataError: the folder cannot be written.
@@ -42,9 +43,11 @@ def write_passages(folder: Path, comparison: PassageComparison) -> None:
     write_json(folder / JSON, found)
     for name, rows in (("systems", systems), ("pairs", found["pairs"]), ("groups", groups), ("rounds", rounds)):
         write_csv(folder / f"{name}.csv", [{**_flat(row), **of} for row in rows])
-    write_whole(folder / PLOT, lambda path: plot_recall(comparison, path))
+    if set(RECALLS) & set(comparison.metrics):
+        write_whole(folder / PLOT, lambda path: plot_recall(comparison, path))
     write_whole(folder / PARETO, lambda path: plot_pareto(comparison, path))
-    figures = {"Quality against tokens and seconds": folder / PARETO, "Recall by system": folder / PLOT}
+    drawn = {"Quality against tokens and seconds": folder / PARETO, "Recall by system": folder / PLOT}
+    figures = {title: path for title, path in drawn.items() if path.is_file()}
     write_text(folder / PAGE, traces_page(comparison, figures))
 
 

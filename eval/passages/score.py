@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,8 +55,15 @@ class SystemScores:
         return sum(one.whole_seconds for one in self.found) / len(self.found)
 
 
-def score(name: str, found: Sequence[Found], data: MultihopData, *, ged_seconds: float = GED_SECONDS) -> SystemScores:
-    """Score the results of all questions, in their order."""
+def score(
+    name: str,
+    found: Sequence[Found],
+    data: MultihopData,
+    *,
+    ged_seconds: float = GED_SECONDS,
+    only: Collection[str] = METRICS,
+) -> SystemScores:
+    """Score the results of all questions, in their order, by those of the metrics that are wanted."""
     pairs = list(zip(data.questions, found, strict=True))
     recalls = np.array([recalls_at(one.passages, q.gold, KS, missing=q.missing) for q, one in pairs])
     sets = [set_scores(one, q) if q.gold or q.missing else (np.nan,) * 3 for q, one in pairs]
@@ -70,7 +77,7 @@ def score(name: str, found: Sequence[Found], data: MultihopData, *, ged_seconds:
     if any(one.answer is not None or any(step.get("step") == ANSWER for step in one.trace) for one in found):
         for metric, function in zip(ANSWERS, (answer_em, answer_f1), strict=True):
             scores[metric] = np.array([function(one.answer, q.answers) if q.answers else np.nan for q, one in pairs])
-    return SystemScores(name, tuple(found), scores, not_exact)
+    return SystemScores(name, tuple(found), {m: one for m, one in scores.items() if m in only}, not_exact)
 
 
 def _columns(names: Sequence[str], rows: Any) -> dict[str, np.ndarray]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from eval.passages.compare import PassageComparison
 from eval.passages.groups import GROUPINGS
-from eval.passages.score import KEY
+from eval.passages.score import KEY, RECALLS
 from eval.passages.tables import (
     NOTE,
     PAIRS_NOTE,
@@ -29,7 +29,8 @@ def as_markdown(comparison: PassageComparison) -> str:
     of = corpus_line(comparison.about)
     key = [metric for metric in KEY if metric in comparison.metrics]
     parts = ["# Passage retrieval", "## Systems", of, markdown_table(*systems_table(comparison)), NOTE]
-    parts += [f"![Recall by system]({PLOT})", f"![Quality against tokens and seconds]({PARETO})"]
+    parts += [f"![Recall by system]({PLOT})"] if set(RECALLS) & set(comparison.metrics) else []
+    parts += [f"![Quality against tokens and seconds]({PARETO})"]
     if comparison.pairs:
         parts += ["## Differences", PAIRS_NOTE]
         for metric in key:

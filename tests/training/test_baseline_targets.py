@@ -29,7 +29,7 @@ def graphs(draw):
 
 
 @given(st.lists(graphs(), min_size=1, max_size=4))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_gold_paths_are_all_paths(found):
     paths, targets = gold_paths(found, 5)
     rows = zip(paths.question.tolist(), paths.facts.tolist(), targets.tolist(), strict=True)

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgr.bridgerag.agent import BridgeRag
@@ -281,7 +281,7 @@ ANY = st.recursive(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60)
 @given(ANY, ANY, ANY)
 def test_whatever_a_model_says_there_is_a_list(bridge, queries, entities, judge):
     (found,) = bridge(queries=queries, entities=entities, judge=judge)[0].retrieve([QUESTION])

@@ -56,7 +56,7 @@ def graphs(draw):
     return index, small(starts).astype(np.float32), starts, options
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(graphs())
 def test_it_is_algorithm_1(case):
     index, queries, starts, options = case

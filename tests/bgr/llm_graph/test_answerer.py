@@ -9,14 +9,9 @@ from bgr.graph import ROOT, EvidenceGraph
 from bgr.llm.llm import Reply
 from bgr.llm.usage import Usage
 from bgr.llm_graph.answerer import LlmAnswer, LlmAnswerer, _read
-from bgr.llm_graph.reader import LlmReader
 from bgr.llm_graph.settings import LlmGraphSettings
 from bgr.llm_graph.words import graph_words
 from bgr.reader.reader import ReaderInput
-from bgr.retrieval import RetrievalResult
-from eval.answered import with_answers
-from eval.compare import GOLD, NOTHING
-from eval.evaluate import Predictions, evaluate
 
 ONE_CALL = Usage(calls=1, tokens_in=10, tokens_out=1, seconds=0.5)
 FACTS = ("Alpha.", "Beta.", "Gamma.", "Delta.", "Epsilon.")
@@ -107,29 +102,3 @@ def test_a_prompt_has_no_more_than_fits(script):
     assert 0 < found.left_out < 20
     assert f"{20 - found.left_out}. Then, from" in llm.texts[0]
     assert f"{21 - found.left_out}. Then, from" not in llm.texts[0]
-
-
-def test_in_the_place_of_a_reader(script, sample):
-    """`eval.answered` asks it as it asks a trained reader: each system, the gold graph, and nothing."""
-    llm = script({"answer": "80 kilometres"}, {"answer": "Sweden"}, {"answer": "a guess"})
-    reader = LlmReader(llm)
-    wrong = Predictions([RetrievalResult(EvidenceGraph([(ROOT, 4)]))])
-    found = with_answers(reader, {"wrong": wrong, "same": wrong}, [sample])
-    assert {name: one.answers for name, one in found.items()} == {
-        "wrong": ["80 kilometres"],
-        "same": ["80 kilometres"],
-        GOLD: ["Sweden"],
-        NOTHING: ["a guess"],
-    }
-    assert [len(batch) for batch in llm.batches] == [2, 1]
-    assert "1. From the question: Persona was made in Sweden." in llm.texts[0]
-    assert llm.texts[2].endswith(f"instance, and nothing else.\n\nQuestion: {sample.question}")
-    assert reader.usage == ONE_CALL + ONE_CALL + ONE_CALL
-    scored = {one.name: one.mean["qa_em"] for one in evaluate(found, [sample])}
-    assert scored == {"wrong": 1, "same": 1, GOLD: 0, NOTHING: 0}
-
-
-def test_a_reader_of_facts_alone(script, sample):
-    llm = script({"answer": "x"})
-    LlmReader(llm, structure=False).answer([ReaderInput(sample.question, sample.facts, sample.graph)])
-    assert "- Persona was directed by Bergman.\n- Bergman was born in Uppsala." in llm.texts[0]

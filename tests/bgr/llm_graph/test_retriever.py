@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgr.graph import ROOT, EvidenceGraph
@@ -178,7 +178,7 @@ def test_where_nothing_fits_nothing_is_asked(script, sample):
     assert found.limits == (CONTEXT,)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(max_examples=40)
 @given(
     st.lists(st.text(max_size=900), max_size=30),
     st.text(max_size=2_000),

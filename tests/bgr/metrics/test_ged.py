@@ -116,7 +116,7 @@ def test_known_distances():
 
 
 @given(graphs(), graphs(), graphs(), st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_it_is_a_metric(a, b, c, labelled):
     def distance(x: EvidenceGraph, y: EvidenceGraph) -> int:
         found = graph_edit_distance(x, y, labelled=labelled, time_limit=None)

@@ -24,7 +24,7 @@ def slow(query, vectors, k):
     return order, scores[order]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_equal_to_sorting_all_products(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
