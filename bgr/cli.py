@@ -17,7 +17,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("bgr.commands.train", "train a retriever from a config"),
     "evaluate": ("bgr.commands.evaluate", "score a checkpoint with the graph metrics"),
     "compare": ("bgr.commands.compare", "systems side by side: the paper's tables, and a page to look into them"),
-    "ablate": ("bgr.commands.ablate", "what each part of PRISM and of BridgeRAG gives"),
+    "ablate": (
+        "bgr.commands.ablate",
+        "what each part of PRISM and of BridgeRAG gives, and evidence to a model that answers",
+    ),
     "export": ("bgr.commands.export", "write one self-contained checkpoint folder"),
     "ask": ("bgr.commands.ask", "retrieve the evidence graph of one question"),
     "llm": ("bgr.commands.llm", "put a packaged language model in place"),

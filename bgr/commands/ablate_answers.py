@@ -58,6 +58,7 @@ def run(args: argparse.Namespace) -> None:
     if without is not None:
         raise BgrError(f"{args.data}: question {shown(without)} has no evidence graph; allowed: datasets, MuSiQue")
     parts = PassageParts(args, data.of_contexts())
+    parts.check()
     systems = _systems(named, parts)
     open_output(args.out, overwrite=args.overwrite)
     about = {"file": str(args.data), "limit": args.limit, "scope": "question", "llm": parts.llm.backend.name}

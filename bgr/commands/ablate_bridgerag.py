@@ -55,6 +55,7 @@ def run(args: argparse.Namespace) -> None:
     whole = load_data(args)
     data = whole.first(args.limit)
     parts = PassageParts(args, data)
+    parts.check()
     _ = parts.encoder  # a wrong folder is told before anything is replaced
     open_output(args.out, overwrite=args.overwrite)
     system = _system(args, whole, parts)

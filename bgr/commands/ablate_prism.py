@@ -71,6 +71,7 @@ def run(args: argparse.Namespace) -> None:
     data = whole.first(args.limit)
     _check_context(args, data)
     parts = PassageParts(args, data)
+    parts.check()
     if args.candidates in ENCODED:
         _ = parts.encoder  # a wrong folder is told before anything is replaced
     open_output(args.out, overwrite=args.overwrite)

@@ -66,12 +66,14 @@ class PassageParts:
         return VectorStore(self.encoder, folder, key=self.encoder.fingerprint(), chunk=1024, progress=True)
 
     def check(self) -> None:
-        """Read what may be wrong before anything is written: the budget, the triples.
+        """Read what may be wrong before anything is written: the budget, replies of an earlier run, the triples.
 
         Raises:
             BgrError: of what is wrong.
         """
         _ = self.budget
+        if self.args.replay is not None and (self.args.replay.exists() or self.args.replay_only):
+            _ = self._replay
         if self.args.openie is not None:
             _ = self.triples
 

@@ -16,6 +16,8 @@ APPLICATION = 0x62677272
 """SQLite's `application_id`, which tells a replay cache from another database."""
 FORMAT = 2
 """SQLite's `user_version`: of the tables and of the key."""
+HEAD = b"SQLite format 3\0"
+"""Begins every database of SQLite."""
 WAIT = 60.0
 """Seconds to wait for another process that writes."""
 WITH_FIRST = "first:"
@@ -69,6 +71,7 @@ class Replay:
         except (sqlite3.Error, OSError) as error:
             raise self._problem(error) from None
         try:
+            self._check_head()
             self._prepare()
         except (sqlite3.Error, DataError) as error:
             self._file.close()
@@ -124,6 +127,13 @@ class Replay:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _check_head(self) -> None:
+        """SQLite takes a file that is shorter than a page for an empty database, and would write over it."""
+        with self.path.open("rb") as file:
+            head = file.read(len(HEAD))
+        if head and head != HEAD:
+            raise DataError(f"{self.path}: cannot be used as a replay cache: file is not a database")
 
     def _prepare(self) -> None:
         """Make the table in an empty file; check any other."""

@@ -57,6 +57,10 @@ def test_gold_and_a_checkpoint_and_again(toy_data, small_checkpoint, schema_serv
 
 def test_what_is_wrong_is_said_first(toy_data, schema_server, tmp_path):
     fixed = ["--data", toy_data, "--llm", schema_server.spec, "--out", tmp_path / "out"]
+    (tmp_path / "text").write_text("words")
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "results.jsonl").touch()
     flat = tmp_path / "hotpot.json"
     record = {"_id": "a", "question": "Who?", "answer": "Ann", "type": "bridge", "level": "hard"}
     record |= {"supporting_facts": [["Ann", 0]], "context": [["Ann", ["Ann is."]]]}
@@ -66,10 +70,12 @@ def test_what_is_wrong_is_said_first(toy_data, schema_server, tmp_path):
         ([*fixed, "--evidence", "gold", "gold"], "--evidence: 'gold' is there twice"),
         ([*fixed, "--replay-only"], "--replay-only needs --replay"),
         ([*fixed, "--data", tmp_path / "none"], "none: no such file or folder"),
+        ([*fixed, "--replay", tmp_path / "text", "--out", kept, "--overwrite"], "text: cannot be used as a replay"),
         ([*fixed, "--data", flat], "question 'a' has no evidence graph; allowed: datasets, MuSiQue"),
     ]:
         with pytest.raises(BgrError, match=problem) as caught:
             ablate(*arguments)
         assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
+    assert (kept / "results.jsonl").exists()
     assert not schema_server.asked

@@ -1,4 +1,4 @@
-"""A whole comparison killed in the middle of its calls: what was answered is not asked again."""
+"""A comparison or a study killed in the middle of its calls: what was answered is not asked again."""
 
 import json
 import signal
@@ -8,7 +8,9 @@ import sys
 import time
 from collections import Counter
 
-SYSTEMS = ["bm25+sync", "bm25+gear", "prism", "bridgerag"]
+import pytest
+
+SYSTEMS = ["bm25+sync", "bm25+gear", "prism", "bridgerag", "llm-edges"]
 
 
 def questions():
@@ -18,20 +20,25 @@ def questions():
         "Alpha": "Alpha is the capital of Sweden .",
     }
     paragraphs = [
-        {"title": title, "paragraph_text": text, "is_supporting": title != "Paris"} for title, text in facts.items()
+        {"idx": n, "title": title, "paragraph_text": text, "is_supporting": title != "Paris"}
+        for n, (title, text) in enumerate(facts.items())
+    ]
+    steps = [
+        {"id": 1, "question": "Where was Persona made ?", "answer": "Sweden", "paragraph_support_idx": 1},
+        {"id": 2, "question": "What is the capital of #1 ?", "answer": "Alpha", "paragraph_support_idx": 2},
     ]
     triples = [["Persona", "made in", "Sweden"], ["Alpha", "capital of", "Sweden"]]
     docs = [{"title": t, "text": x, "extracted_triples": triples if t != "Paris" else []} for t, x in facts.items()]
     same = {"answer": "Alpha", "answer_aliases": [], "answerable": True, "paragraphs": paragraphs}
+    same["question_decomposition"] = steps
     posed = [{"id": f"2hop__{n}", "question": f"What is capital number {n} of Sweden ?", **same} for n in range(6)]
     return posed, {"docs": docs}
 
 
-def start(tmp_path, server, encoder_folder):
-    words = ["--data", tmp_path / "q.json", "--openie", tmp_path / "t.json", "--encoder", encoder_folder]
-    words += ["--llm", server.spec, "--replay", tmp_path / "replies.db", "--systems", *SYSTEMS, "--batch-size", "2"]
-    words += ["--samples", "20", "--out", tmp_path / "out"]
-    command = [sys.executable, "-m", "bgr.cli", "compare", *map(str, words)]
+def start(tmp_path, server, words):
+    fixed = ["--data", tmp_path / "q.json", "--llm", server.spec, "--replay", tmp_path / "replies.db"]
+    fixed += ["--batch-size", "2", "--out", tmp_path / "out"]
+    command = [sys.executable, "-m", "bgr", *map(str, [*words, *fixed])]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
 
@@ -40,23 +47,52 @@ def kept(tmp_path):
         return base.execute("select count(*) from replies").fetchone()[0]
 
 
-def test_no_finished_call_is_made_again(tmp_path, schema_server, encoder_folder):
+def compare(tmp_path, encoder_folder):
+    words = ["compare", "--openie", tmp_path / "t.json", "--encoder", encoder_folder, "--samples", "20"]
+    return [*words, "--systems", *SYSTEMS]
+
+
+def prism(_, encoder_folder):
+    return ["ablate", "prism", "--encoder", encoder_folder]
+
+
+def bridgerag(_, encoder_folder):
+    return ["ablate", "bridgerag", "--encoder", encoder_folder]
+
+
+def answers(*_):
+    return ["ablate", "answers"]
+
+
+@pytest.mark.parametrize(
+    ("command", "calls"),
+    [
+        (compare, 40),
+        pytest.param(prism, 40, marks=pytest.mark.slow),
+        pytest.param(bridgerag, 15, marks=pytest.mark.slow),
+        pytest.param(answers, 6, marks=pytest.mark.slow),
+    ],
+)
+def test_no_finished_call_is_made_again(command, calls, tmp_path, schema_server, encoder_folder):
     posed, triples = questions()
+    words = command(tmp_path, encoder_folder)
     asked = schema_server.asked
     (tmp_path / "q.json").write_text(json.dumps(posed))
     (tmp_path / "t.json").write_text(json.dumps(triples))
-    first = start(tmp_path, schema_server, encoder_folder)
-    while asked.total() < 40 and first.poll() is None:
+    first = start(tmp_path, schema_server, words)
+    while asked.total() < calls and first.poll() is None:
         time.sleep(0.01)
     first.send_signal(signal.SIGKILL)
     assert first.wait() == -signal.SIGKILL, "it ended before it could be killed"
     time.sleep(0.1)
     before, finished = asked.total(), kept(tmp_path)
-    assert finished >= 30
-    second = start(tmp_path, schema_server, encoder_folder)
+    assert finished >= calls // 2
+    second = start(tmp_path, schema_server, words)
     assert second.wait() == 0
     # every reply is kept once; only what was under way at the kill was asked twice
     assert kept(tmp_path) == len(asked)
     assert asked.total() - before == len(asked) - finished
     lines = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
-    assert Counter(json.loads(line)["system"] for line in lines) == Counter({name: len(posed) for name in SYSTEMS})
+    found = Counter(json.loads(line)["system"] for line in lines)
+    assert set(found.values()) == {len(posed)}
+    assert command is not compare or set(found) == set(SYSTEMS)

@@ -81,6 +81,7 @@ def test_damaged_alternatives(tmp_path, text):
 
 def test_files_that_are_no_replay_cache(tmp_path):
     (tmp_path / "text").write_text("no database at all, but longer than a header of one hundred bytes" * 9)
+    (tmp_path / "short").write_text("x")
     other = sqlite3.connect(tmp_path / "other")
     other.execute("CREATE TABLE t (x)")
     other.close()
@@ -90,6 +91,7 @@ def test_files_that_are_no_replay_cache(tmp_path):
     later.close()
     for name, problem in {
         "text": "cannot be used as a replay cache: file is not a database",
+        "short": "cannot be used as a replay cache: file is not a database",
         "other": "a database, but no replay cache",
         "later": "of format 9, this version reads 2",
         ".": "cannot be used as a replay cache",
@@ -100,6 +102,7 @@ def test_files_that_are_no_replay_cache(tmp_path):
     with pytest.raises(DataError, match="no such file"):
         Replay(tmp_path / "missing", replay_only=True)
     assert not (tmp_path / "missing").exists()
+    assert (tmp_path / "short").read_text() == "x"
 
 
 def test_a_damaged_row(tmp_path):
