@@ -1,8 +1,9 @@
-"""A server that gives each step of any method something of its schema."""
+"""Servers of chat completions on loopback, for commands that ask a language model."""
 
 import json
 import time
 from collections import Counter
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import NamedTuple
@@ -10,31 +11,53 @@ from typing import NamedTuple
 import pytest
 
 
-class SchemaServer(NamedTuple):
+class ChatServer(NamedTuple):
     """`spec` as ``--llm`` takes it; `asked` counts the bodies of all calls."""
 
     spec: str
     asked: Counter
 
+    @property
+    def calls(self):
+        return self.asked.total()
+
 
 @pytest.fixture
-def schema_server():
-    """Answers in 20 ms, so that a process can be killed between two calls."""
-    asked = Counter()
+def chat_server():
+    """Starts servers: ``chat_server(write)``, where `write` gets the request, an object, and gives what the model
+    writes: a text, or anything else as JSON; with a tuple, more fields of the choice come second; `None` hangs up."""
+    running = []
 
+    def start(write):
+        asked = Counter()
+        http = ThreadingHTTPServer(("127.0.0.1", 0), handler(write, asked))
+        thread = Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        running.append((http, thread))
+        return ChatServer(f"http://127.0.0.1:{http.server_port}/v1#tiny", asked)
+
+    yield start
+    for http, thread in running:
+        http.shutdown()
+        thread.join()
+        http.server_close()
+
+
+def handler(write: Callable, asked: Counter) -> type:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
-            body = self.rfile.read(int(self.headers["Content-Length"]))
+            length = int(self.headers["Content-Length"])
+            body = self.rfile.read(length)
+            if len(body) < length:  # the client was killed while it wrote
+                return
             asked[body] += 1
-            time.sleep(0.02)
-            request = json.loads(body)
-            schema = request.get("response_format", {}).get("json_schema", {}).get("schema", {"type": "string"})
-            message = {"role": "assistant", "content": json.dumps(some(schema))}
-            choice = {"message": message, "finish_reason": "stop"}
-            if request.get("logprobs"):
-                top = [{"token": "Yes", "logprob": -0.1, "bytes": None}, {"token": "No", "logprob": -3, "bytes": None}]
-                choice["logprobs"] = {"content": [{**top[0], "top_logprobs": top}]}
-            reply = json.dumps({"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}).encode()
+            written = write(json.loads(body))
+            if written is None:
+                return
+            text, more = written if isinstance(written, tuple) else (written, {})
+            message = {"role": "assistant", "content": text if isinstance(text, str) else json.dumps(text)}
+            choices = [{"message": message, "finish_reason": "stop", **more}]
+            reply = json.dumps({"choices": choices, "usage": {"prompt_tokens": 7, "completion_tokens": 3}}).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(reply)))
@@ -44,12 +67,22 @@ def schema_server():
         def log_message(self, *_):
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
-        thread = Thread(target=http.serve_forever, daemon=True)
-        thread.start()
-        yield SchemaServer(f"http://127.0.0.1:{http.server_port}/v1#tiny", asked)
-        http.shutdown()
-        thread.join()
+    return Handler
+
+
+@pytest.fixture
+def schema_server(chat_server):
+    """Gives each step of any method something of its schema, in 20 ms: a process can be killed between two calls."""
+
+    def write(request):
+        time.sleep(0.02)
+        value = some(request.get("response_format", {}).get("json_schema", {}).get("schema", {"type": "string"}))
+        if not request.get("logprobs"):
+            return json.dumps(value)
+        top = [{"token": "Yes", "logprob": -0.1, "bytes": None}, {"token": "No", "logprob": -3, "bytes": None}]
+        return json.dumps(value), {"logprobs": {"content": [{**top[0], "top_logprobs": top}]}}
+
+    return chat_server(write)
 
 
 def some(schema):

@@ -3,8 +3,6 @@
 import argparse
 import json
 import math
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -46,46 +44,23 @@ def questions(tmp_path):
     return tmp_path / "q.json"
 
 
-class Server(BaseHTTPRequestHandler):
+@pytest.fixture
+def server(chat_server):
     """Good replies to every step; the word yes where it is asked for one."""
 
-    calls = 0
-
-    def do_POST(self):
-        Server.calls += 1
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        text = body["messages"][0]["content"]
-        choice = {"finish_reason": "stop"}
+    def write(request):
+        text = request["messages"][0]["content"]
         if "Reply with one word" in text:
             tops = [{"token": " Yes", "logprob": math.log(0.6)}, {"token": "no", "logprob": math.log(0.2)}]
-            reply, choice["logprobs"] = "Yes", {"content": [{"token": " Yes", "logprob": 0, "top_logprobs": tops}]}
-        elif "numbered candidates" in text:
-            count = body["response_format"]["json_schema"]["schema"]["properties"]["scores"]["minItems"]
-            reply = json.dumps({"scores": list(range(count))})
-        elif '"queries"' in text:
-            reply = json.dumps({"queries": ["Sweden has a capital", "Persona was made"]})
-        else:
-            reply = json.dumps({"e1": "Sweden", "e2": "capital of Sweden"})
-        choice["message"] = {"role": "assistant", "content": reply}
-        answer = json.dumps({"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
+            return "Yes", {"logprobs": {"content": [{"token": " Yes", "logprob": 0, "top_logprobs": tops}]}}
+        if "numbered candidates" in text:
+            count = request["response_format"]["json_schema"]["schema"]["properties"]["scores"]["minItems"]
+            return {"scores": list(range(count))}
+        if '"queries"' in text:
+            return {"queries": ["Sweden has a capital", "Persona was made"]}
+        return {"e1": "Sweden", "e2": "capital of Sweden"}
 
-    def log_message(self, *_):
-        pass
-
-
-@pytest.fixture
-def server():
-    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as http:
-        thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
-        Server.calls = 0
-        yield f"http://127.0.0.1:{http.server_port}/v1#tiny"
-        http.shutdown()
-        thread.join()
+    return chat_server(write)
 
 
 @pytest.fixture
@@ -93,13 +68,13 @@ def ablate(questions, encoder_folder, server, tmp_path):
     def make(*arguments):
         parser = argparse.ArgumentParser()
         add_arguments(parser)
-        fixed = ["--data", questions, "--encoder", encoder_folder, "--llm", server]
+        fixed = ["--data", questions, "--encoder", encoder_folder, "--llm", server.spec]
         run(parser.parse_args(list(map(str, [*fixed, *arguments]))))
 
     return make
 
 
-def test_all_of_it_and_again(ablate, tmp_path, capsys):
+def test_all_of_it_and_again(ablate, server, tmp_path, capsys):
     out = tmp_path / "out"
     ablate("--replay", tmp_path / "r.db", "--out", out, "--limit", 2, "--json")
     found = json.loads(capsys.readouterr().out)
@@ -109,18 +84,18 @@ def test_all_of_it_and_again(ablate, tmp_path, capsys):
     assert [row["calls"] for row in found["systems"]] == [2, 3, 3, 3, 3, 3]
     assert all(row["R@5"] == 1 for row in found["systems"])  # the corpus has five passages
     assert found["about"]["settings"]["bridgerag"]["alpha"] == 0.1
-    made = Server.calls
+    made = server.calls
     assert 0 < made <= 14  # requests that are the same are sent once
     # a third question: only that is asked for; then everything from the cache
     ablate("--replay", tmp_path / "r.db", "--out", out)
     assert len((out / "results.jsonl").read_text().splitlines()) == 3
-    assert made < Server.calls <= made + 7
-    made = Server.calls
+    assert made < server.calls <= made + 7
+    made = server.calls
     text = capsys.readouterr().out
     assert "C: the bridge" in text
     ablate("--replay", tmp_path / "r.db", "--replay-only", "--out", tmp_path / "two", "--json")
     again = json.loads(capsys.readouterr().out)
-    assert Server.calls == made
+    assert server.calls == made
     assert again["systems"] == json.loads((out / "bridgerag.json").read_text())["systems"]
 
 

@@ -2,8 +2,6 @@
 
 import argparse
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -35,46 +33,24 @@ QUESTIONS = [
 ]
 
 
-class Server(BaseHTTPRequestHandler):
+@pytest.fixture
+def server(chat_server):
     """Takes the question apart, drafts [1, 1], adds [2, 0] and a sentence that does not exist, keeps everything, and
     answers Alpha."""
 
-    calls = 0
-
-    def do_POST(self):
-        Server.calls += 1
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][0]["content"]
+    def write(request):
+        asked = request["messages"][0]["content"]
         if "several facts" in asked:
-            reply = {"questions": ["Where was Persona made?", "What is the capital of it?"]}
-        elif "You choose evidence" in asked:
-            reply = {"evidence": [[1, 1, 1]]}
-        elif "was overlooked" in asked:
-            reply = {"evidence": [[2, 0, 2], [9, 0, 1]]}
-        elif "take out" in asked:
-            reply = {"keep": [[1, 1], [2, 0]]}
-        else:
-            reply = {"answerable": True, "answer": "Alpha"}
-        choice = {"message": {"role": "assistant", "content": json.dumps(reply)}, "finish_reason": "stop"}
-        body = json.dumps({"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+            return {"questions": ["Where was Persona made?", "What is the capital of it?"]}
+        if "You choose evidence" in asked:
+            return {"evidence": [[1, 1, 1]]}
+        if "was overlooked" in asked:
+            return {"evidence": [[2, 0, 2], [9, 0, 1]]}
+        if "take out" in asked:
+            return {"keep": [[1, 1], [2, 0]]}
+        return {"answerable": True, "answer": "Alpha"}
 
-    def log_message(self, *_):
-        pass
-
-
-@pytest.fixture
-def server():
-    Server.calls = 0
-    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as http:
-        thread = threading.Thread(target=http.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{http.server_port}/v1#tiny"
-        http.shutdown()
-        thread.join()
+    return chat_server(write)
 
 
 @pytest.fixture
@@ -96,7 +72,7 @@ def test_variants_resumed_and_replayed(data, server, tmp_path, capsys):
     options = [
         *data,
         "--llm",
-        server,
+        server.spec,
         "--variants",
         *NAMES,
         "--replay",
@@ -117,21 +93,21 @@ def test_variants_resumed_and_replayed(data, server, tmp_path, capsys):
     assert prism["hallucinated"] == 3  # one in each round
     assert [means[name]["sentences"] for name in ("full-context", "oracle")] == [6, 1.5]
     assert len(found["variants"]["four-rounds"]["rounds"]) == 4
-    made = Server.calls
+    made = server.calls
     assert made == sum(one["usage"]["calls"] for one in found["variants"].values())
     # nothing is run again; what another folder lacks comes from the cache
     ablate(*options)
     assert json.loads(capsys.readouterr().out) == found
     ablate(*options[:-3], "--replay-only", "--out", tmp_path / "two", "--json")
     again = json.loads(capsys.readouterr().out)["variants"]
-    assert Server.calls == made
+    assert server.calls == made
     assert {name: one["mean"] for name, one in again.items()} == means
     assert all(one["usage"]["calls"] == 0 for one in again.values())
 
 
 def test_other_gold_or_other_prompts_are_other_results(data, server, tmp_path, capsys, monkeypatch):
     out = tmp_path / "out"
-    options = [*data, "--llm", server, "--replay", tmp_path / "replies.db", "--out", out, "--json"]
+    options = [*data, "--llm", server.spec, "--replay", tmp_path / "replies.db", "--out", out, "--json"]
     options += ["--variants", "oracle", "full-context"]
 
     def sentences():
@@ -155,7 +131,8 @@ def test_other_gold_or_other_prompts_are_other_results(data, server, tmp_path, c
 
 
 def test_candidates_of_a_search_and_the_tables_on_screen(data, server, tmp_path, capsys):
-    options = ["--llm", server, "--candidates", "bm25", "--k", "2", "--variants", "prism", "oracle", "--limit", "1"]
+    options = ["--llm", server.spec, "--candidates", "bm25", "--k", "2", "--limit", "1"]
+    options += ["--variants", "prism", "oracle"]
     ablate(*data, *options, "--out", tmp_path / "out")
     shown = capsys.readouterr().out
     assert "fact-P" in shown

@@ -2,8 +2,6 @@
 
 import argparse
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -88,47 +86,26 @@ def test_base_searches_and_naive(files, tmp_path, capsys):
     assert (tmp_path / "out" / "results.jsonl").read_text().splitlines() == lines
 
 
-class Server(BaseHTTPRequestHandler):
+@pytest.fixture
+def server(chat_server):
     """Answers every question with Alpha, finds one fact, and never says that it is enough."""
 
-    calls = 0
+    def write(request):
+        asked = request["messages"][-1]["content"]
+        if "facts" in asked.rsplit("Reply", 1)[-1]:
+            return {"facts": [["Persona", "made in", "Sweden"]]}
+        return {"answer": "Alpha"} if "You answer a question from passages" in asked else {"oops": 1}
 
-    def do_POST(self):
-        Server.calls += 1
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][-1]["content"]
-        reply = {"facts": [["Persona", "made in", "Sweden"]]}
-        if "facts" not in asked.rsplit("Reply", 1)[-1]:
-            reply = {"answer": "Alpha"} if "You answer a question from passages" in asked else {"oops": 1}
-        choice = {"message": {"role": "assistant", "content": json.dumps(reply)}, "finish_reason": "stop"}
-        body = json.dumps({"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
-
-
-@pytest.fixture
-def server():
-    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as http:
-        thread = threading.Thread(target=http.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{http.server_port}/v1#tiny"
-        http.shutdown()
-        thread.join()
+    return chat_server(write)
 
 
 def test_language_model_reader_and_replay(files, tmp_path, server, capsys):
     """Sync, GEAR and answers through a server on loopback; from the replay cache the same lists without a call."""
-    Server.calls = 0
-    model = ["--llm", server, "--reader", server, "--replay", tmp_path / "replies.db"]
+    model = ["--llm", server.spec, "--reader", server.spec, "--replay", tmp_path / "replies.db"]
     systems = ["--systems", "bm25", "bm25+sync", "gear"]
     compare(*files, *model, *systems, "--out", tmp_path / "one", "--json")
     found = json.loads(capsys.readouterr().out)["systems"]
-    made = Server.calls
+    made = server.calls
     assert made == sum(one["usage"]["calls"] for one in found.values()) > 6
     assert found["bm25"]["per_question"]["calls"] == 1
     assert all(one["QA EM"]["mean"] == pytest.approx(1 / 3) for one in found.values())
@@ -136,7 +113,7 @@ def test_language_model_reader_and_replay(files, tmp_path, server, capsys):
     assert found["gear"]["rounds"][0]["n"] == 3
     compare(*files, *model, *systems, "--replay-only", "--out", tmp_path / "two", "--json")
     again = json.loads(capsys.readouterr().out)["systems"]
-    assert Server.calls == made
+    assert server.calls == made
     for name, one in found.items():
         assert again[name]["usage"]["calls"] == 0
         assert again[name]["usage"]["cached"] == one["usage"]["calls"] + one["usage"]["cached"]
@@ -209,10 +186,10 @@ def test_every_system_over_the_facts_of_each_question(toy_data, encoder_folder, 
         used = one["usage"]
         assert one["per_question"]["cost"] == pytest.approx((used["tokens_in"] + 10 * used["tokens_out"]) / 3e6)
     assert systems["bridgerag"]["usage"]["calls"] + systems["bridgerag"]["usage"]["cached"] == 3 * 3
-    made = schema_server.asked.total()
+    made = schema_server.calls
     compare(*words, "--out", tmp_path / "two")
     again = json.loads(capsys.readouterr().out)["systems"]
-    assert schema_server.asked.total() == made
+    assert schema_server.calls == made
     assert {name: one["GED"] for name, one in again.items()} == {name: one["GED"] for name, one in systems.items()}
 
 

@@ -7,9 +7,7 @@ import resource
 import signal
 import subprocess
 import sys
-import threading
 from datetime import date
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -24,46 +22,37 @@ PASSAGES = [{"title": f"Title {n}", "text": f"Text number {n}."} for n in range(
 WHOLES = Corpus(Passage(str(n), one["title"], one["text"]) for n, one in enumerate(PASSAGES))
 
 
-class Server(BaseHTTPRequestHandler):
+class Model:
     """States one triple of each passage, and of the last a row that is none; `bad` are passages of which it writes a
     poem. After `stop` calls it kills whoever is named in `victim`."""
 
-    asked: list[int]
-    bad: set[int]
-    stop: int
-    victim: list[subprocess.Popen]
-    long = ""
+    def __init__(self):
+        self.asked: list[int] = []
+        self.bad: set[int] = set()
+        self.stop = -1
+        self.victim: list[subprocess.Popen] = []
+        self.long = ""
 
-    def do_POST(self):
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][0]["content"]
-        number = int(asked.rsplit("number ", 1)[1].split(".")[0])
-        if len(Server.asked) == Server.stop and Server.victim:
-            Server.victim.pop().send_signal(signal.SIGKILL)
-            return
-        Server.asked.append(number)
-        rows = [[f"E{number}", "has", f"thing{Server.long}"], *([["two", "parts"]] if number == 5 else [])]
-        text = "a poem" if number in Server.bad else json.dumps({"entities": [f"E{number}"], "triples": rows})
-        choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-        body = json.dumps({"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+    def write(self, request):
+        number = int(request["messages"][0]["content"].rsplit("number ", 1)[1].split(".")[0])
+        if len(self.asked) == self.stop and self.victim:
+            self.victim.pop().send_signal(signal.SIGKILL)
+            return None
+        self.asked.append(number)
+        if number in self.bad:
+            return "a poem"
+        rows = [[f"E{number}", "has", f"thing{self.long}"], *([["two", "parts"]] if number == 5 else [])]
+        return {"entities": [f"E{number}"], "triples": rows}
 
 
 @pytest.fixture
-def server():
-    Server.asked, Server.bad, Server.stop, Server.victim, Server.long = [], set(), -1, [], ""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as http:
-        thread = threading.Thread(target=http.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{http.server_port}/v1#tiny"
-        http.shutdown()
-        thread.join()
+def model():
+    return Model()
+
+
+@pytest.fixture
+def server(chat_server, model):
+    return chat_server(model.write).spec
 
 
 @pytest.fixture
@@ -101,8 +90,8 @@ def refused(bgr):
     return call
 
 
-def test_extracted_failed_and_run_again(tmp_path, bgr, extract):
-    Server.bad = {2, 4}
+def test_extracted_failed_and_run_again(tmp_path, bgr, extract, model):
+    model.bad = {2, 4}
     code, out, _ = bgr(*extract)
     assert code == 0
     assert "4 triples of 6 passages; rows left out: 1; passages that failed: 2 (" in out
@@ -113,9 +102,9 @@ def test_extracted_failed_and_run_again(tmp_path, bgr, extract):
     assert found.triples == tuple(Triple(f"E{n}", "has", "thing", n) for n in (0, 1, 3, 5))
     assert found.bare == (2, 4)
     assert json.loads(file.read_text())["docs"][1]["extracted_entities"] == ["E1"]
-    Server.bad, Server.asked = set(), []
+    model.bad, model.asked = set(), []
     code, out, _ = bgr(*extract, "--json")
-    assert sorted(Server.asked) == [2, 4]
+    assert sorted(model.asked) == [2, 4]
     counts = json.loads(out)
     assert (counts["passages"], counts["triples"], counts["failures"]) == (6, 6, {})
     assert read_openie(file, WHOLES).bare == ()
@@ -123,29 +112,29 @@ def test_extracted_failed_and_run_again(tmp_path, bgr, extract):
     assert "calls: 0, from the cache: 0," in bgr(*extract)[1]
     assert "calls: 0, from the cache: 9," in bgr(*extract, "--overwrite")[1]  # begun anew, no reply is paid for twice
     assert "calls: 0, from the cache: 2," in bgr(*extract)[1]
-    assert sorted(Server.asked) == [2, 4]
+    assert sorted(model.asked) == [2, 4]
     assert file.read_bytes() == before
 
 
-def test_the_first_passages_alone_and_then_the_rest(bgr, extract):
+def test_the_first_passages_alone_and_then_the_rest(bgr, extract, model):
     assert "2 triples of 2 passages" in bgr(*extract, "--limit", 2)[1]
     assert "6 triples of 6 passages" in bgr(*extract, "--batch", 1)[1]
-    assert sorted(Server.asked) == [*range(6), 5]
+    assert sorted(model.asked) == [*range(6), 5]
 
 
-def test_killed_and_run_again(bgr, extract):
+def test_killed_and_run_again(bgr, extract, model):
     """Killed by kill -9 at the fourth call; the calls before it are not made again."""
-    Server.stop = 3
+    model.stop = 3
     command = [sys.executable, "-m", "bgr.cli", *map(str, extract), "--batch", "1"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        Server.victim.append(process)
+        model.victim.append(process)
     assert process.returncode == -signal.SIGKILL
-    assert Server.asked == [0, 1, 2]
+    assert model.asked == [0, 1, 2]
     assert "6 triples of 6 passages" in bgr(*extract)[1]
-    assert sorted(Server.asked) == [*range(6), 5]
+    assert sorted(model.asked) == [*range(6), 5]
 
 
-def test_what_is_in_the_way_of_an_extraction(tmp_path, extract, refused, bgr):
+def test_what_is_in_the_way_of_an_extraction(tmp_path, extract, refused, bgr, model):
     out = tmp_path / "out" / "t.json"
     out.parent.mkdir()
     out.write_text("years of work")
@@ -153,7 +142,7 @@ def test_what_is_in_the_way_of_an_extraction(tmp_path, extract, refused, bgr):
     (tmp_path / "out" / "t.json.db").write_text("years of work " * 999)
     assert "t.json.db: not a file of extractions that can be used" in refused(*extract)
     assert out.read_text() == "years of work"
-    assert Server.asked == []
+    assert model.asked == []
     assert "6 triples" in bgr(*extract, "--overwrite")[1]
     kept = (tmp_path / "out" / "t.json.db").read_bytes()
     assert "no such file or folder" in refused(*extract, "--llm", tmp_path / "nothing", "--overwrite")
@@ -168,8 +157,8 @@ def test_what_is_in_the_way_of_an_extraction(tmp_path, extract, refused, bgr):
     assert "replies.db" in refused(*extract, "--replay", tmp_path / "replies.db")
 
 
-def test_a_full_disk(tmp_path, bgr, extract, refused):
-    Server.long = "x" * 20_000
+def test_a_full_disk(tmp_path, bgr, extract, refused, model):
+    model.long = "x" * 20_000
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, hard))  # of any file: to the program a disk that is full
     try:
@@ -178,10 +167,10 @@ def test_a_full_disk(tmp_path, bgr, extract, refused):
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert "t.json" in error
     assert not (tmp_path / "out" / "t.json").exists()
-    made = len(Server.asked)
+    made = len(model.asked)
     assert 1 <= made < 6
     assert "6 triples of 6 passages" in bgr(*extract)[1]
-    assert len(Server.asked) <= 8  # 5 twice, and once more the one whose reply could not be kept
+    assert len(model.asked) <= 8  # 5 twice, and once more the one whose reply could not be kept
 
 
 def test_check(tmp_path, corpus, bgr, refused):
