@@ -27,6 +27,7 @@ def bench_llm(
     replies: int = 16,
     prompt: int = 600,
     reply: int = 200,
+    shared: int = 0,
     seed: int = 0,
     device: str | None = None,
     precision: str | None = None,
@@ -38,6 +39,7 @@ def bench_llm(
         model: as `load_local_model` takes it.
         replies: how many, all at once.
         prompt, reply: most tokens of each; they have half of it to all of it, and an eighth to all of it.
+        shared: tokens more, with which all prompts begin, as the instructions of a step are.
         seed: of tokens and lengths.
         device, precision: as `bgr.devices` takes them.
         progress: show bars on standard error.
@@ -49,7 +51,8 @@ def bench_llm(
     rng = np.random.default_rng(seed)
     vocabulary = ours.model.config.get_text_config().vocab_size
     lengths = rng.integers(max(1, prompt // 2), prompt + 1, replies)
-    prompts = [rng.integers(0, vocabulary, length).tolist() for length in lengths]
+    start = rng.integers(0, vocabulary, shared).tolist()
+    prompts = [start + rng.integers(0, vocabulary, length).tolist() for length in lengths]
     limits = rng.integers(max(1, reply // 8), reply + 1, replies).tolist()
     lines = []
     for work, most in (("prompts read, one token written", [1] * replies), ("replies written", limits)):
@@ -63,7 +66,8 @@ def bench_llm(
     setting = {
         "model": ours.name,
         "replies": replies,
-        "prompt tokens": int(lengths.sum()),
+        "prompt tokens": sum(map(len, prompts)),
+        "with which all begin": shared,
         "reply tokens": sum(limits),
         "device": str(ours.model.device),
         "threads": torch.get_num_threads(),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from bgr.commands.counts import positive
+from bgr.commands.counts import natural, positive
 from bgr.commands.machine_options import add_machine
 
 
@@ -18,6 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--replies", type=positive, default=16, metavar="N", help="at once; default: 16")
     parser.add_argument("--prompt", type=positive, default=600, metavar="N", help="most tokens; default: 600")
     parser.add_argument("--reply", type=positive, default=200, metavar="N", help="most tokens; default: 200")
+    parser.add_argument(
+        "--shared", type=natural, default=0, metavar="N", help="tokens more with which all prompts begin; default: 0"
+    )
     parser.add_argument("--threads", type=positive, metavar="N", help="of PyTorch; default: its own")
     parser.add_argument("--seed", type=int, default=0, help="default: 0")
     add_machine(parser)
@@ -42,6 +45,7 @@ def run(args: argparse.Namespace) -> None:
         replies=args.replies,
         prompt=args.prompt,
         reply=args.reply,
+        shared=args.shared,
         seed=args.seed,
         device=args.device,
         precision=args.precision,

@@ -14,6 +14,14 @@ def positive(text: str) -> int:
     return number
 
 
+def natural(text: str) -> int:
+    """An integer of 0 or more, for `argparse`."""
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text}: allowed: 0 or more")
+    return number
+
+
 def amount(text: str) -> float:
     """A number of 0 or more, for `argparse`."""
     number = float(text)

@@ -19,6 +19,11 @@ from bgr.llm.writing import write
 
 Result = Completion | LlmError
 
+BATCH_BYTES = 2 << 30
+"""Of keys, values and a layer's numbers, that a batch may take."""
+BATCH_TOKENS = (16_384, 65_536)
+"""Fewest and most tokens of a batch, unless it is said how many."""
+
 
 @dataclass(frozen=True)
 class _Prompt:
@@ -28,6 +33,22 @@ class _Prompt:
     request: Request
     ids: list[int]
     limit: int
+
+
+def batch_tokens(model: Any) -> int:
+    """How many tokens `BATCH_BYTES` hold, within `BATCH_TOKENS`; the fewest where a model's settings have other names.
+
+    The memory of a token is that of its keys and values in all layers, and of three vectors as wide as a layer gets.
+    """
+    config = model.config.get_text_config()
+    names = ("num_hidden_layers", "num_attention_heads", "hidden_size", "intermediate_size")
+    layers, heads, hidden, inner = (getattr(config, name, None) for name in names)
+    if not (isinstance(layers, int) and isinstance(heads, int) and isinstance(hidden, int) and isinstance(inner, int)):
+        return BATCH_TOKENS[0]
+    width = getattr(config, "head_dim", None) or hidden // heads
+    shared = getattr(config, "num_key_value_heads", None) or heads
+    found = BATCH_BYTES // (model.dtype.itemsize * (2 * layers * shared * width + 3 * inner))
+    return min(max(found, BATCH_TOKENS[0]), BATCH_TOKENS[1])
 
 
 class TransformersBackend(Backend):
@@ -44,6 +65,8 @@ class TransformersBackend(Backend):
         model: hub id, folder or ``.gguf`` file.
         device, precision: as `bgr.devices` takes them; default: the GPU if there is one, bfloat16 where it is fast.
         max_batch_tokens: of a batch, rows × (longest prompt + longest reply); a longer request is a batch by itself.
+            ``None``: as `batch_tokens` finds from the model's size. Each token that is written reads all weights once,
+            for all rows of the batch.
 
     Raises:
         CheckpointError: the model cannot be loaded, or has no chat template.
@@ -55,10 +78,10 @@ class TransformersBackend(Backend):
         *,
         device: str | torch.device | None = None,
         precision: str | None = None,
-        max_batch_tokens: int = 16_384,
+        max_batch_tokens: int | None = None,
     ) -> None:
         self._local = load_local_model(model, device=device, precision=precision)
-        self.max_batch_tokens = max_batch_tokens
+        self.max_batch_tokens = batch_tokens(self._local.model) if max_batch_tokens is None else max_batch_tokens
         self.name = self._local.name
         self._grammars: dict[str, Any] = {}
 

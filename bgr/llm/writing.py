@@ -1,4 +1,5 @@
-"""Many replies written at once by one model; a reply that is done leaves the batch.
+"""Many replies written at once by one model; what all prompts begin with is read once, and a reply that is done leaves
+the batch.
 
 `transformers.generate` goes on with all rows until the last is done, and copies all keys and values for every token.
 Replies differ in length by far, so that is more than half of the work on a CPU.
@@ -20,6 +21,9 @@ from bgr.llm.row import Row
 
 ROOM = 64
 """Tokens for which a layer takes memory ahead."""
+
+SHARED = 24
+"""Fewest tokens that prompts begin with alike for which a pass of their own is worth it."""
 
 LEAVE = 1 / 8
 """Share of a batch that is done when it leaves: leaving copies what stays."""
@@ -44,14 +48,10 @@ def write(model: Any, prompts: Sequence[Sequence[int]], rows: Sequence[Row], pad
 
 def _write(model: Any, prompts: Sequence[Sequence[int]], rows: Sequence[Row], pad: int) -> None:
     """All rows at once."""
-    longest = max(map(len, prompts))
-    ids = torch.tensor([[pad] * (longest - len(prompt)) + list(prompt) for prompt in prompts])  # [rows, tokens]
-    mask = torch.tensor([[0] * (longest - len(prompt)) + [1] * len(prompt) for prompt in prompts])
-    ids, mask = ids.to(model.device), mask.to(model.device)
     cache, known = growing_cache(model), inspect.signature(model.forward).parameters
     there = list(rows)  # in the batch
     with torch.inference_mode():
-        scores = _scores(model, known, ids, mask, cache)
+        scores, mask = _read(model, known, prompts, cache, pad)
         while True:
             tokens = [row.write(of_row) if not row.done else pad for row, of_row in zip(there, scores, strict=True)]
             live = [place for place, row in enumerate(there) if not row.done]
@@ -64,6 +64,36 @@ def _write(model: Any, prompts: Sequence[Sequence[int]], rows: Sequence[Row], pa
             ids = torch.tensor(tokens, device=mask.device)[:, None]
             mask = torch.cat([mask, mask.new_ones(len(there), 1)], 1)
             scores = _scores(model, known, ids, mask, cache)
+
+
+def _read(
+    model: Any, known: Collection[str], prompts: Sequence[Sequence[int]], cache: DynamicCache, pad: int
+) -> tuple[Tensor, Tensor]:
+    """Scores after the prompts, and which places of the cache hold a token of a row, int64 [rows, places]: first those
+    that all begin with, then each row's own, padded on the left. Layers that see a part of the places only would take
+    the padding between the two for tokens."""
+    same = shared_tokens(prompts) if all(type(layer) is GrowingLayer for layer in cache.layers) else 0
+    if same < SHARED:
+        same = 0
+    else:
+        ids = torch.tensor([prompts[0][:same]], device=model.device)
+        _scores(model, known, ids, torch.ones_like(ids), cache)
+        cache.batch_repeat_interleave(len(prompts))
+    longest = max(map(len, prompts))
+    ids = torch.tensor([[pad] * (longest - len(prompt)) + list(prompt[same:]) for prompt in prompts])
+    mask = torch.tensor([[1] * same + [0] * (longest - len(prompt)) + [1] * (len(prompt) - same) for prompt in prompts])
+    mask = mask.to(model.device)
+    return _scores(model, known, ids.to(model.device), mask, cache), mask
+
+
+def shared_tokens(prompts: Sequence[Sequence[int]]) -> int:
+    """How many tokens two or more prompts all begin with; one is left to each row, whose scores come after it."""
+    if len(prompts) < 2:
+        return 0
+    rows = sorted(map(tuple, prompts))
+    first, last = rows[0], rows[-1]  # what these two begin with, those between them do too
+    most = min(map(len, rows)) - 1
+    return next((place for place in range(most) if first[place] != last[place]), most)
 
 
 def _scores(model: Any, known: Collection[str], ids: Tensor, mask: Tensor, cache: DynamicCache) -> Tensor:

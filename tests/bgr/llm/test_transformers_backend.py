@@ -2,10 +2,18 @@
 
 import json
 import random
+from types import SimpleNamespace
 
 import pytest
 import torch
-from transformers import LlamaForCausalLM, MambaConfig, MambaForCausalLM, PreTrainedTokenizerFast
+from transformers import (
+    GPT2Config,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MambaConfig,
+    MambaForCausalLM,
+    PreTrainedTokenizerFast,
+)
 
 from bgr.errors import BgrError, CheckpointError
 from bgr.llm import transformers_backend
@@ -13,7 +21,7 @@ from bgr.llm.backends import load_backend
 from bgr.llm.interface import Completion, LlmError, Message, Request
 from bgr.llm.llm import Llm
 from bgr.llm.structured import parse_object
-from bgr.llm.transformers_backend import TransformersBackend
+from bgr.llm.transformers_backend import TransformersBackend, batch_tokens
 from bgr.llm.writing import write
 
 LONGEST = 256
@@ -220,3 +228,19 @@ def test_a_server_by_its_address():
     assert (model.name, model.timeout) == ("openai:owner/name@http://127.0.0.1:9/v1", 3.0)
     with pytest.raises(BgrError, match="needs its model"):
         load_backend("http://127.0.0.1:9/v1")
+
+
+def test_tokens_of_a_batch_by_the_size_of_the_model():
+    """By hand: SmolLM2 takes 2 bytes × (2 × 30 × 3 × 64 + 3 × 1536) = 32,256 for a token, 66,576 of which are 2 GiB;
+    eight billion weights take 2 × (2 × 32 × 8 × 128 + 3 × 14,336) = 217,088, that is 9,892."""
+
+    def tokens(**sizes):
+        config = LlamaConfig(**sizes)
+        return batch_tokens(SimpleNamespace(config=config, dtype=torch.bfloat16))
+
+    small = {"num_hidden_layers": 30, "num_attention_heads": 9, "num_key_value_heads": 3, "hidden_size": 576}
+    assert tokens(**small, intermediate_size=1536) == 65_536
+    assert tokens(**small, intermediate_size=3072) == 2**31 // (2 * (2 * 30 * 3 * 64 + 3 * 3072))
+    large = {"num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": 4096}
+    assert tokens(**large, intermediate_size=14_336) == 16_384
+    assert batch_tokens(SimpleNamespace(config=GPT2Config(), dtype=torch.float32)) == 16_384

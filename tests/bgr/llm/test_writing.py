@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from transformers import (
     BloomConfig,
     BloomForCausalLM,
@@ -22,7 +24,7 @@ from bgr.llm import writing
 from bgr.llm.cpu_attention import use_cpu_attention
 from bgr.llm.interface import Message, Request
 from bgr.llm.row import Row
-from bgr.llm.writing import GrowingLayer, growing_cache, write
+from bgr.llm.writing import GrowingLayer, growing_cache, shared_tokens, write
 
 END = 1
 SIZES = {
@@ -109,6 +111,37 @@ def test_rows_of_any_length_as_each_alone(make, ours, monkeypatch):
     assert [one.tokens for one in rows] == [alone(theirs, *pair) for pair in zip(asked, limits, strict=True)]
     assert all(one.done for one in rows)
     assert any(one.ended for one in rows) or max(map(len, (one.tokens for one in rows))) == 30
+
+
+@pytest.mark.parametrize("make", [llama, mistral, bloom, gpt2, deepseek, granite])
+@pytest.mark.parametrize("ours", [True, False])
+def test_prompts_that_begin_alike_as_each_alone(make, ours, monkeypatch):
+    """One of them is nothing but the beginning."""
+    monkeypatch.setattr(writing, "ROOM", 3)
+    model, theirs = make(), make()
+    if ours:
+        use_cpu_attention(model)
+    passes = []
+    monkeypatch.setattr(writing, "_scores", lambda *a, plain=writing._scores: passes.append(a[2].shape) or plain(*a))
+    start = prompts(1, 40)[0]
+    start += [7] * (30 - len(start))
+    asked = [start, *(start + own for own in prompts(6, 20))]
+    limits = [9, 1, 2, 3, 5, 8, 13]
+    rows = [row(limit) for limit in limits]
+    write(model, asked, rows, 0)
+    assert [one.tokens for one in rows] == [alone(theirs, *pair) for pair in zip(asked, limits, strict=True)]
+    plain = all(isinstance(layer, GrowingLayer) for layer in growing_cache(model).layers)
+    longest = max(map(len, asked))
+    assert passes[:2] == [(1, 29), (7, longest - 29)] or (not plain and passes[0][1] >= 30)
+
+
+@given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=8), min_size=1, max_size=5))
+def test_shared_tokens_by_definition(found):
+    most = min(map(len, found)) - 1
+    count = 0
+    while count < most and len({one[count] for one in found}) == 1:
+        count += 1
+    assert shared_tokens(found) == (count if len(found) > 1 else 0)
 
 
 def test_a_row_that_ends_by_itself_has_its_end(monkeypatch):
