@@ -72,7 +72,10 @@ class Calls:
         """Send requests by key; each result is kept and counted when it comes."""
         if not missing:
             return {}
-        self._allow(missing)
+        if self.replay is not None and self.replay.replay_only:
+            return self._refused(missing, self.replay)
+        if self.budget is not None:
+            self.budget.check(self.usage, len(missing))
         keys, requests, done = list(missing), list(missing.values()), {}
         before = time.perf_counter()
         # closed on every way out, so that calls under way do not go on behind a budget's back
@@ -89,15 +92,16 @@ class Calls:
             raise Unreachable(f"{failures[0]}; nothing that was answered is lost: run again to go on")
         return done
 
-    def _allow(self, missing: dict[str, Request]) -> None:
-        if self.replay is not None and self.replay.replay_only:
-            step = next(iter(missing.values())).step
+    def _refused(self, missing: dict[str, Request], replay: Replay) -> dict[str, Call]:
+        """Requests that failed before, too, without being sent; every other one is missing from the cache."""
+        found = {key: self.backend.refusal(request) for key, request in missing.items()}
+        lost = [missing[key].step for key, why in found.items() if why is None]
+        if lost:
             raise ReplayError(
-                f"{self.replay.path}: {len(missing):,} replies of step {step} are missing for {self.backend.name}; "
+                f"{replay.path}: {len(lost):,} replies of step {lost[0]} are missing for {self.backend.name}; "
                 "run without --replay-only to ask for them"
             )
-        if self.budget is not None:
-            self.budget.check(self.usage, len(missing))
+        return {key: self._counted(missing[key], why, Usage()) for key, why in found.items() if why is not None}
 
     def _kept(self, key: str, request: Request, result: Result, seconds: float) -> Result:
         """The result; a reply cleaned of what no file can hold, and kept."""

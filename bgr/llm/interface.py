@@ -88,6 +88,11 @@ class Backend(ABC):
         generator is closed, the rest is given up."""
         yield from enumerate(self.complete(requests))
 
+    def refusal(self, request: Request) -> LlmError | None:
+        """Why a request can never be answered, as far as that is known without asking the model: such a failure is no
+        missing reply where the replay cache alone may answer. ``None``: it may be answered."""
+        return None
+
 
 def in_order(results: Iterable[tuple[int, Completion | LlmError]]) -> list[Completion | LlmError]:
     """What `Backend.each` gives, as `Backend.complete` gives it."""

@@ -101,6 +101,11 @@ class TransformersBackend(Backend):
         for batch in self._batches(prompts):
             yield from zip((prompt.index for prompt in batch), self._write(batch), strict=True)
 
+    def refusal(self, request: Request) -> LlmError | None:
+        """See `Backend`: a prompt that is too long for the model, for one."""
+        prompt = self._prompt(0, request)
+        return prompt if isinstance(prompt, LlmError) else None
+
     def _prompt(self, index: int, request: Request) -> _Prompt | LlmError:
         chat = [{"role": m.role, "content": m.content} for m in request.messages]
         try:

@@ -20,6 +20,7 @@ from bgr.llm import transformers_backend
 from bgr.llm.backends import load_backend
 from bgr.llm.interface import Completion, LlmError, Message, Request
 from bgr.llm.llm import Llm
+from bgr.llm.replay import Replay, ReplayError
 from bgr.llm.structured import parse_object
 from bgr.llm.transformers_backend import TransformersBackend, batch_tokens
 from bgr.llm.writing import write
@@ -244,3 +245,18 @@ def test_tokens_of_a_batch_by_the_size_of_the_model():
     large = {"num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": 4096}
     assert tokens(**large, intermediate_size=14_336) == 16_384
     assert batch_tokens(SimpleNamespace(config=GPT2Config(), dtype=torch.float32)) == 16_384
+
+
+def test_a_prompt_that_is_too_long_from_the_cache_alone(backend, tmp_path):
+    """It fails as it did before and is no missing reply; one that could be answered is."""
+    asked = [request("a"), request("b" * LONGEST)]
+    with Replay(tmp_path / "r") as replay:
+        first = Llm(backend, replay=replay).ask(asked)
+        assert len(replay) == 1
+    with Replay(tmp_path / "r", replay_only=True) as replay:
+        again = (llm := Llm(backend, replay=replay)).ask(asked)
+        assert [(one.value, one.failure) for one in again] == [(one.value, one.failure) for one in first]
+        assert "the model holds 256" in again[1].failure
+        assert (llm.usage.calls, llm.usage.cached, llm.usage.failed) == (0, 1, 1)
+        with pytest.raises(ReplayError, match="1 replies of step"):
+            llm.ask([*asked, request("c")])
