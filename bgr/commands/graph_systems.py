@@ -25,12 +25,18 @@ def place_settings(asked: Asked, args: argparse.Namespace) -> dict[str, Any]:
     the precision where they are not the default.
 
     Raises:
-        BgrError: the folder holds no model.
+        BgrError: the folder holds no model, or no such part.
     """
+    from bgr.baselines.settings import SETTINGS
+    from bgr.reconstruction import check_rule
+
     if asked.place in BASELINES:
         return {"baseline": asked.place} | ({"seed": args.seed} if asked.place == "random" and args.seed else {})
     precision = {"precision": args.precision} if args.precision is not None else {}
-    return {"files": _hash(asked.path), "part": asked.part, **precision}
+    settings = {"files": _hash(asked.path), "part": asked.part, **precision}
+    if asked.part is not None and not (asked.path / SETTINGS).is_file():
+        check_rule(asked.part)  # before other systems are run
+    return settings
 
 
 def load_place(asked: Asked, args: argparse.Namespace) -> Retriever:
@@ -41,13 +47,11 @@ def load_place(asked: Asked, args: argparse.Namespace) -> Retriever:
     """
     from bgr.baselines.settings import SETTINGS
     from bgr.pipeline import BgrPipeline
-    from bgr.reconstruction import check_rule
 
     if asked.place in BASELINES or (asked.path / SETTINGS).is_file():
         return next(iter(baselines_of(asked, args).values()))
     pipeline = BgrPipeline.from_pretrained(asked.path, device=args.device, precision=args.precision)
     if asked.part is not None:
-        check_rule(asked.part)
         pipeline.settings = replace(pipeline.settings, rule=asked.part)
     return pipeline
 

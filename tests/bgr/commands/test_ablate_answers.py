@@ -55,7 +55,7 @@ def test_gold_and_a_checkpoint_and_again(toy_data, small_checkpoint, schema_serv
     assert rows[0] == rows[1]
 
 
-def test_what_is_wrong_is_said_first(toy_data, schema_server, tmp_path):
+def test_what_is_wrong_is_said_first(toy_data, small_checkpoint, schema_server, tmp_path):
     fixed = ["--data", toy_data, "--llm", schema_server.spec, "--out", tmp_path / "out"]
     (tmp_path / "text").write_text("words")
     kept = tmp_path / "kept"
@@ -68,6 +68,7 @@ def test_what_is_wrong_is_said_first(toy_data, schema_server, tmp_path):
     for arguments, problem in [
         ([*fixed, "--evidence", "tea"], "--evidence: unknown system 'tea', known: gold"),
         ([*fixed, "--evidence", "gold", "gold"], "--evidence: 'gold' is there twice"),
+        ([*fixed, "--evidence", f"own={small_checkpoint}:tea"], "unknown reconstruction rule 'tea'"),
         ([*fixed, "--replay-only"], "--replay-only needs --replay"),
         ([*fixed, "--data", tmp_path / "none"], "none: no such file or folder"),
         ([*fixed, "--replay", tmp_path / "text", "--out", kept, "--overwrite"], "text: cannot be used as a replay"),
