@@ -57,8 +57,8 @@ def run(args: argparse.Namespace) -> None:
     parts = PassageParts(args, data)
     parts.check()
     _ = parts.encoder  # a wrong folder is told before anything is replaced
+    system = _system(args, whole, parts)  # loads the model: what is wrong with it is said before old results go
     open_output(args.out, overwrite=args.overwrite)
-    system = _system(args, whole, parts)
     ((_, found),) = run_all(args, [system], data)
     pairs = zip(data.questions, found, strict=True)
     judged = [Judged.of(question, one, data) for question, one in pairs]

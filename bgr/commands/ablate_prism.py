@@ -64,6 +64,7 @@ def run(args: argparse.Namespace) -> None:
     """
     from eval.passages.compare import describe
     from eval.prism.files import as_json, write_prism
+    from eval.prism.score import score_variant
 
     names = _names(args)
     check_study(args)
@@ -74,8 +75,10 @@ def run(args: argparse.Namespace) -> None:
     parts.check()
     if args.candidates in ENCODED:
         _ = parts.encoder  # a wrong folder is told before anything is replaced
+    of_data = _hash(whole)
+    systems = [_system(name, data, parts, of_data) for name in names]  # loads the model
     open_output(args.out, overwrite=args.overwrite)
-    scores = _run_all(args, names, data, parts, _hash(whole))
+    scores = [score_variant(one.name, found, data) for one, found in run_all(args, systems, data)]
     about = {"file": str(args.data), "corpus_file": str(args.corpus) if args.corpus else None, "limit": args.limit}
     about |= {"candidates": args.candidates, "llm": parts.llm.backend.name, **parts.about, **describe(data)}
     write_prism(args.out, scores, data, about)
@@ -108,15 +111,6 @@ def _check_context(args: argparse.Namespace, data: MultihopData) -> None:
             raise BgrError(
                 f"{args.data}: questions {shown(other.id)} and {shown(one.id)} have one text and two contexts"
             )
-
-
-def _run_all(
-    args: argparse.Namespace, names: Sequence[str], data: MultihopData, parts: PassageParts, of_data: str
-) -> list[VariantScores]:
-    from eval.prism.score import score_variant
-
-    systems = [_system(name, data, parts, of_data) for name in names]
-    return [score_variant(one.name, found, data) for one, found in run_all(args, systems, data)]
 
 
 def _hash(data: MultihopData) -> str:

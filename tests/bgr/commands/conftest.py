@@ -10,6 +10,21 @@ from typing import NamedTuple
 
 import pytest
 
+from bgr.cli import main
+
+
+@pytest.fixture
+def bgr(capsys):
+    """``bgr("index", "show", folder)``: the exit code, standard output, and the last line of standard error."""
+
+    def call(*words):
+        capsys.readouterr()
+        code = main([str(word) for word in words])
+        out, err = capsys.readouterr()
+        return code, out, err.strip().splitlines()[-1] if err.strip() else ""
+
+    return call
+
 
 class ChatServer(NamedTuple):
     """`spec` as ``--llm`` takes it; `asked` counts the bodies of all calls."""

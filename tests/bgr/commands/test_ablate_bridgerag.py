@@ -139,3 +139,12 @@ def test_what_does_not_fit_is_said_in_one_line(ablate, tmp_path):
     with pytest.raises(BgrError, match=r"nothing\.json: no such file"):
         ablate("--out", tmp_path / "out", "--data", tmp_path / "nothing.json")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_wrong_model_takes_no_old_results_away(ablate, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "results.jsonl").write_text("kept")
+    with pytest.raises(BgrError, match="missing.gguf: no such file"):
+        ablate("--out", out, "--overwrite", "--llm", tmp_path / "missing.gguf")
+    assert (out / "results.jsonl").read_text() == "kept"

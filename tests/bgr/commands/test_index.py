@@ -11,8 +11,6 @@ import sys
 
 import pytest
 
-from bgr.cli import main
-
 PEOPLE = [
     ("p0", "Paris", "Paris is the capital of France ."),
     ("p1", "Rome", "Rome is the capital of Italy ."),
@@ -30,19 +28,6 @@ def write(path, rows):
 @pytest.fixture
 def corpus(tmp_path):
     return write(tmp_path / "corpus.jsonl", PEOPLE)
-
-
-@pytest.fixture
-def bgr(capsys):
-    """``bgr("index", "show", folder)``: the exit code, standard output, and the last line of standard error."""
-
-    def call(*words):
-        capsys.readouterr()
-        code = main([str(word) for word in words])
-        out, err = capsys.readouterr()
-        return code, out, err.strip().splitlines()[-1] if err.strip() else ""
-
-    return call
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from datetime import date
 
 import pytest
 
-from bgr.cli import main
 from bgr.kb.schema import Value
 from bgr.reasongraphqa.dataset import FACTS_FILE
 from bgr.search.corpus import Corpus, Passage
@@ -64,19 +63,6 @@ def corpus(tmp_path):
 @pytest.fixture
 def extract(tmp_path, corpus, server):
     return ["triples", "extract", "--corpus", corpus, "--llm", server, "--out", tmp_path / "out" / "t.json"]
-
-
-@pytest.fixture
-def bgr(capsys):
-    """``bgr("triples", …)``: the exit code, standard output, and the last line of standard error."""
-
-    def call(*words):
-        capsys.readouterr()
-        code = main([str(word) for word in words])
-        out, err = capsys.readouterr()
-        return code, out, err.strip().splitlines()[-1] if err.strip() else ""
-
-    return call
 
 
 @pytest.fixture
