@@ -145,6 +145,6 @@ def test_a_wrong_model_takes_no_old_results_away(ablate, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "results.jsonl").write_text("kept")
-    with pytest.raises(BgrError, match="missing.gguf: no such file"):
+    with pytest.raises(BgrError, match=r"missing\.gguf: no such file"):
         ablate("--out", out, "--overwrite", "--llm", tmp_path / "missing.gguf")
     assert (out / "results.jsonl").read_text() == "kept"
