@@ -14,6 +14,7 @@ from bgr.bridgerag.steps import NONE, Entities, read
 from bgr.llm.interface import Alternatives, Message, Request
 from bgr.llm.llm import Asks, Reply
 from bgr.llm.read import Read
+from bgr.llm.schemas import Schema, object_of, row_of
 from bgr.llm.usage import Usage
 from bgr.search.corpus import Passage
 
@@ -91,11 +92,10 @@ class ProbabilityJudge(Judge):
         return Request("bridgerag.judge", (Message("user", text),), None, 1, top_logprobs=TOP_LOGPROBS)
 
 
-def scores_schema(count: int, most: int) -> dict[str, Any]:
+def scores_schema(count: int, most: int) -> Schema:
     """Of a reply with exactly so many scores, 0 … `most`."""
     score = {"type": "integer", "minimum": 0, "maximum": most}
-    scores = {"type": "array", "items": score, "minItems": count, "maxItems": count}
-    return {"type": "object", "properties": {"scores": scores}, "required": ["scores"], "additionalProperties": False}
+    return object_of(scores=row_of(score, count))
 
 
 def read_scores(reply: Reply, count: int) -> Read:

@@ -11,6 +11,7 @@ from bgr.json_text import is_text, parse_json
 from bgr.llm.interface import Message, Request
 from bgr.llm.llm import Reply
 from bgr.llm.read import Read, failed
+from bgr.llm.schemas import TEXT, Schema, list_of, object_of
 from bgr.search.corpus import Passage
 
 QUERY_CHARACTERS = 500
@@ -25,12 +26,7 @@ ENTITY_WORDS = 10
 ENTITY_TOKENS = 64
 """Longest reply with two entities."""
 
-ENTITIES_SCHEMA = {
-    "type": "object",
-    "properties": {"e1": {"type": "string"}, "e2": {"type": "string"}},
-    "required": ["e1", "e2"],
-    "additionalProperties": False,
-}
+ENTITIES_SCHEMA = object_of(e1=TEXT, e2=TEXT)
 
 
 class Entities(NamedTuple):
@@ -49,15 +45,9 @@ NONE = Entities()
 """No entity named."""
 
 
-def queries_schema(most: int) -> dict[str, Any]:
+def queries_schema(most: int) -> Schema:
     """Of a reply with one to so many queries."""
-    queries = {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": most}
-    return {
-        "type": "object",
-        "properties": {"queries": queries},
-        "required": ["queries"],
-        "additionalProperties": False,
-    }
+    return object_of(queries=list_of(TEXT, most, least=1))
 
 
 def queries_request(question: str, bridge: Passage, settings: BridgeSettings) -> Request:

@@ -12,6 +12,7 @@ from bgr.json_text import is_text
 from bgr.llm.interface import Message, Request
 from bgr.llm.llm import Reply
 from bgr.llm.read import Read, failed, field_of
+from bgr.llm.schemas import TEXT, YES_OR_NO, Schema, list_of, object_of, row_of
 from bgr.search.corpus import Passage
 
 PART_CHARACTERS = 300
@@ -20,19 +21,8 @@ PART_CHARACTERS = 300
 TEXT_CHARACTERS = 2000
 """Of an answer, a reason or a query; longer ones are cut."""
 
-_TEXT = {"type": "string"}
-REASON_SCHEMA = {
-    "type": "object",
-    "properties": {"answerable": {"type": "boolean"}, "answer": _TEXT, "why": _TEXT},
-    "required": ["answerable", "answer", "why"],
-    "additionalProperties": False,
-}
-REWRITE_SCHEMA = {
-    "type": "object",
-    "properties": {"query": _TEXT},
-    "required": ["query"],
-    "additionalProperties": False,
-}
+REASON_SCHEMA = object_of(answerable=YES_OR_NO, answer=TEXT, why=TEXT)
+REWRITE_SCHEMA = object_of(query=TEXT)
 
 
 class Fact(NamedTuple):
@@ -57,11 +47,9 @@ class Reason:
     why: str = ""
 
 
-def facts_schema(most: int) -> dict[str, Any]:
+def facts_schema(most: int) -> Schema:
     """Of a reply with at most so many facts."""
-    fact = {"type": "array", "items": _TEXT, "minItems": 3, "maxItems": 3}
-    facts = {"type": "array", "items": fact, "maxItems": most}
-    return {"type": "object", "properties": {"facts": facts}, "required": ["facts"], "additionalProperties": False}
+    return object_of(facts=list_of(row_of(TEXT, 3), most))
 
 
 def read_request(question: str, passages: Iterable[Passage], settings: GearSettings) -> Request:

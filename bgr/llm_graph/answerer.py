@@ -12,6 +12,7 @@ from bgr.graph import EvidenceGraph
 from bgr.json_text import is_text, shown
 from bgr.llm.interface import Message, Request
 from bgr.llm.llm import Asks, Reply
+from bgr.llm.schemas import SHORT_ANSWER, SHORT_ANSWER_TOKENS
 from bgr.llm.usage import Usage
 from bgr.llm_graph.prompts import clip, prompt
 from bgr.llm_graph.settings import DEFAULT, LlmGraphSettings
@@ -21,18 +22,8 @@ QUESTION, FACTS, GRAPH = WAYS = ("question", "facts", "graph")
 """What the model reads: the question alone; the facts of the graph besides, in the order of the candidates; the graph
 in words besides."""
 
-MAX_TOKENS = 64
-"""Longest reply."""
-
 ANSWER_CHARACTERS = 300
 """Of an answer; longer ones are cut."""
-
-SCHEMA = {
-    "type": "object",
-    "properties": {"answer": {"type": "string"}},
-    "required": ["answer"],
-    "additionalProperties": False,
-}
 
 
 class Item(Protocol):
@@ -108,7 +99,7 @@ class LlmAnswerer:
                 break
             kept.append(line)
         text = self._prompt(question, "\n".join(kept))
-        request = Request(f"llm_answer.{self.way}", (Message("user", text),), SCHEMA, MAX_TOKENS)
+        request = Request(f"llm_answer.{self.way}", (Message("user", text),), SHORT_ANSWER, SHORT_ANSWER_TOKENS)
         return request, len(lines) - len(kept)
 
     def _evidence(self, item: Item) -> list[str]:

@@ -8,7 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 from bgr.graph import ROOT, Edge, EvidenceGraph
-from bgr.llm_graph.form import Form, list_of, object_of, ordered_edges
+from bgr.llm.read import field_of
+from bgr.llm.schemas import WHOLE, Schema, list_of, object_of
+from bgr.llm_graph.form import Form, ordered_edges
 from bgr.llm_graph.numbers import Numbers
 
 LONGEST = 24
@@ -20,15 +22,14 @@ class ChainForm(Form):
 
     name = "chains"
 
-    def schema(self, edges: int) -> dict[str, Any]:
-        chain = {"type": "array", "items": {"type": "integer"}, "maxItems": LONGEST}
-        return object_of("chains", chain, edges)
+    def schema(self, edges: int) -> Schema:
+        return object_of(chains=list_of(list_of(WHOLE, LONGEST), edges))
 
     def write(self, graph: EvidenceGraph, facts: Sequence[str]) -> str:
         return json.dumps({"chains": [[node + 1 for node in chain] for chain in covering_chains(graph)]})
 
     def read(self, value: Any, numbers: Numbers) -> list[Edge] | None:
-        rows = list_of(value, "chains")
+        rows = field_of(value, "chains", list)
         if rows is None:
             return None
         found: list[Edge] = []

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from bgr.graph import ROOT, Edge, EvidenceGraph
-from bgr.llm_graph.form import Form, list_of, object_of, ordered_edges
+from bgr.llm.read import field_of
+from bgr.llm.schemas import WHOLE, Schema, list_of, object_of, row_of
+from bgr.llm_graph.form import Form, ordered_edges
 from bgr.llm_graph.numbers import Numbers
 
 
@@ -16,16 +18,15 @@ class EdgeForm(Form):
 
     name = "edges"
 
-    def schema(self, edges: int) -> dict[str, Any]:
-        pair = {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
-        return object_of("edges", pair, edges)
+    def schema(self, edges: int) -> Schema:
+        return object_of(edges=list_of(row_of(WHOLE, 2), edges))
 
     def write(self, graph: EvidenceGraph, facts: Sequence[str]) -> str:
         numbers = {ROOT: 0} | {node: node + 1 for node in graph.nodes}
         return json.dumps({"edges": [[numbers[a], numbers[b]] for a, b in ordered_edges(graph)]})
 
     def read(self, value: Any, numbers: Numbers) -> list[Edge] | None:
-        rows = list_of(value, "edges")
+        rows = field_of(value, "edges", list)
         if rows is None:
             return None
         found = []

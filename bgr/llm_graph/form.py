@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bgr.graph import Edge, EvidenceGraph
+from bgr.llm.schemas import Schema
 from bgr.llm_graph.numbers import Numbers
 
 
@@ -19,7 +20,7 @@ class Form(ABC):
     name: str
 
     @abstractmethod
-    def schema(self, edges: int) -> dict[str, Any] | None:
+    def schema(self, edges: int) -> Schema | None:
         """Of a reply with about so many edges at most; ``None`` where the reply is free text."""
 
     @abstractmethod
@@ -34,22 +35,6 @@ class Form(ABC):
             value: an object or a text, as `bgr.llm.llm.Reply` has it; untrusted.
             numbers: of the facts that were shown.
         """
-
-
-def object_of(name: str, items: dict[str, Any], most: int) -> dict[str, Any]:
-    """The schema of an object with one list."""
-    return {
-        "type": "object",
-        "properties": {name: {"type": "array", "items": items, "maxItems": most}},
-        "required": [name],
-        "additionalProperties": False,
-    }
-
-
-def list_of(value: Any, name: str) -> list[Any] | None:
-    """The list under a name, where the value is an object that has one."""
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, list) else None
 
 
 def ordered_edges(graph: EvidenceGraph) -> list[Edge]:

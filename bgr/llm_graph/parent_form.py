@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from bgr.graph import ROOT, Edge, EvidenceGraph
-from bgr.llm_graph.form import Form, list_of, object_of
+from bgr.llm.read import field_of
+from bgr.llm.schemas import WHOLE, Schema, list_of, object_of
+from bgr.llm_graph.form import Form
 from bgr.llm_graph.numbers import Numbers
 
 MOST_BEFORE = 12
@@ -19,15 +21,9 @@ class ParentForm(Form):
 
     name = "parents"
 
-    def schema(self, edges: int) -> dict[str, Any]:
-        number = {"type": "integer"}
-        fact = {
-            "type": "object",
-            "properties": {"fact": number, "after": {"type": "array", "items": number, "maxItems": MOST_BEFORE}},
-            "required": ["fact", "after"],
-            "additionalProperties": False,
-        }
-        return object_of("facts", fact, edges)
+    def schema(self, edges: int) -> Schema:
+        fact = object_of(fact=WHOLE, after=list_of(WHOLE, MOST_BEFORE))
+        return object_of(facts=list_of(fact, edges))
 
     def write(self, graph: EvidenceGraph, facts: Sequence[str]) -> str:
         rows = []
@@ -39,13 +35,13 @@ class ParentForm(Form):
         return json.dumps({"facts": rows})
 
     def read(self, value: Any, numbers: Numbers) -> list[Edge] | None:
-        rows = list_of(value, "facts")
+        rows = field_of(value, "facts", list)
         if rows is None:
             return None
         found: list[Edge] = []
         for row in rows:
             fact = numbers.place(row["fact"]) if isinstance(row, dict) and "fact" in row else None
             if fact is not None:
-                places = [numbers.place(one) for one in list_of(row, "after") or []]
+                places = [numbers.place(one) for one in field_of(row, "after", list) or []]
                 found += [(a, fact) for a in places if a is not None] or [(ROOT, fact)]
         return found

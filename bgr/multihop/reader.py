@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from bgr.llm.interface import Message, Request
 from bgr.llm.llm import Asks, Reply
 from bgr.llm.prompts import Prompts
+from bgr.llm.schemas import SHORT_ANSWER, SHORT_ANSWER_TOKENS
 from bgr.llm.usage import Usage
 from bgr.search.corpus import Passage
 
@@ -16,16 +17,6 @@ prompt = Prompts("bgr.multihop")
 
 PASSAGES = 5
 """That are read (GEAR, Table 3)."""
-
-MAX_TOKENS = 64
-"""Longest reply."""
-
-SCHEMA = {
-    "type": "object",
-    "properties": {"answer": {"type": "string"}},
-    "required": ["answer"],
-    "additionalProperties": False,
-}
 
 
 class ReadAnswer(NamedTuple):
@@ -61,7 +52,7 @@ class PassageReader:
         read = enumerate(found[: self.passages], 1)
         passages = "\n\n".join(f"[{number}] {passage.whole}" for number, passage in read) or "(none)"
         text = prompt("answer", question=question, passages=passages)
-        return Request("qa.answer", (Message("user", text),), SCHEMA, MAX_TOKENS)
+        return Request("qa.answer", (Message("user", text),), SHORT_ANSWER, SHORT_ANSWER_TOKENS)
 
 
 def _answer(reply: Reply, seconds: float) -> ReadAnswer:

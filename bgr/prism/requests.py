@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from bgr.llm.interface import Message, Request
+from bgr.llm.schemas import TEXT, WHOLE, YES_OR_NO, Schema, list_of, object_of, row_of
 from bgr.prism.candidates import Candidates
 from bgr.prism.evidence import Evidence
 from bgr.prism.prompts import prompt
@@ -14,33 +14,22 @@ from bgr.prism.settings import PrismSettings
 PAIR_TOKENS = 12
 """What the name of a sentence takes in a reply, at most, with numbers of up to three digits."""
 
-_TEXT = {"type": "string"}
-_NUMBER = {"type": "integer"}
+ANSWER_SCHEMA = object_of(answerable=YES_OR_NO, answer=TEXT)
 
 
-def _object(**properties: Any) -> dict[str, Any]:
-    names = list(properties)
-    return {"type": "object", "properties": properties, "required": names, "additionalProperties": False}
-
-
-ANSWER_SCHEMA = _object(answerable={"type": "boolean"}, answer=_TEXT)
-
-
-def analyser_schema(most: int) -> dict[str, Any]:
+def analyser_schema(most: int) -> Schema:
     """Of a reply with at most so many sub-questions."""
-    return _object(questions={"type": "array", "items": _TEXT, "maxItems": most})
+    return object_of(questions=list_of(TEXT, most))
 
 
-def evidence_schema(most: int) -> dict[str, Any]:
+def evidence_schema(most: int) -> Schema:
     """Of a reply that names at most so many sentences, each with or without what it is for."""
-    item = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 3}
-    return _object(evidence={"type": "array", "items": item, "maxItems": most})
+    return object_of(evidence=list_of(list_of(WHOLE, 3, least=2), most))
 
 
-def keep_schema(most: int) -> dict[str, Any]:
+def keep_schema(most: int) -> Schema:
     """Of a reply that names at most so many sentences."""
-    item = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}
-    return _object(keep={"type": "array", "items": item, "maxItems": most})
+    return object_of(keep=list_of(row_of(WHOLE, 2), most))
 
 
 def analyser_request(question: str, settings: PrismSettings) -> Request:
@@ -97,7 +86,7 @@ def answer_request(question: str, reading: str, settings: PrismSettings) -> Requ
     return _request("prism.answer", text, ANSWER_SCHEMA, settings.max_tokens)
 
 
-def _request(step: str, text: str, schema: dict[str, Any], longest: int) -> Request:
+def _request(step: str, text: str, schema: Schema, longest: int) -> Request:
     return Request(step, (Message("user", text),), schema, longest)
 
 

@@ -16,6 +16,7 @@ from tqdm import tqdm
 from bgr.kept_chunks import name_of
 from bgr.llm.interface import Message, Request
 from bgr.llm.llm import Asks, Reply
+from bgr.llm.schemas import TEXT, list_of, object_of, row_of
 from bgr.llm.structured import parse_object
 from bgr.llm.usage import Usage
 from bgr.search.corpus import Corpus, Passage
@@ -35,20 +36,7 @@ MOST = 64
 MOST_SAID = 300
 """Characters of why a passage failed."""
 
-_TEXT = {"type": "string"}
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "entities": {"type": "array", "items": _TEXT, "maxItems": MOST},
-        "triples": {
-            "type": "array",
-            "items": {"type": "array", "items": _TEXT, "minItems": 3, "maxItems": 3},
-            "maxItems": MOST,
-        },
-    },
-    "required": ["entities", "triples"],
-    "additionalProperties": False,
-}
+SCHEMA = object_of(entities=list_of(TEXT, MOST), triples=list_of(row_of(TEXT, 3), MOST))
 
 ROWS: Mapping[str, Any] = {
     "type": "object",
