@@ -73,9 +73,11 @@ def read_queries(reply: Reply, most: int) -> Read:
 
 
 def read_entities(reply: Reply) -> Read:
-    """Two entities, or one (the other is then empty, which is no failure); none where the step failed.
+    """Two entities, or one (the other is then empty, which is no failure); none where the step failed. Each keeps its
+    place: the second does not become the first where the first is missing or too long.
 
-    Read are an object with two texts, ``e1 | e2`` on any line of a text, or a first line that is one short text.
+    Read are an object with ``e1`` and ``e2``, a list of two, ``e1 | e2`` on any line of a text (also as a row of a
+    table), or a first line that is one short text.
     """
     entities = Entities(*_entities(reply.value))
     return read(reply, entities, bool(entities.named), NONE, "no entity")
@@ -92,10 +94,9 @@ def _entities(value: Any) -> tuple[str, str]:
     if is_text(value):
         value = _as_object(value) or _barred(value)
     if isinstance(value, dict):
-        value = list(value.values())
-    parts = [_entity(part) for part in value] if isinstance(value, list) else []
-    first, second, *_ = [part for part in parts if part] + ["", ""]
-    return first, second
+        value = [value.get("e1"), value.get("e2")]
+    first, second, *_ = [*value, "", ""] if isinstance(value, list) else ("", "")
+    return _entity(first), _entity(second)
 
 
 def _as_object(text: str) -> Any:
@@ -110,7 +111,8 @@ def _barred(text: str) -> list[str]:
     """The parts of the first line that has a bar; else the first line, as one part."""
     lines = [line.strip() for line in text.splitlines() if any(map(str.isalnum, line))]
     barred = next((line for line in lines if "|" in line), lines[0] if lines else "")
-    return barred.split("|")
+    row = barred[1:-1] if len(barred) > 1 and barred[0] == barred[-1] == "|" else barred
+    return row.split("|")
 
 
 def _entity(part: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bgr.commands.parts_within import Parts
+from bgr.commands.parts_within import Parts, PartsWithin
 from bgr.llm.prompts import prompts_hash
 from bgr.passages import PassageRetriever
 from bgr.search.interface import Search
@@ -22,6 +22,9 @@ NAIVE = ("naive", "naive-plain", "naive-text")
 """NaiveGE; without diverse beams (the paper's Table 4); with every sequence of triples encoded as text, as the paper
 does, where the others average the vectors of its triples."""
 ALONG_TRIPLES = (*NAIVE, "sync", "gear")
+ALL = "all"
+"""Candidates of PRISM where each question has its own passages: it chooses from the context, as the paper's does."""
+
 ASKING = ("sync", "gear", "prism", "bridgerag", "bridgerag-p")
 """Methods that ask a language model."""
 
@@ -44,7 +47,7 @@ METHODS: Mapping[str, Recipe] = {
 """By the name on the command line."""
 
 
-def method_settings(recipe: Recipe) -> dict[str, Any]:
+def method_settings(recipe: Recipe, scope: str) -> dict[str, Any]:
     """All that decides a method's results beside the models and the data, plain values."""
     base, method = recipe
     found: dict[str, Any] = {"base": base}
@@ -58,7 +61,8 @@ def method_settings(recipe: Recipe) -> dict[str, Any]:
     if method == "prism":
         from bgr.prism.settings import PAPER as PRISM
 
-        return {**found, "method": method, "prism": asdict(PRISM)}
+        candidates = ALL if scope == "question" else PRISM.candidates
+        return {**found, "method": method, "prism": asdict(PRISM) | {"candidates": candidates}}
     from bgr.bridgerag.settings import PAPER as BRIDGE
 
     return {**found, "method": method, "bridgerag": asdict(BRIDGE)}
@@ -76,8 +80,11 @@ def make_retriever(recipe: Recipe, parts: Parts, sentences: Mapping[str, tuple[s
         return _along_triples(method, search, parts)
     if method == "prism":
         from bgr.prism.agent import Prism
+        from bgr.prism.settings import PAPER
 
-        return Prism(parts.asks, parts.corpus, search, sentences=sentences)
+        within = isinstance(parts, PartsWithin)
+        settings = replace(PAPER, candidates=max(1, len(parts.corpus))) if within else PAPER
+        return Prism(parts.asks, parts.corpus, search, settings, sentences=sentences)
     from bgr.bridgerag.agent import BridgeRag
 
     return BridgeRag(parts.asks, parts.corpus, search, judge="probability" if method == "bridgerag-p" else "scores")

@@ -110,7 +110,7 @@ def _settings(one: Named, parts: PassageParts) -> dict[str, Any]:
     args = parts.args
     settings: dict[str, Any] = {"scope": args.scope}
     if one.recipe is not None:
-        settings |= method_settings(one.recipe)
+        settings |= method_settings(one.recipe, args.scope)
     elif one.asked is not None:
         settings |= place_settings(one.asked, args)
     elif one.name in LLM_GRAPHS:

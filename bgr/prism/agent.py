@@ -131,7 +131,7 @@ class Prism(PassageRetriever):
         """Section 2.2."""
         asked = [run for run in runs if run.evidence]
         for run, reply in self._ask(asked, self._selector_request):
-            read = read_keep(reply, run.candidates)
+            read = read_keep(reply, run.candidates, run.evidence)
             before = run.evidence
             if read.failure is None:
                 run.evidence = kept(before, read.value.references)

@@ -10,6 +10,7 @@ from bgr.json_text import is_text, shown
 from bgr.llm.llm import Reply
 from bgr.llm.read import Read, failed, field_of
 from bgr.prism.candidates import Candidates, Reference
+from bgr.prism.evidence import Evidence
 
 TEXT_CHARACTERS = 500
 """Of a sub-question or an answer; longer ones are cut."""
@@ -53,15 +54,15 @@ def read_evidence(reply: Reply, candidates: Candidates, sub_questions: int, most
     return Read(_named(rows[:most], candidates, sub_questions), None, reply.usage)
 
 
-def read_keep(reply: Reply, candidates: Candidates) -> Read:
-    """What a selector names. The step has failed, too, where the reply names something and nothing of it exists; an
-    empty list has not: it keeps nothing."""
+def read_keep(reply: Reply, candidates: Candidates, evidence: Evidence) -> Read:
+    """What a selector names. The step has failed, too, where the reply names something and nothing of it was chosen
+    before; an empty list has not: it keeps nothing."""
     rows = field_of(reply.value, "keep", list)
     if reply.failure is not None or rows is None:
         return failed(reply, Named({}), "no list of sentences")
     named = _named(rows, candidates, 0)
-    if rows and not named.references:
-        return failed(reply, named, "no sentence that exists")
+    if rows and not any(one in named.references for one in evidence):
+        return failed(reply, named, "no sentence of the evidence")
     return Read(named, None, reply.usage)
 
 

@@ -1,9 +1,16 @@
 """What decides a method's results: prompts too, where it asks a language model."""
 
+from dataclasses import asdict, replace
+from types import SimpleNamespace
+
 import pytest
 
-from bgr.commands.passage_methods import ASKING, METHODS, method_settings
+from bgr.commands.parts_within import PartsWithin
+from bgr.commands.passage_methods import ALL, ASKING, METHODS, make_retriever, method_settings
 from bgr.llm.prompts import prompts_hash
+from bgr.prism.given import GivenSearch
+from bgr.prism.settings import PAPER
+from bgr.search.corpus import Corpus, Passage
 
 PACKAGE = {"sync": "gear", "gear": "gear", "prism": "prism", "bridgerag": "bridgerag", "bridgerag-p": "bridgerag"}
 
@@ -12,4 +19,14 @@ PACKAGE = {"sync": "gear", "gear": "gear", "prism": "prism", "bridgerag": "bridg
 def test_prompts_are_settings_of_methods_that_ask(name):
     method = METHODS[name].method
     wanted = prompts_hash(f"bgr.{PACKAGE[method]}") if method in ASKING else None
-    assert method_settings(METHODS[name]).get("prompts") == wanted
+    assert method_settings(METHODS[name], "corpus").get("prompts") == wanted
+
+
+def test_prism_chooses_from_all_passages_of_a_question():
+    whole = SimpleNamespace(corpus=Corpus(Passage(str(n), "", f"Sentence {n}.") for n in range(40)))
+    narrow = PartsWithin(whole, range(5, 38), asks=object())
+    narrow.hybrid = GivenSearch({"Q?": range(33)}, 33)
+    retriever = make_retriever(METHODS["prism"], narrow, {})
+    assert retriever.settings == replace(PAPER, candidates=33)
+    assert method_settings(METHODS["prism"], "question")["prism"] == asdict(PAPER) | {"candidates": ALL}
+    assert method_settings(METHODS["prism"], "corpus")["prism"] == asdict(PAPER)

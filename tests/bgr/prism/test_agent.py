@@ -124,12 +124,13 @@ def test_what_does_not_exist_is_dropped_and_counted(prism):
     assert found.usage.failed == 0
 
 
-def test_a_selector_that_names_nothing_that_exists_removes_nothing(prism):
-    (found,) = prism(ONE, selector={"keep": [[9, 9]]}, adder={"evidence": []})[0].retrieve([QUESTION])
+@pytest.mark.parametrize(("pair", "dropped"), [([9, 9], ["[9, 9]"]), ([2, 0], [])])
+def test_a_selector_that_names_nothing_that_was_chosen_removes_nothing(prism, pair, dropped):
+    (found,) = prism(ONE, selector={"keep": [pair]}, adder={"evidence": []})[0].retrieve([QUESTION])
     assert found.sentences == ((0, 1),)
     (record,) = records(found, "selector")
-    assert record["failure"] == "the reply holds no sentence that exists"
-    assert (record["dropped"], found.usage.failed) == (["[9, 9]"], 1)
+    assert record["failure"] == "the reply holds no sentence of the evidence"
+    assert (record["dropped"], found.usage.failed) == (dropped, 1)
 
 
 def test_an_empty_selection_is_obeyed_and_the_next_round_starts_from_nothing(prism, turns):

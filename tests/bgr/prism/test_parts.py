@@ -198,11 +198,11 @@ def test_failures_are_counted_once(candidates):
     for read in (
         read_sub_questions(reply(None, "not JSON"), "Q", 3),
         read_evidence(reply(None, "not JSON"), candidates, 1, 3),
-        read_keep(reply(None, "not JSON"), candidates),
+        read_keep(reply(None, "not JSON"), candidates, (A,)),
         read_answer(reply(None, "not JSON")),
     ):
         assert (read.failure, read.usage) == ("not JSON", Usage(calls=1, failed=1))
-    read = read_keep(reply({"keep": "all"}), candidates)
+    read = read_keep(reply({"keep": "all"}), candidates, (A,))
     assert (read.value, read.failure, read.usage.failed) == (Named({}), "the reply holds no list of sentences", 1)
 
 
