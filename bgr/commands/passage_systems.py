@@ -58,6 +58,8 @@ def parse_systems(args: argparse.Namespace) -> list[Named]:
             raise BgrError(f"--systems: {one.name} goes along triples: give --openie FILE")
         if (method in ASKING or one.name in LLM_GRAPHS) and args.llm is None:
             raise BgrError(f"--systems: {one.name} asks a language model: give --llm SPEC")
+        if one.name in LLM_GRAPHS and args.data.is_dir() and args.split == "train":
+            raise BgrError(f"--systems: {one.name} is shown questions of the train split: give --split dev or test")
     if args.replay_only and args.replay is None:
         raise BgrError("--replay-only needs --replay FILE")
     return found

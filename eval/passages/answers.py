@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bgr.graph import ROOT, EvidenceGraph
@@ -82,6 +83,7 @@ class GraphAnswers(Answers):
     def __call__(self, questions: Sequence[MultihopQuestion], found: Sequence[Found]) -> list[ReadAnswer]:
         """See `Answers`."""
         started = time.perf_counter()
+        found = [_in_context_order(*pair) for pair in zip(questions, found, strict=True)]
         said = self.answerer.answer(_inputs(questions, found, self.corpus))
         share = (time.perf_counter() - started) / max(1, len(questions))
         return [ReadAnswer(one.text, one.usage, share, _step(one)) for one in said]
@@ -90,6 +92,16 @@ class GraphAnswers(Answers):
 def _step(said: LlmAnswer) -> dict[str, Any]:
     step = {"step": "answer", "answer": said.text, "failure": said.failure, "usage": said.usage.to_json()}
     return step | ({"left_out": said.left_out} if said.left_out else {})
+
+
+def _in_context_order(question: MultihopQuestion, found: Found) -> Found:
+    """The graph's passages as they stand in the question's context: a list of facts tells nothing of the graph."""
+    if found.graph is None:
+        return found
+    number = {passage: place for place, passage in enumerate(question.context)}
+    order = sorted(range(len(found.passages)), key=lambda rank: number.get(found.passages[rank], len(number)))
+    graph = found.graph.relabel({rank: place for place, rank in enumerate(order)})
+    return replace(found, passages=tuple(found.passages[rank] for rank in order), graph=graph)
 
 
 def _inputs(questions: Sequence[MultihopQuestion], found: Sequence[Found], corpus: Corpus) -> list[ReaderInput]:

@@ -163,6 +163,8 @@ def test_a_dataset_folder(toy_data, encoder_folder, tmp_path, capsys):
     for option in (["--main", "dense"], ["--sweep", tmp_path]):
         with pytest.raises(BgrError, match=f"{option[0]} is for graphs"):
             compare(*words, "--systems", "dense", *option)
+    with pytest.raises(BgrError, match="llm-edges is shown questions of the train split: give --split dev or test"):
+        compare(*words, "--systems", "llm-edges", "--llm", "smollm2", "--split", "train")
     with pytest.raises(BgrError, match=r"nothing\.json: no such file or folder"):
         compare("--data", tmp_path / "nothing.json", "--systems", "bm25", "--out", tmp_path / "out")
 
