@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -64,11 +64,16 @@ class Pool:
         return new
 
     def find(self, paragraph: Paragraph) -> str | None:
-        """The id of the passage with this title and text; sentences count as joined with or without spaces."""
+        """The id of the passage with this title and text; sentences count as joined with or without spaces.
+
+        A passage that came as one text takes the sentences: gold ones are numbers into them.
+        """
         joined = ("".join(paragraph.sentences), " ".join(paragraph.sentences)) if paragraph.sentences else ()
         for text in (paragraph.text, *joined):
             found = passage_id(paragraph.title, text)
             if found in self._passages:
+                if paragraph.sentences:
+                    self.sentences.setdefault(found, paragraph.sentences)
                 return found
         return None
 
@@ -107,16 +112,15 @@ def assemble(name: str, drafts: Iterable[Draft], pool: Pool | None, *, left_out:
     for draft in drafts:
         if draft.id in questions:
             raise DataError(f"{name}: two questions have the id {shown(draft.id)}, allowed: each once")
-        questions[draft.id] = _question(draft, [pool.add(p) if union else pool.find(p) for p in draft.context])
-    corpus, sentences = pool.corpus(), pool.sentences
-    return MultihopData(name, corpus, tuple(questions.values()), sentences, repeated, left_out)
+        ids = [pool.add(p) if union else pool.find(p) for p in draft.context]
+        questions[draft.id] = _question(draft, ids, pool.sentences)
+    return MultihopData(name, pool.corpus(), tuple(questions.values()), pool.sentences, repeated, left_out)
 
 
-def _question(draft: Draft, ids: Sequence[str | None]) -> MultihopQuestion:
+def _question(draft: Draft, ids: Sequence[str | None], sentences: Mapping[str, Sequence[str]]) -> MultihopQuestion:
     gold = [ids[number] for number in dict.fromkeys(draft.gold)]
     there = tuple(dict.fromkeys(one for one in gold if one is not None))
     missing = draft.missing + gold.count(None)
-    sentences = [(ids[number], sentence) for number, sentence in draft.sentences]
     return MultihopQuestion(
         id=draft.id,
         question=draft.question,
@@ -125,10 +129,22 @@ def _question(draft: Draft, ids: Sequence[str | None]) -> MultihopQuestion:
         hops=draft.hops if draft.hops is not None else len(there) + missing,
         kind=draft.kind,
         missing=missing,
-        sentences=tuple((one, sentence) for one, sentence in sentences if one is not None),
+        sentences=_sentences(draft, ids, sentences),
         context=tuple(dict.fromkeys(one for one in ids if one is not None)),
         graph=_graph(draft.graph, ids, there),
     )
+
+
+def _sentences(
+    draft: Draft, ids: Sequence[str | None], sentences: Mapping[str, Sequence[str]]
+) -> tuple[tuple[str, int], ...]:
+    """The gold sentences; without those whose number names another one, where the passage came split otherwise."""
+    found = []
+    for place, number in draft.sentences:
+        passage, text = ids[place], draft.context[place].sentences[number]
+        if passage is not None and [one.strip() for one in sentences[passage][number : number + 1]] == [text.strip()]:
+            found.append((passage, number))
+    return tuple(found)
 
 
 def _graph(graph: EvidenceGraph | None, ids: Sequence[str | None], gold: Sequence[str]) -> EvidenceGraph | None:

@@ -142,6 +142,22 @@ def test_candidates_of_a_search_and_the_tables_on_screen(data, server, tmp_path,
     assert len(lines[0]["trace"][0]["places"]) == 2
 
 
+def test_gold_sentences_are_those_of_the_questions_with_a_corpus_file_too(server, tmp_path, capsys):
+    """The corpus gives texts only, and a rule would cut these otherwise than the questions' file does."""
+    people = {**PEOPLE, "Persona": ["Persona", " has two parts. It was made in Sweden."]}
+    asked = {**QUESTIONS[0], "context": [[title, sentences] for title, sentences in people.items()]}
+    corpus = [{"title": title, "text": " ".join(sentences)} for title, sentences in PEOPLE.items()]
+    (tmp_path / "q.json").write_text(json.dumps([asked]))
+    (tmp_path / "c.json").write_text(json.dumps(corpus))
+    files = ["--data", tmp_path / "q.json", "--corpus", tmp_path / "c.json", "--llm", server.spec]
+    ablate(*files, "--variants", "prism", "oracle", "--out", tmp_path / "out", "--json")
+    means = {name: one["mean"] for name, one in json.loads(capsys.readouterr().out)["variants"].items()}
+    assert (means["prism"]["fact_f1"], means["oracle"]["fact_f1"], means["oracle"]["sentences"]) == (1, 1, 2)
+    texts = [json.loads(body)["messages"][0]["content"] for body in server.asked]
+    assert any("[1, 1] has two parts. It was made in Sweden." in text for text in texts)
+    assert any("Persona\nhas two parts. It was made in Sweden.\n" in text for text in texts)  # the oracle's
+
+
 def test_what_does_not_fit_is_said_in_one_line(data, tmp_path):
     out = ["--llm", "none", "--out", tmp_path / "out"]
     for options, message in (

@@ -82,6 +82,17 @@ def test_sentences_match_a_corpus_however_they_were_joined(write, hotpot, join):
     corpus = [{"title": title, "text": join.join(sentences)} for title, sentences in hotpot[0]["context"]]
     data = load_multihop(write("q.json", hotpot), corpus=write("c.json", corpus))
     assert (data.missing, len(data.questions[0].gold)) == (0, 2)
+    assert [data.sentences[one][number] for one, number in data.questions[0].sentences] == [
+        " It starts in Oslo.",
+        "Bergen is a city.",
+    ]
+
+
+def test_a_gold_sentence_that_the_corpus_splits_otherwise_is_dropped(write, hotpot):
+    corpus = dict(hotpot[0]["context"]) | {"Ferry": ["The ferry is white. It starts in Oslo."]}
+    data = load_multihop(write("q.json", hotpot), corpus=write("c.json", corpus))
+    ferry, bergen = data.questions[0].gold
+    assert (data.questions[0].sentences, len(data.sentences[ferry])) == (((bergen, 0),), 1)
 
 
 def test_corpus_by_title_with_sentences(write, hotpot):
