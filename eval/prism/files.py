@@ -25,6 +25,7 @@ from eval.prism.tables import (
     match_table,
     rounds_table,
 )
+from eval.prism.variants import CONTEXTS
 from eval.tables import markdown_table
 from eval.written import without_nan, write_csv, write_json, write_text
 
@@ -65,7 +66,7 @@ def as_json(variants: Sequence[VariantScores], data: MultihopData, about: Mappin
 
 
 def as_markdown(variants: Sequence[VariantScores], data: MultihopData, about: Mapping[str, Any]) -> str:
-    """All tables; those of errors and rounds for the variants that have them."""
+    """All tables; those of rounds for the longest run, those of errors for the first variant that searches."""
     parts = ["# PRISM", corpus_line(about), "## Evidence", markdown_table(*evidence_table(variants)), EVIDENCE_NOTE]
     parts += ["## Answers", markdown_table(*answers_table(variants)), ANSWERS_NOTE]
     parts += ["## Cost", markdown_table(*cost_table(variants)), COST_NOTE]
@@ -73,7 +74,7 @@ def as_markdown(variants: Sequence[VariantScores], data: MultihopData, about: Ma
     if longest is not None:
         parts += [f"## Rounds of {longest.name}", markdown_table(*rounds_table(longest, data)), ROUNDS_NOTE]
     parts += ["## Recall and answers", markdown_table(*match_table(variants)), MATCH_NOTE]
-    for one in variants[:1]:
+    for one in [one for one in variants if one.name not in CONTEXTS][:1]:
         for by in GROUPINGS:
             if len({getattr(question, by) for question in data.questions}) > 1:
                 table = markdown_table(*errors_table(one, data, by))

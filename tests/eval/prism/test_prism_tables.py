@@ -220,6 +220,16 @@ def test_rounds_are_those_of_the_longest_run(scored, found, data):
     assert "## Rounds" not in as_markdown([short], data, describe(data))
 
 
+def test_errors_are_those_of_the_first_variant_that_searches(scored, found, data):
+    oracle, short = (score_variant(name, found, data) for name in ("oracle", "short"))
+    text = as_markdown([oracle, short, scored], data, describe(data))
+    assert [line for line in text.splitlines() if line.startswith("## Errors")] == [
+        "## Errors of short by kind",
+        "## Errors of short by hops",
+    ]
+    assert "## Errors" not in as_markdown([oracle], data, describe(data))
+
+
 def test_the_variants_are_the_paper_s_and_ours():
     assert VARIANTS["prism"] == PAPER
     assert (PAPER.rounds, PAPER.agents, PAPER.start) == (3, ("adder", "selector"), "draft")
