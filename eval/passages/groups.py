@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -33,30 +33,30 @@ def by_group(system: SystemScores, data: MultihopData, by: str) -> dict[str, dic
 def by_round(system: SystemScores, data: MultihopData, *, within: bool = False) -> list[dict[str, float]]:
     """``[{round, n, calls, tokens, R@2, …}]`` of one system; empty where its trace tells of no rounds.
 
-    A round's recall is that of the lists of all rounds so far, fused by reciprocal rank; what the method adds at its
+    A round's recall is that of the lists of all rounds so far together (see `together`); what the method adds at its
     end is not in it. A question that stopped earlier keeps what it had. `n` is the number of questions that went
-    through the round; calls (cached ones too) and tokens, read and written, are those of a question so far.
+    through the round; calls and tokens are those of a question so far (see `usage_until`).
 
     Args:
         system: its results.
         data: the questions.
         within: whether each question was searched for among its own passages, which its trace then numbers.
     """
-    steps = [rounds_of(one, data) for one in system.found]
+    rounds = [rounds_of(one, data) for one in system.found]
     everything = [passage.id for passage in data.corpus]
     searched = [question.context if within else everything for question in data.questions]
-    last = max((number for one in steps for number in one), default=0)
+    last = max((number for one in rounds for number in one), default=0)
     rows = []
     for number in range(1, last + 1):
-        past = [[one[n] for n in sorted(one) if n <= number] for one in steps]
-        fused = [rrf([step.places for step in one]).places.tolist() for one in past]
-        lists = [[ids[p] for p in one if p < len(ids)] for one, ids in zip(fused, searched, strict=True)]
+        past = [[one[n] for n in sorted(one) if n <= number] for one in rounds]
+        joined = [together(found, lists) for found, lists in zip(system.found, past, strict=True)]
+        lists = [[ids[p] for p in one if p < len(ids)] for one, ids in zip(joined, searched, strict=True)]
         recalls = np.array(
             [recalls_at(found, q.gold, KS, missing=q.missing) for q, found in zip(data.questions, lists, strict=True)]
         )
-        row = {"round": float(number), "n": float(sum(number in one for one in steps))}
-        row["calls"] = sum(step.calls for one in past for step in one) / len(steps)
-        row["tokens"] = sum(step.tokens for one in past for step in one) / len(steps)
+        row = {"round": float(number), "n": float(sum(number in one for one in rounds))}
+        usages = [usage_until(one, number) for one in system.found]
+        row |= {name: sum(one[name] for one in usages) / len(usages) for name in ("calls", "tokens")}
         rows.append({**row, **{metric: mean(recalls[:, column]) for column, metric in enumerate(RECALLS)}})
     return rows
 
@@ -72,27 +72,34 @@ def by_step(system: SystemScores) -> dict[str, Usage]:
     return found
 
 
-class Round(NamedTuple):
-    """A round of one question: the list it found, the calls and tokens it took."""
-
-    places: Sequence[int]
-    calls: int
-    tokens: int
-
-
-def rounds_of(found: Found, data: MultihopData) -> dict[int, Round]:
-    """Rounds by number: the steps of a trace that have ``round``; the list is under ``fused``, a step's calls under
-    ``usage``."""
-    rounds: dict[int, Round] = {}
+def rounds_of(found: Found, data: MultihopData) -> dict[int, list[int]]:
+    """The list of each round by its number, from 1: of the steps that have ``round``, the last list under ``fused``."""
+    rounds: dict[int, list[int]] = {}
     for step in found.trace:
         number = step.get("round")
         if type(number) is int and number > 0:
-            places, calls, tokens = rounds.get(number, Round((), 0, 0))
-            usage = step.get("usage") or {}
-            calls += usage.get("calls", 0) + usage.get("cached", 0)
-            tokens += usage.get("tokens_in", 0) + usage.get("tokens_out", 0)
-            rounds[number] = Round(_places(step.get("fused"), len(data.corpus)) or places, calls, tokens)
+            rounds[number] = _places(step.get("fused"), len(data.corpus)) or rounds.get(number, [])
     return rounds
+
+
+def together(found: Found, lists: Sequence[Sequence[int]]) -> list[int]:
+    """The rounds' lists as one: rankings fused by reciprocal rank; sets of evidence, which a step ``round`` ends (as
+    PRISM's do), one after the other."""
+    if any(step.get("step") == "round" for step in found.trace):
+        return list(dict.fromkeys(place for one in lists for place in one))
+    places: list[int] = rrf(lists).places.tolist()
+    return places
+
+
+def usage_until(found: Found, number: int) -> dict[str, int]:
+    """Calls (cached ones too) and tokens (read and written) up to the end of a round, by the steps that have ``round``;
+    what comes before the first round is round 0."""
+    rounds = [(step.get("round"), step.get("usage") or {}) for step in found.trace]
+    usages = [usage for one, usage in rounds if type(one) is int and one <= number]
+    return {
+        "calls": sum(one.get("calls", 0) + one.get("cached", 0) for one in usages),
+        "tokens": sum(one.get("tokens_in", 0) + one.get("tokens_out", 0) for one in usages),
+    }
 
 
 def _places(value: Any, size: int) -> list[int] | None:

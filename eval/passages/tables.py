@@ -23,9 +23,9 @@ PAIRS_NOTE = (
     "better, worse and equal, and the p of the exact two-sided sign test. No correction for the number of pairs."
 )
 ROUNDS_NOTE = (
-    "R@k of the lists of all rounds so far, fused by reciprocal rank; what the method adds at its end is not in it. A "
-    "question that stopped earlier keeps what it had. n: questions that went through the round. Calls and tokens (read "
-    "and written) of a question so far."
+    "R@k of the lists of all rounds so far, fused by reciprocal rank (PRISM's, which are sets, one after the other); "
+    "what the method adds at its end is not in it. A question that stopped earlier keeps what it had. n: questions "
+    "that went through the round. Calls and tokens (read and written) of a question so far, with those before round 1."
 )
 
 

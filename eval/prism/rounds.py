@@ -11,8 +11,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from bgr.multihop.data import MultihopData
+from eval.passages.groups import usage_until
 from eval.prism.score import FACTS, PASSAGES, SETS, VariantScores, set_scores
-from eval.prism.trace import evidence_after, rounds_of, usage_until
+from eval.prism.trace import evidence_after, rounds_of
 
 
 def by_rounds(variant: VariantScores, data: MultihopData) -> list[dict[str, float]]:

@@ -10,6 +10,7 @@ from bgr.errors import DataError
 from bgr.json_text import one_line
 from bgr.multihop.data import MultihopData
 from eval.passages.found import Found
+from eval.passages.groups import usage_until
 
 
 def checked(found: Found, data: MultihopData) -> Found:
@@ -19,6 +20,8 @@ def checked(found: Found, data: MultihopData) -> Found:
         DataError: the trace is damaged, or another method's.
     """
     try:
+        if any(type(step.get("round", 0)) is not int for step in found.trace):
+            raise ValueError("a step's round is no number")
         rounds = sorted(rounds_of(found))
         if rounds != list(range(1, len(rounds) + 1)):
             raise ValueError("the rounds are not numbered from 1")
@@ -43,15 +46,6 @@ def evidence_after(found: Found, data: MultihopData, number: int) -> list[tuple[
     rounds = rounds_of(found)
     rows = [row for n in sorted(rounds) if n <= number for row in rounds[n].get("evidence", ())]
     return list(dict.fromkeys((data.corpus[place].id, sentence) for place, sentence in rows))
-
-
-def usage_until(found: Found, number: int) -> dict[str, float]:
-    """Calls (cached ones too) and tokens (read and written) up to the end of a round, without the answer's."""
-    usages = [step.get("usage") or {} for step in found.trace if step.get("round", number + 1) <= number]
-    return {
-        "calls": sum(one.get("calls", 0) + one.get("cached", 0) for one in usages),
-        "tokens": sum(one.get("tokens_in", 0) + one.get("tokens_out", 0) for one in usages),
-    }
 
 
 def reading_tokens(found: Found) -> int:

@@ -17,7 +17,7 @@ from eval.passages.files import as_json, write_passages
 from eval.passages.groups import by_group, by_round
 from eval.passages.log import ResultLog
 from eval.passages.run import System, run_system
-from eval.passages.score import KS, METRICS, score
+from eval.passages.score import KS, METRICS, mean, score
 from eval.passages.sign_test import sign_test
 from eval.passages.tables import groups_table, pairs_table, rounds_table, systems_table
 from eval.passages.text import as_markdown
@@ -168,6 +168,24 @@ def test_rounds(scores, data, scripted):
     found = compare_passages([system], data, {}, samples=10)
     assert rounds_table(found)[1][1][:4] == ["r", "2", "3", "66.7"]
     assert "## By round" in as_markdown(found)
+
+
+def test_rounds_of_sets_count_what_came_before_and_end_as_the_whole(scores, data, scripted):
+    """As PRISM's traces are: round 0 asks too, and the result is the union of the rounds in their order."""
+    usage = {"calls": 1, "cached": 0, "tokens_in": 40, "tokens_out": 2}
+    trace = [{"step": "draft", "round": 0, "usage": usage}]
+    for number, fused in enumerate(([3, 2, 1], [0, 1], []), 1):
+        trace += [
+            {"step": "adder", "round": number, "usage": usage},
+            {"step": "round", "round": number, "fused": fused},
+        ]
+    trace += [{"step": "merge"}, {"step": "answer", "usage": usage}]
+    (system,) = scores(p=scripted({q.question: [3, 2, 1, 0] for q in data.questions}, trace=trace))
+    rows = by_round(system, data)
+    assert [(row["calls"], row["tokens"], row["n"]) for row in rows] == [(2, 84, 4), (3, 126, 4), (4, 168, 4)]
+    assert [rows[0]["R@5"], rows[1]["R@5"]] == pytest.approx([(1 / 2 + 1 + 1 / 2) / 3, (1 + 1 + 1 / 2) / 3])
+    for metric in ("R@2", "R@5"):
+        assert rows[-1][metric] == mean(system.scores[metric])
 
 
 def test_rounds_within_the_passages_of_each_question(scores, data, scripted):
