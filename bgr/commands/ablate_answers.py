@@ -16,6 +16,7 @@ systems.csv, pairs.csv, groups.csv, pareto.png and traces.html, with answers for
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -73,9 +74,11 @@ def _systems(named: list[Named], parts: PassageParts) -> list[System]:
     from bgr.commands.graph_systems import place_settings
     from bgr.llm.prompts import prompts_hash
     from bgr.llm_graph.answerer import FACTS, GRAPH, QUESTION
+    from bgr.llm_graph.settings import DEFAULT
     from eval.passages.run import System
 
     model: dict[str, Any] = {"llm": parts.llm.backend.name, "prompts": prompts_hash("bgr.llm_graph")}
+    model["llm_graph"] = asdict(DEFAULT)
     found = [System(ALONE, {**model, "way": QUESTION}, partial(_make, None, QUESTION, parts))]
     for one in named:
         of_graphs = {} if one.asked is None else place_settings(one.asked, parts.args)
@@ -88,10 +91,11 @@ def _systems(named: list[Named], parts: PassageParts) -> list[System]:
 def _make(one: Named | None, way: str, parts: PassageParts) -> Runner:
     from bgr.commands.graph_systems import load_place
     from bgr.llm_graph.answerer import LlmAnswerer
+    from bgr.llm_graph.settings import DEFAULT
     from eval.passages.answers import GraphAnswers
     from eval.passages.runners import Answering, ByGraph, Given
 
-    answers = GraphAnswers(LlmAnswerer(parts.llm, way), parts.corpus)
+    answers = GraphAnswers(LlmAnswerer(parts.llm, way, DEFAULT), parts.corpus)
     if one is None or one.asked is None:
         return Answering(Given(gold=one is not None), answers)
     return Answering(ByGraph(load_place(one.asked, parts.args), parts.corpus), answers)

@@ -62,6 +62,7 @@ def run(args: argparse.Namespace) -> None:
     Raises:
         BgrError: what is given is damaged, or does not belong together.
     """
+    from bgr.llm.prompts import prompts_hash
     from eval.passages.compare import describe
     from eval.prism.files import as_json, write_prism
     from eval.prism.score import score_variant
@@ -81,6 +82,7 @@ def run(args: argparse.Namespace) -> None:
     scores = [score_variant(one.name, found, data) for one, found in run_all(args, systems, data)]
     about = {"file": str(args.data), "corpus_file": str(args.corpus) if args.corpus else None, "limit": args.limit}
     about |= {"candidates": args.candidates, "llm": parts.llm.backend.name, **parts.about, **describe(data)}
+    about |= {"prompts": prompts_hash("bgr.prism"), "settings": {one.name: one.settings["prism"] for one in systems}}
     write_prism(args.out, scores, data, about)
     if args.json:
         print(json.dumps(as_json(scores, data, about), ensure_ascii=False))

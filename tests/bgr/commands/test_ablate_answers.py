@@ -3,11 +3,13 @@
 import argparse
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 
 from bgr.commands.ablate_answers import add_arguments, run
 from bgr.errors import BgrError
+from bgr.llm_graph.settings import DEFAULT
 from bgr.reasongraphqa.dataset import load_split
 
 
@@ -53,6 +55,18 @@ def test_gold_and_a_checkpoint_and_again(toy_data, small_checkpoint, schema_serv
     assert schema_server.calls == calls
     rows = [list(csv.DictReader((tmp_path / name / "pairs.csv").open())) for name in ("out", "two")]
     assert rows[0] == rows[1]
+
+
+def test_shorter_prompts_are_other_answers(toy_data, schema_server, tmp_path, monkeypatch):
+    def asked():
+        ablate("--data", toy_data, "--llm", schema_server.spec, "--limit", "1", "--out", tmp_path / "out")
+        return schema_server.calls
+
+    assert (asked(), asked()) == (3, 3)
+    shorter = replace(DEFAULT, characters=2_000, fact_characters=20)
+    monkeypatch.setattr("bgr.llm_graph.settings.DEFAULT", shorter)
+    assert asked() == 6
+    assert len(schema_server.asked) == 6  # facts and question are cut
 
 
 def test_what_is_wrong_is_said_first(toy_data, small_checkpoint, schema_server, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 from bgr.commands.ablate_prism import add_arguments, run
 from bgr.errors import BgrError
+from bgr.llm.prompts import prompts_hash
 from eval.prism.variants import CONTEXTS
 
 PEOPLE = {
@@ -84,6 +85,10 @@ def test_variants_resumed_and_replayed(data, server, tmp_path, capsys):
     ablate(*options)
     found = json.loads(capsys.readouterr().out)
     assert list(found["variants"]) == NAMES
+    settings = found["about"]["settings"]
+    assert [settings[name]["rounds"] for name in NAMES] == [3, 1, 4, 3, 3]
+    text = (tmp_path / "out" / "prism.md").read_text()
+    assert f"- prompts: {prompts_hash('bgr.prism')}\n- settings: " in text
     assert found == json.loads((tmp_path / "out" / "prism.json").read_text())
     means = {name: one["mean"] for name, one in found["variants"].items()}
     # the first question's evidence is its gold, the second's is not; both answers are Alpha
