@@ -69,7 +69,7 @@ def score(
     sets = [set_scores(one, q) if q.gold or q.missing else (np.nan,) * 3 for q, one in pairs]
     scores = _columns(RECALLS, recalls) | _columns(SETS, sets)
     not_exact = 0
-    if any(q.graph is not None for q in data.questions):
+    if set(GRAPHS) & set(only) and any(q.graph is not None for q in data.questions):
         graphs = [graph_scores(one, q, ged_seconds) if q.graph is not None else None for q, one in pairs]
         rows = [(np.nan,) * 3 if row is None else (row[0], row[1], row[2].upper) for row in graphs]
         scores |= _columns(GRAPHS, rows)

@@ -50,6 +50,12 @@ def systems_table(comparison: PassageComparison, *, intervals: bool = True) -> T
     return header, rows
 
 
+def bounds_line(comparison: PassageComparison) -> str:
+    """How many distances of which systems are upper bounds; empty where all are exact."""
+    cut = [f"{one.ged_not_exact:,} of {one.name}" for one in comparison.systems if one.ged_not_exact]
+    return f"Distances (GED) that ran out of time and are upper bounds: {', '.join(cut)}." if cut else ""
+
+
 def _usage(system: SystemScores) -> list[str]:
     usage = usage_of(system)
     calls = [f"{usage[name]:.1f}" for name in ("calls", "cached")]

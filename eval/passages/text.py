@@ -12,6 +12,7 @@ from eval.passages.tables import (
     NOTE,
     PAIRS_NOTE,
     ROUNDS_NOTE,
+    bounds_line,
     groups_table,
     pairs_table,
     rounds_table,
@@ -29,6 +30,7 @@ def as_markdown(comparison: PassageComparison) -> str:
     of = corpus_line(comparison.about)
     key = [metric for metric in KEY if metric in comparison.metrics]
     parts = ["# Passage retrieval", "## Systems", of, markdown_table(*systems_table(comparison)), NOTE]
+    parts += filter(None, [bounds_line(comparison)])
     parts += [f"![Recall by system]({PLOT})"] if set(RECALLS) & set(comparison.metrics) else []
     parts += [f"![Quality against tokens and seconds]({PARETO})"]
     if comparison.pairs:

@@ -1,12 +1,21 @@
 """Sets and graphs of evidence against cases counted by hand."""
 
+import random
+from argparse import Namespace
+
 import pytest
 
+from bgr.commands.compare_passages import print_comparison
 from bgr.graph import ROOT, EvidenceGraph
 from bgr.metrics.ged import GedResult
-from bgr.multihop.data import MultihopQuestion
+from bgr.multihop.data import MultihopData, MultihopQuestion
+from bgr.search.corpus import Corpus, Passage
+from eval.passages.compare import compare_passages
 from eval.passages.evidence import evidence_of, graph_scores, set_scores
 from eval.passages.found import Found
+from eval.passages.page import traces_page
+from eval.passages.score import ANSWERS, score
+from eval.passages.text import as_markdown
 
 CHAIN = EvidenceGraph([(ROOT, 0), (0, 1)])
 """Q → a → b"""
@@ -65,3 +74,28 @@ def test_an_empty_graph_finds_nothing_whatever_the_list_holds():
 def test_without_a_gold_graph_there_is_no_score():
     with pytest.raises(ValueError, match="no gold graph"):
         graph_scores(found("a"), question(graph=None), 1.0)
+
+
+def test_distances_out_of_time_are_told_wherever_they_are_shown(tmp_path, capsys):
+    rng = random.Random(0)
+    ids = tuple(f"p{number}" for number in range(14))
+    questions, results = [], []
+    for number in range(6):
+        graphs = []
+        for _ in range(2):
+            nodes = rng.sample(range(14), 12)
+            graphs.append(EvidenceGraph((rng.choice([ROOT, *nodes[:place]]), node) for place, node in enumerate(nodes)))
+        questions.append(MultihopQuestion(f"q{number}", "?", ("x",), ids, 2, "", graph=graphs[0]))
+        results.append(Found(f"q{number}", ids, (0.0,) * len(ids), graph=graphs[1]))
+    data = MultihopData("mini", Corpus(Passage(one, "", one) for one in ids), tuple(questions))
+    cut, full = score("cut", results, data, ged_seconds=0.0), score("full", results, data)
+    assert cut.ged_not_exact > 0 == full.ged_not_exact
+    assert score("cut", results, data, ged_seconds=0.0, only=ANSWERS).ged_not_exact == 0  # nobody asked for them
+    line = f"Distances (GED) that ran out of time and are upper bounds: {cut.ged_not_exact} of cut."
+    args = Namespace(json=False, out=tmp_path)
+    for systems, there in (([cut, full], True), ([full], False)):
+        comparison = compare_passages(systems, data, {}, samples=10)
+        print_comparison(args, comparison)
+        for text in (as_markdown(comparison), capsys.readouterr().out):
+            assert (line in text.splitlines()) == there
+        assert (line in traces_page(comparison, {})) == there
