@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bgr.graph import ROOT, EvidenceGraph
-from bgr.metrics.evidence_set import evidence_set
+from bgr.metrics.evidence_set import set_scores
 from bgr.metrics.ged import GedResult, graph_edit_distance
 from bgr.metrics.gm import graph_match
 from bgr.metrics.gs import graph_structure_match
@@ -27,10 +27,9 @@ def evidence_of(found: Found, question: MultihopQuestion) -> EvidenceGraph:
     )
 
 
-def set_scores(found: Found, question: MultihopQuestion) -> tuple[float, float, float]:
+def passage_scores(found: Found, question: MultihopQuestion) -> tuple[float, float, float]:
     """Precision, recall and F1 of the passages; gold passages that the corpus lacks are not found."""
-    gold = EvidenceGraph((ROOT, place) for place in range(len(question.gold) + question.missing))
-    scores = evidence_set(evidence_of(found, question), gold)
+    scores = set_scores(evidence_of(found, question).nodes, range(len(question.gold)), missing=question.missing)
     return scores.precision, scores.recall, scores.f1
 
 

@@ -12,7 +12,7 @@ from bgr.llm.usage import Usage
 from bgr.metrics.ranking import recalls_at
 from bgr.metrics.short_answers import answer_em, answer_f1
 from bgr.multihop.data import MultihopData
-from eval.passages.evidence import graph_scores, set_scores
+from eval.passages.evidence import graph_scores, passage_scores
 from eval.passages.found import Found
 
 KS = (2, 5, 10, 15)
@@ -66,7 +66,7 @@ def score(
     """Score the results of all questions, in their order, by those of the metrics that are wanted."""
     pairs = list(zip(data.questions, found, strict=True))
     recalls = np.array([recalls_at(one.passages, q.gold, KS, missing=q.missing) for q, one in pairs])
-    sets = [set_scores(one, q) if q.gold or q.missing else (np.nan,) * 3 for q, one in pairs]
+    sets = [passage_scores(one, q) if q.gold or q.missing else (np.nan,) * 3 for q, one in pairs]
     scores = _columns(RECALLS, recalls) | _columns(SETS, sets)
     not_exact = 0
     if set(GRAPHS) & set(only) and any(q.graph is not None for q in data.questions):

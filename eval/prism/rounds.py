@@ -12,7 +12,7 @@ import numpy as np
 
 from bgr.multihop.data import MultihopData
 from eval.passages.groups import usage_until
-from eval.prism.score import FACTS, PASSAGES, SETS, VariantScores, set_scores
+from eval.prism.score import FACTS, PASSAGES, VariantScores, set_row
 from eval.prism.trace import evidence_after, rounds_of
 
 
@@ -31,10 +31,8 @@ def _row(variant: VariantScores, data: MultihopData, number: int) -> dict[str, f
     for question, found in zip(data.questions, variant.found, strict=True):
         sentences = evidence_after(found, data, number)
         passages = list(dict.fromkeys(passage for passage, _ in sentences))
-        of_passages = set_scores(passages, question.gold, missing=question.missing)
-        of_facts = set_scores(sentences, question.sentences)
-        row = {metric: getattr(of_passages, part, np.nan) for metric, part in zip(PASSAGES, SETS, strict=True)}
-        row |= {metric: getattr(of_facts, part, np.nan) for metric, part in zip(FACTS, SETS, strict=True)}
+        row = set_row(PASSAGES, passages, question.gold, missing=question.missing)
+        row |= set_row(FACTS, sentences, question.sentences)
         rows.append(row | {"passages": len(passages), "sentences": len(sentences)} | usage_until(found, number))
     return {"rounds": float(number), **{name: _mean([row[name] for row in rows]) for name in rows[0]}}
 

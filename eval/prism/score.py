@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from bgr.graph import ROOT, EvidenceGraph
 from bgr.llm.usage import Usage
-from bgr.metrics.evidence_set import EvidenceScores, evidence_set
+from bgr.metrics.evidence_set import set_scores
 from bgr.metrics.short_answers import answer_em, answer_f1, answer_partial
 from bgr.multihop.data import MultihopData, MultihopQuestion
 from eval.passages.found import Found
@@ -66,14 +64,9 @@ def score_variant(name: str, found: Sequence[Found], data: MultihopData) -> Vari
 
 def score_question(found: Found, question: MultihopQuestion) -> dict[str, float]:
     """All metrics of one question."""
-    passages = set_scores(found.passages, question.gold, missing=question.missing)
-    facts = set_scores(found.sentences, question.sentences)
     return {
-        **{
-            metric: getattr(passages, part) if passages else math.nan
-            for metric, part in zip(PASSAGES, SETS, strict=True)
-        },
-        **{metric: getattr(facts, part) if facts else math.nan for metric, part in zip(FACTS, SETS, strict=True)},
+        **set_row(PASSAGES, found.passages, question.gold, missing=question.missing),
+        **set_row(FACTS, found.sentences, question.sentences),
         **{
             metric: function(found.answer, question.answers) if question.answers else math.nan
             for metric, function in ANSWERS.items()
@@ -84,20 +77,9 @@ def score_question(found: Found, question: MultihopQuestion) -> dict[str, float]
     }
 
 
-def set_scores(found: Collection[Hashable], gold: Collection[Hashable], *, missing: int = 0) -> EvidenceScores | None:
-    """`evidence_set` of anything that can be named; ``None`` where nothing is gold.
-
-    Args:
-        found: each once.
-        gold: each once.
-        missing: gold that cannot be found at all; it counts as not found.
-    """
-    if not gold and not missing:
-        return None
-    number = {one: n for n, one in enumerate(dict.fromkeys((*found, *gold)))}
-    lost = range(len(number), len(number) + missing)
-    return evidence_set(_set(number[one] for one in found), _set((*(number[one] for one in gold), *lost)))
-
-
-def _set(numbers: Any) -> EvidenceGraph:
-    return EvidenceGraph((ROOT, number) for number in numbers)
+def set_row(
+    metrics: Sequence[str], found: Collection[Hashable], gold: Collection[Hashable], *, missing: int = 0
+) -> dict[str, float]:
+    """Precision, recall and F1 under these names (see `set_scores`); NaN where nothing is gold."""
+    scores = set_scores(found, gold, missing=missing) if gold or missing else None
+    return {metric: getattr(scores, part, math.nan) for metric, part in zip(metrics, SETS, strict=True)}

@@ -3,10 +3,12 @@
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.metrics import precision_recall_fscore_support
 
 from bgr.graph import ROOT, EvidenceGraph
-from bgr.metrics.evidence_set import EvidenceScores, evidence_set
+from bgr.metrics.evidence_set import EvidenceScores, evidence_set, set_scores
 
 
 def star(facts: list[int]) -> EvidenceGraph:
@@ -37,3 +39,15 @@ def test_equals_scikit_learn():
         scores = evidence_set(star(predicted), star(gold))
         assert (scores.precision, scores.recall, scores.f1) == pytest.approx((p, r, f))
         assert scores.em == (truth == guess)
+
+
+NAMES = st.sets(st.sampled_from("abcdef"))
+
+
+@given(NAMES, NAMES, st.integers(0, 2))
+def test_what_cannot_be_found_is_gold_of_other_names(found, gold, missing):
+    lost = {f"lost {number}" for number in range(missing)}
+    assert set_scores(found, gold, missing=missing) == set_scores(found, gold | lost)
+    right = sum(one in gold for one in found)
+    if gold or missing:
+        assert set_scores(found, gold, missing=missing).recall == right / (len(gold) + missing)

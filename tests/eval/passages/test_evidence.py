@@ -11,7 +11,7 @@ from bgr.metrics.ged import GedResult
 from bgr.multihop.data import MultihopData, MultihopQuestion
 from bgr.search.corpus import Corpus, Passage
 from eval.passages.compare import compare_passages
-from eval.passages.evidence import evidence_of, graph_scores, set_scores
+from eval.passages.evidence import evidence_of, graph_scores, passage_scores
 from eval.passages.found import Found
 from eval.passages.page import traces_page
 from eval.passages.score import ANSWERS, score
@@ -33,7 +33,7 @@ def found(*passages, edges=None):
 def test_a_list_counts_as_far_as_there_is_gold():
     one = found("b", "z", "a")
     assert evidence_of(one, question()).edges == {(ROOT, 1), (ROOT, 2)}
-    assert set_scores(one, question()) == (0.5, 0.5, 0.5)
+    assert passage_scores(one, question()) == (0.5, 0.5, 0.5)
     assert graph_scores(one, question(), 1.0)[:2] == (0, 0)
 
 
@@ -41,22 +41,22 @@ def test_what_the_corpus_lacks_is_not_found():
     """Three are needed, so three of the list count; two of them are right."""
     one, lacking = found("b", "z", "a", "y"), question(missing=1, graph=None)
     assert evidence_of(one, lacking).nodes == (0, 1, 3)
-    assert set_scores(one, lacking) == (pytest.approx(2 / 3),) * 3
-    assert set_scores(found("a", "b"), lacking) == (1, pytest.approx(2 / 3), pytest.approx(0.8))
+    assert passage_scores(one, lacking) == (pytest.approx(2 / 3),) * 3
+    assert passage_scores(found("a", "b"), lacking) == (1, pytest.approx(2 / 3), pytest.approx(0.8))
 
 
 def test_a_graph_is_read_by_its_passages():
     """Its numbers are places in its own list."""
     right = found("z", "b", "a", edges=[(ROOT, 2), (2, 1)])
     assert evidence_of(right, question()).edges == CHAIN.edges
-    assert set_scores(right, question()) == (1, 1, 1)
+    assert passage_scores(right, question()) == (1, 1, 1)
     assert graph_scores(right, question(), 1.0) == (1, 1, GedResult(0, 0, True))
 
 
 def test_the_right_form_over_other_passages():
     other = found("z", "a", edges=[(ROOT, 0), (0, 1)])
     assert evidence_of(other, question()).edges == {(ROOT, 2), (2, 0)}
-    assert set_scores(other, question()) == (0.5, 0.5, 0.5)
+    assert passage_scores(other, question()) == (0.5, 0.5, 0.5)
     assert graph_scores(other, question(), 1.0)[:2] == (0, 1)
 
 
@@ -67,7 +67,7 @@ def test_a_star_is_two_edits_from_the_chain():
 
 def test_an_empty_graph_finds_nothing_whatever_the_list_holds():
     nothing = found("a", "b", edges=[])
-    assert set_scores(nothing, question()) == (0, 0, 0)
+    assert passage_scores(nothing, question()) == (0, 0, 0)
     assert graph_scores(nothing, question(), 1.0) == (0, 0, GedResult(4, 4, True))
 
 

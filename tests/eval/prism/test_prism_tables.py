@@ -6,8 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bgr.errors import DataError
 from bgr.prism.settings import PAPER
@@ -16,7 +14,7 @@ from eval.passages.found import Found
 from eval.prism.errors import error_shares, recall_against_answers
 from eval.prism.files import as_json, as_markdown, longest_run, write_prism
 from eval.prism.rounds import by_rounds
-from eval.prism.score import score_variant, set_scores
+from eval.prism.score import score_variant, set_row
 from eval.prism.tables import (
     answers_table,
     cost_table,
@@ -35,25 +33,10 @@ def scored(found, data):
 
 
 def test_sets():
-    found = set_scores(["a", "b", "c"], ["b", "d"])
-    assert (found.precision, found.recall, found.f1, found.em) == (1 / 3, 1 / 2, 2 / 5, 0)
-    assert set_scores(["a"], ["a"], missing=1).recall == 1 / 2
-    assert set_scores([], [], missing=1).recall == set_scores([], ["a"]).precision == 0
-    assert set_scores(["a"], []) is None
-
-
-NAMES = st.sets(st.sampled_from("abcdef"))
-
-
-@given(NAMES, NAMES, st.integers(0, 2))
-def test_sets_as_counted_one_by_one(found, gold, missing):
-    scores = set_scores(sorted(found), sorted(gold), missing=missing)
-    if not gold and not missing:
-        assert scores is None
-        return
-    right = sum(one in gold for one in found)
-    assert scores.precision == (right / len(found) if found else 0)
-    assert scores.recall == right / (len(gold) + missing)
+    assert set_row("PRF", ["a", "b", "c"], ["b", "d"]) == {"P": 1 / 3, "R": 1 / 2, "F": 2 / 5}
+    assert set_row("PRF", ["a"], ["a"], missing=1)["R"] == 1 / 2
+    assert set(set_row("PRF", [], [], missing=1).values()) == {0}
+    assert all(map(math.isnan, set_row("PRF", ["a"], []).values()))
 
 
 def test_scores(scored):
