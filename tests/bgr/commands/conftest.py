@@ -1,10 +1,13 @@
 """Servers of chat completions on loopback, for commands that ask a language model."""
 
 import json
+import math
 import time
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from random import Random
 from threading import Thread
 from typing import NamedTuple
 
@@ -87,27 +90,62 @@ def handler(write: Callable, asked: Counter) -> type:
 
 @pytest.fixture
 def schema_server(chat_server):
-    """Gives each step of any method something of its schema, in 20 ms: a process can be killed between two calls."""
+    """Gives each step of any method something of its schema, drawn by a hash of its prompt, so that a reply that goes
+    to another prompt is seen; in 10 to 30 ms, so that replies come in another order than they are asked for, and a
+    process can be killed between two calls."""
 
     def write(request):
-        time.sleep(0.02)
-        value = some(request.get("response_format", {}).get("json_schema", {}).get("schema", {"type": "string"}))
-        if not request.get("logprobs"):
-            return json.dumps(value)
-        top = [{"token": "Yes", "logprob": -0.1, "bytes": None}, {"token": "No", "logprob": -3, "bytes": None}]
-        return json.dumps(value), {"logprobs": {"content": [{**top[0], "top_logprobs": top}]}}
+        draw = Random(zlib.crc32(json.dumps(request["messages"]).encode()))
+        time.sleep(draw.uniform(0.01, 0.03))
+        return reply_to(request, draw)
 
     return chat_server(write)
 
 
-def some(schema):
-    """A value of a JSON schema."""
-    if "enum" in schema:
-        return schema["enum"][0]
+def reply_to(request, draw):
+    """What fits a request: an object of its schema; else a graph in words, with a yes and a no for who wants
+    log-probabilities."""
+    if "response_format" in request:
+        return some(request["response_format"]["json_schema"]["schema"], draw)
+    a, b, c = (draw.randint(1, 3) for _ in range(3))
+    yes = draw.uniform(0.05, 0.95)
+    top = [{"token": word, "logprob": math.log(p), "bytes": None} for word, p in (("Yes", yes), ("No", 1 - yes))]
+    return f"Edges: Q -> {a}, Q -> {b}, {b} -> {c}", {"logprobs": {"content": [{**top[0], "top_logprobs": top}]}}
+
+
+def some(schema, draw):
+    """A value of a JSON schema; never a yes, so that no method is done before its last round."""
     kind = schema.get("type")
     if kind == "object":
-        return {name: some(part) for name, part in schema["properties"].items()}
+        return {name: some(part, draw) for name, part in schema["properties"].items()}
     if kind == "array":
-        parts = schema.get("prefixItems") or [schema["items"]] * max(1, schema.get("minItems", 0))
-        return [some(part) for part in parts]
-    return {"integer": schema.get("minimum", 1), "number": 0.5, "boolean": False}.get(kind, "Sweden")
+        least = schema.get("minItems", 0)
+        return [
+            some(schema["items"], draw)
+            for _ in range(draw.randint(max(1, least), max(least, min(3, schema["maxItems"]))))
+        ]
+    if kind == "integer":
+        return draw.randint(schema.get("minimum", 1), schema.get("maximum", 3))
+    return False if kind == "boolean" else draw.choice(["Sweden", "Paris", "Alpha", "the capital of Sweden", "France"])
+
+
+@pytest.fixture
+def told():
+    """``told(folder)``: what ``results.jsonl`` says of each system and question, but for what was counted and timed."""
+
+    def read(folder):
+        lines = (folder / "results.jsonl").read_bytes().splitlines(keepends=True)
+        assert all(line.endswith(b"\n") for line in lines)
+        records = [json.loads(line) for line in lines]
+        return {(one["system"], one["id"]): without(one, "usage", "seconds", "key") for one in records}
+
+    return read
+
+
+def without(value, *names):
+    """A record without these fields, wherever they stand in it."""
+    if isinstance(value, list):
+        return [without(one, *names) for one in value]
+    if isinstance(value, dict):
+        return {name: without(one, *names) for name, one in value.items() if name not in names}
+    return value

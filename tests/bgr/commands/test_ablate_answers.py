@@ -26,7 +26,7 @@ def asked_of(server, step):
     return [text for text in texts if words[step] in text]
 
 
-def test_gold_and_a_checkpoint_and_again(toy_data, small_checkpoint, schema_server, tmp_path, capsys):
+def test_gold_and_a_checkpoint_and_again(toy_data, small_checkpoint, schema_server, told, tmp_path, capsys):
     """Prompts hold what they should; a second run from the cache asks nothing and gives the same."""
     questions = load_split(toy_data, "test")
     fixed = ["--data", toy_data, "--llm", schema_server.spec, "--replay", tmp_path / "r.db"]
@@ -39,7 +39,9 @@ def test_gold_and_a_checkpoint_and_again(toy_data, small_checkpoint, schema_serv
     assert {one["metric"] for one in found["pairs"]} == {"QA EM", "QA F1"}
     rows = [json.loads(line) for line in (tmp_path / "out" / "results.jsonl").read_text().splitlines()]
     answers = [row["answer"] for row in rows if row["system"] in ("question", "gold-facts", "gold-graph")]
-    assert answers == ["Sweden"] * 3 * len(questions)  # which the server says to everything
+    assert len(answers) == 3 * len(questions)
+    assert all(answers)
+    assert len(set(answers)) > 1
     first = questions[0]
     gold = [first.facts[node] for node in first.graph.order()]
     (of_first,) = [text for text in asked_of(schema_server, "graph") if first.question in text and gold[0] in text][:1]
@@ -53,6 +55,7 @@ def test_gold_and_a_checkpoint_and_again(toy_data, small_checkpoint, schema_serv
     ablate(*fixed, "--replay-only", "--out", tmp_path / "two")
     assert "own-graph" in capsys.readouterr().out
     assert schema_server.calls == calls
+    assert told(tmp_path / "two") == told(tmp_path / "out")
     rows = [list(csv.DictReader((tmp_path / name / "pairs.csv").open())) for name in ("out", "two")]
     assert rows[0] == rows[1]
 

@@ -59,18 +59,7 @@ def data(tmp_path):
     return [*words, "--limit", str(most)], min(most, len(questions))
 
 
-def results(folder):
-    """Everything but what was counted and timed, by system and question."""
-    found = {}
-    for line in (folder / "results.jsonl").read_text().splitlines():
-        record = json.loads(line)
-        steps = [{name: value for name, value in step.items() if name != "usage"} for step in record["trace"]]
-        kept = {name: record[name] for name in ("passages", "scores", "answer")}
-        found[record["system"], record["id"]] = json.dumps([kept, record.get("edges"), steps])
-    return found
-
-
-def test_whole_questions_and_again_without_a_call(data, served_smollm2, tmp_path, capfd):
+def test_whole_questions_and_again_without_a_call(data, served_smollm2, told, tmp_path, capfd):
     words, count = data
     words = ["compare", *words, "--systems", *SYSTEMS, "--llm", served_smollm2, "--samples", "50", "--json"]
     words += ["--replay", str(tmp_path / "replies.db")]
@@ -78,8 +67,8 @@ def test_whole_questions_and_again_without_a_call(data, served_smollm2, tmp_path
     first = json.loads(capfd.readouterr().out)["systems"]
     assert main([*words, "--replay-only", "--out", str(tmp_path / "two")]) == 0
     second = json.loads(capfd.readouterr().out)["systems"]
-    assert results(tmp_path / "one") == results(tmp_path / "two")
-    assert len(results(tmp_path / "one")) == count * len(SYSTEMS)
+    assert told(tmp_path / "one") == told(tmp_path / "two")
+    assert len(told(tmp_path / "one")) == count * len(SYSTEMS)
     for name in SYSTEMS[1:]:
         usage = first[name]["usage"]
         assert usage["calls"] + usage["cached"] >= count
