@@ -6,6 +6,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from random import Random
 from threading import Thread
@@ -43,12 +44,13 @@ class ChatServer(NamedTuple):
 @pytest.fixture
 def chat_server():
     """Starts servers: ``chat_server(write)``, where `write` gets the request, an object, and gives what the model
-    writes: a text, or anything else as JSON; with a tuple, more fields of the choice come second; `None` hangs up."""
+    writes: a text, or anything else as JSON; with a tuple, more fields of the choice come second; `None` hangs up, and
+    a function gets the handler, to do what is wrong. ``chat_server(write, port)`` has that port."""
     running = []
 
-    def start(write):
+    def start(write, port=0):
         asked = Counter()
-        http = ThreadingHTTPServer(("127.0.0.1", 0), handler(write, asked))
+        http = ThreadingHTTPServer(("127.0.0.1", port), handler(write, asked))
         thread = Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         running.append((http, thread))
@@ -72,13 +74,22 @@ def handler(write: Callable, asked: Counter) -> type:
             written = write(json.loads(body))
             if written is None:
                 return
+            if callable(written):
+                with suppress(ConnectionError):  # the client has given up
+                    written(self)
+                return
             text, more = written if isinstance(written, tuple) else (written, {})
             message = {"role": "assistant", "content": text if isinstance(text, str) else json.dumps(text)}
             choices = [{"message": message, "finish_reason": "stop", **more}]
             reply = json.dumps({"choices": choices, "usage": {"prompt_tokens": 7, "completion_tokens": 3}}).encode()
-            self.send_response(200)
+            with suppress(ConnectionError):
+                self.send(reply)
+
+        def send(self, reply, status=200, length=None):
+            """`length` is what the header says, where that is not the truth."""
+            self.send_response(status)
             self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(reply)))
+            self.send_header("Content-Length", str(len(reply) if length is None else length))
             self.end_headers()
             self.wfile.write(reply)
 
@@ -95,16 +106,16 @@ def schema_server(chat_server):
     process can be killed between two calls."""
 
     def write(request):
-        draw = Random(zlib.crc32(json.dumps(request["messages"]).encode()))
-        time.sleep(draw.uniform(0.01, 0.03))
-        return reply_to(request, draw)
+        time.sleep(0.01 + zlib.crc32(json.dumps(request).encode()) % 20 / 1000)
+        return reply_to(request)
 
     return chat_server(write)
 
 
-def reply_to(request, draw):
+def reply_to(request):
     """What fits a request: an object of its schema; else a graph in words, with a yes and a no for who wants
     log-probabilities."""
+    draw = Random(zlib.crc32(json.dumps(request["messages"]).encode()))
     if "response_format" in request:
         return some(request["response_format"]["json_schema"]["schema"], draw)
     a, b, c = (draw.randint(1, 3) for _ in range(3))
@@ -127,6 +138,49 @@ def some(schema, draw):
     if kind == "integer":
         return draw.randint(schema.get("minimum", 1), schema.get("maximum", 3))
     return False if kind == "boolean" else draw.choice(["Sweden", "Paris", "Alpha", "the capital of Sweden", "France"])
+
+
+@pytest.fixture
+def fitting_reply():
+    """See `reply_to`: what the ``schema_server`` says."""
+    return reply_to
+
+
+@pytest.fixture
+def capitals(tmp_path):
+    """``capitals(6)``: files of so many questions in MuSiQue's form, over three passages of four sentences, and of the
+    passages' triples."""
+
+    def write(count):
+        posed, triples = capital_questions(count)
+        (tmp_path / "q.json").write_text(json.dumps(posed))
+        (tmp_path / "t.json").write_text(json.dumps(triples))
+        return tmp_path / "q.json", tmp_path / "t.json"
+
+    return write
+
+
+def capital_questions(count):
+    facts = {
+        "Paris": "Paris is the capital of France . ",
+        "Persona": "Persona was made in Sweden by Bergman . ",
+        "Alpha": "Alpha is the capital of Sweden . ",
+    }
+    facts = {title: fact + "It is old . It is known . It is large ." for title, fact in facts.items()}
+    paragraphs = [
+        {"idx": n, "title": title, "paragraph_text": text, "is_supporting": title != "Paris"}
+        for n, (title, text) in enumerate(facts.items())
+    ]
+    steps = [
+        {"id": 1, "question": "Where was Persona made ?", "answer": "Sweden", "paragraph_support_idx": 1},
+        {"id": 2, "question": "What is the capital of #1 ?", "answer": "Alpha", "paragraph_support_idx": 2},
+    ]
+    triples = [["Persona", "made in", "Sweden"], ["Alpha", "capital of", "Sweden"]]
+    docs = [{"title": t, "text": x, "extracted_triples": triples if t != "Paris" else []} for t, x in facts.items()]
+    same = {"answer": "Alpha", "answer_aliases": [], "answerable": True, "paragraphs": paragraphs}
+    same["question_decomposition"] = steps
+    posed = [{"id": f"2hop__{n}", "question": f"What is capital number {n} of Sweden ?", **same} for n in range(count)]
+    return posed, {"docs": docs}
 
 
 @pytest.fixture

@@ -11,28 +11,7 @@ from collections import Counter
 import pytest
 
 SYSTEMS = ["bm25+sync", "bm25+gear", "prism", "bridgerag", "llm-edges"]
-
-
-def questions():
-    facts = {
-        "Paris": "Paris is the capital of France .",
-        "Persona": "Persona was made in Sweden by Bergman .",
-        "Alpha": "Alpha is the capital of Sweden .",
-    }
-    paragraphs = [
-        {"idx": n, "title": title, "paragraph_text": text, "is_supporting": title != "Paris"}
-        for n, (title, text) in enumerate(facts.items())
-    ]
-    steps = [
-        {"id": 1, "question": "Where was Persona made ?", "answer": "Sweden", "paragraph_support_idx": 1},
-        {"id": 2, "question": "What is the capital of #1 ?", "answer": "Alpha", "paragraph_support_idx": 2},
-    ]
-    triples = [["Persona", "made in", "Sweden"], ["Alpha", "capital of", "Sweden"]]
-    docs = [{"title": t, "text": x, "extracted_triples": triples if t != "Paris" else []} for t, x in facts.items()]
-    same = {"answer": "Alpha", "answer_aliases": [], "answerable": True, "paragraphs": paragraphs}
-    same["question_decomposition"] = steps
-    posed = [{"id": f"2hop__{n}", "question": f"What is capital number {n} of Sweden ?", **same} for n in range(6)]
-    return posed, {"docs": docs}
+QUESTIONS = 6
 
 
 def start(tmp_path, server, words):
@@ -73,12 +52,10 @@ def answers(*_):
         pytest.param(answers, 6, marks=pytest.mark.slow),
     ],
 )
-def test_no_finished_call_is_made_again(command, calls, tmp_path, schema_server, encoder_folder):
-    posed, triples = questions()
+def test_no_finished_call_is_made_again(command, calls, tmp_path, capitals, schema_server, encoder_folder):
+    capitals(QUESTIONS)
     words = command(tmp_path, encoder_folder)
     asked = schema_server.asked
-    (tmp_path / "q.json").write_text(json.dumps(posed))
-    (tmp_path / "t.json").write_text(json.dumps(triples))
     first = start(tmp_path, schema_server, words)
     while asked.total() < calls and first.poll() is None:
         time.sleep(0.01)
@@ -94,5 +71,5 @@ def test_no_finished_call_is_made_again(command, calls, tmp_path, schema_server,
     assert asked.total() - before == len(asked) - finished
     lines = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
     found = Counter(json.loads(line)["system"] for line in lines)
-    assert set(found.values()) == {len(posed)}
+    assert set(found.values()) == {QUESTIONS}
     assert command is not compare or set(found) == set(SYSTEMS)
