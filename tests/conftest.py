@@ -1,5 +1,8 @@
 """Tokenizers, a two-layer BERT and a two-layer Llama small enough for every test, made here: nothing is downloaded."""
 
+import os
+from pathlib import Path
+
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
@@ -16,6 +19,15 @@ settings.register_profile(
     "bgr", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 settings.load_profile("bgr")
+
+
+@pytest.fixture
+def multihop_sample():
+    """The folder that ``BGR_MULTIHOP`` names, with HippoRAG's sample of MuSiQue under its published names
+    (``musique_train.json``, ``musique_train_corpus.json``, ``musique_train_openie_gpt35.json``); ``None`` without."""
+    folder = os.environ.get("BGR_MULTIHOP")
+    return Path(folder) if folder else None
+
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = (

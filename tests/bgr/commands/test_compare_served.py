@@ -1,12 +1,11 @@
 """SyncGE and GEAR through a real server: whole questions, and once more from the replay cache.
 
-Takes MuSiQue's sample where ``BGR_MUSIQUE`` names its folder, else questions made up here; ``BGR_QUESTIONS`` of them, 3
-by default.
+Takes MuSiQue's sample where ``BGR_MULTIHOP`` names its folder, else questions made up here; ``BGR_QUESTIONS`` of
+them, 3 by default.
 """
 
 import json
 import os
-from pathlib import Path
 
 import pytest
 
@@ -18,14 +17,13 @@ SYSTEMS = ["bm25", "bm25+sync", "bm25+gear"]
 
 
 @pytest.fixture
-def data(tmp_path):
+def data(tmp_path, multihop_sample):
     """The options that name questions, passages and triples, and how many questions there are."""
-    folder, most = os.environ.get("BGR_MUSIQUE"), int(os.environ.get("BGR_QUESTIONS", "3"))
-    if folder is not None:
-        home = Path(folder)
+    most = int(os.environ.get("BGR_QUESTIONS", "3"))
+    if multihop_sample is not None:
         names = ("musique_train.json", "musique_train_corpus.json", "musique_train_openie_gpt35.json")
         files = [word for pair in zip(("--data", "--corpus", "--openie"), names, strict=True) for word in pair]
-        words = [str(home / word) if word.endswith(".json") else word for word in files]
+        words = [str(multihop_sample / word) if word.endswith(".json") else word for word in files]
         return [*words, "--limit", str(most)], most
     texts = {
         "Persona": "Persona is a film that was made in Sweden by Ingmar Bergman.",

@@ -2,9 +2,7 @@
 
 import copy
 import json
-import os
 from itertools import combinations
-from pathlib import Path
 
 import networkx as nx
 import pytest
@@ -217,13 +215,11 @@ def test_shares_that_are_none(shares):
         hash_place("a", shares)
 
 
-PUBLISHED = os.environ.get("BGR_MUSIQUE", "")
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(not PUBLISHED, reason="BGR_MUSIQUE names a MuSiQue file with decompositions")
-def test_every_question_of_the_published_sample_is_a_graph_over_its_supporting_paragraphs():
-    records = read_records(Path(PUBLISHED))
+def test_every_question_of_the_published_sample_is_a_graph_over_its_supporting_paragraphs(multihop_sample):
+    if multihop_sample is None:
+        pytest.skip("BGR_MULTIHOP names no folder with HippoRAG's sample")
+    records = read_records(multihop_sample / "musique_train.json")
     found = read_decompositions(records)
     assert not found.dropped
     assert len(found.examples) == len(records)

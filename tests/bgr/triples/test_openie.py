@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -112,11 +111,11 @@ def test_a_file_that_is_none(tmp_path, text, message):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("BGR_MULTIHOP" not in os.environ, reason="BGR_MULTIHOP names no folder with HippoRAG's sample")
-def test_the_published_sample():
-    folder = Path(os.environ["BGR_MULTIHOP"])
-    records = json.loads((folder / "musique_train_corpus.json").read_text())
+def test_the_published_sample(multihop_sample):
+    if multihop_sample is None:
+        pytest.skip("BGR_MULTIHOP names no folder with HippoRAG's sample")
+    records = json.loads((multihop_sample / "musique_train_corpus.json").read_text())
     corpus = Corpus(Passage(str(n), record["title"], record["text"]) for n, record in enumerate(records))
-    found = read_openie(folder / "musique_train_openie_gpt35.json", corpus)
+    found = read_openie(multihop_sample / "musique_train_openie_gpt35.json", corpus)
     assert (found.rows, len(found.triples), found.unmatched, found.bare) == (17419, 17234, 0, ())
     assert found.malformed == {"not three parts": 185}
