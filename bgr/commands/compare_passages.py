@@ -203,7 +203,7 @@ def run_all(
 def print_comparison(args: argparse.Namespace, found: PassageComparison) -> None:
     """All numbers as JSON, or the table of systems and where the rest is."""
     from eval.passages.files import MARKDOWN, PAGE, as_json
-    from eval.passages.tables import NOTE, bounds_line, systems_table
+    from eval.passages.tables import notes, systems_table
     from eval.passages.text import corpus_line
     from eval.tables import text_table
 
@@ -212,7 +212,6 @@ def print_comparison(args: argparse.Namespace, found: PassageComparison) -> None
         return
     print(corpus_line(found.about))
     print(text_table(*systems_table(found, intervals=False)))
-    print(fill(NOTE.replace("; in brackets the 95 % bootstrap interval over questions", ""), 100))
-    if line := bounds_line(found):
-        print(line)
+    for note in notes(found):
+        print(fill(note.replace("; in brackets the 95 % bootstrap interval over questions", ""), 100))
     print(f"\nwritten to {args.out}; intervals and tests are in {MARKDOWN}, questions in {PAGE}")

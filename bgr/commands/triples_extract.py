@@ -59,7 +59,8 @@ def run(args: argparse.Namespace) -> None:
     usage = found.usage
     print(
         f"calls: {usage.calls:,}, from the cache: {usage.cached:,}, failed: {usage.failed:,}; tokens read "
-        f"{usage.tokens_in:,}, written {usage.tokens_out:,}; {usage.seconds:.0f} s"
+        f"{usage.tokens_in:,}, written {usage.tokens_out:,}"
+        f"{f' (replies without a count: {usage.uncounted:,})' if usage.uncounted else ''}; {usage.seconds:.0f} s"
     )
 
 

@@ -44,11 +44,16 @@ class Budget:
         """Allow `coming` calls after what was used.
 
         Raises:
-            BudgetError: they would be too many, or the tokens or the cost are used up; says which.
+            BudgetError: they would be too many, or the tokens or the cost are used up, or not known; says which.
         """
         calls, tokens = used.calls + used.cached, used.tokens_in + used.tokens_out
         if self.calls is not None and calls + coming > self.calls:
             raise _used_up(f"{calls:,} of {self.calls:,} calls are used, and the next batch has {coming:,}")
+        if used.uncounted and not (self.tokens is self.cost is None):
+            raise BudgetError(
+                f"budget: {used.uncounted:,} replies came without a count of their tokens, so that no limit on tokens "
+                "or cost can be kept; allowed: one on calls"
+            )
         if self.tokens is not None and tokens >= self.tokens:
             raise _used_up(f"{tokens:,} of {self.tokens:,} tokens are used")
         if self.cost is not None and self.price is not None and (cost := self.price.cost(used)) >= self.cost:

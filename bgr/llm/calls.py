@@ -115,7 +115,8 @@ class Calls:
         if isinstance(result, LlmError):
             usage = replace(usage, calls=0)
         else:
-            usage = replace(usage, tokens_in=result.tokens_in, tokens_out=result.tokens_out)
+            tokens = {"tokens_in": result.tokens_in, "tokens_out": result.tokens_out}
+            usage = replace(usage, **tokens, uncounted=int(result.tokens_in == 0))
         self.count(request.step, usage)
         return Call(result, usage)
 

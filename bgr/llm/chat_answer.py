@@ -26,11 +26,8 @@ def completion_of(body: bytes) -> Completion:
     text = message.get("content", "") if isinstance(message, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict) or not isinstance(text, str | None):
         raise DataError(f"body: no choices[0].message.content in {shown(answer)}")
-    usage = answer.get("usage")
-    usage = usage if isinstance(usage, Mapping) else {}
     cut = choice.get("finish_reason") == "length"
-    counts = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
-    return Completion(text or "", *counts, cut, _first(choice.get("logprobs")))
+    return Completion(text or "", *_counts(answer.get("usage")), cut, _first(choice.get("logprobs")))
 
 
 def _first(logprobs: Any) -> Alternatives:
@@ -50,10 +47,11 @@ def _alternatives(rows: list[Any]) -> Iterator[tuple[str, float]]:
             yield text.encode("utf-8", "replace").decode(), min(float(value), 0.0)
 
 
-def _count(usage: Mapping[str, Any], name: str) -> int:
-    """A number of tokens; 0 where the server gives none that can be one."""
-    value = usage.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else 0
+def _counts(usage: Any) -> tuple[int, int]:
+    """Tokens read and written; none of both, not counted, where the server does not give two numbers that can be."""
+    usage = usage if isinstance(usage, Mapping) else {}
+    read, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    return (read, written) if all(type(n) is int and 0 <= n < 2**63 for n in (read, written)) else (0, 0)
 
 
 def fits_strict(schema: Any) -> bool:

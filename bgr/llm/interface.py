@@ -58,9 +58,10 @@ Alternatives = tuple[tuple[str, float], ...]
 
 @dataclass(frozen=True)
 class Completion:
-    """What the model wrote, and the tokens it read and wrote; `cut` where `max_tokens` ended it; `first` the likeliest
-    tokens in the place of the first one, never empty where the request wants them; `seconds` in making it, which decide
-    nothing: two replies may be equal that took longer and shorter."""
+    """What the model wrote, and the tokens it read and wrote; 0 read says that they were not counted, as no prompt is
+    empty. `cut` where `max_tokens` ended it; `first` the likeliest tokens in the place of the first one, never empty
+    where the request wants them; `seconds` in making it, which decide nothing: two replies may be equal that took
+    longer and shorter."""
 
     text: str
     tokens_in: int

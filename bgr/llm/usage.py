@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -18,6 +19,7 @@ class Usage:
             is run.
         seconds: in calls, cached ones none.
         seconds_saved: that replies from the cache took when they were made.
+        uncounted: replies without a count of their tokens: where there are some, all tokens are not known.
     """
 
     calls: int = 0
@@ -27,6 +29,7 @@ class Usage:
     tokens_out: int = 0
     seconds: float = 0.0
     seconds_saved: float = 0.0
+    uncounted: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
@@ -44,5 +47,8 @@ class Price:
     per_million_out: float = 0.0
 
     def cost(self, usage: Usage) -> float:
-        """Of all its tokens, those of cached calls too: what the run would cost without a cache."""
+        """Of all its tokens, those of cached calls too: what the run would cost without a cache; NaN where not all are
+        counted."""
+        if usage.uncounted:
+            return math.nan
         return (usage.tokens_in * self.per_million_in + usage.tokens_out * self.per_million_out) / 1e6

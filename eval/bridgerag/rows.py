@@ -15,8 +15,10 @@ from bgr.llm.usage import Usage
 from bgr.multihop.hash_split import hash_place
 from eval.bridgerag.judged import SVO, Judged
 from eval.bridgerag.variants import VARIANTS
+from eval.passages.groups import tokens_of
 from eval.passages.score import KS, RECALLS, mean
 from eval.passages.sign_test import sign_test
+from eval.written import without_nan
 
 Row = dict[str, Any]
 
@@ -40,7 +42,7 @@ def systems_rows(judged: Sequence[Judged], alpha: float) -> list[Row]:
         row: Row = {"system": system, "n": len(recalls), "there": sum(one.has(system) for one in judged)}
         row |= {metric: mean(recalls[:, column]) for column, metric in enumerate(RECALLS)}
         row |= {"calls": (total.calls + total.cached) / n, "failed": total.failed}
-        rows.append(row | {"tokens_in": total.tokens_in / n, "tokens_out": total.tokens_out / n})
+        rows.append(row | without_nan(tokens_of(total, n)))
     return rows
 
 

@@ -30,7 +30,8 @@ def write_passages(folder: Path, comparison: PassageComparison) -> None:
     of = {name: comparison.about[name] for name in ("data", "data_hash", "passages", "corpus_hash")}
     found = as_json(comparison)
     systems = [
-        {"system": name, **_flat(one), "failed": one["usage"]["failed"]} for name, one in found["systems"].items()
+        {"system": name, **_flat(one), **{count: one["usage"][count] for count in ("failed", "uncounted")}}
+        for name, one in found["systems"].items()
     ]
     groups = [
         {"system": name, "by": by, "group": group, **means}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -91,15 +92,12 @@ def together(found: Found, lists: Sequence[Sequence[int]]) -> list[int]:
     return places
 
 
-def usage_until(found: Found, number: int) -> dict[str, int]:
+def usage_until(found: Found, number: int) -> dict[str, float]:
     """Calls (cached ones too) and tokens (read and written) up to the end of a round, by the steps that have ``round``;
     what comes before the first round is round 0."""
     rounds = [(step.get("round"), step.get("usage") or {}) for step in found.trace]
-    usages = [usage for one, usage in rounds if type(one) is int and one <= number]
-    return {
-        "calls": sum(one.get("calls", 0) + one.get("cached", 0) for one in usages),
-        "tokens": sum(one.get("tokens_in", 0) + one.get("tokens_out", 0) for one in usages),
-    }
+    usage = sum((Usage(**usage) for one, usage in rounds if type(one) is int and one <= number), Usage())
+    return {"calls": usage.calls + usage.cached, "tokens": sum(tokens_of(usage).values())}
 
 
 def _places(value: Any, size: int) -> list[int] | None:
@@ -110,5 +108,11 @@ def _places(value: Any, size: int) -> list[int] | None:
 def usage_of(system: SystemScores, price: Price | None = None) -> dict[str, float]:
     """For one question: calls, cached, tokens in and out, seconds of all of it, and the cost where there is a price."""
     usage, n = system.usage, len(system.found)
-    counts = {name: getattr(usage, name) / n for name in ("calls", "cached", "tokens_in", "tokens_out")}
+    counts = {"calls": usage.calls / n, "cached": usage.cached / n, **tokens_of(usage, n)}
     return {**counts, "seconds": system.seconds} | ({"cost": price.cost(usage) / n} if price is not None else {})
+
+
+def tokens_of(usage: Usage, n: int = 1) -> dict[str, float]:
+    """Tokens read and written for one of `n` questions; NaN where not all replies were counted."""
+    names = ("tokens_in", "tokens_out")
+    return {name: math.nan if usage.uncounted else getattr(usage, name) / n for name in names}

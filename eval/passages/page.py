@@ -11,7 +11,7 @@ from string import Template
 from eval.html_page import bundled, image, json_for_script, script_hash
 from eval.passages.compare import PassageComparison
 from eval.passages.page_data import page_data
-from eval.passages.tables import NOTE, bounds_line, systems_table
+from eval.passages.tables import notes, systems_table
 from eval.passages.text import corpus_line
 
 TITLE = "Comparison of retrieval"
@@ -30,7 +30,7 @@ def traces_page(comparison: PassageComparison, figures: Mapping[str, Path]) -> s
         about=escape(corpus_line(comparison.about)),
         style=bundled("report_page/page.css") + bundled("trace_page/page.css"),
         table=_table(comparison),
-        note=escape(f"{NOTE} {bounds_line(comparison)}".strip()),
+        note="<br>".join(map(escape, notes(comparison))),
         images="".join(image(path, text) for text, path in figures.items()),
         data=json_for_script(page_data(comparison)),
         script_hashes=script_hash(script),

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from bgr.llm.usage import Price
+from bgr.llm.usage import Price, Usage
 from bgr.multihop.data import MultihopQuestion
 from eval.passages.compare import PassageComparison
 from eval.passages.found import Found
 from eval.passages.score import KEY, SystemScores
+from eval.passages.tables import written
 
 MOST_PASSAGES = 15
 """Of a list, as many as R@15 looks at."""
@@ -84,10 +85,14 @@ def _usage(found: Found, price: Price | None) -> str:
     usage = found.usage
     parts = [f"{found.whole_seconds:.2f} s"]
     if usage.calls or usage.cached:
-        parts += [f"{usage.calls + usage.cached} calls", f"{usage.tokens_in} + {usage.tokens_out} tokens"]
+        parts += [f"{usage.calls + usage.cached} calls", _tokens(usage)]
     if price is not None:
-        parts.append(f"cost {price.cost(usage):.6f}")
+        parts.append(f"cost {written(price.cost(usage), '.6f')}")
     return ", ".join([*parts, f"{usage.failed} failed"] if usage.failed else parts)
+
+
+def _tokens(usage: Usage) -> str:
+    return "tokens not counted" if usage.uncounted else f"{usage.tokens_in} + {usage.tokens_out} tokens"
 
 
 def _step(step: Mapping[str, Any]) -> list[Any]:
@@ -97,7 +102,7 @@ def _step(step: Mapping[str, Any]) -> list[Any]:
     if "round" in step:
         label = f"round {step['round']}: {label}"
     if isinstance(usage, Mapping):
-        label += f" ({usage.get('tokens_in', 0)} + {usage.get('tokens_out', 0)} tokens)"
+        label += f" ({_tokens(Usage(**usage))})"
     rest = {name: value for name, value in step.items() if name not in ("step", "round", "usage")}
     text = json.dumps(rest, indent=1, ensure_ascii=False)
     cut = f"\n… {len(text) - MOST_CHARACTERS:,} characters more" if len(text) > MOST_CHARACTERS else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
@@ -77,12 +78,12 @@ def _panel(axes: Any, systems: Sequence[SystemScores], means: Mapping[str, Inter
         if interval is None:
             continue
         usage = usage_of(one)
-        points.append(
-            (usage["seconds"] if by == "seconds" else usage["tokens_in"] + usage["tokens_out"], 100 * interval.mean)
-        )
+        cost = usage["seconds"] if by == "seconds" else usage["tokens_in"] + usage["tokens_out"]
+        point = (cost, 100 * interval.mean)
+        points += [] if math.isnan(cost) else [point]  # tokens that were not counted have a place in the legend alone
         style = {"color": bar_style(number)["color"], "marker": MARKERS[number // len(COLOURS) % len(MARKERS)]}
         # a label that begins with "_" would be left out of the legend
-        axes.plot(*points[-1], **style, markersize=7, linestyle="none", label=f"\u200b{one.name}", clip_on=False)
+        axes.plot(*point, **style, markersize=7, linestyle="none", label=f"\u200b{one.name}", clip_on=False)
     ends = [points[number] for number in front(points)]
     axes.plot([x for x, _ in ends], [y for _, y in ends], color="#888888", linewidth=0.9, zorder=0)
     if by == "tokens":  # most systems ask nothing: 0 has its place on the axis

@@ -6,7 +6,7 @@ import math
 
 from eval.compare_tables import NONE, p_text, with_interval
 from eval.passages.compare import PassageComparison
-from eval.passages.groups import by_group, by_round, by_step, usage_of
+from eval.passages.groups import by_group, by_round, by_step, tokens_of, usage_of
 from eval.passages.score import RECALLS, SystemScores
 from eval.report import Table
 
@@ -17,6 +17,7 @@ NOTE = (
     "calls were answered from the replay cache, and their tokens, cost and seconds count; failed are steps of all "
     "questions whose reply could not be used."
 )
+UNCOUNTED = "Tokens and cost are not known (–) where the server gave no count of tokens. Replies without one:"
 STEP_COUNTS = ("calls", "cached", "tokens_in", "tokens_out", "failed")
 PAIRS_NOTE = (
     "First minus second with its 95 % interval and the p of the paired bootstrap; the questions on which the first is "
@@ -41,11 +42,11 @@ def systems_table(comparison: PassageComparison, *, intervals: bool = True) -> T
         cells = [NONE] * len(comparison.metrics)
         for column, metric in enumerate(comparison.metrics):
             if metric in found:
-                written = with_interval(found[metric], metric)
-                cells[column] = written if intervals else written.split(" ")[0]
+                cell = with_interval(found[metric], metric)
+                cells[column] = cell if intervals else cell.split(" ")[0]
         rows.append([one.name, *cells, str(len(one.found)), *(_usage(one) if asked else ())])
         if comparison.price is not None:
-            rows[-1].append(f"{usage_of(one, comparison.price)['cost']:.6f}")
+            rows[-1].append(written(usage_of(one, comparison.price)["cost"], ".6f"))
         rows[-1].append(f"{one.seconds:.4f}")
     return header, rows
 
@@ -59,8 +60,16 @@ def bounds_line(comparison: PassageComparison) -> str:
 def _usage(system: SystemScores) -> list[str]:
     usage = usage_of(system)
     calls = [f"{usage[name]:.1f}" for name in ("calls", "cached")]
-    tokens = [f"{usage[name]:.0f}" for name in ("tokens_in", "tokens_out")]
+    tokens = [written(usage[name]) for name in ("tokens_in", "tokens_out")]
     return [*calls, *tokens, str(system.usage.failed)]
+
+
+def notes(comparison: PassageComparison) -> list[str]:
+    """What stands under the table of systems, each a paragraph."""
+    used = {one.name: one.usage for one in comparison.systems}
+    without = [f"{name} {one.uncounted} of {one.calls + one.cached}" for name, one in used.items() if one.uncounted]
+    lines = (bounds_line(comparison), f"{UNCOUNTED} {', '.join(without)}." if without else "")
+    return [NOTE, *filter(None, lines)]
 
 
 def pairs_table(comparison: PassageComparison, metric: str) -> Table:
@@ -97,7 +106,7 @@ def rounds_table(comparison: PassageComparison) -> Table:
             *(f"{row[name]:.0f}" for name in ("round", "n")),
             *(percent(row[metric]) for metric in RECALLS),
             f"{row['calls']:.1f}",
-            f"{row['tokens']:.0f}",
+            written(row["tokens"]),
         ]
         for one in comparison.systems
         for row in by_round(one, comparison.data, within=comparison.within)
@@ -108,7 +117,7 @@ def rounds_table(comparison: PassageComparison) -> Table:
 def steps_table(comparison: PassageComparison) -> Table:
     """Header and one row for each system and step that asks a model, over all questions."""
     rows = [
-        [one.name, step, *(f"{getattr(usage, name):,}" for name in STEP_COUNTS)]
+        [one.name, step, *(written({**vars(usage), **tokens_of(usage)}[name], ",.0f") for name in STEP_COUNTS)]
         for one in comparison.systems
         for step, usage in by_step(one).items()
     ]
@@ -118,3 +127,8 @@ def steps_table(comparison: PassageComparison) -> Table:
 def percent(value: float | None) -> str:
     """One digit; a dash where there is no value."""
     return NONE if value is None or math.isnan(value) else f"{100 * value:.1f}"
+
+
+def written(value: float, form: str = ".0f") -> str:
+    """As `form` says; a dash where there is no value."""
+    return NONE if math.isnan(value) else f"{value:{form}}"

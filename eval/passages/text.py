@@ -9,11 +9,10 @@ from eval.passages.compare import PassageComparison
 from eval.passages.groups import GROUPINGS
 from eval.passages.score import KEY, RECALLS
 from eval.passages.tables import (
-    NOTE,
     PAIRS_NOTE,
     ROUNDS_NOTE,
-    bounds_line,
     groups_table,
+    notes,
     pairs_table,
     rounds_table,
     steps_table,
@@ -29,8 +28,7 @@ def as_markdown(comparison: PassageComparison) -> str:
     """All tables, each under a line that says which corpus and data it is of; then what was compared."""
     of = corpus_line(comparison.about)
     key = [metric for metric in KEY if metric in comparison.metrics]
-    parts = ["# Passage retrieval", "## Systems", of, markdown_table(*systems_table(comparison)), NOTE]
-    parts += filter(None, [bounds_line(comparison)])
+    parts = ["# Passage retrieval", "## Systems", of, markdown_table(*systems_table(comparison)), *notes(comparison)]
     parts += [f"![Recall by system]({PLOT})"] if set(RECALLS) & set(comparison.metrics) else []
     parts += [f"![Quality against tokens and seconds]({PARETO})"]
     if comparison.pairs:

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 from bgr.multihop.data import MultihopData
-from eval.passages.tables import percent
+from eval.passages.groups import tokens_of
+from eval.passages.tables import percent, written
 from eval.prism.errors import error_shares, recall_against_answers
 from eval.prism.rounds import by_rounds
 from eval.prism.score import ANSWERS, FACTS, PASSAGES, VariantScores
@@ -26,7 +27,8 @@ ANSWERS_NOTE = (
 )
 COST_NOTE = (
     "For one question; cached calls were answered from the replay cache, and their tokens count; answer tokens were "
-    "read in the step that answers; failed are steps of all questions whose reply could not be used."
+    "read in the step that answers, – where some were not counted; failed are steps of all questions whose reply could "
+    "not be used."
 )
 ROUNDS_NOTE = "Read off the traces of one run; calls and tokens (read and written) without those of the answer."
 ERRORS_NOTE = "Shares of each row's questions in percent. Recall is that of passages; an answer is wrong where EM is 0."
@@ -77,9 +79,9 @@ def cost_table(variants: Sequence[VariantScores]) -> Table:
         usage, n = one.usage, max(1, len(one.found))
         reading = sum(map(reading_tokens, one.found))
         counts = [f"{getattr(usage, name) / n:.1f}" for name in ("calls", "cached")]
-        tokens = [f"{getattr(usage, name) / n:.0f}" for name in ("tokens_in", "tokens_out")]
+        tokens = [*tokens_of(usage, n).values(), reading / n]
         seconds = sum(found.whole_seconds for found in one.found) / n
-        rows.append([one.name, *counts, *tokens, f"{reading / n:.0f}", str(usage.failed), f"{seconds:.2f}"])
+        rows.append([one.name, *counts, *map(written, tokens), str(usage.failed), f"{seconds:.2f}"])
     return ["variant", "calls", "cached", "tokens in", "tokens out", "answer tokens", "failed", "s/question"], rows
 
 
@@ -94,7 +96,7 @@ def rounds_table(variant: VariantScores, data: MultihopData) -> Table:
             *(percent(row[metric]) for metric in metrics),
             *(f"{row[name]:.2f}" for name in ("passages", "sentences")),
             f"{row['calls']:.1f}",
-            f"{row['tokens']:.0f}",
+            written(row["tokens"]),
         ]
         for row in found
     ]

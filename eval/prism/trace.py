@@ -48,9 +48,10 @@ def evidence_after(found: Found, data: MultihopData, number: int) -> list[tuple[
     return list(dict.fromkeys((data.corpus[place].id, sentence) for place, sentence in rows))
 
 
-def reading_tokens(found: Found) -> int:
+def reading_tokens(found: Found) -> float:
     """Tokens read in the step that answers."""
-    return sum(step["usage"]["tokens_in"] for step in found.trace if step.get("step") == "answer")
+    usages = [step["usage"] for step in found.trace if step.get("step") == "answer"]
+    return sum(math.nan if one.get("uncounted") else one["tokens_in"] for one in usages)
 
 
 def merge_of(found: Found) -> dict[str, float]:

@@ -30,6 +30,9 @@ def bgr(capsys):
     return call
 
 
+USAGE = {"prompt_tokens": 7, "completion_tokens": 3}
+
+
 class ChatServer(NamedTuple):
     """`spec` as ``--llm`` takes it; `asked` counts the bodies of all calls."""
 
@@ -45,12 +48,13 @@ class ChatServer(NamedTuple):
 def chat_server():
     """Starts servers: ``chat_server(write)``, where `write` gets the request, an object, and gives what the model
     writes: a text, or anything else as JSON; with a tuple, more fields of the choice come second; `None` hangs up, and
-    a function gets the handler, to do what is wrong. ``chat_server(write, port)`` has that port."""
+    a function gets the handler, to do what is wrong. ``chat_server(write, port)`` has that port; `usage` is what it
+    counts in each reply."""
     running = []
 
-    def start(write, port=0):
+    def start(write, port=0, usage=USAGE):
         asked = Counter()
-        http = ThreadingHTTPServer(("127.0.0.1", port), handler(write, asked))
+        http = ThreadingHTTPServer(("127.0.0.1", port), handler(write, asked, usage))
         thread = Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         running.append((http, thread))
@@ -63,7 +67,7 @@ def chat_server():
         http.server_close()
 
 
-def handler(write: Callable, asked: Counter) -> type:
+def handler(write: Callable, asked: Counter, usage: dict) -> type:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             length = int(self.headers["Content-Length"])
@@ -81,7 +85,7 @@ def handler(write: Callable, asked: Counter) -> type:
             text, more = written if isinstance(written, tuple) else (written, {})
             message = {"role": "assistant", "content": text if isinstance(text, str) else json.dumps(text)}
             choices = [{"message": message, "finish_reason": "stop", **more}]
-            reply = json.dumps({"choices": choices, "usage": {"prompt_tokens": 7, "completion_tokens": 3}}).encode()
+            reply = json.dumps({"choices": choices, "usage": usage}).encode()
             with suppress(ConnectionError):
                 self.send(reply)
 

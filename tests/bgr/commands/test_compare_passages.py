@@ -121,6 +121,18 @@ def test_language_model_reader_and_replay(files, tmp_path, server, capsys):
         assert again[name]["R@2"] == one["R@2"]
 
 
+def test_a_server_that_counts_no_tokens(files, tmp_path, chat_server, capsys):
+    """They are not known, on the screen too, and from the replay cache."""
+    words = [*files, "--reader", chat_server(lambda _: {"answer": "Alpha"}, {}).spec, "--price", "1", "2"]
+    words += ["--replay", tmp_path / "replies.db", "--systems", "bm25"]
+    for name, options in (("one", ["--batch-size", "8"]), ("two", ["--replay-only"])):
+        compare(*words, *options, "--out", tmp_path / name)
+        out = capsys.readouterr().out
+        assert "Replies without one: bm25 3 of 3." in " ".join(out.split())
+        line = next(line for line in out.splitlines() if line.startswith("bm25 "))
+        assert line.split()[-5:-1] == ["–", "–", "0", "–"]  # tokens, failed, cost
+
+
 def test_what_does_not_fit_is_said_in_one_line(files, tmp_path):
     out = ["--out", str(tmp_path / "out")]
     for options, message in (

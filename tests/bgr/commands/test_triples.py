@@ -76,6 +76,12 @@ def refused(bgr):
     return call
 
 
+def test_replies_without_a_count_of_tokens_are_told(tmp_path, bgr, corpus, model, chat_server):
+    spec = chat_server(model.write, {}).spec
+    _, out, _ = bgr("triples", "extract", "--corpus", corpus, "--llm", spec, "--out", tmp_path / "t.json")
+    assert "tokens read 0, written 0 (replies without a count: 7); " in out
+
+
 def test_extracted_failed_and_run_again(tmp_path, bgr, extract, model):
     model.bad = {2, 4}
     code, out, _ = bgr(*extract)

@@ -133,6 +133,23 @@ def test_budget_of_tokens_and_cost_stops_within_a_batch_and_keeps_what_came(scri
             assert len(replay) == 2
 
 
+@pytest.mark.parametrize("limit", [{"tokens": 99}, {"cost": 99.0}], ids=str)
+def test_budget_stops_where_tokens_are_not_counted(ask_for, limit):
+    """It would never be used up."""
+
+    class Silent(Backend):
+        name = "silent"
+
+        def complete(self, requests):
+            return [Completion("words", 0, 0) for _ in requests]
+
+    limited = Llm(Silent(), budget=Budget(**limit, price=Price(1, 1)))
+    with pytest.raises(BudgetError, match=r"1 replies came without a count of their tokens.*allowed: one on calls"):
+        limited.ask([ask_for("a"), ask_for("b")])
+    assert limited.usage.calls == 1
+    assert len(Llm(Silent(), budget=Budget(calls=2)).ask([ask_for("a"), ask_for("b")])) == 2
+
+
 def test_budget_refuses_what_makes_no_sense():
     with pytest.raises(Exception, match="calls is -1"):
         Budget(calls=-1)

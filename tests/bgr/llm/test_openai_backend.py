@@ -257,8 +257,26 @@ def test_messages_that_no_server_can_be_sent(backend, ask_for):
     assert fine == Completion("words", 7, 2)
 
 
-def test_answers_without_numbers_of_tokens(backend, ask_for):
-    bare = b'{"choices": [{"message": {"content": null}}], "usage": {"prompt_tokens": -1, "completion_tokens": "x"}}'
+@pytest.mark.parametrize(
+    "usage",
+    [None, {}, {"prompt_tokens": 7}, {"completion_tokens": 2}, {"prompt_tokens": -1, "completion_tokens": "x"}],
+    ids=str,
+)
+def test_replies_without_numbers_of_tokens_are_counted(backend, ask_for, tmp_path, usage):
+    """The cache remembers it."""
+    message = {"role": "assistant", "content": "words"}
+    body = json.dumps({"choices": [{"message": message}]} | ({} if usage is None else {"usage": usage})).encode()
+    model = backend(a=[says(body)], b=[says(answer("more"))])
+    for cached in (0, 1):
+        with Replay(tmp_path / "replies") as replay:
+            bare, whole = Llm(model, replay=replay).ask([ask_for("a"), ask_for("b")])
+        assert (bare.value, bare.usage.cached, bare.usage.uncounted) == ("words", cached, 1)
+        assert (bare.usage.tokens_in, bare.usage.tokens_out) == (0, 0)
+        assert (whole.usage.uncounted, (bare.usage + whole.usage).uncounted) == (0, 1)
+
+
+def test_an_answer_without_content(backend, ask_for):
+    bare = b'{"choices": [{"message": {"content": null}}]}'
     assert backend(a=[says(bare)]).complete([ask_for("a")]) == [Completion("", 0, 0)]
 
 

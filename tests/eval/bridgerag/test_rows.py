@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -61,6 +62,12 @@ def test_systems(five):
     # the first two of A: p1 p2, p0 p1, p0 p1, p1 p2
     assert by(rows, system="svo")["R@2"] == 0.5
     assert all(row["R@10"] == row["R@15"] == 1 for row in rows)
+
+
+def test_tokens_that_were_not_counted_are_none(five):
+    first = replace(five[0], usage=five[0].usage | {"full": replace(five[0].usage["full"], uncounted=1)})
+    rows = systems_rows([first, *five[1:]], 0.1)
+    assert (by(rows, system="full")["tokens_in"], by(rows, system="svo")["tokens_in"]) == (None, 50)
 
 
 def test_groups(five):

@@ -1,12 +1,16 @@
 """What each step took, counted by hand."""
 
-from bgr.llm.usage import Usage
+import csv
+import json
+from dataclasses import replace
+
+from bgr.llm.usage import Price, Usage
 from eval.passages.compare import compare_passages
-from eval.passages.files import as_json
+from eval.passages.files import as_json, write_passages
 from eval.passages.found import Found
 from eval.passages.groups import by_step
 from eval.passages.score import score
-from eval.passages.tables import steps_table
+from eval.passages.tables import rounds_table, steps_table, systems_table
 from eval.passages.text import as_markdown
 
 READ, AGAIN = Usage(calls=2, failed=1, tokens_in=30, tokens_out=4), Usage(cached=1, tokens_in=7, tokens_out=1)
@@ -33,3 +37,31 @@ def test_each_step_over_all_questions(data):
     assert as_json(both)["systems"]["asking"]["steps"]["answer"]["tokens_in"] == 28
     assert "## By step" in as_markdown(both)
     assert "## By step" not in as_markdown(compare_passages([silent], data, {}, samples=20))
+
+
+def test_tokens_that_were_not_counted_are_not_known(data, tmp_path):
+    """One reply without a count is enough, in a table, a file, a plot or the page; others keep theirs."""
+    bare = Usage(calls=1, uncounted=1)
+    one = ({"step": "read", "round": 1, "fused": [0], "usage": READ.to_json()},)
+    two = (*one, {"step": "gist", "round": 2, "usage": bare.to_json()})
+    counted = [Found(q.id, (), (), usage=READ, seconds=1.0, trace=one) for q in data.questions]
+    known = score("known", counted, data)
+    found = [replace(counted[0], usage=READ + bare, trace=two), *counted[1:]]
+    both = compare_passages([known, score("partly", found, data)], data, {}, samples=20, price=Price(1e6, 0))
+    header, rows = systems_table(both)
+    first, second = (dict(zip(header, row, strict=True)) for row in rows)
+    assert [first[name] for name in ("calls", "tokens in", "tokens out", "cost")] == ["2.0", "30", "4", "30.000000"]
+    assert [second[name] for name in ("calls", "tokens in", "tokens out", "cost")] == ["2.2", "–", "–", "–"]
+    assert [row[-1] for row in rounds_table(both)[1]] == ["34", "34", "–"]
+    assert [row[4:6] for row in steps_table(both)[1]] == [["120", "16"], ["120", "16"], ["–", "–"]]
+    assert as_markdown(both).count("Replies without one: partly 1 of 9.") == 1
+    write_passages(tmp_path, both)
+    rows = list(csv.DictReader((tmp_path / "systems.csv").open(newline="")))
+    names = ("uncounted", "per_question_tokens_in", "per_question_cost")
+    assert [[row[name] for name in names] for row in rows] == [["0", "30.0", "30.0"], ["1", "", ""]]
+    written = json.loads((tmp_path / "passages.json").read_text())["systems"]["partly"]
+    assert (written["usage"]["uncounted"], written["per_question"]["tokens_out"]) == (1, None)
+    page = (tmp_path / "traces.html").read_text()
+    assert "Replies without one: partly 1 of 9." in page
+    assert "gist (tokens not counted)" in page
+    assert "Replies without one" not in as_markdown(compare_passages([known], data, {}, samples=20))

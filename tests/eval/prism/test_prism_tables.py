@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -162,6 +163,20 @@ def test_tables(scored, data):
         [["all", "66.7", "33.3", "3"], ["recall < 1", "50.0", "50.0", "2"], ["answer wrong", "50.0", "50.0", "2"]],
     )
     assert match_table([scored, context])[1] == [["prism", "0.0", "1", "0.0", "2", "0.0", "2"]]
+
+
+def test_tokens_that_were_not_counted_are_a_dash(found, data):
+    bare = [
+        replace(
+            one,
+            usage=replace(one.usage, uncounted=1),
+            trace=tuple(s | ({"usage": s["usage"] | {"uncounted": 1}} if "usage" in s else {}) for s in one.trace),
+        )
+        for one in found
+    ]
+    scores = score_variant("prism", bare, data)
+    assert cost_table([scores])[1] == [["prism", "6.0", "0.0", "–", "–", "–", "0", "2.00"]]
+    assert [row[-1] for row in rounds_table(scores, data)[1]] == ["–", "–"]
 
 
 def test_no_column_for_sentences_without_gold_sentences(found, data):
