@@ -8,7 +8,8 @@ A system is bm25, dense, hybrid (both, by reciprocal rank fusion); each of them 
 of --openie, or a dataset's own; gear is hybrid+gear; prism; bridgerag, and bridgerag-p, whose judge gives
 probabilities; llm-edges, llm-chains, llm-parents, llm-steps, llm-arrows (a language model writes the graph); gold and
 nothing, between which a reader's answers lie; or [NAME=]FOLDER[:PART], a checkpoint or a trained baseline. What asks a
-language model needs --llm. With --reader, a model's SPEC or the folder of a trained reader, all of them answer, too.
+language model needs --llm. With --reader, a model's SPEC or the folder of a trained reader, it answers from what each
+of them found, and PRISM is not asked for an answer of its own.
 
 Results are kept question by question in DIR/results.jsonl as they come: the same command goes on where it was
 interrupted, one with more systems runs only these, and --overwrite begins anew. With --replay, questions in which a
@@ -84,7 +85,7 @@ def add_options(parser: argparse._ArgumentGroup) -> None:
         type=amount,
         nargs=2,
         metavar=("IN", "OUT"),
-        help="of a million tokens read and written, for the cost",
+        help="of a million tokens that the model reads and writes, for the cost",
     )
     parser.add_argument(
         "--most-calls", type=positive, metavar="N", help="stop before this run calls a model more often"

@@ -47,8 +47,8 @@ METHODS: Mapping[str, Recipe] = {
 """By the name on the command line."""
 
 
-def method_settings(recipe: Recipe, scope: str) -> dict[str, Any]:
-    """All that decides a method's results beside the models and the data, plain values."""
+def method_settings(recipe: Recipe, scope: str, *, answers: bool = True) -> dict[str, Any]:
+    """All that decides a method's results beside the models and the data, plain values; see `make_retriever`."""
     base, method = recipe
     found: dict[str, Any] = {"base": base}
     if method is None:
@@ -62,14 +62,24 @@ def method_settings(recipe: Recipe, scope: str) -> dict[str, Any]:
         from bgr.prism.settings import PAPER as PRISM
 
         candidates = ALL if scope == "question" else PRISM.candidates
+        found |= {} if answers else {"answers": False}
         return {**found, "method": method, "prism": asdict(PRISM) | {"candidates": candidates}}
     from bgr.bridgerag.settings import PAPER as BRIDGE
 
     return {**found, "method": method, "bridgerag": asdict(BRIDGE)}
 
 
-def make_retriever(recipe: Recipe, parts: Parts, sentences: Mapping[str, tuple[str, ...]]) -> PassageRetriever:
-    """The method over the parts' corpus; `sentences` of its passages by id, where the data split them."""
+def make_retriever(
+    recipe: Recipe, parts: Parts, sentences: Mapping[str, tuple[str, ...]], *, answers: bool = True
+) -> PassageRetriever:
+    """The method over the parts' corpus.
+
+    Args:
+        recipe: the method.
+        parts: what it is made of.
+        sentences: of its passages by id, where the data split them.
+        answers: whether PRISM's call for an answer is wanted; GEAR's comes with a call that it needs, others give none.
+    """
     from eval.passages.run import SearchRetriever
 
     base, method = recipe
@@ -84,7 +94,7 @@ def make_retriever(recipe: Recipe, parts: Parts, sentences: Mapping[str, tuple[s
 
         within = isinstance(parts, PartsWithin)
         settings = replace(PAPER, candidates=max(1, len(parts.corpus))) if within else PAPER
-        return Prism(parts.asks, parts.corpus, search, settings, sentences=sentences)
+        return Prism(parts.asks, parts.corpus, search, settings, sentences=sentences, answers=answers)
     from bgr.bridgerag.agent import BridgeRag
 
     return BridgeRag(parts.asks, parts.corpus, search, judge="probability" if method == "bridgerag-p" else "scores")

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bgr.errors import BgrError
 from bgr.multihop.data import MultihopData
 from bgr.search.interface import Search
 
@@ -66,12 +67,12 @@ class PassageParts:
         return VectorStore(self.encoder, folder, key=self.encoder.fingerprint(), chunk=1024, progress=True)
 
     def check(self) -> None:
-        """Read what may be wrong before anything is written: the budget, replies of an earlier run, the triples.
+        """Read what may be wrong before anything is written: price and budget, replies of an earlier run, the triples.
 
         Raises:
             BgrError: of what is wrong.
         """
-        _ = self.budget
+        _ = self.price, self.budget
         if self.args.replay is not None and (self.args.replay.exists() or self.args.replay_only):
             _ = self._replay
         if self.args.openie is not None:
@@ -232,7 +233,19 @@ class PassageParts:
 
     @cached_property
     def price(self) -> Price | None:
+        """Of the one language model that is asked.
+
+        Raises:
+            BgrError: there are two.
+        """
         from bgr.llm.usage import Price
 
         price = getattr(self.args, "price", None)
-        return None if price is None else Price(*price)
+        if price is None:
+            return None
+        if self.args.llm is not None and self.args.reader not in (None, self.args.llm) and not self._trained_reader:
+            raise BgrError(
+                f"--price is of one model, and --reader {self.args.reader} is another than --llm {self.args.llm}; "
+                "allowed with it: the same model for both, or a trained reader"
+            )
+        return Price(*price)

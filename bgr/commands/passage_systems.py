@@ -112,7 +112,7 @@ def _settings(one: Named, parts: PassageParts) -> dict[str, Any]:
     args = parts.args
     settings: dict[str, Any] = {"scope": args.scope}
     if one.recipe is not None:
-        settings |= method_settings(one.recipe, args.scope)
+        settings |= method_settings(one.recipe, args.scope, answers=args.reader is None)
     elif one.asked is not None:
         settings |= place_settings(one.asked, args)
     elif one.name in LLM_GRAPHS:
@@ -146,14 +146,15 @@ def _runner(one: Named, data: MultihopData, parts: PassageParts) -> Runner:
         retriever = load_llm_graph(one.name, parts) if one.asked is None else load_place(one.asked, parts.args)
         search = parts.hybrid if parts.args.scope == "corpus" else None
         return ByGraph(retriever, parts.corpus, search, most=CANDIDATES)
+    answers = parts.args.reader is None  # else all are read by it
     if parts.args.scope == "corpus":
-        return OverCorpus(make_retriever(one.recipe, parts, data.sentences), parts.corpus)
+        return OverCorpus(make_retriever(one.recipe, parts, data.sentences, answers=answers), parts.corpus)
     recipe = one.recipe
     llm = parts.asks if recipe.method in ASKING else None
     parts.prepare(vectors=recipe.base != "bm25", triples=recipe.method in ALONG_TRIPLES)
 
     def within(places: Sequence[int], asks: Asks | None) -> tuple[PassageRetriever, Corpus]:
         narrow = PartsWithin(parts, places, asks)
-        return make_retriever(recipe, narrow, data.sentences), narrow.corpus
+        return make_retriever(recipe, narrow, data.sentences, answers=answers), narrow.corpus
 
     return OverContexts(within, parts.corpus, llm)

@@ -49,6 +49,7 @@ class Prism(PassageRetriever):
         candidates: gives each question the passages to choose from: a base search, or a `GivenSearch`.
         settings: the paper's unless given.
         sentences: of the passages, by id or by a function; those that it does not have are split here.
+        answers: whether to answer, which takes a call.
     """
 
     def __init__(
@@ -59,15 +60,17 @@ class Prism(PassageRetriever):
         settings: PrismSettings = PAPER,
         *,
         sentences: Sentences | None = None,
+        answers: bool = True,
     ) -> None:
         self.llm = llm
         self.corpus = corpus
         self.candidates = candidates
         self.settings = settings
         self.sentences = sentences
+        self.answers = answers
 
     def retrieve(self, questions: Sequence[str]) -> list[PassageResult]:
-        """The merged evidence of all rounds, its graph, and the answer that is read from it, or none."""
+        """The merged evidence of all rounds, its graph, and the answer that is read from it, if one is wanted."""
         started = time.perf_counter()
         runs = [self._run(*pair) for pair in zip(questions, self._places(questions), strict=True)]
         if self.settings.analyser:
@@ -80,7 +83,8 @@ class Prism(PassageRetriever):
                 run.end_round(number)
         for run in runs:
             run.merge()
-        self._answer(runs)
+        if self.answers:
+            self._answer(runs)
         share = (time.perf_counter() - started) / max(1, len(runs))
         return [run.result(share) for run in runs]
 

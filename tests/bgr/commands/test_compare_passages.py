@@ -230,6 +230,39 @@ def test_every_system_over_the_facts_of_each_question(
     assert all(len({json.dumps(one) for (of, _), one in first.items() if of == name}) == 3 for name in ASKING)
 
 
+@pytest.mark.parametrize("scope", ["question", "corpus"])
+def test_prism_is_asked_for_no_answer_that_a_reader_replaces(files, tmp_path, chat_server, capsys, scope):
+    said = {"questions": ["Who?"], "evidence": [[1, 0, 1]], "keep": [[1, 0]], "answerable": True, "answer": "Rome"}
+
+    def write(request):
+        return {name: said[name] for name in request["response_format"]["json_schema"]["schema"]["properties"]}
+
+    spec = chat_server(write).spec
+    words = [*files, "--llm", spec, "--systems", "prism", "--scope", scope, "--json"]
+    calls = []
+    for name, options in (("own", []), ("read", ["--reader", spec])):
+        compare(*words, *options, "--out", tmp_path / name)
+        steps = json.loads(capsys.readouterr().out)["systems"]["prism"]["steps"]
+        calls.append({step: one["calls"] + one["cached"] for step, one in steps.items()})
+    assert calls[0] == calls[1]  # of each step, the answers' too: one a question, whoever gives it
+    assert calls[1]["answer"] == 3
+
+
+def test_one_price_is_of_one_model(files, tmp_path, schema_server, capsys):
+    spec = schema_server.spec
+    words = [*files, "--price", "1", "2", "--systems", "bm25", "--json"]
+    with pytest.raises(BgrError, match="--price is of one model, and --reader other is another than --llm http"):
+        compare(*words, "--llm", spec, "--reader", "other", "--out", tmp_path / "out")
+    (tmp_path / "reader.json").write_text("no reader, but what says that there is one")
+    with pytest.raises(BgrError, match=r"reader\.json"):  # one that was trained costs nothing
+        compare(*words, "--llm", spec, "--reader", tmp_path, "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    for number, models in enumerate((["--reader", spec], ["--llm", spec, "--reader", spec])):
+        compare(*words, *models, "--out", tmp_path / str(number))
+        cost = json.loads(capsys.readouterr().out)["systems"]["bm25"]["per_question"]["cost"]
+        assert cost == pytest.approx((7 + 2 * 3) / 1e6)
+
+
 def test_a_budget_stops_the_run_and_more_goes_on(toy_data, encoder_folder, tmp_path, schema_server, capsys):
     words = ["--data", toy_data, "--encoder", encoder_folder, "--samples", "50", "--limit", "4", "--batch-size", "2"]
     words += ["--llm", schema_server.spec, "--replay", tmp_path / "replies.db", "--systems", "bridgerag"]

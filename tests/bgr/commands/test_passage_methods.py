@@ -30,3 +30,11 @@ def test_prism_chooses_from_all_passages_of_a_question():
     assert retriever.settings == replace(PAPER, candidates=33)
     assert method_settings(METHODS["prism"], "question")["prism"] == asdict(PAPER) | {"candidates": ALL}
     assert method_settings(METHODS["prism"], "corpus")["prism"] == asdict(PAPER)
+
+
+def test_the_settings_of_prism_change_only_where_a_reader_answers():
+    """Results that were kept stay valid."""
+    for recipe in METHODS.values():
+        own, read = (method_settings(recipe, "corpus", answers=answers) for answers in (True, False))
+        assert "answers" not in own
+        assert read == own | ({"answers": False} if recipe.method == "prism" else {})

@@ -15,6 +15,7 @@ from bgr.prism.settings import PrismSettings
 
 QUESTION = "Where was the designer of Halvorsen born?"
 ONE = PrismSettings(rounds=1)
+TURN = ["prism.adder", "prism.selector"]
 
 
 def steps(found):
@@ -28,9 +29,8 @@ def records(found, step):
 def test_the_paper_s_way(prism):
     retriever, llm = prism()
     (found,) = retriever.retrieve([QUESTION])
-    turn = ["prism.adder", "prism.selector"]
     calls = [batch[0].step for batch in llm.batches]
-    assert calls == ["prism.analyser", "prism.draft", *turn, *turn, *turn, "prism.answer"]
+    assert calls == ["prism.analyser", "prism.draft", *TURN, *TURN, *TURN, "prism.answer"]
     assert (found.places, found.sentences) == ((0, 2), ((0, 1), (2, 0)))
     assert found.scores == (1, 1 / 2)
     assert found.answer == "Norway"
@@ -46,6 +46,16 @@ def test_the_paper_s_way(prism):
         ("answer", None),
     ]
     assert json.loads(json.dumps(found.trace)) == list(found.trace)
+
+
+def test_no_answer_where_none_is_wanted(prism):
+    retriever, llm = prism(ONE)
+    whole = retriever.retrieve([QUESTION])[0]
+    retriever.answers = False
+    (found,) = retriever.retrieve([QUESTION])
+    assert [batch[0].step for batch in llm.batches[5:]] == ["prism.analyser", "prism.draft", *TURN]
+    assert (found.answer, found.usage.calls) == (None, 4)
+    assert (found.places, found.graph, found.trace) == (whole.places, whole.graph, whole.trace[:-1])
 
 
 def test_the_merge_has_what_was_chosen_for_what_and_the_sizes(prism):
