@@ -15,6 +15,11 @@ def clip(text: str, most: int) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
+def too_long(text: str, most: int) -> bool:
+    """Whether `clip` cuts it."""
+    return len(" ".join(text.split())) > most
+
+
 def fact_line(number: int, fact: str, most: int) -> str:
     """A fact with its number, cut to `most` characters."""
     return f"{number}. {clip(fact, most)}"

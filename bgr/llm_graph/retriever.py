@@ -13,15 +13,16 @@ from bgr.llm.llm import Asks, Reply
 from bgr.llm.usage import Usage
 from bgr.llm_graph.form import Form
 from bgr.llm_graph.numbers import Numbers
-from bgr.llm_graph.prompts import clip, fact_line, prompt
+from bgr.llm_graph.prompts import clip, fact_line, prompt, too_long
 from bgr.llm_graph.repair import FAULTS, Repaired, repair
 from bgr.llm_graph.settings import DEFAULT, LlmGraphSettings
 from bgr.llm_graph.shots import choose_shots, shot_texts
 from bgr.retrieval import Query, RetrievalResult, Retriever
 from bgr.search.bm25 import Bm25Index
 
-CONTEXT = "context"
-"""The limit's name where not all candidates were shown."""
+CONTEXT, CLIPPED, SHOTS, EDGES = "context", "clipped", "shots", "edges"
+"""Names of limits: not all candidates were shown; some were cut short; not all examples had room; more edges were
+written than are read."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,9 @@ class LlmGraph(Retriever):
     All questions see the same examples. Where the candidates do not fit beside them, the best by BM25 are shown, as
     many as fit, in the order they had.
 
-    `details` of a result: ``variant``, ``shots``, ``facts`` and ``shown`` (how many), ``unknown`` (numbers that the
-    model made up), each of `bgr.llm_graph.repair.FAULTS`, ``failure`` (one line or ``None``), ``usage``, ``reply``.
+    `details` of a result: ``variant``, ``examples`` and ``shots`` (how many were chosen, and had room), ``facts``,
+    ``shown`` and ``clipped`` (how many there are, were shown, and were cut short), ``unknown`` (numbers that the model
+    made up), each of `bgr.llm_graph.repair.FAULTS`, ``failure`` (one line or ``None``), ``usage``, ``reply``.
 
     Args:
         llm: is asked.
@@ -56,7 +58,9 @@ class LlmGraph(Retriever):
     ) -> None:
         self.llm, self.form, self.settings = llm, form, settings
         room = (settings.characters - len(self._prompt("", ""))) // 2
-        self.shots = shot_texts(choose_shots(examples, settings), form, settings, room)
+        chosen = choose_shots(examples, settings)
+        self.examples = len(chosen)
+        self.shots = shot_texts(chosen, form, settings, room)
 
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """One graph for each query; all calls are one batch.
@@ -121,16 +125,24 @@ class LlmGraph(Retriever):
     def _result(
         self, task: _Task, found: Repaired, unknown: int, failure: str | None, usage: Usage, reply: str
     ) -> RetrievalResult:
+        most = self.settings.fact_characters
         details: dict[str, Any] = {
             "variant": self.form.name,
+            "examples": self.examples,
             "shots": len(self.shots),
             "facts": len(task.query.facts),
             "shown": len(task.shown),
+            "clipped": sum(too_long(task.query.facts[place], most) for place in task.shown),
             "unknown": unknown,
             **found.faults,
             "failure": failure,
             "usage": usage.to_json(),
             "reply": reply,
         }
-        limits = (CONTEXT,) if len(task.shown) < len(task.query.facts) else ()
-        return RetrievalResult(found.graph, limits, details)
+        reached = {
+            CONTEXT: details["shown"] < details["facts"],
+            CLIPPED: details["clipped"] > 0,
+            SHOTS: bool(task.shown) and details["shots"] < details["examples"],
+            EDGES: found.faults["beyond"] > 0,
+        }
+        return RetrievalResult(found.graph, tuple(name for name, there in reached.items() if there), details)

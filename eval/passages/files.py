@@ -8,6 +8,7 @@ from typing import Any
 
 from eval.bootstrap import Interval
 from eval.passages.compare import Pair, PassageComparison
+from eval.passages.cuts import cuts
 from eval.passages.groups import GROUPINGS, by_group, by_round, by_step, usage_of
 from eval.passages.page import traces_page
 from eval.passages.pareto import plot_pareto
@@ -70,6 +71,7 @@ def _system(one: SystemScores, comparison: PassageComparison) -> dict[str, Any]:
         "per_question": usage_of(one, comparison.price),
         "usage": one.usage.to_json(),
         "ged_not_exact": one.ged_not_exact,
+        "cut": cuts(one),
         "by": {by: by_group(one, comparison.data, by) for by in GROUPINGS},
         "rounds": by_round(one, comparison.data, within=comparison.within),
         "steps": {step: usage.to_json() for step, usage in by_step(one).items()},

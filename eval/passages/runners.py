@@ -88,7 +88,8 @@ class ByGraph(Runner):
     """A retriever of evidence graphs, BGR for one, over each question's own passages or the best of a search.
 
     Passages are ranked by the best edge that leads to them, then in the order of reasoning; what is not in the
-    graph is not found. The details of a result go to the trace; ``usage`` among them is that of the language model.
+    graph is not found. The details of a result and the limits that it reached go to the trace; ``usage`` among them is
+    that of the language model.
 
     Args:
         retriever: finds the graphs.
@@ -126,7 +127,8 @@ class ByGraph(Runner):
     ) -> Found:
         order = ranked_nodes(result.graph)
         usage = result.details.get("usage")
-        trace = ({"step": "graph", **result.details},) if result.details else ()
+        record = {**result.details, **({"limits": list(result.limits)} if result.limits else {})}
+        trace = ({"step": "graph", **record},) if record else ()
         return Found(
             id=question.id,
             passages=tuple(self.corpus[places[node]].id for node, _ in order),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from eval.compare_tables import NONE, p_text, with_interval
 from eval.passages.compare import PassageComparison
+from eval.passages.cuts import ALL, cuts
 from eval.passages.groups import by_group, by_round, by_step, tokens_of, usage_of
 from eval.passages.score import RECALLS, SystemScores
 from eval.report import Table
@@ -18,6 +20,10 @@ NOTE = (
     "questions whose reply could not be used."
 )
 UNCOUNTED = "Tokens and cost are not known (–) where the server gave no count of tokens. Replies without one:"
+CUT = (
+    "Questions of which something was left out or cut short (context: candidates had no room in the prompt; clipped: "
+    "long ones were cut; shots: examples had no room; facts: of an answer's evidence; others are limits of a search):"
+)
 STEP_COUNTS = ("calls", "cached", "tokens_in", "tokens_out", "failed")
 PAIRS_NOTE = (
     "First minus second with its 95 % interval and the p of the paired bootstrap; the questions on which the first is "
@@ -68,8 +74,14 @@ def notes(comparison: PassageComparison) -> list[str]:
     """What stands under the table of systems, each a paragraph."""
     used = {one.name: one.usage for one in comparison.systems}
     without = [f"{name} {one.uncounted} of {one.calls + one.cached}" for name, one in used.items() if one.uncounted]
-    lines = (bounds_line(comparison), f"{UNCOUNTED} {', '.join(without)}." if without else "")
-    return [NOTE, *filter(None, lines)]
+    found = {one.name: cuts(one) for one in comparison.systems}
+    left_out = [f"{name} {_by_limit(one)}" for name, one in found.items() if one[ALL]]
+    lines = [f"{what} {', '.join(names)}." for what, names in ((UNCOUNTED, without), (CUT, left_out)) if names]
+    return [NOTE, *filter(None, [bounds_line(comparison)]), *lines]
+
+
+def _by_limit(found: Mapping[str, int]) -> str:
+    return f"{found[ALL]} ({', '.join(f'{name} {count}' for name, count in found.items() if name != ALL)})"
 
 
 def pairs_table(comparison: PassageComparison, metric: str) -> Table:

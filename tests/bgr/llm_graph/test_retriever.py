@@ -13,7 +13,7 @@ from bgr.llm.llm import Llm
 from bgr.llm.usage import Usage
 from bgr.llm_graph.forms import FORMS
 from bgr.llm_graph.repair import FAULTS
-from bgr.llm_graph.retriever import CONTEXT, LlmGraph
+from bgr.llm_graph.retriever import CLIPPED, CONTEXT, EDGES, SHOTS, LlmGraph
 from bgr.llm_graph.settings import LlmGraphSettings
 from bgr.retrieval import Query
 from bgr.search.bm25 import Bm25Index
@@ -54,9 +54,11 @@ def test_a_good_reply(name, script, query, train):
     assert found.limits == ()
     assert found.details == {
         "variant": name,
+        "examples": 4,
         "shots": 4,
         "facts": 6,
         "shown": 6,
+        "clipped": 0,
         **NO_FAULTS,
         "failure": None,
         "usage": ONE_CALL,
@@ -163,6 +165,18 @@ def test_where_not_all_fits_the_best_are_shown_in_their_order(script):
     assert "\n".join(lines) in llm.texts[0]
     assert found.graph.edges == {(ROOT, best[0]), (best[0], best[1])}  # numbers are those of the facts shown
     assert found.details["unknown"] == 1
+
+
+def test_examples_without_room_long_facts_and_edges_that_are_not_read(script, query, train):
+    """Each is a limit of its own, with its number."""
+    tight = LlmGraphSettings(characters=2_500, fact_characters=30, shots=9, edges=2)
+    llm = script(GOOD["edges"], strict=False)
+    (found,) = LlmGraph(llm, FORMS["edges"], train(), tight).retrieve([query])
+    assert found.limits == (CLIPPED, SHOTS, EDGES)
+    assert found.details["clipped"] == sum(len(fact) > 30 for fact in query.facts) > 0
+    assert 0 < found.details["shots"] < found.details["examples"] == 9
+    assert llm.texts[0].count("An example") == found.details["shots"]
+    assert found.details["beyond"] == 2
 
 
 def test_where_nothing_fits_nothing_is_asked(script, sample):

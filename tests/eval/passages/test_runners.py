@@ -102,7 +102,8 @@ class Chain(Retriever):
     def _one(self, query):
         if len(query.facts) < 2:
             return RetrievalResult(EvidenceGraph(), details={"usage": Usage(calls=1, tokens_in=3).to_json()})
-        return RetrievalResult(EvidenceGraph([(ROOT, 1), (1, 0)], {(ROOT, 1): 0.4, (1, 0): 0.9}))
+        graph = EvidenceGraph([(ROOT, 1), (1, 0)], {(ROOT, 1): 0.4, (1, 0): 0.9})
+        return RetrievalResult(graph, ("cycle", "max_paths") if len(query.facts) == 3 else ())
 
 
 def test_graphs_over_the_passages_of_a_question(data):
@@ -115,6 +116,8 @@ def test_graphs_over_the_passages_of_a_question(data):
     assert first.graph.edges == {(ROOT, 1), (1, 0)}
     assert (second.passages, second.graph.edges, second.usage.tokens_in) == ((), frozenset(), 3)
     assert second.trace[0]["step"] == "graph"
+    assert first.trace == ({"step": "graph", "limits": ["cycle", "max_paths"]},)
+    assert "limits" not in second.trace[0]
 
 
 class LastFirst(Search):

@@ -1,0 +1,36 @@
+"""What was left out, from the traces to the tables."""
+
+import csv
+import json
+from html import escape
+
+from eval.passages.compare import compare_passages
+from eval.passages.cuts import cut, cuts
+from eval.passages.files import write_passages
+from eval.passages.found import Found
+from eval.passages.score import score
+from eval.passages.tables import notes
+
+
+def test_questions_with_a_limit_are_counted(data, tmp_path):
+    graph, twice = {"step": "graph", "limits": ["max_paths", "cycle"]}, {"step": "answer", "left_out": 2}
+    traces = [(graph,), (graph | {"limits": ["cycle"]}, twice), ({"step": "graph", "limits": []},), ()]
+    found = [Found(q.id, (), (), seconds=1.0, trace=trace) for q, trace in zip(data.questions, traces, strict=True)]
+    limited = score("limited", found, data)
+    whole = score("whole", [Found(q.id, (), (), seconds=1.0) for q in data.questions], data)
+    assert cuts(limited) == {"all": 2, "cycle": 2, "facts": 1, "max_paths": 1}
+    assert cuts(whole) == {"all": 0}
+    both = compare_passages([limited, whole], data, {}, samples=20)
+    assert notes(both)[-1].endswith(": limited 2 (cycle 2, facts 1, max_paths 1).")
+    assert len(notes(compare_passages([whole], data, {}, samples=20))) == 1
+    write_passages(tmp_path, both)
+    assert notes(both)[-1] in (tmp_path / "passages.md").read_text()
+    assert escape(notes(both)[-1]) in (tmp_path / "traces.html").read_text()
+    rows = list(csv.DictReader((tmp_path / "systems.csv").open(newline="")))
+    assert [(row["cut_all"], row["cut_cycle"]) for row in rows] == [("2", "2"), ("0", "")]
+    assert json.loads((tmp_path / "passages.json").read_text())["systems"]["limited"]["cut"] == cuts(limited)
+
+
+def test_damaged_traces_tell_of_no_limits():
+    assert cut(Found("q", (), (), trace=({"limits": "max_paths"}, {"limits": 3}, {"limits": None}))) == set()
+    assert cut(Found("q", (), (), trace=({"limits": [["a"], 3]},))) == {"['a']", "3"}
