@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import time
 import zlib
 from collections import Counter
@@ -121,7 +122,12 @@ def reply_to(request):
     log-probabilities."""
     draw = Random(zlib.crc32(json.dumps(request["messages"]).encode()))
     if "response_format" in request:
-        return some(request["response_format"]["json_schema"]["schema"], draw)
+        value = some(request["response_format"]["json_schema"]["schema"], draw)
+        if "keep" in value:  # only what was chosen can be kept
+            shown = request["messages"][0]["content"].partition("Chosen sentences:")[2]
+            chosen = [[int(n) for n in pair] for pair in re.findall(r"\[(\d+), (\d+)\]", shown)]
+            value["keep"] = draw.sample(chosen, max(1, len(chosen) - 1))
+        return value
     a, b, c = (draw.randint(1, 3) for _ in range(3))
     yes = draw.uniform(0.05, 0.95)
     top = [{"token": word, "logprob": math.log(p), "bytes": None} for word, p in (("Yes", yes), ("No", 1 - yes))]
