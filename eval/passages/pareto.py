@@ -12,7 +12,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from eval.bootstrap import Interval
 from eval.compare_plots import COLOURS, bar_style
 from eval.passages.compare import PassageComparison
 from eval.passages.groups import usage_of
@@ -40,10 +39,27 @@ def front(points: Sequence[tuple[float, float]]) -> list[int]:
     return found
 
 
+def points_of(comparison: PassageComparison, metric: str, by: str) -> dict[str, tuple[float, float]]:
+    """What is drawn of each system: its cost for a question, in ``seconds`` or ``tokens`` read and written, and its
+    quality in percent. The bounds are left out, as what is given is not found; so are systems without the metric.
+    Tokens that were not counted are NaN: such a system has a place in the legend alone."""
+    found = {}
+    for one in _found_by(comparison):
+        interval, usage = comparison.intervals[one.name].get(metric), usage_of(one)
+        if interval is not None:
+            cost = usage["seconds"] if by == "seconds" else usage["tokens_in"] + usage["tokens_out"]
+            found[one.name] = (cost, 100 * interval.mean)
+    return found
+
+
+def _found_by(comparison: PassageComparison) -> list[SystemScores]:
+    return [one for one in comparison.systems if one.name not in BOUNDS]
+
+
 def plot_pareto(comparison: PassageComparison, path: str | Path) -> None:
     """One row of panels for each quality: against tokens, where some system asks a model, and against seconds of a
-    question; the front is a line. The bounds are left out: what is given is not found."""
-    systems = [one for one in comparison.systems if one.name not in BOUNDS]
+    question; the front is a line. See `points_of`."""
+    systems = _found_by(comparison)
     qualities = [metric for metric in QUALITIES if any(metric in comparison.intervals[one.name] for one in systems)]
     costs = {"tokens": "tokens read and written", "seconds": "seconds"}
     qualities = qualities or [QUALITIES[0]]  # empty panels say that nothing can be drawn
@@ -54,7 +70,7 @@ def plot_pareto(comparison: PassageComparison, path: str | Path) -> None:
     panels = figure.subplots(len(qualities), len(costs), sharey="row", squeeze=False)
     for line, metric in zip(panels, qualities, strict=True):
         for axes, by in zip(line, costs, strict=True):
-            _panel(axes, systems, {one.name: comparison.intervals[one.name].get(metric) for one in systems}, by)
+            _panel(axes, [one.name for one in systems], points_of(comparison, metric, by), by)
         line[0].set_ylabel(f"{metric}, percent")
     for axes, text in zip(panels[-1], costs.values(), strict=True):
         axes.set_xlabel(f"{text} a question")
@@ -71,24 +87,18 @@ def plot_pareto(comparison: PassageComparison, path: str | Path) -> None:
 MARKERS = "osD^vP*X"
 
 
-def _panel(axes: Any, systems: Sequence[SystemScores], means: Mapping[str, Interval | None], by: str) -> None:
-    points = []
-    for number, one in enumerate(systems):
-        interval = means[one.name]
-        if interval is None:
-            continue
-        usage = usage_of(one)
-        cost = usage["seconds"] if by == "seconds" else usage["tokens_in"] + usage["tokens_out"]
-        point = (cost, 100 * interval.mean)
-        points += [] if math.isnan(cost) else [point]  # tokens that were not counted have a place in the legend alone
-        style = {"color": bar_style(number)["color"], "marker": MARKERS[number // len(COLOURS) % len(MARKERS)]}
-        # a label that begins with "_" would be left out of the legend
-        axes.plot(*point, **style, markersize=7, linestyle="none", label=f"\u200b{one.name}", clip_on=False)
-    ends = [points[number] for number in front(points)]
+def _panel(axes: Any, names: Sequence[str], points: Mapping[str, tuple[float, float]], by: str) -> None:
+    for number, name in enumerate(names):
+        if name in points:
+            style = {"color": bar_style(number)["color"], "marker": MARKERS[number // len(COLOURS) % len(MARKERS)]}
+            # a label that begins with "_" would be left out of the legend
+            axes.plot(*points[name], **style, markersize=7, linestyle="none", label=f"\u200b{name}", clip_on=False)
+    drawn = [point for point in points.values() if not math.isnan(point[0])]
+    ends = [drawn[number] for number in front(drawn)]
     axes.plot([x for x, _ in ends], [y for _, y in ends], color="#888888", linewidth=0.9, zorder=0)
     if by == "tokens":  # most systems ask nothing: 0 has its place on the axis
         axes.set_xscale("symlog", linthresh=100)
-        axes.set_xlim(-20, 2 * max((x for x, _ in points), default=100))
+        axes.set_xlim(-20, 2 * max((x for x, _ in drawn), default=100))
     else:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))

@@ -3,6 +3,7 @@
 import argparse
 import json
 import math
+import re
 
 import pytest
 
@@ -15,6 +16,10 @@ TEXTS = {
     "Persona": "Persona was made in Sweden by Bergman .",
     "Alpha": "Alpha is the capital of Sweden .",
     "Radium": "Radium was discovered in Paris .",
+    "Oslo": "Oslo is the capital of Norway .",
+    "Bern": "Bern is the capital of Switzerland .",
+    "Lyon": "Lyon is a city in France .",
+    "Milan": "Milan is a city in Italy .",
 }
 GOLD = {
     "What is the capital of the country where Persona was made ?": ["Persona", "Alpha"],
@@ -46,7 +51,7 @@ def questions(tmp_path):
 
 @pytest.fixture
 def server(chat_server):
-    """Good replies to every step; the word yes where it is asked for one."""
+    """Good replies to every step: a judge who puts the gold last, and the word yes where it is asked for one."""
 
     def write(request):
         text = request["messages"][0]["content"]
@@ -54,8 +59,9 @@ def server(chat_server):
             tops = [{"token": " Yes", "logprob": math.log(0.6)}, {"token": "no", "logprob": math.log(0.2)}]
             return "Yes", {"logprobs": {"content": [{"token": " Yes", "logprob": 0, "top_logprobs": tops}]}}
         if "numbered candidates" in text:
-            count = request["response_format"]["json_schema"]["schema"]["properties"]["scores"]["minItems"]
-            return {"scores": list(range(count))}
+            gold = {title for titles in GOLD.values() for title in titles}
+            titles = re.findall(r"^\[\d+\] (\w+)$", text, re.MULTILINE)
+            return {"scores": [0 if title in gold else 9 for title in titles]}
         if '"queries"' in text:
             return {"queries": ["Sweden has a capital", "Persona was made"]}
         return {"e1": "Sweden", "e2": "capital of Sweden"}
@@ -82,7 +88,9 @@ def test_all_of_it_and_again(ablate, server, tmp_path, capsys):
     assert [row["system"] for row in found["systems"]] == ["svo", "plain", "full", "svo-text", "lowest", "negative"]
     assert all(row["failed"] == 0 and row["there"] == row["n"] == 2 for row in found["systems"])
     assert [row["calls"] for row in found["systems"]] == [2, 3, 3, 3, 3, 3]
-    assert all(row["R@5"] == 1 for row in found["systems"])  # the corpus has five passages
+    recalls = {row["system"]: row["R@5"] for row in found["systems"]}
+    assert recalls.pop("svo") > 0
+    assert set(recalls.values()) == {0}  # the judge puts the six other passages first
     assert found["about"]["settings"]["bridgerag"]["alpha"] == 0.1
     made = server.calls
     assert 0 < made <= 14  # requests that are the same are sent once
@@ -129,7 +137,7 @@ def test_probability_judge(ablate, tmp_path):
     ablate("--judge", "probability", "--out", tmp_path / "out", "--limit", 1)
     (line,) = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
     judges = [step for step in json.loads(line)["trace"] if step["step"] == "judge"]
-    assert all(step["scores"] == pytest.approx([0.75] * 5) for step in judges)
+    assert all(step["scores"] == pytest.approx([0.75] * len(TEXTS)) for step in judges)
     assert json.loads(line)["usage"]["failed"] == 0
 
 

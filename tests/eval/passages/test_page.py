@@ -8,6 +8,7 @@ import pytest
 
 from bgr.graph import ROOT, EvidenceGraph
 from bgr.llm.usage import Price, Usage
+from bgr.search.corpus import Corpus, Passage
 from eval.passages.compare import compare_passages
 from eval.passages.found import Found
 from eval.passages.page import traces_page
@@ -28,7 +29,7 @@ def comparison(data):
     )
     graph = EvidenceGraph([(ROOT, 1), (1, 0)])
     found = [Found(q.id, ("p0", "p7"), (2.0, 1.0), EVIL, usage, 1.5, steps, graph=graph) for q in data.questions]
-    lists = [Found(q.id, tuple(f"p{n}" for n in range(10)) * 1, (0.0,) * 10) for q in data.questions]
+    lists = [Found(q.id, tuple(f"p{n}" for n in range(10)), (0.0,) * 10) for q in data.questions]
     systems = [score(f"{EVIL}graph", found, data), score("list", lists, data)]
     return compare_passages(systems, data, {}, samples=50, price=Price(1, 2))
 
@@ -52,10 +53,19 @@ def test_data_of_a_question(comparison):
     assert long.endswith("characters more")
 
 
-def test_a_long_list_is_cut(data, comparison):
-    few = replace(comparison, data=data)
-    assert MOST_PASSAGES == 15
-    assert all(one["more"] == 0 for question in page_data(few)["questions"] for one in question["systems"])
+def test_a_long_list_is_cut(data):
+    corpus = Corpus(Passage(f"p{number}", "", f"text {number}") for number in range(MOST_PASSAGES + 3))
+    data = replace(data, corpus=corpus)
+    sizes = {"long": MOST_PASSAGES + 3, "full": MOST_PASSAGES}
+    systems = [
+        score(name, [Found(q.id, tuple(f"p{n}" for n in range(size)), (0.0,) * size) for q in data.questions], data)
+        for name, size in sizes.items()
+    ]
+    page = page_data(compare_passages(systems, data, {}, samples=50))
+    shown = [page["passages"][place][1] for place in page["questions"][0]["systems"][0]["places"]]
+    assert shown == [f"text {n}" for n in range(MOST_PASSAGES)]
+    for question in page["questions"]:
+        assert [(len(one["places"]), one["more"]) for one in question["systems"]] == [(15, 3), (15, 0)]
 
 
 def test_text_of_strangers_stays_text(comparison, tmp_path):

@@ -9,7 +9,7 @@ from bgr.llm.usage import Price, Usage
 from eval.passages.compare import compare_passages
 from eval.passages.found import Found
 from eval.passages.groups import usage_of
-from eval.passages.pareto import front, plot_pareto
+from eval.passages.pareto import front, plot_pareto, points_of
 from eval.passages.plot import plot_recall
 from eval.passages.score import score
 from eval.passages.tables import systems_table
@@ -45,6 +45,19 @@ def test_cost_and_plot(data, tmp_path):
     assert [row[header.index("cost")] for row in rows] == ["0.000000", "0.003500"]
     plot_pareto(found, tmp_path / "p.png")
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_points(data):
+    """Each finds one gold passage of q1 (of two), q2 (of one) and q3 (of two), so R@5 is 2/3 on average; the seconds
+    are those of each question, with what replies from the cache once took."""
+    usage = Usage(calls=2, tokens_in=3_000, tokens_out=500, seconds_saved=1.5)
+    found = {"free": (Usage(), 0.25), "paid": (usage, 2.0), "gold": (Usage(), 0.0)}
+    systems = [score(name, found_of(data, *taken), data) for name, taken in found.items()]
+    comparison = compare_passages(systems, data, {}, samples=50)
+    recall = pytest.approx(100 * 2 / 3)
+    assert points_of(comparison, "R@5", "tokens") == {"free": (0, recall), "paid": (3_500, recall)}
+    assert points_of(comparison, "R@5", "seconds") == {"free": (0.25, recall), "paid": (3.5, recall)}
+    assert points_of(comparison, "QA F1", "tokens") == {}
 
 
 @pytest.mark.parametrize("names", [("gold", "nothing"), ("gold", "asks"), ("asks",)])
