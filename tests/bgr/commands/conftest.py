@@ -53,7 +53,7 @@ def chat_server():
     counts in each reply."""
     running = []
 
-    def start(write, port=0, usage=USAGE):
+    def start(write, port=0, *, usage=USAGE):
         asked = Counter()
         http = ThreadingHTTPServer(("127.0.0.1", port), handler(write, asked, usage))
         thread = Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)

@@ -123,7 +123,7 @@ def test_language_model_reader_and_replay(files, tmp_path, server, capsys):
 
 def test_a_server_that_counts_no_tokens(files, tmp_path, chat_server, capsys):
     """They are not known, on the screen too, and from the replay cache."""
-    words = [*files, "--reader", chat_server(lambda _: {"answer": "Alpha"}, {}).spec, "--price", "1", "2"]
+    words = [*files, "--reader", chat_server(lambda _: {"answer": "Alpha"}, usage={}).spec, "--price", "1", "2"]
     words += ["--replay", tmp_path / "replies.db", "--systems", "bm25"]
     for name, options in (("one", ["--batch-size", "8"]), ("two", ["--replay-only"])):
         compare(*words, *options, "--out", tmp_path / name)

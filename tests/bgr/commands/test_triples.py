@@ -77,7 +77,7 @@ def refused(bgr):
 
 
 def test_replies_without_a_count_of_tokens_are_told(tmp_path, bgr, corpus, model, chat_server):
-    spec = chat_server(model.write, {}).spec
+    spec = chat_server(model.write, usage={}).spec
     _, out, _ = bgr("triples", "extract", "--corpus", corpus, "--llm", spec, "--out", tmp_path / "t.json")
     assert "tokens read 0, written 0 (replies without a count: 7); " in out
 
