@@ -10,20 +10,20 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from bgr.checkpoint import Settings, load_retriever, load_tokenizer
-from bgr.devices import autocast, hold_in, pick_device, pick_precision
 from bgr.errors import CheckpointError, DataError
-from bgr.fusion import Fusion
-from bgr.graph import EvidenceGraph
-from bgr.json_text import one_line
+from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.batching import Sentences, make_batch
 from bgr.models.config import DIRECTIONS
-from bgr.models.decode import EXPLORE, decode
-from bgr.models.kept_facts import keep_encoded
 from bgr.models.retriever import BgrRetriever
+from bgr.models.state_cache import keep_encoded
 from bgr.reader.reader import Reader, ReaderInput, load_reader
-from bgr.reconstruction import reconstruct, subgraph_confidence
-from bgr.retrieval import DirectionResult, Query, RetrievalResult, Retriever
+from bgr.retrievers.base import DirectionResult, Query, RetrievalResult, Retriever
+from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever, load_tokenizer
+from bgr.retrievers.graph_hop.decode import EXPLORE, decode
+from bgr.retrievers.graph_hop.fusion import Fusion
+from bgr.retrievers.graph_hop.reconstruction import reconstruct, subgraph_confidence
+from bgr.utils.devices import autocast, hold_in, pick_device, pick_precision
+from bgr.utils.json_utils import one_line
 
 MOST_FACTS = 1_000
 """Candidates of one question; beyond that a search over the textual database comes first."""
@@ -40,7 +40,7 @@ class DirectedGraphs:
     backward: DirectionResult
 
     def merged(self, rule: str, gamma: float, *, fusion: Fusion | None = None) -> RetrievalResult:
-        """The graph by a reconstruction rule; see `bgr.reconstruction.reconstruct`."""
+        """The graph by a reconstruction rule; see `bgr.retrievers.graph_hop.reconstruction.reconstruct`."""
         return reconstruct(self.forward, self.backward, rule, gamma, fusion=fusion)
 
 
@@ -82,7 +82,7 @@ class BgrPipeline(Retriever):
     """Both directions, their tokenizer and their settings.
 
     Args:
-        forward, backward: the two retrievers; in bfloat16 they can be trained no more (`bgr.devices.hold_in`).
+        forward, backward: the two retrievers; in bfloat16 they can be trained no more (`bgr.utils.devices.hold_in`).
         tokenizer: of their encoder.
         settings: rule and γ of each rule.
         reader: answers from the graph; ``None`` for graphs alone.

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, settings
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from bgr.example import Example
-from bgr.graph import ROOT, EvidenceGraph
+from bgr.data.example import Example
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.models.config import BgrConfig
 from bgr.models.retriever import BgrRetriever
 
@@ -117,7 +117,7 @@ def toy_examples(count, prefix):
 @pytest.fixture(scope="session")
 def toy_data(tmp_path_factory):
     """A dataset folder of 30 / 10 / 10 small questions."""
-    from bgr.reasongraphqa.dataset import write_dataset
+    from bgr.data.reasongraphqa.io.dataset import write_dataset
 
     folder = tmp_path_factory.mktemp("toy") / "data"
     splits = {"train": toy_examples(30, "a"), "dev": toy_examples(10, "b"), "test": toy_examples(10, "c")}
@@ -128,7 +128,7 @@ def toy_data(tmp_path_factory):
 @pytest.fixture
 def small_checkpoint(make_retriever, tokenizer, tmp_path):
     """A checkpoint folder of two small retrievers with random weights."""
-    from bgr.checkpoint import Settings
+    from bgr.retrievers.graph_hop.checkpoint import Settings
 
     home = tmp_path / "checkpoint"
     home.mkdir()

@@ -11,15 +11,14 @@ from typing import Any
 import torch
 from lightning.pytorch import LightningDataModule
 
-from bgr.baselines.model import BaselineModel
-from bgr.example import Example
+from bgr.data.example import Example
+from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.models.batching import Batch, Sentences, make_batch
 from bgr.models.retriever import BgrRetriever
-from bgr.reasongraphqa.dataset import load_split
+from bgr.retrievers.baselines.model import BaselineModel
 from training.limits import at_least
-from training.loader import Part, StepLoader, WholeLoader
-from training.sampler import SimilarLengths
-from training.state_cache import keep_lower_states
+from training.loader import Part, SimilarLengths, StepLoader, WholeLoader
+from training.retriever.state_cache import keep_lower_states
 
 
 @dataclass(frozen=True)

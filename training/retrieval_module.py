@@ -11,8 +11,8 @@ from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor
 from transformers import BertModel, get_linear_schedule_with_warmup
 
-from bgr.example import Example
-from bgr.graph import EvidenceGraph
+from bgr.data.example import Example
+from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.gm import graph_match
 from bgr.metrics.gs import graph_structure_match

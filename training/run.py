@@ -1,4 +1,4 @@
-"""What a training run is: its settings, its folder, and which of its parts are finished."""
+"""A training run: its settings, its folder, and which of its parts are finished."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from lightning.fabric.utilities import rank_zero
 
 from bgr.errors import BgrError, DataError
-from bgr.files import read_json
+from bgr.utils.atomic_io import read_json
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,12 @@ from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
 from transformers.utils import logging as transformers_logging
 
-from bgr.devices import fast_bfloat16, pick_device
 from bgr.errors import BgrError
-from training.checkpoints import AtomicFiles, KeepCheckpoints
+from bgr.utils.devices import fast_bfloat16, pick_device
+from training.callbacks.checkpoints import AtomicFiles, KeepCheckpoints
+from training.callbacks.stops import EarlyStop, StopAtNotFinite
 from training.data_module import BgrDataModule
-from training.early_stop import EarlyStop
-from training.not_finite import StopAtNotFinite
-from training.retriever_module import BgrModule
+from training.retriever.module import BgrModule
 from training.run import Run
 
 _SHAPING = (

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from bgr.llm.budget import Budget
 from bgr.llm.interface import Backend, Completion, LlmError, Request, Unreachable
 from bgr.llm.replay import Replay, ReplayError, key_of
-from bgr.llm.usage import Usage
+from bgr.llm.usage import Budget, Usage
 
 Result = Completion | LlmError
 

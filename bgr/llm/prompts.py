@@ -6,20 +6,31 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
-from bgr.kept_chunks import name_of
+from bgr.utils.cache import name_of
 
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 AGAIN = "bgr.llm"
-"""The package whose prompts ask once more, whoever asked."""
+"""The prompts that ask once more, whoever asked."""
+
+FOLDERS = {
+    "bgr.gear": "bgr.retrievers.gear",
+    "bgr.prism": "bgr.retrievers.prism",
+    "bgr.bridgerag": "bgr.retrievers.bridgerag",
+    "bgr.llm_graph": "bgr.retrievers.llm_graph",
+    "bgr.multihop": "bgr.reader",
+}
+"""The package that holds each set of prompts. The names are part of `prompts_hash`, and finished results are keyed by
+that hash, so a name stays as it is when its package moves."""
 
 
 class Prompts:
     """The prompts of one package, by name.
 
     Args:
-        package: ``bgr.gear`` for example.
+        package: a name in `FOLDERS` (``bgr.gear`` for example), or a package.
     """
 
     def __init__(self, package: str) -> None:
@@ -45,12 +56,16 @@ def prompts_hash(*packages: str) -> str:
 
 
 def _named_texts(package: str) -> Iterable[str]:
-    found = [file for file in files(package).joinpath("prompts").iterdir() if file.name.endswith(".md")]
+    found = [file for file in _folder(package).iterdir() if file.name.endswith(".md")]
     for file in sorted(found, key=lambda file: file.name):
         yield f"{package}/{file.name}"
         yield file.read_text(encoding="utf-8")
 
 
+def _folder(package: str) -> Traversable:
+    return files(FOLDERS.get(package, package)).joinpath("prompts")
+
+
 @cache
 def _template(package: str, step: str) -> str:
-    return files(package).joinpath("prompts", f"{step}.md").read_text(encoding="utf-8").strip()
+    return _folder(package).joinpath(f"{step}.md").read_text(encoding="utf-8").strip()

@@ -9,8 +9,8 @@ from contextlib import closing
 from pathlib import Path
 
 from bgr.errors import BgrError, DataError
-from bgr.json_text import one_line
 from bgr.llm.interface import Alternatives, Completion, Request
+from bgr.utils.json_utils import one_line
 
 APPLICATION = 0x62677272
 """SQLite's `application_id`, which tells a replay cache from another database."""

@@ -1,4 +1,8 @@
-"""Objects out of what a model wrote, whatever it wrote."""
+"""JSON schemas that replies are held to, in the form that every backend takes: objects are closed and lack nothing
+(`bgr.llm.backends.openai_backend` tells a server to be strict about such alone).
+
+Objects out of what a model wrote, whatever it wrote.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from bgr.errors import BgrError
-from bgr.json_text import one_line
+from bgr.utils.json_utils import one_line
 
 MOST_REPAIRED = 16_000
 """Characters of a reply that is repaired: the time of a repair may grow with the square of the length."""
@@ -105,3 +109,32 @@ def _checker(schema: str) -> Any:
             return "nested too deeply"
 
     return check
+
+
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+WHOLE: Schema = {"type": "integer"}
+YES_OR_NO: Schema = {"type": "boolean"}
+
+
+def object_of(**properties: Schema) -> Schema:
+    """An object with these properties, all of them and no other; it is written in their order."""
+    names = list(properties)
+    return {"type": "object", "properties": properties, "required": names, "additionalProperties": False}
+
+
+def list_of(items: Schema, most: int, *, least: int = 0) -> Schema:
+    """A list of `least` to `most` such items."""
+    at_least = {"minItems": least} if least else {}
+    return {"type": "array", "items": items, **at_least, "maxItems": most}
+
+
+def row_of(item: Schema, length: int) -> Schema:
+    """A list of exactly so many such items."""
+    return list_of(item, length, least=length)
+
+
+SHORT_ANSWER = object_of(answer=TEXT)
+SHORT_ANSWER_TOKENS = 64
+"""Longest reply with a short answer."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
-from bgr.graph import EvidenceGraph
+from bgr.graph.evidence_graph import EvidenceGraph
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
-from bgr.metrics.ged_side import Side
+from bgr.metrics.ged_bounds import Side
 
 FEW = 4
 """Up to so many nodes a search costs less than to compare degrees and to look for interchangeable nodes."""

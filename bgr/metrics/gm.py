@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bgr.graph import EvidenceGraph
+from bgr.graph.evidence_graph import EvidenceGraph
 
 
 def graph_match(predicted: EvidenceGraph, gold: EvidenceGraph) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from bgr.graph import ROOT, EvidenceGraph
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 
 Colours = dict[int, int]
 

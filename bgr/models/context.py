@@ -10,11 +10,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from bgr.devices import for_matrices
 from bgr.models.attention import Attention
+from bgr.models.late_interaction import TokenMarks
 from bgr.models.packed import Packing, attend_in_rows
 from bgr.models.ragged import Ragged
-from bgr.models.token_match import TokenMarks
+from bgr.utils.devices import for_matrices
 
 
 class ContextLayer(nn.Module):

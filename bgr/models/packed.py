@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from transformers.models.bert.modeling_bert import BertLayer
 
-from bgr.devices import for_matrices
 from bgr.models.attention import attend
+from bgr.utils.devices import for_matrices
 
 
 @dataclass(frozen=True)

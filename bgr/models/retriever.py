@@ -10,14 +10,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from bgr.devices import for_matrices
 from bgr.models.config import BgrConfig
 from bgr.models.context import Context
 from bgr.models.encoder import SentenceStates
+from bgr.models.late_interaction import TokenMatch, Tokens
 from bgr.models.matcher import FactRows, Matcher, Prepared
 from bgr.models.path import PathUpdate
 from bgr.models.ragged import Encoded, Ragged, take
-from bgr.models.token_match import TokenMatch, Tokens
+from bgr.utils.devices import for_matrices
 
 ROOT_COLUMN = 0
 """Column of the question itself among a question's candidates; candidate fact ``i`` stands in column ``i + 1``."""

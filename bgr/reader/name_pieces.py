@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from bgr.quantities import Quantity, find_quantities
+from bgr.utils.quantities import Quantity, find_quantities
 
 _TOKEN = re.compile(r"['’]s\b|[^\W_]+(?:['’.&-](?!s\b)[^\W_]+)*|\S")
 _ENDS = frozenset(".?!:\"“”'‘’(")

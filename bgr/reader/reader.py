@@ -2,9 +2,11 @@
 
 Folder::
 
-    reader.json                      settings (`bgr.reader.settings`)
+    reader.json                      settings (`bgr.reader.reader_settings`)
     config.json, model.safetensors   the model
     tokenizer.json, …                its tokenizer
+
+Question and evidence as one text for a reader, in the order of the graph (paper, sections 5.3 and 5.4, Table 5).
 """
 
 from __future__ import annotations
@@ -18,14 +20,38 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from bgr.devices import autocast, pick_device, pick_precision
 from bgr.errors import CheckpointError
-from bgr.graph import EvidenceGraph
-from bgr.json_text import one_line
-from bgr.reader.linearise import linearise
-from bgr.reader.settings import READER, ReaderSettings
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+from bgr.models.seq2seq import greedy, load_seq2seq
+from bgr.reader.reader_settings import READER, ReaderSettings
 from bgr.reader.slots import Masked, mask
-from bgr.seq2seq import greedy, load_seq2seq
+from bgr.utils.devices import autocast, pick_device, pick_precision
+from bgr.utils.json_utils import one_line
+
+THEN, OTHER = "Then:", "On the other hand:"
+"""The paper's words for the next fact of a chain and for the start of another chain."""
+
+
+def linearise(question: str, facts: Sequence[str], graph: EvidenceGraph, *, structure: bool) -> str:
+    """``question: … evidence: fact fact …``, chain by chain (`EvidenceGraph.order`).
+
+    Args:
+        question: the question.
+        facts: the candidates that `graph` numbers; those it does not hold are left out.
+        graph: the evidence; an empty one gives an empty list of evidence.
+        structure: say in words how facts hang together. *Then* comes before a fact that follows from the one just
+            written, *On the other hand* before one that does not.
+    """
+    parts, last = [], ROOT
+    for number, node in enumerate(graph.order()):
+        word = _word(graph, last, node) if structure and number else ""
+        parts.append(f"{word} {facts[node]}" if word else facts[node])
+        last = node
+    return " ".join(["question:", *question.split(), "evidence:", *" ".join(parts).split()])
+
+
+def _word(graph: EvidenceGraph, last: int, node: int) -> str:
+    return THEN if last in graph.predecessors(node) else OTHER
 
 
 @dataclass(frozen=True)

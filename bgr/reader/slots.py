@@ -21,8 +21,8 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from bgr.quantities import Quantity, find_quantities
 from bgr.reader.name_pieces import Piece, cut, tokens_of
+from bgr.utils.quantities import Quantity, find_quantities
 
 NAMES = tuple(f"<extra_id_{n}>" for n in range(100))
 """T5's own placeholders. Names after the hundredth share `LOST`."""
@@ -131,7 +131,7 @@ def mask(text: str, words: Collection[str]) -> Masked:
     """Put placeholders for what is not in `words`.
 
     Args:
-        text: question and evidence (`bgr.reader.linearise`).
+        text: question and evidence (`bgr.reader.reader`).
         words: the everyday words, in small letters.
     """
     pieces = cut(text, words)

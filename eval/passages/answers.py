@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bgr.graph import ROOT, EvidenceGraph
+from bgr.collection.corpus import Corpus
+from bgr.data.multihop.assemble import MultihopQuestion
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.llm.usage import Usage
-from bgr.multihop.data import MultihopQuestion
-from bgr.multihop.reader import PassageReader, ReadAnswer
-from bgr.search.corpus import Corpus
+from bgr.reader.passage_reader import PassageReader, ReadAnswer
 from eval.passages.found import Found
 
 if TYPE_CHECKING:
-    from bgr.llm_graph.answerer import LlmAnswer, LlmAnswerer
     from bgr.reader.reader import Reader, ReaderInput
+    from bgr.retrievers.llm_graph.answerer import LlmAnswer, LlmAnswerer
 
 
 class Answers(ABC):
@@ -58,7 +58,7 @@ class TrainedAnswers(Answers):
 
     def __call__(self, questions: Sequence[MultihopQuestion], found: Sequence[Found]) -> list[ReadAnswer]:
         """See `Answers`."""
-        from bgr.reader.linearise import linearise
+        from bgr.reader.reader import linearise
 
         started = time.perf_counter()
         if self.alone:

@@ -9,12 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from bgr.data.multihop.assemble import MultihopData
 from bgr.errors import BgrError
 from bgr.llm.usage import Price
-from bgr.multihop.data import MultihopData
-from eval.bootstrap import SAMPLES, Difference, Interval, bootstrap_difference, bootstrap_means, interval
 from eval.passages.score import ANSWERS, GRAPHS, METRICS, RECALLS, SETS, SystemScores
-from eval.passages.sign_test import SignTest, sign_test
+from eval.run.significance import (
+    SAMPLES,
+    Difference,
+    Interval,
+    SignTest,
+    bootstrap_difference,
+    bootstrap_means,
+    interval,
+    sign_test,
+)
 
 
 @dataclass(frozen=True)

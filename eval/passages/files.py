@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eval.bootstrap import Interval
+from bgr.utils.atomic_io import without_nan, write_csv, write_json, write_text, write_whole
 from eval.passages.compare import Pair, PassageComparison
 from eval.passages.cuts import cuts
 from eval.passages.groups import GROUPINGS, by_group, by_round, by_step, usage_of
 from eval.passages.page import traces_page
-from eval.passages.pareto import plot_pareto
-from eval.passages.plot import plot_recall
+from eval.passages.plots import plot_pareto, plot_recall
 from eval.passages.score import RECALLS, SystemScores
 from eval.passages.text import PARETO, PLOT, as_markdown
-from eval.written import without_nan, write_csv, write_json, write_text, write_whole
+from eval.run.significance import Interval
 
 MARKDOWN, JSON, PAGE = "passages.md", "passages.json", "traces.html"
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from bgr.collection.corpus import Corpus
+from bgr.data.multihop.assemble import MultihopQuestion
 from bgr.errors import DataError, GraphError
-from bgr.graph import EvidenceGraph
-from bgr.json_text import is_text, shown
+from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.llm.usage import Usage
-from bgr.multihop.data import MultihopQuestion
-from bgr.passages import PassageResult
-from bgr.search.corpus import Corpus
+from bgr.retrievers.base import PassageResult
+from bgr.utils.json_utils import is_text, shown
 
 MOST = 1e300
 """Scores, counts and seconds are below it: JSON may hold integers that no float can."""

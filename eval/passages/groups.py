@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from bgr.collection.search import rrf
+from bgr.data.multihop.assemble import MultihopData
 from bgr.llm.usage import Price, Usage
 from bgr.metrics.ranking import recalls_at
-from bgr.multihop.data import MultihopData
-from bgr.search.fusion import rrf
 from eval.passages.found import Found
 from eval.passages.score import KS, RECALLS, SystemScores, mean
 

@@ -11,10 +11,10 @@ from typing import Any, BinaryIO
 
 from filelock import FileLock, Timeout
 
+from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
 from bgr.errors import BgrError, DataError
-from bgr.json_text import parse_json
-from bgr.kept_chunks import name_of
-from bgr.multihop.data import MultihopData, MultihopQuestion
+from bgr.utils.cache import name_of
+from bgr.utils.json_utils import parse_json
 from eval.passages.found import Found
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from tqdm import tqdm
 
-from bgr.multihop.data import MultihopData
-from bgr.passages import PassageResult, PassageRetriever
-from bgr.search.interface import Search
+from bgr.collection.search import Search
+from bgr.data.multihop.assemble import MultihopData
+from bgr.retrievers.base import PassageResult, PassageRetriever
 from eval.passages.found import Found
 from eval.passages.log import ResultLog, given_hash, result_key
 from eval.passages.runners import OverCorpus, Runner

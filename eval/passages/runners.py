@@ -8,17 +8,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from bgr.collection.corpus import Corpus
+from bgr.collection.search import Search
+from bgr.data.multihop.assemble import MultihopQuestion
 from bgr.errors import BgrError
-from bgr.graph import EvidenceGraph
-from bgr.llm.llm import Asks
-from bgr.llm.together import together
+from bgr.graph.evidence_graph import EvidenceGraph
+from bgr.llm.language_model import Asks
+from bgr.llm.lockstep import together
 from bgr.llm.usage import Usage
-from bgr.multihop.data import MultihopQuestion
-from bgr.multihop.reader import ReadAnswer
-from bgr.passages import PassageRetriever
-from bgr.retrieval import Query, RetrievalResult, Retriever
-from bgr.search.corpus import Corpus
-from bgr.search.interface import Search
+from bgr.reader.passage_reader import ReadAnswer
+from bgr.retrievers.base import PassageRetriever, Query, RetrievalResult, Retriever
 from eval.passages.answers import Answers
 from eval.passages.found import Found
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from eval.compare_tables import NONE, p_text, with_interval
+from eval.compare.tables import NONE, p_text, with_interval
 from eval.passages.compare import PassageComparison
 from eval.passages.cuts import ALL, cuts
 from eval.passages.groups import by_group, by_round, by_step, tokens_of, usage_of
 from eval.passages.score import RECALLS, SystemScores
-from eval.report import Table
+from eval.report.report import Table
 
 NOTE = (
     "All metrics in percent but GED, which is in edits; in brackets the 95 % bootstrap interval over questions. P, R, "

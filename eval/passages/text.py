@@ -18,7 +18,7 @@ from eval.passages.tables import (
     steps_table,
     systems_table,
 )
-from eval.tables import markdown_table
+from eval.report.tables import markdown_table
 
 PLOT = "recall.png"
 PARETO = "pareto.png"

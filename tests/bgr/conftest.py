@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bgr.llm.fetch import fetch_smollm2, smollm2_path
-from bgr.llm.local_model import load_local_model
+from bgr.llm.backends.fetch import fetch_smollm2, smollm2_path
+from bgr.llm.backends.local_model import load_local_model
 
 
 @pytest.fixture(scope="session")

@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 import torch
 
-from bgr.checkpoint import Settings
 from bgr.cli import main
 from bgr.errors import BgrError, CheckpointError, DataError
-from bgr.export import export
-from bgr.fusion import Calibration, Fusion
-from bgr.graph import ROOT, EvidenceGraph
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.pipeline import MOST_FACTS, BgrPipeline
-from bgr.retrieval import Query, RetrievalResult
+from bgr.retrievers.base import Query, RetrievalResult
+from bgr.retrievers.graph_hop.checkpoint import Settings
+from bgr.retrievers.graph_hop.export import export
+from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
 
 FACTS = ["Paris lies in France .", "Rome lies in Italy .", "Persona was made in Sweden .", "Alpha has 3 people ."]
 QUESTION = "In which country was Persona made ?"
@@ -204,9 +204,9 @@ def small_reader(tmp_path):
     from transformers import T5Config, T5ForConditionalGeneration
 
     from bgr.reader.reader import Reader
-    from bgr.reader.settings import ReaderSettings
+    from bgr.reader.reader_settings import ReaderSettings
     from bgr.reader.slots import PLACEHOLDERS
-    from training.seq2seq_tokenizer import word_tokenizer
+    from training.seq2seq.tokenizer import word_tokenizer
 
     torch.manual_seed(0)
     words = ("question", "evidence", "made", "in", "which", "country", "was")

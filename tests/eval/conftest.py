@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from bgr.example import QUESTION_TYPES, Example
-from bgr.graph import ROOT, EvidenceGraph
-from bgr.retrieval import RetrievalResult
+from bgr.data.example import QUESTION_TYPES, Example
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+from bgr.retrievers.base import RetrievalResult
 
 SHAPES = (
     [(ROOT, 0)],

@@ -1,12 +1,12 @@
 """A reader over several systems: each different graph read once, each answer given to its system and question."""
 
-from bgr.graph import EvidenceGraph
+from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.reader.reader import ReaderAnswer
-from bgr.reader.settings import ReaderSettings
-from bgr.retrieval import RetrievalResult
-from eval.answered import with_answers
-from eval.compare import GOLD, NOTHING
-from eval.evaluate import Predictions, evaluate
+from bgr.reader.reader_settings import ReaderSettings
+from bgr.retrievers.base import RetrievalResult
+from eval.compare.compare import GOLD, NOTHING
+from eval.run.evaluate import Predictions, evaluate
+from eval.run.with_reader import with_answers
 
 
 class EchoReader:

@@ -3,13 +3,13 @@
 import pytest
 import torch
 
-from bgr.graph import ROOT, EvidenceGraph
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.models.batching import Batch
-from bgr.models.decode import decode
 from bgr.models.ragged import Ragged
-from eval.bench_avoided import avoided
-from eval.bench_floor import BareEncoder
-from eval.gold_walk import GoldWalk
+from bgr.retrievers.graph_hop.decode import decode
+from eval.bench.avoided import avoided
+from eval.bench.floor import BareEncoder
+from eval.bench.oracle_retriever import GoldWalk
 
 GRAPHS = [EvidenceGraph([(ROOT, 0), (ROOT, 2), (0, 1), (2, 1)]), EvidenceGraph([(ROOT, 1), (1, 0)])]
 

@@ -1,7 +1,7 @@
 import json
 
 from bgr.cli import main
-from eval.random_triples import PASSAGE, random_triples
+from eval.bench.beam import PASSAGE, random_triples
 
 
 def test_the_command_measures_what_it_says(capsys):

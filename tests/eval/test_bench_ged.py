@@ -10,12 +10,11 @@ import pytest
 
 from bgr.cli import main
 from bgr.errors import BgrError, DataError
-from bgr.graph import EvidenceGraph
-from eval import bench_ged as bench_module
-from eval.bench_ged import against_networkx, bench_ged, read_predictions
-from eval.ged_reference import networkx_distance, networkx_graph
-from eval.ged_result import check
-from eval.random_graphs import everyday_pairs, large_pairs
+from bgr.graph.evidence_graph import EvidenceGraph
+from eval.bench import ged as bench_module
+from eval.bench.ged import against_networkx, bench_ged, read_predictions
+from eval.bench.ged_result import check, networkx_distance, networkx_graph
+from eval.bench.reference.random_graphs import everyday_pairs, large_pairs
 
 GOLD = [[-1, 0], [0, 1]]
 RECORDS = [

@@ -9,9 +9,8 @@ import pytest
 
 from bgr.cli import main
 from bgr.errors import BgrError, DataError, ProgramError
-from eval.bench_kopl import bench_kopl
-from eval.kopl_result import KoplBench, check
-from eval.program_files import read_programs
+from eval.bench.kopl import bench_kopl, read_programs
+from eval.bench.kopl_result import KoplBench, check
 
 QUESTIONS = [
     [
@@ -121,8 +120,8 @@ def test_no_program(folder: Path) -> None:
 def test_many_programs_go_through_once_and_few_of_them_with_facts(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("eval.bench_kopl.MANY", 10)
-    monkeypatch.setattr("eval.bench_kopl.WITH_FACTS", 4)
+    monkeypatch.setattr("eval.bench.kopl.MANY", 10)
+    monkeypatch.setattr("eval.bench.kopl.WITH_FACTS", 4)
     result = bench_kopl(folder, read_programs(folder, 12), progress=False)
     assert (result.programs, result.equal, result.with_facts) == (12, 12, 4)
 

@@ -2,9 +2,9 @@
 
 import torch
 
-from bgr.llm.local_model import load_local_model
-from eval import bench_llm as module
-from eval.bench_llm import bench_llm
+from bgr.llm.backends.local_model import load_local_model
+from eval.bench import llm as module
+from eval.bench.llm import bench_llm
 
 
 def test_both_sides_write_the_same(tiny_llama, monkeypatch):

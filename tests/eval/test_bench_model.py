@@ -6,11 +6,10 @@ import pytest
 import torch
 
 from bgr.cli import main
-from bgr.reasongraphqa.dataset import load_split
-from eval.bench_clock import Seconds, in_turns
-from eval.bench_result import Line, SpeedBench
-from eval.plain_retriever import PlainRetriever
-from training.timed_steps import TimedSteps
+from bgr.data.reasongraphqa.io.dataset import load_split
+from eval.bench.clock import Line, Seconds, SpeedBench, in_turns
+from eval.bench.reference.plain_model import PlainRetriever
+from training.retriever.timed_steps import TimedSteps
 
 CONFIG = """
 model:

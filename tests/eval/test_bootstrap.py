@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bgr.errors import BgrError
-from eval.bootstrap import CHUNK, bootstrap_difference, bootstrap_means, interval, mcnemar
+from eval.run.significance import CHUNK, bootstrap_difference, bootstrap_means, interval, mcnemar
 
 
 def slow_means(scores, samples, seed):

@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bgr.baselines.bm25 import Bm25Facts
 from bgr.errors import BgrError
-from bgr.retrieval import RetrievalResult
-from eval.bootstrap import mcnemar
-from eval.compare import GOLD, TITLES, compare
-from eval.compare_files import write_comparison
-from eval.compare_read import read_evaluation
-from eval.compare_tables import groups_table, pairs_table, table4, table6
-from eval.compare_text import as_latex, as_markdown, latex_escape
-from eval.evaluate import Predictions, evaluate
+from bgr.retrievers.base import RetrievalResult
+from bgr.retrievers.baselines.single_hop import Bm25Facts
+from eval.compare.compare import GOLD, TITLES, compare
+from eval.compare.files import write_comparison
+from eval.compare.tables import groups_table, pairs_table, table4, table6
+from eval.compare.text import as_latex, as_markdown, latex_escape
+from eval.run.evaluate import Predictions, evaluate
+from eval.run.read_evaluation import read_evaluation
+from eval.run.significance import mcnemar
 
 ABOUT = {"data": "here", "data_hash": "abc", "split": "test"}
 

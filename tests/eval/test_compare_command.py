@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from bgr.cli import main
-from bgr.commands.compare_runs import Asked, parse_system
+from bgr.cli.compare_runs import Asked, parse_system
 from bgr.errors import BgrError
 
 

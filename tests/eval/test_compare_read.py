@@ -5,10 +5,10 @@ import json
 import pytest
 
 from bgr.errors import BgrError
-from eval.compare_read import check_hash, read_evaluation
-from eval.evaluate import Predictions, evaluate
-from eval.report import as_json, write_predictions
-from eval.sweep_read import read_sweep
+from eval.report.report import as_json, write_predictions
+from eval.run.evaluate import Predictions, evaluate
+from eval.run.read_evaluation import check_hash, read_evaluation
+from eval.run.sweep_read import read_sweep
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from bgr.graph import ROOT, EvidenceGraph
-from bgr.retrieval import RetrievalResult
-from eval.errors import (
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+from bgr.retrievers.base import RetrievalResult
+from eval.run.errors import (
     ERROR_KINDS,
     count_errors,
     error_kind,
@@ -16,7 +16,7 @@ from eval.errors import (
     errors_text,
     write_errors,
 )
-from eval.evaluate import Predictions, evaluate
+from eval.run.evaluate import Predictions, evaluate
 
 Q = ROOT
 GOLD = [(Q, 0), (0, 1), (Q, 2), (2, 3)]  # two chains of two

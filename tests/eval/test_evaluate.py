@@ -5,15 +5,14 @@ from statistics import mean
 
 import pytest
 
-from bgr.baselines.bm25 import Bm25Facts
-from bgr.baselines.random_facts import RandomFacts
+from bgr.data.example import Example
 from bgr.errors import BgrError, DataError
-from bgr.example import Example
-from bgr.graph import ROOT, EvidenceGraph
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.metrics.ged import graph_edit_distance
-from bgr.retrieval import RetrievalResult
-from eval.breakdown import GROUPINGS, breakdown, hops_by_chains
-from eval.evaluate import METRICS, Predictions, evaluate, query_of, score
+from bgr.retrievers.base import RetrievalResult
+from bgr.retrievers.baselines.single_hop import Bm25Facts, RandomFacts
+from eval.run.breakdown import GROUPINGS, breakdown, hops_by_chains
+from eval.run.evaluate import METRICS, Predictions, evaluate, query_of, score
 
 
 def test_gold_scores_perfectly(examples):

@@ -5,11 +5,10 @@ import json
 import pytest
 import torch
 
-from bgr.baselines.config import BaselineConfig
-from bgr.baselines.folder import MODELS
-from bgr.baselines.settings import BaselineSettings
 from bgr.cli import main
-from bgr.reasongraphqa.dataset import write_dataset
+from bgr.data.reasongraphqa.io.dataset import write_dataset
+from bgr.retrievers.baselines.baseline_config import BaselineConfig, BaselineSettings
+from bgr.retrievers.baselines.trained import MODELS
 
 
 @pytest.fixture

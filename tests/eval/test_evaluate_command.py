@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from bgr.checkpoint import Settings
 from bgr.cli import main
+from bgr.data.reasongraphqa.io.dataset import write_dataset
 from bgr.pipeline import BgrPipeline
-from bgr.reasongraphqa.dataset import write_dataset
-from bgr.reconstruction import RULES
-from eval.evaluate import query_of
+from bgr.retrievers.graph_hop.checkpoint import Settings
+from bgr.retrievers.graph_hop.reconstruction import RULES
+from eval.run.evaluate import query_of
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ import subprocess
 
 import pytest
 
-from bgr.example import Example
-from bgr.graph import ROOT, EvidenceGraph
-from bgr.retrieval import RetrievalResult
-from eval.compare import compare
-from eval.evaluate import Predictions, evaluate
-from eval.html_page import json_for_script
-from eval.html_report import html_page
+from bgr.data.example import Example
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+from bgr.retrievers.base import RetrievalResult
+from eval.compare.compare import compare
+from eval.report.html_page import json_for_script
+from eval.report.html_report import html_page
+from eval.run.evaluate import Predictions, evaluate
 
 EVIL = (
     "</script><script>document.body.dataset.evil='yes'</script><img src=x onerror=\"document.body.dataset.evil='yes'\">"

@@ -5,13 +5,13 @@ import json
 
 import pytest
 
-from bgr.baselines.bm25 import Bm25Facts
+from bgr.data.example import Example
 from bgr.errors import BgrError
-from bgr.example import Example
-from eval.evaluate import Predictions, evaluate
-from eval.plots import plot_groups, plot_hops_by_chains
-from eval.report import as_text, named, notes, systems_table, write_report
-from eval.tables import markdown_table, text_table
+from bgr.retrievers.baselines.single_hop import Bm25Facts
+from eval.report.plots import plot_groups, plot_hops_by_chains
+from eval.report.report import as_text, named, notes, systems_table, write_report
+from eval.report.tables import markdown_table, text_table
+from eval.run.evaluate import Predictions, evaluate
 
 ABOUT = {"data": "here", "split": "test"}
 

@@ -6,13 +6,13 @@ import json
 import pytest
 
 from bgr.cli import main
+from bgr.data.reasongraphqa.io.dataset import write_dataset
 from bgr.errors import BgrError, DataError
-from bgr.graph import ROOT, EvidenceGraph
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.pipeline import BgrPipeline
-from bgr.reasongraphqa.dataset import write_dataset
-from bgr.reconstruction import GAMMAS, RULES
-from eval.evaluate import query_of, score
-from eval.sweep import as_text, sweep, write_sweep
+from bgr.retrievers.graph_hop.reconstruction import GAMMAS, RULES
+from eval.run.evaluate import query_of, score
+from eval.run.sweep import as_text, sweep, write_sweep
 
 STAR = EvidenceGraph([(ROOT, 0), (ROOT, 1)])
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from bgr.errors import DataError
-from eval.written import without_nan, write_csv, write_json, write_text, write_whole
+from bgr.utils.atomic_io import without_nan, write_csv, write_json, write_text, write_whole
 
 
 def test_text_json_and_csv(tmp_path):

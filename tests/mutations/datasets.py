@@ -192,8 +192,8 @@ def _stranger(record: dict[str, Any], field: str) -> None:
 
 def sealed(folder: Path) -> None:
     """As if the dataset had been built as it is now; a folder that cannot be sealed is left alone."""
+    from bgr.data.reasongraphqa.io.dataset import dataset_hash
     from bgr.errors import BgrError
-    from bgr.reasongraphqa.dataset import dataset_hash
 
     try:
         sheet = read(folder / "dataset.json")

@@ -11,18 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bgr.example import Example
-from bgr.kb.executor import Executor, apply
-from bgr.kb.knowledge_base import KnowledgeBase
-from bgr.kb.program import Program
-from bgr.kb.results import Nodes
-from bgr.kb.schema import Fact, Value
-from bgr.reasongraphqa.answers import same_answer
-from bgr.reasongraphqa.dataset import load_split
-from bgr.reasongraphqa.grounding import TYPE_OF_FUNCTION
-from bgr.reasongraphqa.splits import SPLITS
-from bgr.reasongraphqa.verbalize import missing_parts
-from bgr.reasongraphqa.verify import verify_dataset
+from bgr.data.example import Example
+from bgr.data.kb.executor import Executor, apply
+from bgr.data.kb.knowledge_base import KnowledgeBase
+from bgr.data.kb.program import Program
+from bgr.data.kb.results import Nodes
+from bgr.data.kb.schema import Fact, Value
+from bgr.data.reasongraphqa.build.grounding import TYPE_OF_FUNCTION, same_answer
+from bgr.data.reasongraphqa.build.splits import SPLITS
+from bgr.data.reasongraphqa.checks.verify import verify_dataset
+from bgr.data.reasongraphqa.io.dataset import load_split
+from bgr.data.reasongraphqa.verbalize.verbalizer import missing_parts
 
 from .cases import read
 

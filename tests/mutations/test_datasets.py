@@ -11,9 +11,9 @@ import pytest
 from datasets import load_from_disk
 
 from bgr.cli import main
+from bgr.data.reasongraphqa.build.splits import SPLITS
+from bgr.data.reasongraphqa.io.dataset import HASHED_FILES, load_split
 from bgr.errors import BgrError
-from bgr.reasongraphqa.dataset import HASHED_FILES, load_split
-from bgr.reasongraphqa.splits import SPLITS
 
 from .campaign import Case, run, sample
 from .cases import read
@@ -72,7 +72,7 @@ def problems_of_released(case: Case, number: int, released: Path, home: Path) ->
 
 
 def _of_released(folder: Path) -> list:
-    from bgr.reasongraphqa.released import read_released
+    from bgr.data.reasongraphqa.io.released import read_released
 
     return [example for split in SPLITS for example in read_released(folder / f"{split}.json", split)]
 

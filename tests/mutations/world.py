@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bgr.kb.executor import Executor
-from bgr.kb.knowledge_base import KnowledgeBase
-from bgr.kb.program import Program
+from bgr.data.kb.executor import Executor
+from bgr.data.kb.knowledge_base import KnowledgeBase
+from bgr.data.kb.program import Program
 
 CONCEPTS = {"K0": ("thing", []), "K1": ("place", ["K0"]), "K2": ("city", ["K1"]), "K3": ("country", ["K1"])} | {
     "K4": ("person", ["K0"]),

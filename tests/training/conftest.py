@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from bgr.cli import main
-from bgr.example import Example
-from bgr.graph import ROOT, EvidenceGraph
+from bgr.data.example import Example
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 
 CONFIG = """
 seed_everything: 3

@@ -7,14 +7,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from bgr.baselines.folder import baseline_rows, load_baseline
-from bgr.baselines.settings import BaselineSettings
 from bgr.cli import main
-from bgr.reasongraphqa.dataset import load_split
-from bgr.retrieval import Query
-from training.baseline import check, train_baseline
-from training.baseline_module import BaselineModule
-from training.calibrate import dev_metrics
+from bgr.data.reasongraphqa.io.dataset import load_split
+from bgr.retrievers.base import Query
+from bgr.retrievers.baselines.baseline_config import BaselineSettings
+from bgr.retrievers.baselines.trained import baseline_rows, load_baseline
+from training.baseline.module import BaselineModule
+from training.baseline.train import check, train_baseline
+from training.retriever.calibrate import dev_metrics
 from training.run import Run
 
 
@@ -33,7 +33,7 @@ def test_learns_the_toy_and_scores_the_same_when_loaded(
     kind, epochs, baseline_config, toy_data, tmp_path, capsys, monkeypatch
 ):
     # training keeps states in 16 bits; no more rounding than that, or ten questions may differ in one
-    monkeypatch.setattr("bgr.devices.fast_bfloat16", lambda device: False)
+    monkeypatch.setattr("bgr.utils.devices.fast_bfloat16", lambda device: False)
     assert train(baseline_config(kind, epochs), toy_data, tmp_path / "run", "--json") == 0
     metrics = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
     assert metrics["f1"] > 0.6  # two facts drawn at random of five have 0.4

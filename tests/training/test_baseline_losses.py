@@ -4,15 +4,14 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from bgr.baselines.config import BaselineConfig
-from bgr.baselines.folder import MODELS
-from bgr.baselines.paths import PathTable
-from bgr.graph import ROOT
+from bgr.graph.evidence_graph import ROOT
 from bgr.models.batching import Sentences, make_batch
-from training.baseline_losses import baseline_loss
-from training.baseline_targets import gold_chains
+from bgr.retrievers.baselines.baseline_config import BaselineConfig
+from bgr.retrievers.baselines.beam import PathTable
+from bgr.retrievers.baselines.trained import MODELS
+from training.baseline.losses import baseline_loss, gold_chains
 from training.data_module import TrainingBatch
-from training.gold_paths import next_nodes
+from training.retriever.loss import next_nodes
 
 
 @pytest.fixture

@@ -5,9 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bgr.graph import ROOT, EvidenceGraph
-from training.baseline_losses import among_all, contrastive_loss
-from training.baseline_targets import gold_chains, gold_facts, gold_paths, gold_pointers
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+from training.baseline.losses import among_all, contrastive_loss, gold_chains, gold_facts, gold_paths, gold_pointers
 
 FORK = EvidenceGraph([(ROOT, 2), (2, 0), (2, 4), (ROOT, 1)])
 SINGLE = EvidenceGraph([(ROOT, 3)])

@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from bgr.example import Example
-from bgr.fusion import Calibration
-from bgr.graph import ROOT, EvidenceGraph
-from bgr.models.decode import graph_of
-from bgr.retrieval import DirectionResult
-from training.calibrate import best_merge, calibrated, dev_metrics
-from training.edge_calibration import edge_calibration, edge_calibration_error
+from bgr.data.example import Example
+from bgr.graph.dag import graph_of
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+from bgr.retrievers.base import DirectionResult
+from bgr.retrievers.graph_hop.fusion import Calibration
+from training.retriever.calibrate import best_merge, calibrated, dev_metrics, edge_calibration, edge_calibration_error
 
 GOLD = EvidenceGraph([(ROOT, 0), (0, 1)])
 EXAMPLE = Example("e", "Who?", ("a", "b", "c"), GOLD, "x", (), "query")

@@ -5,10 +5,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from training.checkpoints import AtomicFiles
-from training.retriever_module import BgrModule
+from training.callbacks.checkpoints import AtomicFiles
+from training.retriever.module import BgrModule
+from training.retriever.train import train_direction
 from training.run import Run
-from training.train import train_direction
 
 
 class Stopped(Exception):

@@ -1,7 +1,7 @@
 import pytest
 
 from training.data_module import BgrDataModule
-from training.sampler import SimilarLengths
+from training.loader import SimilarLengths
 
 LENGTHS = [5, 50, 7, 48, 6, 52, 8, 47, 9, 51]
 
@@ -74,7 +74,7 @@ def test_kept_states_stand_for_the_sentences(toy_data, make_retriever, tokenizer
 
 
 def test_fewer_candidates_keep_the_gold_graph(toy_data):
-    from bgr.reasongraphqa.dataset import load_split
+    from bgr.data.reasongraphqa.io.dataset import load_split
     from training.data_module import fewer_candidates
 
     for example in load_split(toy_data, "train"):

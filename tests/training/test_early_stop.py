@@ -3,9 +3,9 @@ from dataclasses import replace
 
 from safetensors.torch import load_file
 
-from training.reporter import Epoch, Stop
+from training.callbacks.reporter import Epoch, Stop
+from training.retriever.train import train_direction
 from training.run import Run
-from training.train import train_direction
 
 STILL = ["--model.learning_rate=0", "--model.encoder_learning_rate=0"]  # so that the score stays as it is
 

@@ -2,8 +2,8 @@ import random
 
 import pytest
 
-from bgr.graph import ROOT, EvidenceGraph
-from training.gold_paths import gold_levels
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+from training.retriever.loss import gold_levels
 
 JOIN = EvidenceGraph([(ROOT, 0), (ROOT, 1), (0, 2), (1, 2), (2, 3)])
 SINGLE = EvidenceGraph([(ROOT, 4)])

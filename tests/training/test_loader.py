@@ -1,8 +1,7 @@
 import pytest
 
 from bgr.errors import CheckpointError
-from training.loader import ALONE, Part, StepLoader, WholeLoader, share_out
-from training.sampler import SimilarLengths
+from training.loader import ALONE, Part, SimilarLengths, StepLoader, WholeLoader, share_out
 
 LENGTHS = [(7 * i) % 11 for i in range(21)]  # 21 questions: the last step of 8 has 5
 

@@ -3,11 +3,10 @@ import math
 import pytest
 import torch
 
-from bgr.graph import ROOT, EvidenceGraph, next_nodes
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph, next_nodes
 from bgr.models.batching import Batch
 from bgr.models.ragged import Ragged
-from training.gold_paths import gold_levels
-from training.loss import gold_logits, gold_relevance, multi_label_loss
+from training.retriever.loss import gold_levels, gold_logits, gold_relevance, multi_label_loss
 
 GRAPHS = [EvidenceGraph([(ROOT, 0), (0, 2)]), EvidenceGraph([(ROOT, 1), (ROOT, 0), (0, 1)])]
 COUNTS = [3, 2]

@@ -5,8 +5,8 @@ import multiprocessing
 import pytest
 import torch
 
+from training.retriever.train import train_direction
 from training.run import Run
-from training.train import train_direction
 
 
 def error(capsys):

@@ -11,15 +11,14 @@ import torch
 from safetensors.torch import load_file
 
 from bgr.cli import main
+from bgr.data.example import Example
+from bgr.data.reasongraphqa.io.dataset import load_split, write_dataset
 from bgr.errors import DataError
-from bgr.example import Example
-from bgr.graph import ROOT, EvidenceGraph
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.metrics.answers import answer_match
 from bgr.reader.reader import Reader
-from bgr.reasongraphqa.dataset import load_split, write_dataset
-from eval.read_answers import read_answers
-from training.reader_data import ReaderData, retrieved_graphs
-from training.reader_words import everyday_words
+from eval.run.with_reader import read_answers
+from training.seq2seq.reader_data import ReaderData, everyday_words, retrieved_graphs
 
 CONFIG = """
 seed_everything: 3
@@ -207,9 +206,9 @@ def test_it_learns_names_it_never_saw_and_resumes_as_if_never_stopped(train, tmp
         if self.current_epoch == 2:
             raise Stopped
 
-    from training.reader import train_reader
     from training.run import Run
-    from training.seq2seq_module import Seq2seqModule
+    from training.seq2seq.module import Seq2seqModule
+    from training.seq2seq.reader import train_reader
 
     job = Run(tmp_path / "config.yaml", data, tmp_path / "parts")
     with monkeypatch.context() as patch:

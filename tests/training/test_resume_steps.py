@@ -8,7 +8,7 @@ from lightning.pytorch import Callback, Trainer, seed_everything
 from transformers import AutoTokenizer
 
 from training.data_module import BgrDataModule
-from training.retriever_module import BgrModule
+from training.retriever.module import BgrModule
 
 EPOCHS = 2
 STEPS = 4  # an epoch: 29 questions, 8 a step

@@ -6,7 +6,7 @@ from lightning.pytorch import Callback, Trainer, seed_everything
 from transformers import AutoTokenizer
 
 from training.data_module import BgrDataModule
-from training.retriever_module import BgrModule
+from training.retriever.module import BgrModule
 
 RATE, CLIP = 2e-3, 1e-2
 

@@ -4,8 +4,8 @@ from statistics import fmean, stdev
 import pytest
 
 from bgr.pipeline import BgrPipeline
+from training.retriever.seeds import Spread, read_seeds, spreads, table
 from training.run import Run, is_finished, mark_finished
-from training.seeds import Spread, read_seeds, spreads, table
 
 SMALL = ["--trainer.max_epochs=1", "--data.limit=6"]
 

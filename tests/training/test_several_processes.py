@@ -12,9 +12,9 @@ from lightning.pytorch import Trainer, seed_everything
 from safetensors.torch import load_file
 from transformers import AutoTokenizer
 
-from bgr.graph import ROOT, EvidenceGraph
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from training.data_module import BgrDataModule
-from training.retriever_module import BgrModule
+from training.retriever.module import BgrModule
 
 
 @pytest.fixture(autouse=True)

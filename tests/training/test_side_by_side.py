@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bgr.errors import BgrError
-from training import side_by_side
-from training.reporter import Epoch
+from training.callbacks.reporter import Epoch
+from training.retriever import side_by_side
 
 
 def stubborn_or_dying(direction, report):

@@ -6,12 +6,12 @@ import torch
 from safetensors.torch import load_file
 
 from bgr.cli import main
+from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.pipeline import BgrPipeline
-from bgr.reasongraphqa.dataset import load_split
-from training.calibrate import dev_metrics
+from training.retriever.calibrate import dev_metrics
+from training.retriever.train import train_direction
 from training.run import Run
 from training.settings import parse
-from training.train import train_direction
 
 
 def train(config, data, out, *more):

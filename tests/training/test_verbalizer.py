@@ -10,14 +10,14 @@ import torch
 from safetensors.torch import load_file
 
 from bgr.cli import main
+from bgr.data.kb.knowledge_base import KnowledgeBase
+from bgr.data.reasongraphqa.verbalize.generator import Seq2seqGenerator
+from bgr.data.reasongraphqa.verbalize.verbalizer import missing_parts
+from bgr.data.reasongraphqa.verbalize.wording import value_text
 from bgr.errors import DataError
-from bgr.kb.knowledge_base import KnowledgeBase
-from bgr.reasongraphqa.seq2seq_generator import Seq2seqGenerator
-from bgr.reasongraphqa.verbalize import missing_parts
-from bgr.reasongraphqa.wording import value_text
-from bgr.seq2seq import load_seq2seq
-from training.seq2seq_tokenizer import train_tokenizer
-from training.verbalizer_pairs import make_pairs
+from bgr.models.seq2seq import load_seq2seq
+from training.seq2seq.tokenizer import train_tokenizer
+from training.seq2seq.verbalizer_data import make_pairs
 
 PEOPLE = "Ada Bo Cai Dora Emil Fay Gus Hal Ida Jon Kai Lea".split()
 TOWNS = "Norhaven Portsud Eastwick Weston Milford Redhill".split()
@@ -112,7 +112,7 @@ def test_a_fresh_model_already_leans_to_copying():
     """The token after the one just written is likelier where the input says so."""
     from transformers import T5Config, T5ForConditionalGeneration
 
-    from training.seq2seq_start import ready_to_copy
+    from training.seq2seq.module import ready_to_copy
 
     torch.manual_seed(0)
     sizes = {"d_model": 128, "d_kv": 32, "d_ff": 64, "num_layers": 2, "num_heads": 4, "dropout_rate": 0.0}
@@ -174,7 +174,7 @@ def weights(folder):
 @pytest.mark.slow
 def test_it_learns_and_resumes_as_if_never_stopped(train, tmp_path, capsys, monkeypatch):
     from training.run import Run
-    from training.verbalizer import train_verbalizer
+    from training.seq2seq.verbalizer import train_verbalizer
 
     assert train("long", "--json", epochs=12) == 0
     metrics = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
@@ -188,7 +188,7 @@ def test_it_learns_and_resumes_as_if_never_stopped(train, tmp_path, capsys, monk
         if self.current_epoch == 4:
             raise Stopped
 
-    from training.seq2seq_module import Seq2seqModule
+    from training.seq2seq.module import Seq2seqModule
 
     job = Run(tmp_path / "config.yaml", tmp_path / "kqapro", tmp_path / "parts", ["--trainer.max_epochs=12"])
     with monkeypatch.context() as patch:

@@ -4,9 +4,9 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from bgr.llm import cpu_attention
-from bgr.llm.cpu_attention import NAME, attention, by_blocks, use_cpu_attention
-from bgr.llm.writing import growing_cache
+from bgr.llm.backends import cpu_attention
+from bgr.llm.backends.cpu_attention import NAME, attention, by_blocks, use_cpu_attention
+from bgr.llm.backends.generation import growing_cache
 
 
 def plain(query, key, value, mask):

@@ -4,9 +4,9 @@ import zipfile
 
 import pytest
 
-from bgr.commands import llm as command
+from bgr.cli import llm as command
 from bgr.errors import BgrError, DataError
-from bgr.llm import fetch
+from bgr.llm.backends import fetch
 
 
 @pytest.fixture

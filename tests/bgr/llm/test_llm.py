@@ -2,11 +2,10 @@
 
 import pytest
 
-from bgr.llm.budget import Budget, BudgetError
 from bgr.llm.interface import Backend, Completion, LlmError, Unreachable
-from bgr.llm.llm import Llm
+from bgr.llm.language_model import Llm
 from bgr.llm.replay import Replay, ReplayError
-from bgr.llm.usage import Price, Usage
+from bgr.llm.usage import Budget, BudgetError, Price, Usage
 
 GOOD = '{"name": "Lyon", "size": 3}'
 

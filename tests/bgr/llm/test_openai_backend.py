@@ -10,11 +10,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from bgr.errors import BgrError
-from bgr.llm.chat_answer import fits_strict
-from bgr.llm.faults import Fault, pause, retry_after
+from bgr.llm.backends.openai_backend import OpenAIBackend, fits_strict
+from bgr.llm.backends.server_faults import Fault, pause, retry_after
 from bgr.llm.interface import Completion, LlmError, Unreachable
-from bgr.llm.llm import Llm
-from bgr.llm.openai_backend import OpenAIBackend
+from bgr.llm.language_model import Llm
 from bgr.llm.replay import Replay
 
 GOOD = '{"name": "Lyon", "size": 3}'

@@ -11,7 +11,7 @@ import pytest
 
 from bgr.errors import DataError
 from bgr.llm.interface import Completion, Message, Request
-from bgr.llm.llm import Llm
+from bgr.llm.language_model import Llm
 from bgr.llm.replay import APPLICATION, Replay, key_of
 
 REPLY = Completion("text", 3, 1, True)

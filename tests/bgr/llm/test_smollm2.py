@@ -4,9 +4,9 @@ import socket
 
 import pytest
 
-from bgr.llm.backends import load_backend
+from bgr.llm.backends.loading import load_backend
 from bgr.llm.interface import Message, Request, Unreachable
-from bgr.llm.llm import Llm
+from bgr.llm.language_model import Llm
 from bgr.llm.replay import Replay
 
 pytestmark = pytest.mark.slow

@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
-from bgr.llm.budget import Budget, BudgetError
-from bgr.llm.llm import Llm
-from bgr.llm.together import together
+from bgr.llm.language_model import Llm
+from bgr.llm.lockstep import together
+from bgr.llm.usage import Budget, BudgetError
 
 
 @pytest.fixture(autouse=True)

@@ -16,14 +16,14 @@ from transformers import (
 )
 
 from bgr.errors import BgrError, CheckpointError
-from bgr.llm import transformers_backend
-from bgr.llm.backends import load_backend
+from bgr.llm.backends import transformers_backend
+from bgr.llm.backends.generation import write
+from bgr.llm.backends.loading import load_backend
+from bgr.llm.backends.transformers_backend import TransformersBackend, batch_tokens
 from bgr.llm.interface import Completion, LlmError, Message, Request
-from bgr.llm.llm import Llm
+from bgr.llm.language_model import Llm
 from bgr.llm.replay import Replay, ReplayError
 from bgr.llm.structured import parse_object
-from bgr.llm.transformers_backend import TransformersBackend, batch_tokens
-from bgr.llm.writing import write
 
 LONGEST = 256
 THING = {

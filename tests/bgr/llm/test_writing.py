@@ -20,11 +20,11 @@ from transformers import (
     MistralForCausalLM,
 )
 
-from bgr.llm import writing
-from bgr.llm.cpu_attention import use_cpu_attention
+from bgr.llm.backends import generation as writing
+from bgr.llm.backends.cpu_attention import use_cpu_attention
+from bgr.llm.backends.generation import GrowingLayer, growing_cache, shared_tokens, write
+from bgr.llm.backends.sampler import Row
 from bgr.llm.interface import Message, Request
-from bgr.llm.row import Row
-from bgr.llm.writing import GrowingLayer, growing_cache, shared_tokens, write
 
 END = 1
 SIZES = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bgr.metrics.short_answers import answer_em, answer_partial
+from bgr.metrics.answers import answer_em, answer_partial
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import precision_recall_fscore_support
 
-from bgr.graph import ROOT, EvidenceGraph
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.metrics.evidence_set import EvidenceScores, evidence_set, set_scores
 
 

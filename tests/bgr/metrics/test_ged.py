@@ -11,17 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bgr.graph import ROOT, EvidenceGraph
-from bgr.metrics import ged_search
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+from bgr.metrics import ged as ged_search
 from bgr.metrics.ged import GedResult, graph_edit_distance, released_graph_edit_distance
+from bgr.metrics.ged_bounds import Side, good_order, relax
 from bgr.metrics.ged_quick import quick_gain
-from bgr.metrics.ged_relax import relax
-from bgr.metrics.ged_side import Side
-from bgr.metrics.ged_swap import good_order
 from bgr.metrics.gm import graph_match
 from bgr.metrics.gs import graph_structure_match
-from eval.bench_ged import against_networkx
-from eval.random_graphs import Pair, everyday_pairs, large_pairs
+from eval.bench.ged import against_networkx
+from eval.bench.reference.random_graphs import Pair, everyday_pairs, large_pairs
 
 EMPTY = EvidenceGraph()
 FORBIDDEN = 1000

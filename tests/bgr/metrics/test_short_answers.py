@@ -2,7 +2,7 @@
 
 import pytest
 
-from bgr.metrics.short_answers import answer_em, answer_f1, plain_answer
+from bgr.metrics.answers import answer_em, answer_f1, plain_answer
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@ import pytest
 import torch
 
 from bgr.models.batching import Sentences, make_batch
-from bgr.models.kept_facts import keep_encoded
 from bgr.models.ragged import Encoded
+from bgr.models.state_cache import keep_encoded
 from bgr.pipeline import BgrPipeline
-from bgr.retrieval import Query
+from bgr.retrievers.base import Query
 
 FACTS = [
     "Paris is the capital of France .",
@@ -58,7 +58,7 @@ def test_the_file_is_found_again_and_only_by_the_same_model_and_facts(make_retri
 
 def test_an_interrupted_write_is_not_taken_for_whole(make_retriever, tokenizer, tmp_path, monkeypatch):
     model = make_retriever()
-    monkeypatch.setattr("bgr.models.kept_states.CHUNK", 2)
+    monkeypatch.setattr("bgr.models.state_cache.CHUNK", 2)
     encode, calls = model.encode, []
 
     def stops(rows):

@@ -5,7 +5,7 @@ import torch
 
 from bgr.models.batching import Batch
 from bgr.models.ragged import Ragged
-from eval.plain_retriever import PlainRetriever
+from eval.bench.reference.plain_model import PlainRetriever
 
 QUESTIONS = [[2, 20, 21, 22, 23, 3], [2, 24, 25, 3]]
 FACTS = [[2, 30, 31, 3], [2, 32, 33, 34, 35, 3], [2, 36, 3], [2, 20, 31, 23, 3]]

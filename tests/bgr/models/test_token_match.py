@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from bgr.models.token_match import largest
+from bgr.models.late_interaction import largest
 
 
 @pytest.mark.parametrize("learns", [False, True])

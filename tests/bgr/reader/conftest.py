@@ -5,9 +5,9 @@ import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
 from bgr.reader.reader import Reader
-from bgr.reader.settings import ReaderSettings
+from bgr.reader.reader_settings import ReaderSettings
 from bgr.reader.slots import PLACEHOLDERS
-from training.seq2seq_tokenizer import word_tokenizer
+from training.seq2seq.tokenizer import word_tokenizer
 
 WORDS = ("question", "evidence", "what", "is", "the", "capital", "of", "yes", "no", "where", "was", "made", "in")
 

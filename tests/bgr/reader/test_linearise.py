@@ -1,7 +1,7 @@
 """Question and evidence as one text."""
 
-from bgr.graph import ROOT, EvidenceGraph
-from bgr.reader.linearise import linearise
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+from bgr.reader.reader import linearise
 
 FACTS = ("A leads to B.", "B is 3.", "C is 5.", "unused")
 

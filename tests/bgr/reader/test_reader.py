@@ -8,9 +8,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from bgr.errors import BgrError
-from bgr.graph import ROOT, EvidenceGraph
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.reader.reader import NOT_ANSWERABLE, Reader, ReaderInput, load_reader
-from bgr.reader.settings import ReaderSettings
+from bgr.reader.reader_settings import ReaderSettings
 
 FACTS = ("Persona was made in Sweden.", "Stockholm is the capital of Sweden.", "Rome is in Italy.")
 ITEMS = [

@@ -6,14 +6,14 @@ import zlib
 import numpy as np
 import pytest
 
-from bgr.bridgerag.agent import BridgeRag
-from bgr.bridgerag.settings import BridgeSettings
-from bgr.llm.llm import Asks, Reply
+from bgr.collection.corpus import Corpus, Passage
+from bgr.collection.vectors import DenseSearch
+from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
+from bgr.llm.language_model import Asks, Reply
 from bgr.llm.usage import Usage
-from bgr.multihop.data import MultihopData, MultihopQuestion
-from bgr.search.corpus import Corpus, Passage
-from bgr.search.dense import DenseSearch
-from eval.bridgerag.judged import Judged
+from bgr.retrievers.bridgerag.agent import BridgeRag
+from bgr.retrievers.bridgerag.bridgerag_settings import BridgeSettings
+from eval.ablations.bridgerag_judged import Judged
 
 SMALL = BridgeSettings(first=2, queries=2, query_passages=2, kept=3, entity_passages=1, pool=4, top=2)
 QUERIES = ["the Borel foundry was started in Tamrin", "Tamrin lies on the Oxla"]

@@ -9,9 +9,8 @@ import pytest
 
 from bgr.errors import DataError
 from bgr.llm.usage import Usage
-from eval.bridgerag.judged import Judged
-from eval.bridgerag.retriever import AblationRetriever, gold_places, spread
-from eval.bridgerag.variants import VARIANTS, lowest, negative
+from eval.ablations.bridgerag_judged import VARIANTS, Judged, lowest, negative
+from eval.ablations.bridgerag_retriever import AblationRetriever, gold_places, spread
 from eval.passages.found import Found
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from bgr.multihop.hash_split import hash_place
-from eval.bridgerag.report import as_markdown, sections_of, write_report
-from eval.bridgerag.rows import (
+from bgr.utils.hash_split import hash_place
+from eval.ablations.bridgerag_report import as_markdown, sections_of, write_report
+from eval.ablations.bridgerag_rows import (
     ALPHAS,
     alpha_rows,
     diversity_rows,

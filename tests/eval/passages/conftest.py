@@ -2,10 +2,10 @@
 
 import pytest
 
+from bgr.collection.corpus import Corpus, Passage
+from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
 from bgr.llm.usage import Usage
-from bgr.multihop.data import MultihopData, MultihopQuestion
-from bgr.passages import PassageResult, PassageRetriever
-from bgr.search.corpus import Corpus, Passage
+from bgr.retrievers.base import PassageResult, PassageRetriever
 
 
 class Scripted(PassageRetriever):

@@ -1,9 +1,9 @@
 """What answers are read from."""
 
-from bgr.graph import ROOT, EvidenceGraph
-from bgr.llm_graph.answerer import LlmAnswer
-from bgr.multihop.data import MultihopQuestion
-from bgr.search.corpus import Corpus, Passage
+from bgr.collection.corpus import Corpus, Passage
+from bgr.data.multihop.assemble import MultihopQuestion
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+from bgr.retrievers.llm_graph.answerer import LlmAnswer
 from eval.passages.answers import GraphAnswers
 from eval.passages.found import Found
 

@@ -11,16 +11,15 @@ import pytest
 
 from bgr.errors import BgrError
 from bgr.llm.usage import Usage
-from eval.bootstrap import CHUNK
 from eval.passages.compare import compare_passages
 from eval.passages.files import as_json, write_passages
 from eval.passages.groups import by_group, by_round
 from eval.passages.log import ResultLog
 from eval.passages.run import System, run_system
 from eval.passages.score import KS, METRICS, mean, score
-from eval.passages.sign_test import sign_test
 from eval.passages.tables import groups_table, pairs_table, rounds_table, systems_table
 from eval.passages.text import as_markdown
+from eval.run.significance import CHUNK, sign_test
 
 SAMPLES = CHUNK + 100
 

@@ -5,16 +5,15 @@ from argparse import Namespace
 
 import pytest
 
-from bgr.commands.compare_passages import print_comparison
-from bgr.graph import ROOT, EvidenceGraph
+from bgr.cli.compare_passages import print_comparison
+from bgr.collection.corpus import Corpus, Passage
+from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.metrics.ged import GedResult
-from bgr.multihop.data import MultihopData, MultihopQuestion
-from bgr.search.corpus import Corpus, Passage
 from eval.passages.compare import compare_passages
-from eval.passages.evidence import evidence_of, graph_scores, passage_scores
 from eval.passages.found import Found
 from eval.passages.page import traces_page
-from eval.passages.score import ANSWERS, score
+from eval.passages.score import ANSWERS, evidence_of, graph_scores, passage_scores, score
 from eval.passages.text import as_markdown
 
 CHAIN = EvidenceGraph([(ROOT, 0), (0, 1)])

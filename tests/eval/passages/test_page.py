@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from bgr.graph import ROOT, EvidenceGraph
+from bgr.collection.corpus import Corpus, Passage
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.llm.usage import Price, Usage
-from bgr.search.corpus import Corpus, Passage
 from eval.passages.compare import compare_passages
 from eval.passages.found import Found
-from eval.passages.page import traces_page
-from eval.passages.page_data import MOST_CHARACTERS, MOST_PASSAGES, page_data
+from eval.passages.page import MOST_CHARACTERS, MOST_PASSAGES, page_data, traces_page
 from eval.passages.score import score
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"

@@ -9,8 +9,7 @@ from bgr.llm.usage import Price, Usage
 from eval.passages.compare import compare_passages
 from eval.passages.found import Found
 from eval.passages.groups import usage_of
-from eval.passages.pareto import front, plot_pareto, points_of
-from eval.passages.plot import plot_recall
+from eval.passages.plots import front, plot_pareto, plot_recall, points_of
 from eval.passages.score import score
 from eval.passages.tables import systems_table
 

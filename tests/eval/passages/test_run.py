@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from bgr.collection.bm25 import Bm25Search
 from bgr.errors import BgrError
-from bgr.graph import ROOT, EvidenceGraph
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.llm.usage import Usage
-from bgr.passages import PassageRetriever
-from bgr.search.bm25 import Bm25Search
+from bgr.retrievers.base import PassageRetriever
 from eval.passages.found import Found
 from eval.passages.log import ResultLog
 from eval.passages.run import SearchRetriever, System, run_system

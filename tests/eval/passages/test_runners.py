@@ -4,15 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from bgr.graph import ROOT, EvidenceGraph
+from bgr.collection.bm25 import Bm25Search
+from bgr.collection.search import Search
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.llm.interface import Completion, Message, Request
-from bgr.llm.llm import Llm
+from bgr.llm.language_model import Llm
 from bgr.llm.usage import Usage
-from bgr.multihop.reader import PassageReader
-from bgr.passages import PassageResult, PassageRetriever
-from bgr.retrieval import RetrievalResult, Retriever
-from bgr.search.bm25 import Bm25Search
-from bgr.search.interface import Search
+from bgr.reader.passage_reader import PassageReader
+from bgr.retrievers.base import PassageResult, PassageRetriever, RetrievalResult, Retriever
 from eval.passages.answers import LlmAnswers
 from eval.passages.run import SearchRetriever
 from eval.passages.runners import Answering, ByGraph, Given, OverContexts, OverCorpus, ranked_nodes
@@ -58,7 +57,7 @@ class AsksTwice(PassageRetriever):
 
 
 def test_a_search_over_its_own_passages(data):
-    from bgr.search.corpus import Corpus
+    from bgr.collection.corpus import Corpus
 
     def make(places, _):
         corpus = Corpus(data.corpus[place] for place in places)
@@ -72,7 +71,7 @@ def test_a_search_over_its_own_passages(data):
 
 
 def test_questions_ask_together(data):
-    from bgr.search.corpus import Corpus
+    from bgr.collection.corpus import Corpus
 
     def make(places, llm):
         corpus = Corpus(data.corpus[place] for place in places)
@@ -129,7 +128,7 @@ class LastFirst(Search):
     def search(self, queries, k):
         import numpy as np
 
-        from bgr.search.interface import Hits
+        from bgr.collection.search import Hits
 
         return [Hits(np.arange(9, 9 - k, -1), np.ones(k, np.float32)) for _ in queries]
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from bgr.collection.corpus import Corpus, Passage
+from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
 from bgr.llm.usage import Usage
-from bgr.multihop.data import MultihopData, MultihopQuestion
-from bgr.search.corpus import Corpus, Passage
 from eval.passages.found import Found
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from bgr.data.multihop.assemble import MultihopQuestion
 from bgr.errors import DataError
-from bgr.multihop.data import MultihopQuestion
-from bgr.passages import PassageResult
+from bgr.retrievers.base import PassageResult
 from eval.passages.found import Found
 
 QUESTION = MultihopQuestion("q", "Q?", (), (), 0, "")

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from bgr.errors import DataError
-from bgr.prism.settings import PAPER
-from eval.passages.compare import describe
-from eval.passages.found import Found
-from eval.prism.errors import error_shares, recall_against_answers
-from eval.prism.files import as_json, as_markdown, longest_run, write_prism
-from eval.prism.rounds import by_rounds
-from eval.prism.score import score_variant, set_row
-from eval.prism.tables import (
+from bgr.retrievers.prism.prism_settings import PAPER
+from eval.ablations.prism_errors import error_shares, recall_against_answers
+from eval.ablations.prism_files import as_json, as_markdown, longest_run, write_prism
+from eval.ablations.prism_rounds import by_rounds
+from eval.ablations.prism_score import score_variant, set_row
+from eval.ablations.prism_tables import (
+    CONTEXTS,
+    VARIANTS,
     answers_table,
     cost_table,
     errors_table,
@@ -24,8 +24,9 @@ from eval.prism.tables import (
     match_table,
     rounds_table,
 )
-from eval.prism.trace import evidence_after
-from eval.prism.variants import CONTEXTS, VARIANTS
+from eval.ablations.prism_trace import evidence_after
+from eval.passages.compare import describe
+from eval.passages.found import Found
 
 
 @pytest.fixture

@@ -1,0 +1,130 @@
+"""A corpus as a file of JSON lines: ``{"id": "…", "title": "…", "text": "…"}``, one passage a line.
+
+The passages that are searched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, overload
+
+from bgr.errors import DataError
+from bgr.utils.atomic_io import replaced
+from bgr.utils.json_utils import is_text, parse_json, shown
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A text with its title; `id` is unique in its corpus and stays when passages are added or deleted."""
+
+    id: str
+    title: str
+    text: str
+
+    @property
+    def whole(self) -> str:
+        """Title and text, as search and readers see them. Passages are matched by this, never by title: different
+        passages share titles."""
+        return f"{self.title}\n{self.text}" if self.title else self.text
+
+
+class Corpus(Sequence[Passage]):
+    """Passages in a fixed order; everything that searches answers with places in it.
+
+    Raises:
+        ValueError: two passages have one id.
+    """
+
+    def __init__(self, passages: Iterable[Passage]) -> None:
+        self.passages = tuple(passages)
+        self.place: dict[str, int] = {}
+        for place, passage in enumerate(self.passages):
+            if self.place.setdefault(passage.id, place) != place:
+                raise ValueError(f"two passages have the id {passage.id!r}")
+
+    def __len__(self) -> int:
+        return len(self.passages)
+
+    @overload
+    def __getitem__(self, place: int) -> Passage: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Passage, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Passage | tuple[Passage, ...]:
+        return self.passages[place]
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of all ids, titles and texts in order: two corpora that share it are the same."""
+        digest = hashlib.sha256()
+        for passage in self.passages:
+            digest.update(json.dumps([passage.id, passage.title, passage.text]).encode() + b"\n")
+        return digest.hexdigest()
+
+
+ALLOWED = 'a line is {"id": "…", "title": "…", "text": "…"}, the title may be left out'
+
+
+def load_corpus(path: str | Path) -> Corpus:
+    """Read a corpus; empty lines count for nothing.
+
+    Raises:
+        DataError: the file cannot be read, a line is no passage, or an id stands twice; the message names the line.
+    """
+    lines: dict[str, int] = {}
+    passages = []
+    for number, passage in _read(Path(path)):
+        first = lines.setdefault(passage.id, number)
+        if first != number:
+            raise DataError(
+                f"{path}:{number}: the id {shown(passage.id)} stands in line {first} already; ids are unique"
+            )
+        passages.append(passage)
+    return Corpus(passages)
+
+
+def save_corpus(corpus: Sequence[Passage], path: str | Path) -> None:
+    """Write passages so that `load_corpus` reads the same; what was under the name is replaced at the end.
+
+    Raises:
+        DataError: the file cannot be written, or a text holds half of a surrogate pair.
+    """
+    for passage in corpus:
+        for key, value in vars(passage).items():
+            if not is_text(value):
+                raise DataError(f"{path}: passage {shown(passage.id)}: {key} must be text that UTF-8 can hold")
+    with replaced(path) as file:
+        for passage in corpus:
+            file.write(json.dumps(vars(passage), ensure_ascii=False) + "\n")
+
+
+def _read(path: Path) -> Iterator[tuple[int, Passage]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="\n") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    where = f"{path}:{number}"
+                    yield number, _passage(parse_json(line, where), where)
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from None
+
+
+def _passage(row: Any, where: str) -> Passage:
+    if not isinstance(row, dict):
+        raise DataError(f"{where}: {shown(row)} is no passage; {ALLOWED}")
+    unknown = sorted(row.keys() - {"id", "title", "text"})
+    if unknown:
+        raise DataError(f"{where}: unknown key {shown(unknown[0])}; {ALLOWED}")
+    row = {"title": "", **row}
+    for key in ("id", "text", "title"):
+        if not is_text(row.get(key)):
+            raise DataError(f"{where}: {key} is {shown(row[key]) if key in row else 'missing'}; {ALLOWED}")
+    return Passage(**row)

@@ -1,0 +1,287 @@
+"""Search in Milvus: a local database of milvus-lite or a server, by the same code.
+
+One collection of ids and unit vectors in Milvus, with what it was made of in its properties.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from tqdm import tqdm
+
+from bgr.collection.corpus import Corpus, Passage
+from bgr.collection.search import Hits, Search, ordered
+from bgr.collection.vectors import Encoder, VectorRows, check_unit
+from bgr.errors import BgrError, DataError
+from bgr.utils.json_utils import one_line, shown
+
+ROWS, QUERIES = 1000, 256
+"""Vectors and queries in one message; Milvus takes 64 MB a message."""
+
+ID_BYTES = 1024
+"""The longest id that a collection holds."""
+
+
+class MilvusCollection:
+    """A collection, whether it exists yet or not; index ``FLAT``, inner product, strong consistency.
+
+    Args:
+        uri: a path that ends in ``.db`` (milvus-lite), or ``http://host:port`` of a server.
+        name: letters, digits and underscores.
+        token: of a server that asks for one, ``user:password``.
+        timeout: seconds to wait for a server.
+
+    Raises:
+        BgrError: pymilvus is not installed.
+        DataError: no answer; so do all methods.
+    """
+
+    def __init__(self, uri: str, name: str, *, token: str = "", timeout: float = 10.0) -> None:
+        self.name = name
+        self.where = f"{re.sub('//[^/]*@', '//', uri)}, collection {name}"  # without a password
+        try:
+            from pymilvus import MilvusClient, MilvusException
+        except ImportError:
+            raise BgrError("Milvus needs its client: pip install pymilvus milvus-lite") from None
+        self._errors = MilvusException
+        with self._told():
+            self._client = MilvusClient(uri, token=token, timeout=timeout)
+
+    def exists(self) -> bool:
+        """Whether there is such a collection."""
+        with self._told():
+            return bool(self._client.has_collection(self.name))
+
+    def create(self, width: int, properties: Mapping[str, str]) -> None:
+        """Make it, without rows, for vectors of `width` dimensions."""
+        from pymilvus import DataType
+
+        with self._told():
+            schema = self._client.create_schema(auto_id=False, enable_dynamic_field=False)
+            schema.add_field("id", DataType.VARCHAR, is_primary=True, max_length=ID_BYTES)
+            schema.add_field("vector", DataType.FLOAT_VECTOR, dim=width)
+            index = self._client.prepare_index_params()
+            index.add_index(field_name="vector", index_type="FLAT", metric_type="IP")
+            self._client.create_collection(
+                self.name,
+                schema=schema,
+                index_params=index,
+                properties=dict(properties),
+                consistency_level="Strong",
+            )
+
+    def drop(self) -> None:
+        """Remove it with all rows."""
+        with self._told():
+            self._client.drop_collection(self.name)
+
+    def open(self) -> dict[str, str]:
+        """Make it ready to be searched; gives its properties."""
+        with self._told():
+            self._client.load_collection(self.name)
+            return dict(self._client.describe_collection(self.name).get("properties") or {})
+
+    def mark(self, properties: Mapping[str, str]) -> None:
+        """Set some of its properties."""
+        with self._told():
+            self._client.alter_collection_properties(self.name, dict(properties))
+
+    def insert(self, ids: Sequence[str], vectors: np.ndarray) -> None:
+        """Add rows, ``float32 [n, d]``."""
+        for start in range(0, len(ids), ROWS):
+            part = zip(ids[start : start + ROWS], vectors[start : start + ROWS], strict=True)
+            with self._told():
+                self._client.insert(self.name, [{"id": name, "vector": vector} for name, vector in part])
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Remove rows."""
+        for start in range(0, len(ids), ROWS):
+            with self._told():
+                self._client.delete(self.name, ids=list(ids[start : start + ROWS]))
+
+    def count(self) -> int:
+        """Rows, as Milvus counts them."""
+        with self._told():
+            found = self._client.query(self.name, filter="", output_fields=["count(*)"])
+        return int(found[0]["count(*)"])
+
+    def search(self, queries: np.ndarray, k: int) -> Iterator[list[tuple[str, float]]]:
+        """Id and score of the `k` nearest rows, best first, for each query of ``float32 [q, d]``."""
+        for start in range(0, len(queries), QUERIES):
+            part = list(queries[start : start + QUERIES])
+            with self._told():
+                answers = self._client.search(self.name, data=part, limit=k, search_params={"metric_type": "IP"})
+            for answer in answers:
+                yield [(str(hit["id"]), float(hit["distance"])) for hit in answer]
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._client.close()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Turns what Milvus says into one line."""
+        try:
+            yield
+        except self._errors as error:
+            raise DataError(f"{self.where}: {one_line(Exception(error.message))}") from None
+
+
+CORPUS, ENCODER = "bgr.corpus", "bgr.encoder"
+"""Properties of a collection: hash of its corpus, empty while that changes, and key of its encoder."""
+
+
+class MilvusSearch(Search):
+    """A collection of vectors, one for each passage, fact or triple of a corpus, searched exactly.
+
+    Milvus holds ids and vectors; the corpus, which gives the places and the texts, stays here. While a change goes on
+    the collection says so, and one that was cut off is refused when it is opened: build it again then.
+
+    Args:
+        collection: for each corpus one, ``MilvusCollection(uri, "passages")`` or ``"facts"`` or ``"triples"``.
+        corpus: what it is of.
+        encoder: of queries and of inserted passages.
+        key: names the encoder: `SentenceEncoder.identity`, or any text.
+
+    Raises:
+        DataError: no such collection, or it is of another corpus or encoder, or Milvus does not answer.
+    """
+
+    def __init__(self, collection: MilvusCollection, corpus: Corpus, encoder: Encoder, *, key: str) -> None:
+        if not collection.exists():
+            raise DataError(f"{collection.where}: no such collection; build it first")
+        self.collection = collection
+        self.corpus = corpus
+        self.encoder = encoder
+        self.key = key
+        self._check(collection.open())
+
+    @classmethod
+    def build(
+        cls,
+        collection: MilvusCollection,
+        corpus: Corpus,
+        encoder: Encoder,
+        *,
+        key: str,
+        vectors: VectorRows | None = None,
+        overwrite: bool = False,
+        progress: bool = False,
+    ) -> MilvusSearch:
+        """Make the collection and insert the corpus.
+
+        Args:
+            collection, corpus, encoder, key: as for the class.
+            vectors: of the corpus, where it is encoded already.
+            overwrite: drop a collection that is there.
+            progress: show a bar on standard error.
+
+        Raises:
+            DataError: the collection is there already, or Milvus does not answer.
+            ValueError: the encoder does not give unit vectors.
+        """
+        if collection.exists():
+            if not overwrite:
+                where = collection.where
+                raise DataError(f"{where}: is there already; open it, or build with overwrite to replace it")
+            collection.drop()
+        nothing = Corpus([])
+        width = encoder([""]).shape[1] if vectors is None else vectors.width
+        collection.create(width, {CORPUS: nothing.hash, ENCODER: key})
+        search = cls(collection, nothing, encoder, key=key)
+        search.insert(corpus.passages, vectors, progress=progress)
+        return search
+
+    def __len__(self) -> int:
+        return len(self.corpus)
+
+    def count(self) -> int:
+        """Rows in the collection, as Milvus counts them."""
+        return self.collection.count()
+
+    def insert(self, passages: Sequence[Passage], vectors: VectorRows | None = None, *, progress: bool = False) -> None:
+        """Append passages, whose `vectors` may be known; `progress` shows a bar on standard error.
+
+        Raises:
+            DataError: an id is taken or too long, or Milvus refuses.
+            ValueError: the encoder does not give unit vectors, or there is not one for each passage.
+        """
+        if vectors is not None and len(vectors) != len(passages):
+            raise ValueError(f"{len(vectors)} vectors for {len(passages)} passages")
+        where = self.collection.where
+        try:
+            corpus = Corpus([*self.corpus, *passages])
+        except ValueError as error:
+            raise DataError(f"{where}: {error}; nothing was inserted") from None
+        long = next((p.id for p in passages if not 0 < len(p.id.encode(errors="replace")) <= ID_BYTES), None)
+        if long is not None:
+            raise DataError(f"{where}: the id {shown(long)} must have 1 to {ID_BYTES} bytes; nothing was inserted")
+        bar = tqdm(total=len(passages), desc="insert", unit=" vectors", disable=not progress, delay=1)
+        with self._changing(corpus), bar:
+            for start in range(0, len(passages), ROWS):
+                part = passages[start : start + ROWS]
+                if vectors is None:
+                    rows = check_unit(self.encoder([passage.whole for passage in part]), len(part), where)
+                else:
+                    rows = vectors.take(np.arange(start, start + len(part)))
+                self.collection.insert([passage.id for passage in part], rows.astype(np.float32, copy=False))
+                bar.update(len(part))
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Delete passages by id; those behind move up in place.
+
+        Raises:
+            DataError: an id that no passage has, or Milvus refuses.
+        """
+        gone = set(ids)
+        unknown = sorted(gone - self.corpus.place.keys())
+        if unknown:
+            raise DataError(f"{self.collection.where}: no passage has the id {shown(unknown[0])}; nothing was deleted")
+        with self._changing(Corpus(passage for passage in self.corpus if passage.id not in gone)):
+            self.collection.delete(sorted(gone))
+
+    def search(self, queries: Sequence[str], k: int) -> list[Hits]:
+        """The `k` best passages for each query; scores are cosines as Milvus computes them.
+
+        Which of several equal ones are among the `k` best is for Milvus to say; a server gives 16,384 at most.
+
+        Raises:
+            DataError: Milvus refuses, or holds what the corpus does not.
+        """
+        k = max(min(k, len(self)), 0)
+        if not k or not queries:
+            return [Hits(np.zeros(0, np.int64), np.zeros(0, np.float32)) for _ in queries]
+        vectors = self.encoder(queries).astype(np.float32, copy=False)
+        return [self._hits(answer) for answer in self.collection.search(vectors, k)]
+
+    def _hits(self, answer: list[tuple[str, float]]) -> Hits:
+        unknown = next((name for name, _ in answer if name not in self.corpus.place), None)
+        if unknown is not None:
+            where = self.collection.where
+            raise DataError(
+                f"{where}: holds the id {shown(unknown)}, the corpus does not; build it again with overwrite"
+            )
+        places = np.array([self.corpus.place[name] for name, _ in answer], dtype=np.int64)
+        return ordered(places, np.array([score for _, score in answer], dtype=np.float32))
+
+    def _check(self, properties: dict[str, str]) -> None:
+        problems, made_of, made_with = [], properties.get(CORPUS), properties.get(ENCODER)
+        if made_of != self.corpus.hash:
+            made = f"built of a corpus with hash {made_of[:12]}" if made_of else "left by a change that was cut off"
+            problems.append(f"{made}, not of the {len(self)} passages, hash {self.corpus.hash[:12]}, given")
+        if made_with != self.key:
+            problems.append(f"built with encoder {shown(made_with)}, not with {shown(self.key)}")
+        if problems:
+            todo = "build it again with overwrite, or open it with what it was built from"
+            raise DataError(f"{self.collection.where}: {'; '.join(problems)}; {todo}")
+
+    @contextmanager
+    def _changing(self, corpus: Corpus) -> Iterator[None]:
+        """Say in the collection that it changes, until it is that of the new corpus."""
+        self.collection.mark({CORPUS: "", ENCODER: self.key})
+        yield
+        self.collection.mark({CORPUS: corpus.hash, ENCODER: self.key})
+        self.corpus = corpus

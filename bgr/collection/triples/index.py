@@ -1,0 +1,171 @@
+"""The triple index: dense search over triples, and the graph of those that share entities (GEAR, sections 3 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from bgr.collection.search import Hits, Search
+from bgr.collection.triples.index_files import read_index, write_index
+from bgr.collection.triples.triple import Triple, members_of, neighbours_of
+from bgr.collection.triples.triple_list import TripleList, pack
+from bgr.collection.vectors import VectorRows
+
+BLOCK = 16384
+"""Texts that the encoder gets in one call."""
+
+Encoder = Callable[[Sequence[str]], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class TripleIndex(Search):
+    """Triples with their vectors and their entities; `n` triples, `e` entities.
+
+    Args:
+        triples: indexing gives a `Triple`.
+        vectors: ``float16 or float32 [n, d]``, of ``Triple.text``, unit rows; may lie on disk.
+        places: ``int64 [n]``, passage of each triple in the corpus.
+        head, tail: ``int32 [n]``, entity of each triple's subject and object. Names are one entity where
+            `entity_key` is the same.
+        starts, members: ``int64 [e + 1]``, ``int32 [m]``, triples of each entity (`members_of`).
+        encoder: texts to unit vectors ``[q, d]``.
+    """
+
+    triples: TripleList
+    vectors: np.ndarray
+    places: np.ndarray
+    head: np.ndarray
+    tail: np.ndarray
+    starts: np.ndarray
+    members: np.ndarray
+    encoder: Encoder
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def search(self, queries: Sequence[str], k: int) -> list[Hits]:
+        """The `k` triples nearest to each query, by inner product, exact."""
+        return self.search_vectors(np.asarray(self.encoder(queries)), k) if len(queries) else []
+
+    def search_vectors(self, vectors: np.ndarray, k: int) -> list[Hits]:
+        """As `search`, for queries that are encoded already, ``[q, d]``.
+
+        Raises:
+            ValueError: they have another width than the triples, or a number that is not finite.
+        """
+        return self._rows.nearest(vectors, k)
+
+    def neighbours(self, number: int) -> np.ndarray:
+        """The other triples that share subject or object with one, as either: ``int32``, ascending."""
+        return neighbours_of(number, self.head, self.tail, self.starts, self.members)
+
+    def of_passage(self, place: int) -> np.ndarray:
+        """A passage's triples: ``int64``, ascending; empty where it has none."""
+        order, places = self._by_place
+        start, end = np.searchsorted(places, [place, place + 1])
+        return order[start:end]
+
+    @cached_property
+    def _rows(self) -> VectorRows:
+        return VectorRows([self.vectors])
+
+    @cached_property
+    def _by_place(self) -> tuple[np.ndarray, np.ndarray]:
+        order = np.argsort(self.places, kind="stable")
+        return order, self.places[order]
+
+    @classmethod
+    def build(cls, triples: Iterable[Triple], encoder: Encoder, *, progress: bool = False) -> TripleIndex:
+        """Number the entities and encode the triples, all in memory.
+
+        Args:
+            triples: in the order in which they are numbered.
+            encoder: texts to unit vectors; called for `BLOCK` texts at a time (a `VectorStore` makes an interrupted
+                build go on where it was). Rows of float16 are kept so, all others as float32.
+            progress: show bars on standard error.
+
+        Raises:
+            DataError: an empty subject or object, or characters that UTF-8 cannot write.
+            ValueError: the encoder gives something other than one row of finite numbers a text.
+        """
+        packed, head, tail = pack(triples, progress=progress)
+        starts, members = members_of(head, tail)
+        vectors = _encoded(packed, encoder, progress=progress)
+        return cls(packed, vectors, packed.places, head, tail, starts, members, encoder)
+
+    def changed(self, places: np.ndarray, added: Iterable[Triple], *, progress: bool = False) -> TripleIndex:
+        """The index after passages were added, deleted or moved, in memory; only what is new is encoded.
+
+        Args:
+            places: ``int64 [passages before]``, where each passage is in the corpus now; -1 for one that was deleted,
+                with its triples.
+            added: new triples, numbered after those that are kept; `Triple.place` is in the corpus as it is now.
+            progress: show bars on standard error.
+
+        Raises:
+            DataError, ValueError: as `build`; `ValueError` too where the encoder's vectors have another width.
+        """
+        moved = np.asarray(places, dtype=np.int64)[self.places]
+        kept = np.flatnonzero(moved >= 0)
+        before = (
+            self.triples[n]._replace(place=place) for n, place in zip(kept.tolist(), moved[kept].tolist(), strict=True)
+        )
+        packed, head, tail = pack(chain(before, added), progress=progress)
+        starts, members = members_of(head, tail)
+        vectors = self.vectors[kept]
+        new = _encoded(packed, self.encoder, first=len(kept), progress=progress)
+        if len(new) and len(kept):
+            vectors = np.concatenate([vectors, new.astype(vectors.dtype, copy=False)])
+        elif len(new):
+            vectors = new
+        return TripleIndex(packed, vectors, packed.places, head, tail, starts, members, self.encoder)
+
+    def save(self, folder: Path, *, corpus_hash: str, encoder_key: str) -> None:
+        """Write the index; an older index in the folder is replaced once the new one is whole.
+
+        Args:
+            folder: where to.
+            corpus_hash: `Corpus.hash` of the passages.
+            encoder_key: all that decides the vectors, as `SentenceEncoder.fingerprint` says it.
+
+        Raises:
+            DataError: the folder holds something else, or cannot be written.
+        """
+        arrays = {"text": self.triples.text, "offsets": self.triples.offsets}
+        arrays |= {name: getattr(self, name) for name in ("vectors", "places", "head", "tail", "starts", "members")}
+        write_index(folder, arrays, corpus_hash=corpus_hash, encoder_key=encoder_key)
+
+    @classmethod
+    def open(cls, folder: Path, encoder: Encoder, *, corpus_hash: str, encoder_key: str) -> TripleIndex:
+        """Read what `save` wrote; the files are mapped into memory, not loaded.
+
+        Raises:
+            DataError: no index, a damaged one, one of another version, or one of another corpus or encoder.
+        """
+        arrays = read_index(folder, corpus_hash=corpus_hash, encoder_key=encoder_key)
+        triples = TripleList(arrays.pop("text"), arrays.pop("offsets"), arrays["places"])
+        return cls(triples=triples, encoder=encoder, **arrays)
+
+
+def _encoded(triples: TripleList, encoder: Encoder, *, progress: bool, first: int = 0) -> np.ndarray:
+    """Vectors of the triples from the number `first` on."""
+    vectors = np.empty((0, 0), dtype=np.float32)
+    with tqdm(total=len(triples) - first, desc="encode", unit=" triples", disable=not progress, delay=1) as bar:
+        for start in range(first, len(triples), BLOCK):
+            texts = [triple.text for triple in triples[start : start + BLOCK]]
+            rows = np.asarray(encoder(texts))
+            width = rows.shape[-1] if start == first else vectors.shape[1]
+            if rows.shape != (len(texts), width) or not np.isfinite(rows).all():
+                raise ValueError(f"the encoder gave {list(rows.shape)} for {len(texts)} texts, or no finite numbers")
+            if start == first:
+                kind = np.float16 if rows.dtype == np.float16 else np.float32
+                vectors = np.empty((len(triples) - first, width), dtype=kind)
+            vectors[start - first : start - first + len(texts)] = rows
+            bar.update(len(texts))
+    return vectors

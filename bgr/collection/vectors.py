@@ -1,0 +1,241 @@
+"""Search by sentence vectors.
+
+Exact nearest neighbours by inner product, with progress.
+
+Half-precision rows in single precision, also of arrays that are mapped for reading alone.
+
+Exact nearest neighbours by inner product among unit vectors that may lie on disk, in parts, some deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+import faiss
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from bgr.collection.bm25 import LiveRows
+from bgr.collection.search import Hits, Search, ordered
+
+BLOCK = 4096
+"""Queries in one call; FAISS itself works in blocks of so many, so that cutting here changes no bit of the result."""
+
+
+def nearest(queries: np.ndarray, vectors: np.ndarray, count: int, *, progress: bool = False) -> np.ndarray:
+    """The rows of `vectors` with the largest inner products, best first.
+
+    Args:
+        queries: ``float32 [q, d]``.
+        vectors: ``float32 [n, d]``; they are searched in place, no copy is made of what may be a gigabyte.
+        count: how many for each query; all where there are fewer.
+        progress: show a bar on standard error.
+
+    Returns:
+        ``int64 [q, min(count, n)]``.
+    """
+    count = min(count, len(vectors))
+    found = np.empty((len(queries), count), dtype=np.int64)
+    # the last block takes the rest: FAISS adds up otherwise where there are very few queries
+    bounds = [*range(0, max(len(queries) - BLOCK, 0) + 1, BLOCK), len(queries)]
+    with tqdm(total=len(queries), desc="search", unit="question", disable=not progress) as bar:
+        for start, end in pairwise(bounds):
+            found[start:end] = faiss.knn(queries[start:end], vectors, count, metric=faiss.METRIC_INNER_PRODUCT)[1]
+            bar.update(end - start)
+    return found
+
+
+def widened(rows: np.ndarray, space: np.ndarray) -> np.ndarray:
+    """Rows as float32, in the beginning of `space`; PyTorch converts in hardware, eight times as fast as NumPy.
+
+    *Shape:* ``float16 [n, d]``, ``float32 [n or more, d]`` -> ``float32 [n, d]``.
+    """
+    torch.from_numpy(space[: len(rows)]).copy_(torch.from_numpy(np.asarray(_Lent(rows))))
+    return space[: len(rows)]
+
+
+class _Lent:
+    """An array as if it could be written to, which nothing here does: PyTorch warns of one that cannot.
+
+    Mapping files copy-on-write would quiet it too, but the system refuses that for a file larger than the memory.
+    """
+
+    def __init__(self, rows: np.ndarray) -> None:
+        self.rows = rows  # keeps its memory
+        self.__array_interface__ = {**rows.__array_interface__, "data": (rows.ctypes.data, False)}
+
+
+HALF_BLOCK = 4096
+"""Rows of float16 that are turned into float32 at a time: 6 MB at 384 numbers each, which caches hold."""
+
+QUERIES = 1024
+"""Queries searched at a time."""
+
+UNIT = 2e-3
+"""How far a vector's length may be from 1 (float16 alone makes 5e-4)."""
+
+
+class VectorRows:
+    """Unit vectors, read in place: memory-mapped parts cost no memory of this process.
+
+    FAISS finds candidates; their scores are then computed again in float64, each by itself, and rounded. So a score
+    does not depend on how many queries come at once or how rows are divided among parts, equal vectors score equally
+    and go by place, and deleted rows count for nothing. More candidates are drawn until FAISS' rounding cannot have
+    left out one of the best.
+
+    Args:
+        parts: ``[n, d]`` each, float32 or float16, C-contiguous.
+        live: which rows of all parts are not deleted; ``None`` where none is.
+
+    Raises:
+        ValueError: parts of different widths, or another number of rows than `live` has.
+    """
+
+    def __init__(self, parts: Sequence[np.ndarray], live: LiveRows | None = None) -> None:
+        if len({part.shape[1] for part in parts}) > 1:
+            raise ValueError(f"parts of different widths: {[part.shape for part in parts]}")
+        self.parts = tuple(parts)
+        self.starts = np.cumsum([0, *(len(part) for part in parts)])
+        self.live = LiveRows(int(self.starts[-1])) if live is None else live
+        if self.live.rows != self.starts[-1]:
+            raise ValueError(f"{self.starts[-1]} vectors for {self.live.rows} rows")
+        self.width = parts[0].shape[1] if parts else 0
+
+    def __len__(self) -> int:
+        return len(self.live)
+
+    def take(self, places: np.ndarray) -> np.ndarray:
+        """The vectors at some places, ``int64 [n]`` → ``float32 [n, d]``."""
+        return self._take(self.live.row_of(np.asarray(places, dtype=np.int64)))
+
+    def nearest(self, queries: np.ndarray, k: int) -> list[Hits]:
+        """The `k` vectors (all if there are fewer) with the largest inner products for each of ``float32 [q, d]``.
+
+        Raises:
+            ValueError: queries of another width, or with a number that is not finite.
+        """
+        k = max(min(k, len(self)), 0)
+        queries = np.ascontiguousarray(queries, dtype=np.float32)
+        if k and (queries.ndim != 2 or queries.shape[1] != self.width):
+            raise ValueError(f"queries of shape {queries.shape}; the vectors have {self.width} dimensions")
+        if not np.isfinite(queries).all():
+            raise ValueError("a query's vector holds a number that is not finite")
+        if not k:
+            return [Hits(np.zeros(0, np.int64), np.zeros(0, np.float32))] * len(queries)
+        found: list[Hits] = []
+        for start in range(0, len(queries), QUERIES):
+            found += self._nearest(queries[start : start + QUERIES], k)
+        return found
+
+    def _nearest(self, queries: np.ndarray, k: int) -> list[Hits]:
+        share = len(self.live) / self.live.rows
+        count = min(int((k + k // 8 + 16) / share), self.live.rows)
+        hits: dict[int, Hits] = {}
+        left = np.arange(len(queries))
+        while len(left):
+            scores, rows = self._candidates(queries[left], count)
+            for query, lowest, row in zip(left.tolist(), scores[:, -1], rows, strict=True):
+                found = self._rescored(queries[query], row[(row >= 0) & self.live.live(row)], k)
+                if count == self.live.rows or (
+                    len(found.places) == k and found.scores[-1] > lowest + self._slack(query, queries)
+                ):
+                    hits[query] = found
+            left = np.array([query for query in left.tolist() if query not in hits], dtype=np.int64)
+            count = min(count * 4, self.live.rows)
+        return [hits[query] for query in range(len(queries))]
+
+    def _slack(self, query: int, queries: np.ndarray) -> float:
+        """How far a product in float32 may be from the true one, twice: ``d · 2^-24 · |q| · |v|``, ``|v|`` about 1."""
+        return 2 * (self.width + 2) * 2.0**-24 * (1 + UNIT) * float(np.linalg.norm(queries[query]))
+
+    def _candidates(self, queries: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """The `count` best rows, deleted ones included, as FAISS sees them: scores and rows ``[q, count]``, falling."""
+        score, row = np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
+        for start, block in self._blocks():
+            part = faiss.knn(queries, block, min(count, len(block)), metric=faiss.METRIC_INNER_PRODUCT)
+            score = np.concatenate([score, part[0]], axis=1)
+            # -1 where a damaged vector is no number
+            row = np.concatenate([row, np.where(part[1] < 0, -1, part[1] + start)], axis=1)
+            if start:  # a first block is sorted by itself
+                order = np.argsort(-score, axis=1, kind="stable")[:, :count]
+                score, row = np.take_along_axis(score, order, axis=1), np.take_along_axis(row, order, axis=1)
+        return score, row
+
+    def _blocks(self) -> Iterator[tuple[int, np.ndarray]]:
+        """First row and rows of each block in float32; a block is overwritten by the next."""
+        space = np.empty((HALF_BLOCK, self.width), dtype=np.float32)  # no memory until it is written to
+        for start, part in zip(self.starts.tolist(), self.parts, strict=False):
+            whole = part.dtype == np.float32
+            size = max(len(part), 1) if whole else HALF_BLOCK
+            for row in range(0, len(part), size):
+                block = part[row : row + size]
+                yield start + row, block if whole else widened(block, space)
+
+    def _rescored(self, query: np.ndarray, rows: np.ndarray, k: int) -> Hits:
+        rows = np.sort(rows)
+        scores = (self._take(rows).astype(np.float64) * query.astype(np.float64)).sum(axis=1)
+        found = ordered(self.live.place_of(rows), scores.astype(np.float32))
+        return Hits(found.places[:k], found.scores[:k])
+
+    def _take(self, rows: np.ndarray) -> np.ndarray:
+        vectors = np.empty((len(rows), self.width), dtype=np.float32)
+        part_of = np.searchsorted(self.starts, rows, side="right") - 1
+        for number in np.unique(part_of).tolist():
+            mine = part_of == number
+            vectors[mine] = self.parts[number][rows[mine] - self.starts[number]]
+        return vectors
+
+
+def check_unit(vectors: np.ndarray, count: int, where: str) -> np.ndarray:
+    """What an encoder gave for `count` texts, if it is ``[count, d]`` of unit vectors.
+
+    Raises:
+        ValueError: another shape, or a vector whose length is not 1; begins with `where`.
+    """
+    if vectors.ndim != 2 or len(vectors) != count:
+        raise ValueError(
+            f"{where}: the encoder gave shape {vectors.shape} for {count} texts; one row for each is allowed"
+        )
+    lengths = np.linalg.norm(vectors.astype(np.float32, copy=False), axis=1)
+    bad = np.flatnonzero(~(np.abs(lengths - 1) <= UNIT))
+    if len(bad):
+        raise ValueError(
+            f"{where}: vector {bad[0]} has length {lengths[bad[0]]:.4g}; the encoder must give unit vectors"
+        )
+    return vectors
+
+
+Encoder = Callable[[Sequence[str]], np.ndarray]
+"""Texts to unit vectors, ``float32 [n, d]``; `SentenceEncoder` and `VectorStore` are such."""
+
+
+class DenseSearch(Search):
+    """The texts whose vectors have the largest inner product with the query's, exactly.
+
+    Args:
+        encoder: of the queries; the one that encoded the texts.
+        vectors: of the texts.
+    """
+
+    def __init__(self, encoder: Encoder, vectors: VectorRows) -> None:
+        self.encoder = encoder
+        self.vectors = vectors
+
+    @classmethod
+    def of_texts(cls, texts: Sequence[str], encoder: Encoder) -> DenseSearch:
+        """Encode the texts and keep their vectors in memory.
+
+        Raises:
+            ValueError: the encoder does not give one unit vector for each text.
+        """
+        vectors = check_unit(encoder(texts), len(texts), "texts")
+        return cls(encoder, VectorRows([np.ascontiguousarray(vectors, dtype=np.float32)]))
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def search(self, queries: Sequence[str], k: int) -> list[Hits]:
+        """The `k` best texts for each query; scores are cosines."""
+        return self.vectors.nearest(self.encoder(queries), k) if queries else []

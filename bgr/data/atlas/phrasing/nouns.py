@@ -1,0 +1,231 @@
+"""Noun phrases: a description of entities in words, from its own parts inward ("the film by the maker of Persona")."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from bgr.data.atlas.phrasing.book import OPERATOR_SLOTS, Phrasebook
+from bgr.data.atlas.phrasing.markup import agree, fill, indefinite, invert, trailing
+from bgr.data.atlas.phrasing.values import quantity_text, value_text
+from bgr.data.atlas.question_tree import Condition, Description, Link
+from bgr.data.kb.comparison import year_of
+
+_RELATIVE = re.compile(r"\b(that|which|who|whom|whose|where)\b")
+LONG = 45
+"""From so many letters on, a phrase stands at the end of what holds it, if there is such a wording."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One thing said of a noun.
+
+    Args:
+        shape: ``vp`` (a verb phrase), ``post`` (behind the noun), ``pre`` (before it) or ``noun`` (instead of it).
+        template: wording with brackets and placeholders.
+        words: what fills the placeholders.
+        heavy: its words hold a description; nothing may follow it that could be read as part of that.
+    """
+
+    shape: str
+    template: str
+    words: Mapping[str, str] = field(default_factory=dict)
+    heavy: bool = False
+
+    @property
+    def relative(self) -> bool:
+        """Whether it ends in a relative clause but is no verb phrase ("that {x} made", "country that {x} is in")."""
+        return self.shape in ("post", "noun") and _RELATIVE.search(self.template) is not None
+
+    def text(self, plural: bool = False) -> str:
+        return fill(agree(self.template, plural), self.words)
+
+    def question(self, subject: str) -> str:
+        """A verb phrase as a yes/no question, without its mark."""
+        return fill(invert(self.template), {**self.words, "subject": subject})
+
+
+class NounPhrases:
+    """Words descriptions. All chance comes from `rng`."""
+
+    def __init__(self, book: Phrasebook, rng: random.Random) -> None:
+        self.book = book
+        self.rng = rng
+
+    # -- whole phrases ------------------------------------------------------------------------------------------------
+
+    def phrase(self, description: Description) -> str:
+        """With its article: a name, "the film that …", or "a film that …" where there are several such."""
+        if description.name is not None:
+            return self.name(description.kind, description.name)
+        if description.single:
+            return "the " + self.bare(description)
+        if self.rng.random() < 0.3:
+            return "one of the " + self.bare(description, plural=True)
+        bare = self.bare(description)
+        return f"{indefinite(bare)} {bare}"
+
+    def bare(self, description: Description, *, plural: bool = False) -> str:
+        """Noun and modifiers without an article."""
+        return self.assemble(description, self.pieces(description), plural=plural)
+
+    def assemble(self, description: Description, pieces: list[Piece], *, plural: bool = False) -> str:
+        """Noun and the given pieces: before it, behind it, then clauses; heavy pieces last."""
+        noun = next((p for p in pieces if p.shape == "noun"), None)
+        head = noun.text(plural) if noun else agree(self.head(description), plural)
+        also = noun is not None and not noun.heavy and not noun.relative
+        pre = [p.text(plural) for p in pieces if p.shape == "pre"]
+        post = sorted((p for p in pieces if p.shape == "post"), key=lambda p: p.heavy)
+        clauses = sorted((p for p in pieces if p.shape == "vp"), key=lambda p: p.heavy)
+        text = " ".join([*pre, head, *(p.text(plural) for p in post)])
+        if clauses:
+            # a clause after a clause must not seem to belong to the last noun in between
+            text += " and" if any(p.relative for p in pieces) else ""
+            text += f" {self.pronoun(description)} {self.predicate(description, clauses, plural=plural, also=also)}"
+        return text
+
+    def predicate(
+        self, description: Description, clauses: list[Piece], *, plural: bool = False, also: bool = False
+    ) -> str:
+        """Verb phrases joined to one; alternatives of an Or stay together behind the rest."""
+        texts = [p.text(plural) for p in clauses]
+        if also and self.rng.random() < 0.7 and not re.match(r"(is|are|was|were|has|have|can) ", texts[0]):
+            texts[0] = "also " + texts[0]
+        if description.join == "Or" and len(description.links) > 1:
+            links = [p for p in clauses if p.words.get("link")]
+            others = [p.text(plural) for p in clauses if not p.words.get("link")]
+            either = self.rng.choice(("either ", "")) if not others else "either "
+            return " and ".join([*others, either + " or ".join(p.text(plural) for p in links)])
+        if len(texts) > 2:
+            return ", ".join(texts[:-1]) + " and " + texts[-1]
+        heavy = len(clauses) > 1 and clauses[0].heavy
+        return (", and " if heavy else self.rng.choice((" and ", " and ", " and also "))).join(texts)
+
+    def name(self, kind: str, name: str) -> str:
+        """A name as it may stand in a sentence, with the article that some names take."""
+        pattern: str = self.rng.choice(self.book.kinds[kind]["named"])
+        return pattern.replace("{name}", self._with_article(name) if pattern == "{name}" else name)
+
+    def head(self, description: Description) -> str:
+        """The noun, with number brackets."""
+        concept = description.concept
+        if concept and concept != self.book.kinds[description.kind]["concept"]:
+            return f"[{concept}|{concept}s]"
+        word: str = self.rng.choice(self.book.kinds[description.kind]["heads"])
+        return word
+
+    def pronoun(self, description: Description) -> str:
+        word: str = self.book.kinds[description.kind]["pronoun"]
+        return "which" if word == "that" and self.rng.random() < 0.25 else word
+
+    # -- pieces -------------------------------------------------------------------------------------------------------
+
+    def pieces(self, description: Description, *, verbs: int = 0, nouns: bool = True) -> list[Piece]:
+        """What the description says, each part in a shape that fits beside the others.
+
+        Args:
+            verbs: at least so many parts, counted from the last, become verb phrases.
+            nouns: whether the noun itself may be replaced ("the maker of {x}").
+        """
+        parts: list[Link | Condition] = [*description.links, *description.conditions]
+        alternatives = description.join == "Or" and len(description.links) > 1
+        bases = {id(link): self.phrase(link.base) for link in description.links}
+        heavy = [isinstance(p, Link) and p.base.name is None for p in parts]
+        special = description.concept not in (None, self.book.kinds[description.kind]["concept"])
+        # a heavy part goes last, so it may be the one that becomes the verb phrase
+        order = sorted(range(len(parts)), key=lambda n: heavy[n])
+        made: dict[int, Piece] = {}
+        for rank, n in enumerate(order):
+            part = parts[n]
+            must = rank >= len(parts) - verbs or (alternatives and isinstance(part, Link))
+            crowded = len(parts) > 1 and heavy[n]
+            shapes = ["vp"] if must else ["vp", "post", "post", "pre"]
+            if nouns and isinstance(part, Link) and not must and not special and not crowded and not alternatives:
+                shapes += ["noun"] * (4 if len(parts) == 1 else 2)
+            if any(p.shape in ("noun", "pre") for p in made.values()):
+                shapes = [s for s in shapes if s not in ("noun", "pre")]
+            if any(p.shape == "vp" for p in made.values()) or (crowded and rank < len(order) - verbs):
+                shapes = ["vp"]
+            if any(p.shape in ("noun", "post") for p in made.values()):
+                # "the writer of {x} at the helm of {y}": the second phrase would seem to belong to {x}
+                shapes = [s for s in shapes if s not in ("noun", "post")]
+            made[n] = self.piece(description, part, shapes, bases)
+        return [made[n] for n in order]
+
+    def piece(
+        self, description: Description, part: Link | Condition, shapes: list[str], bases: Mapping[int, str]
+    ) -> Piece:
+        """One link or condition in the first of the shapes, drawn at random, for which there is a wording."""
+        order = self.rng.sample(shapes, len(shapes))
+        for shape in [*order, "vp"]:
+            found = self._link(part, shape, bases[id(part)]) if isinstance(part, Link) else self.condition(part, shape)
+            if found is not None:
+                return found
+        raise AssertionError("every part has a verb phrase")
+
+    def _link(self, link: Link, shape: str, base: str) -> Piece | None:
+        wordings = self.book.relations[link.predicate][link.direction].get(shape)
+        if not wordings or (link.qualifier and shape == "noun"):
+            return None
+        template = self.choose(wordings, "x", base)
+        words = {"x": base, "link": "1"}
+        if link.qualifier:
+            key, op, value = link.qualifier
+            suffix = self.rng.choice(self.book.qualifiers["conditions"][key]["suffix"])
+            time = value_text(self.book, key, value, op, self.rng)
+            template, words = f"{template} {suffix}", {**words, "q": str(value), "time": time}
+        return Piece(shape, template, words, heavy=link.base.name is None)
+
+    def condition(self, condition: Condition, shape: str) -> Piece | None:
+        """A filter as a verb phrase, or before the noun ("90-minute") where that means exactly the same."""
+        entry = self.book.attributes[condition.key]
+        value = condition.value
+        if shape == "pre":
+            fits = condition.op == "=" and condition.qualifier is None and entry.get("pre") and value.type != "date"
+            if not fits:
+                return None
+            year = str(year_of(value)) if value.type == "year" else ""
+            number = f"{value.value:g}" if isinstance(value.value, int | float) else ""
+            return Piece("pre", self.rng.choice(entry["pre"]), {"v": str(value), "year": year, "number": number})
+        if shape != "vp":
+            return None
+        return self.verb_phrase(condition)
+
+    def verb_phrase(self, condition: Condition) -> Piece:
+        """A comparison of an attribute as a verb phrase."""
+        template = self.rng.choice(self.book.attribute(condition.key, OPERATOR_SLOTS[condition.op]))
+        text = value_text(self.book, condition.key, condition.value, condition.op, self.rng)
+        if condition.value.type == "quantity" and condition.value.unit == "1":
+            text = self._plain(condition, text)
+        words = {"v": text}
+        if condition.qualifier:
+            suffix = self.rng.choice(self.book.qualifiers["conditions"][condition.qualifier[0]]["suffix"])
+            template, words = f"{template} {suffix}", {**words, "q": str(condition.qualifier[1])}
+        return Piece("vp", template, words)
+
+    def choose(self, templates: Sequence[str], place: str, text: str) -> str:
+        """A template for a text that takes the given place; a long text had better come last."""
+        if len(text) < LONG:
+            return self.rng.choice(templates)
+        weights = [0.1 if trailing(t, place) else 1.0 for t in templates]
+        return self.rng.choices(templates, weights)[0]
+
+    def _plain(self, condition: Condition, text: str) -> str:
+        """Row and group numbers and the like are written plainly, never as 1.2 million or with a comma."""
+        small = isinstance(condition.value.value, int | float) and condition.value.value < 10_000
+        return quantity_text(self.book, condition.key, condition.value, self.rng) if not small else text
+
+    def _with_article(self, name: str) -> str:
+        article = self.book.article
+        return f"the {name}" if name in article["names"] or name.split()[-1] in article["endings"] else name
+
+
+def without(description: Description, part: Link | Condition) -> Description:
+    """The description with one link or condition taken away; its members are no longer right."""
+    return replace(
+        description,
+        links=tuple(link for link in description.links if link is not part),
+        conditions=tuple(c for c in description.conditions if c is not part),
+    )

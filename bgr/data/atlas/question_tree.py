@@ -1,0 +1,162 @@
+"""What a question speaks of: descriptions of entities as trees, and the KoPL steps that they stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bgr.data.kb.schema import Value
+
+_SUFFIX = {"string": "Str", "quantity": "Num", "year": "Year", "date": "Date"}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """An attribute filter: ``key op value``, on statements that carry `qualifier` where it is given."""
+
+    key: str
+    op: str
+    value: Value
+    qualifier: tuple[str, Value] | None = None
+
+
+@dataclass(frozen=True)
+class Link:
+    """One relation followed from `base` in `direction`; `qualifier` is ``(key, op, value)``."""
+
+    base: Description
+    predicate: str
+    direction: str
+    qualifier: tuple[str, str, Value] | None = None
+
+
+@dataclass(frozen=True)
+class Description:
+    """A set of entities as a question can speak of it.
+
+    Exactly one of these: a `name`; one or more `links`, joined by `join`; `options`, named things of which one is
+    chosen; or none of them: all entities of the kind.
+
+    Args:
+        kind: a kind of ``phrasing_kinds.yaml``.
+        members: the ids it stands for, in the order of the knowledge base's statements.
+        concept: name of the concept to keep (KoPL's FilterConcept), or ``None``.
+        conditions: attribute filters, applied in order after everything else.
+    """
+
+    kind: str
+    members: tuple[str, ...]
+    name: str | None = None
+    links: tuple[Link, ...] = ()
+    join: str = "And"
+    options: tuple[str, ...] = ()
+    concept: str | None = None
+    conditions: tuple[Condition, ...] = ()
+
+    @property
+    def single(self) -> bool:
+        return len(self.members) == 1
+
+    def names(self) -> list[str]:
+        """Every name that the description says, its own and those of its parts."""
+        inner = [name for link in self.links for name in link.base.names()]
+        return [*([self.name] if self.name else []), *self.options, *inner]
+
+    def under(self, condition: Condition, members: tuple[str, ...]) -> Description:
+        """The same with one more filter."""
+        return replace(self, conditions=(*self.conditions, condition), members=members)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A question before it has words: the asking strategy (its KoPL function) and what it is asked of.
+
+    Args:
+        function: ``What``, ``Count``, ``QueryAttr`` … ; a Verify function is written ``Verify``.
+        subject: what the question is about.
+        other: the second thing of SelectBetween, QueryRelation and QueryRelationQualifier.
+        key: attribute key, or the predicate of QueryRelationQualifier.
+        op: the direction of a Select (``greater``, ``largest`` …) or the operator of a Verify.
+        value: the value a Verify tests, or that QueryAttrQualifier names.
+        qualifier: ``(key, value)`` of a condition; the value is ``None`` where the question asks for it.
+    """
+
+    function: str
+    subject: Description
+    other: Description | None = None
+    key: str = ""
+    op: str = ""
+    value: Value | None = None
+    qualifier: tuple[str, Value | None] | None = None
+
+    def names(self) -> list[str]:
+        return self.subject.names() + (self.other.names() if self.other else [])
+
+
+@dataclass
+class _Steps:
+    """A program as it is written, in KQA Pro's order: each branch in full before the next."""
+
+    steps: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, function: str, dependencies: list[int], *inputs: str) -> int:
+        self.steps.append({"function": function, "dependencies": dependencies, "inputs": list(inputs)})
+        return len(self.steps) - 1
+
+    def describe(self, description: Description) -> int:
+        at = self._source(description)
+        if description.concept:
+            at = self.add("FilterConcept", [at], description.concept)
+        for condition in description.conditions:
+            at = self._filter("Filter", at, condition.key, condition.op, condition.value)
+            if condition.qualifier:
+                at = self._filter("QFilter", at, condition.qualifier[0], "=", condition.qualifier[1])
+        return at
+
+    def _source(self, description: Description) -> int:
+        if description.name is not None:
+            return self.add("Find", [], description.name)
+        if description.options:
+            branches = [lambda name=name: self.add("Find", [], name) for name in description.options]
+        elif description.links:
+            branches = [lambda link=link: self._link(link) for link in description.links]
+        else:
+            return self.add("FindAll", [])
+        at = branches[0]()
+        for branch in branches[1:]:
+            at = self.add("Or" if description.options else description.join, [at, branch()])
+        return at
+
+    def _link(self, link: Link) -> int:
+        at = self.add("Relate", [self.describe(link.base)], link.predicate, link.direction)
+        return self._filter("QFilter", at, *link.qualifier) if link.qualifier else at
+
+    def _filter(self, family: str, at: int, key: str, op: str, value: Value) -> int:
+        operator = [] if value.type == "string" else [op]
+        return self.add(f"{family}{_SUFFIX[value.type]}", [at], key, str(value), *operator)
+
+
+def to_program(draft: Draft) -> list[dict[str, Any]]:
+    """The draft as a KoPL program in KQA Pro's form."""
+    steps = _Steps()
+    ends = [steps.describe(draft.subject)] + ([steps.describe(draft.other)] if draft.other else [])
+    qualifier, asked = draft.qualifier or ("", None)
+    if draft.function == "Verify":
+        assert draft.value is not None
+        if asked is not None:
+            at = steps.add("QueryAttrUnderCondition", ends, draft.key, qualifier, str(asked))
+        else:
+            at = steps.add("QueryAttr", ends, draft.key)
+        operator = [] if draft.value.type == "string" else [draft.op]
+        steps.add(f"Verify{_SUFFIX[draft.value.type]}", [at], str(draft.value), *operator)
+        return steps.steps
+    inputs = {
+        "QueryAttr": [draft.key],
+        "QueryAttrUnderCondition": [draft.key, qualifier, str(asked)],
+        "QueryAttrQualifier": [draft.key, str(draft.value), qualifier],
+        "QueryRelationQualifier": [draft.key, qualifier],
+        "SelectBetween": [draft.key, draft.op],
+        "SelectAmong": [draft.key, draft.op],
+    }.get(draft.function, [])
+    steps.add(draft.function, ends, *inputs)
+    return steps.steps

@@ -1,0 +1,134 @@
+"""The knowledge base as the sampler walks it: kinds, links into an entity, typed values by key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from bgr.data.atlas.phrasing.book import Phrasebook
+from bgr.data.atlas.question_tree import Condition, Link
+from bgr.data.kb.comparison import matches
+from bgr.data.kb.knowledge_base import KnowledgeBase
+from bgr.data.kb.schema import Statement, Value
+
+_OPPOSITE = {"forward": "backward", "backward": "forward"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A way into an entity: from `base`, following `predicate` in `direction`; `fan` things can be reached that way."""
+
+    base: str
+    predicate: str
+    direction: str
+    statement: Statement
+    fan: int
+
+
+class AtlasIndex:
+    """Views of a knowledge base that speaks Atlas' vocabulary.
+
+    Args:
+        kb: the knowledge base.
+        book: the phrasings; kinds, relations and attributes that have none are left alone.
+    """
+
+    def __init__(self, kb: KnowledgeBase, book: Phrasebook) -> None:
+        self.kb = kb
+        self.book = book
+        self.things: dict[str, list[str]] = {}
+        self.kind: dict[str, str] = {}
+        for kind, entry in book.kinds.items():
+            concept = next((i for i in kb.ids(entry["concept"]) if kb.is_concept(i)), None)
+            members = kb.members(concept) if concept is not None else {}
+            self.things[kind] = [i for i in members if not kb.is_concept(i)]
+            self.kind.update(dict.fromkeys(self.things[kind], kind))
+        self._entries: dict[str, dict[tuple[str, str], list[Entry]]] = {}
+        self._values: dict[str, dict[str, list[Statement]]] = {}
+        self._pools: dict[tuple[str, str], list[Value]] = {}
+        self._qualifier_values: dict[str, list[str]] = {}
+
+    def entries(self, node: str) -> dict[tuple[str, str], list[Entry]]:
+        """The ways into an entity, by (predicate, direction of the walk); only those that have wordings."""
+        found = self._entries.get(node)
+        if found is None:
+            found = self._entries[node] = {}
+            for statement, side in self.kb.relations(node):
+                direction = _OPPOSITE[side]
+                wording = self.book.relation(statement.predicate, direction)
+                if wording is None or self.kind[node] not in wording["kinds"]:
+                    continue
+                base = (statement.tail if side == "forward" else statement.head) or ""
+                if base not in self.kind:
+                    continue
+                fan = len(self.kb.relation_rows(statement.predicate, direction).get(base, ()))
+                entry = Entry(base, statement.predicate, direction, statement, fan)
+                found.setdefault((statement.predicate, direction), []).append(entry)
+        return found
+
+    def values(self, node: str) -> dict[str, list[Statement]]:
+        """The attribute statements of an entity by key; only keys that have wordings."""
+        found = self._values.get(node)
+        if found is None:
+            found = self._values[node] = {}
+            for statement in self.kb.attributes(node):
+                if statement.predicate in self.book.attributes:
+                    found.setdefault(statement.predicate, []).append(statement)
+        return found
+
+    def pool(self, key: str, unit: str) -> list[Value]:
+        """All different values of a key in one unit, in the order of the base; the source of wrong choices."""
+        found = self._pools.get((key, unit))
+        if found is None:
+            rows = self.kb.attribute_rows(key).values()
+            values = (s.value for statements in rows for s in statements if s.value and s.value.unit == unit)
+            found = self._pools[key, unit] = list(dict.fromkeys(values))
+        return found
+
+    def qualifier_values(self, key: str) -> list[str]:
+        """All different values of a qualifier key, as texts, sorted."""
+        found = self._qualifier_values.get(key)
+        if found is None:
+            kb = self.kb
+            statements = [
+                s for node in kb.entities for s in (*kb.attributes(node), *(r for r, _ in kb.relations(node)))
+            ]
+            found = sorted({str(value) for s in statements for value in s.qualifier(key)})
+            self._qualifier_values[key] = found
+        return found
+
+    def follow(self, link: Link) -> dict[str, None]:
+        """The entities a link leads to, as ordered keys."""
+        rows = self.kb.relation_rows(link.predicate, link.direction)
+        found: dict[str, None] = {}
+        for base in link.base.members:
+            for statement in rows.get(base, ()):
+                if link.qualifier and not self._qualified(statement, *link.qualifier):
+                    continue
+                found[(statement.tail if link.direction == "forward" else statement.head) or ""] = None
+        return found
+
+    def keep(self, nodes: Iterable[str], condition: Condition) -> tuple[str, ...]:
+        """Those of the nodes that meet a condition."""
+        return tuple(n for n in nodes if any(self.meets(s, condition) for s in self.values(n).get(condition.key, ())))
+
+    def meets(self, statement: Statement, condition: Condition) -> bool:
+        """Whether one statement meets a condition on its key."""
+        if statement.value is None or not matches(statement.value, condition.value, condition.op):
+            return False
+        return condition.qualifier is None or self._qualified(
+            statement, condition.qualifier[0], "=", condition.qualifier[1]
+        )
+
+    def concept_names(self, node: str) -> list[str]:
+        """The names of an entity's direct concepts."""
+        return [self.kb.name(concept) for concept in self.kb.concepts_of(node)]
+
+    def in_concept(self, nodes: Iterable[str], name: str) -> bool:
+        """Whether all nodes belong to the concept of that name."""
+        members = [self.kb.members(i) for i in self.kb.ids(name) if self.kb.is_concept(i)]
+        return all(any(n in m for m in members) for n in nodes)
+
+    @staticmethod
+    def _qualified(statement: Statement, key: str, op: str, value: Value) -> bool:
+        return any(matches(found, value, op) for found in statement.qualifier(key))

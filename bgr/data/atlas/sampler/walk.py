@@ -1,0 +1,197 @@
+"""Descriptions found by walking backward from an entity along existing statements, so that each has an answer."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from bgr.data.atlas.question_tree import Condition, Description, Link
+from bgr.data.atlas.sampler.index import AtlasIndex, Entry
+from bgr.data.atlas.sampler.thresholds import KEY_WEIGHTS, conditions_for
+from bgr.data.kb.schema import Value
+
+# how often a relation leads into an entity; what is not named weighs 1
+ENTRY_WEIGHTS = {
+    ("director", "backward"): 3.0,
+    ("cast member", "backward"): 4.0,
+    ("screenwriter", "backward"): 2.0,
+    ("production company", "backward"): 1.5,
+    ("director", "forward"): 3.0,
+    ("screenwriter", "forward"): 2.0,
+    ("genre", "backward"): 0.4,
+    ("original language", "backward"): 0.4,
+    ("country of origin", "backward"): 0.4,
+    ("country", "forward"): 0.7,
+    ("place served", "forward"): 2.0,
+}
+MAX_FAN = 40
+"""The first link into a described entity reaches at most so many things."""
+MAX_JOIN_FAN = 1200
+"""A link that only narrows another may reach more ("films by X from the United States")."""
+
+
+class Walker:
+    """Draws descriptions. All chance comes from `rng`."""
+
+    def __init__(self, index: AtlasIndex, rng: random.Random) -> None:
+        self.index = index
+        self.rng = rng
+
+    def named(self, node: str) -> Description:
+        """The entity by its name; all that share the name are meant."""
+        name = self.index.kb.name(node)
+        kind = self.index.kind[node]
+        return Description(kind, tuple(self.index.kb.ids(name)), name=name)
+
+    def described(
+        self, target: str, depth: int, *, joins: float = 0.3, single: bool = True, avoid: frozenset[str] = frozenset()
+    ) -> Description | None:
+        """A description of `target` whose longest way from a name has `depth` relations.
+
+        Args:
+            target: the entity that must be among the members.
+            depth: 0 gives the name itself.
+            joins: the chance that a second relation, not a filter, narrows a set that is too large.
+            single: narrow until only `target` is left.
+            avoid: entities that may not be passed through.
+
+        Returns:
+            ``None`` where the walk finds nothing of that form.
+        """
+        if depth == 0:
+            return self.named(target)
+        link = self.link(target, depth, joins=joins, avoid=avoid | {target}, max_fan=MAX_FAN)
+        if link is None:
+            return None
+        found = self.of_links(self.index.kind[target], (link,))
+        if found is None or target not in found.members:
+            return None
+        if single and not found.single:
+            return self.narrowed(found, target, joins=joins, avoid=avoid | {target})
+        return self._with_concept(found)
+
+    def link(
+        self, target: str, depth: int, *, joins: float, avoid: frozenset[str], max_fan: int, single: float = 0.85
+    ) -> Link | None:
+        """One relation that leads to `target` from something described with ``depth - 1`` relations."""
+        entry = self.entry(target, avoid, max_fan)
+        if entry is None:
+            return None
+        only = self.rng.random() < single
+        base = self.described(entry.base, depth - 1, joins=joins, single=only, avoid=avoid)
+        if base is None or len(base.members) > 4:
+            return None
+        return Link(base, entry.predicate, entry.direction, self._link_qualifier(entry))
+
+    def entry(self, target: str, avoid: frozenset[str], max_fan: int) -> Entry | None:
+        """A random way into `target`: first a relation, then one of its statements."""
+        groups = {
+            way: allowed
+            for way, entries in self.index.entries(target).items()
+            if (allowed := [e for e in entries if e.base not in avoid and e.fan <= max_fan])
+        }
+        if not groups:
+            return None
+        ways = list(groups)
+        way = self.rng.choices(ways, [ENTRY_WEIGHTS.get(w, 1.0) for w in ways])[0]
+        return self.rng.choice(groups[way])
+
+    def of_links(self, kind: str, links: tuple[Link, ...], join: str = "And") -> Description | None:
+        """The description that the links give together, with its members; kept to one kind where a link mixes kinds."""
+        sets = [self.index.follow(link) for link in links]
+        members = dict(sets[0])
+        for other in sets[1:]:
+            members = {n: None for n in members if n in other} if join == "And" else {**members, **other}
+        kept = tuple(n for n in members if self.index.kind.get(n) == kind)
+        if not kept:
+            return None
+        concept = self.index.book.kinds[kind]["concept"] if len(kept) < len(members) or self._mixed(links) else None
+        return Description(kind, kept, links=links, join=join, concept=concept)
+
+    def narrowed(
+        self, description: Description, target: str, *, joins: float, avoid: frozenset[str], steps: int = 2
+    ) -> Description | None:
+        """The description with joins and filters added until only `target` is left."""
+        for _ in range(steps):
+            if description.single:
+                break
+            joining = self.rng.random() < joins and not description.conditions
+            better = (self.joined if joining else self.filtered)(description, target, avoid)
+            if better is None:
+                better = (self.filtered if joining else self.joined)(description, target, avoid)
+            if better is None:
+                return None
+            description = better
+        return self._with_concept(description) if description.single else None
+
+    def joined(self, description: Description, target: str, avoid: frozenset[str]) -> Description | None:
+        """One more relation that `target` also has and some other member lacks (KoPL's And)."""
+        if description.conditions or len(description.links) not in (1, 2) or description.join != "And":
+            return None
+        best = None
+        bases = {link.base.name for link in description.links}
+        for _ in range(4):
+            depth = 2 if self.rng.random() < 0.2 else 1
+            link = self.link(target, depth, joins=0.0, avoid=avoid, max_fan=MAX_JOIN_FAN, single=1.0)
+            if link is None or (link.base.name is not None and link.base.name in bases):
+                continue
+            found = self.of_links(description.kind, (*description.links, link))
+            if found is None or target not in found.members or len(found.members) >= len(description.members):
+                continue
+            if best is None or len(found.members) < len(best.members):
+                best = found
+            if best.single:
+                break
+        return best
+
+    def filtered(self, description: Description, target: str, avoid: frozenset[str]) -> Description | None:
+        """One attribute filter that `target` meets and some other member fails; the one that leaves fewest of five."""
+        best = None
+        used = {condition.key for condition in description.conditions}
+        for _ in range(5):
+            condition = self.condition(description.members, target, used)
+            if condition is None:
+                return best
+            members = self.index.keep(description.members, condition)
+            if target not in members or len(members) >= len(description.members):
+                continue
+            if best is None or len(members) < len(best.members):
+                best = description.under(condition, members)
+            if best.single:
+                break
+        return best
+
+    def condition(self, members: tuple[str, ...], target: str, used: set[str]) -> Condition | None:
+        """A filter that `target` meets, by an attribute it has."""
+        keys = [key for key in self.index.values(target) if key not in used]
+        if not keys:
+            return None
+        key = self.rng.choices(keys, [KEY_WEIGHTS.get(key, 1.0) for key in keys])[0]
+        return conditions_for(self.index, members, target, key, self.rng)
+
+    def unfiltered(self, kind: str) -> Description:
+        """All things of a kind."""
+        return Description(kind, tuple(self.index.things[kind]), concept=self.index.book.kinds[kind]["concept"])
+
+    def _mixed(self, links: tuple[Link, ...]) -> bool:
+        """Whether a link may lead to several kinds, so that the program must say which."""
+        return any(len(self.index.book.relations[i.predicate][i.direction]["kinds"]) > 1 for i in links)
+
+    def _with_concept(self, description: Description) -> Description:
+        """Now and then a closer word for the same things ("drama film"); it never leaves one out."""
+        if self.rng.random() > 0.12 or description.kind not in ("film", "human") or description.concept:
+            return description
+        shared = [c for c in self.index.concept_names(description.members[0]) if c != description.kind]
+        shared = [c for c in shared if self.index.in_concept(description.members, c)]
+        if not shared:
+            return description
+        return replace(description, concept=self.rng.choice(shared))
+
+    def _link_qualifier(self, entry: Entry) -> tuple[str, str, Value] | None:
+        """Now and then a qualifier of the relation's statement that the question mentions too."""
+        if not entry.statement.qualifiers or self.rng.random() > 0.3:
+            return None
+        key, values = self.rng.choice(entry.statement.qualifiers)
+        if key not in self.index.book.qualifiers["conditions"] or len(values) != 1:
+            return None
+        return (key, "=", values[0])

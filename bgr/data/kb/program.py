@@ -1,0 +1,214 @@
+"""KoPL programs in KQA Pro's form, checked before anything runs (KoPL documentation; KQA Pro 1.0)."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bgr.data.kb.comparison import OPERATORS, parse_target
+from bgr.data.kb.compiled.compiler import LeanCall, lean_plan
+from bgr.data.kb.loading import DIRECTIONS, text
+from bgr.data.kb.schema import Value
+from bgr.errors import DataError, ProgramError
+from bgr.utils.json_utils import MOST_SHOWN, is_text, shown
+
+# what a step gives: entities, entities with the statements that led to them, values, or an answer alone
+ENTITIES, FACTS, VALUES, ANSWER = "entities", "entities with facts", "values", "an answer"
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "op": OPERATORS,
+    "direction": DIRECTIONS,
+    "less or greater": ("less", "greater"),
+    "smallest or largest": ("smallest", "largest"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a function takes from earlier steps, which texts it is given, and what it gives.
+
+    `kind` is the type of the value among its inputs, where the function fixes one.
+    """
+
+    takes: tuple[str, ...]
+    inputs: tuple[str, ...]
+    gives: str
+    kind: str | None = None
+
+
+def _signatures() -> dict[str, Signature]:
+    table = {
+        "FindAll": Signature((), (), ENTITIES),
+        "Find": Signature((), ("name",), ENTITIES),
+        "FilterConcept": Signature((ENTITIES,), ("concept",), ENTITIES),
+        "Relate": Signature((ENTITIES,), ("predicate", "direction"), FACTS),
+        "And": Signature((ENTITIES, ENTITIES), (), ENTITIES),
+        "Or": Signature((ENTITIES, ENTITIES), (), ENTITIES),
+        "What": Signature((ENTITIES,), (), ANSWER),
+        "Count": Signature((ENTITIES,), (), ANSWER),
+        "SelectBetween": Signature((ENTITIES, ENTITIES), ("key", "less or greater"), ANSWER),
+        "SelectAmong": Signature((ENTITIES,), ("key", "smallest or largest"), ANSWER),
+        "QueryAttr": Signature((ENTITIES,), ("key",), VALUES),
+        "QueryAttrUnderCondition": Signature((ENTITIES,), ("key", "qualifier key", "qualifier value"), VALUES),
+        "QueryRelation": Signature((ENTITIES, ENTITIES), (), ANSWER),
+        "QueryAttrQualifier": Signature((ENTITIES,), ("key", "key's value", "qualifier key"), ANSWER),
+        "QueryRelationQualifier": Signature((ENTITIES, ENTITIES), ("predicate", "qualifier key"), ANSWER),
+    }
+    for suffix, kind in (("Str", "string"), ("Num", "quantity"), ("Year", "year"), ("Date", "date")):
+        op = () if kind == "string" else ("op",)
+        table[f"Filter{suffix}"] = Signature((ENTITIES,), ("key", "value", *op), FACTS, kind)
+        table[f"QFilter{suffix}"] = Signature((FACTS,), ("qualifier key", "value", *op), FACTS, kind)
+        table[f"Verify{suffix}"] = Signature((VALUES,), ("value", *op), ANSWER, kind)
+    return table
+
+
+FUNCTIONS: dict[str, Signature] = _signatures()
+"""The 27 functions of KoPL by name."""
+
+MANY_NAMES = 2000
+
+Call = tuple[str, tuple[int, ...], tuple[str | Value, ...]]
+"""What an executor needs of a step: function, dependencies, inputs with the value parsed."""
+
+ALIASES = {"QueryName": "What"}
+
+MOST_STEPS = 100
+"""KQA Pro's longest programs have some twenty steps; what reads a program may recurse from step to step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One function call; `dependencies` number earlier steps of the program from 0."""
+
+    function: str
+    dependencies: tuple[int, ...] = ()
+    inputs: tuple[str, ...] = ()
+
+    @property
+    def signature(self) -> Signature:
+        return FUNCTIONS[self.function]
+
+    @property
+    def arguments(self) -> tuple[str | Value, ...]:
+        """The inputs with the value of Filter*, QFilter* and Verify* parsed.
+
+        Raises:
+            DataError: the value is not of the kind that the function takes.
+        """
+        kind, roles = self.signature.kind, self.signature.inputs
+        if kind is None:
+            return self.inputs
+        pairs = zip(roles, self.inputs, strict=True)
+        return tuple(parse_target(given, kind) if role == "value" else given for role, given in pairs)
+
+    def input(self, role: str) -> str | None:
+        """The text input in that role (``"key"``, ``"predicate"`` …), or ``None`` where the function has none."""
+        roles = self.signature.inputs
+        return self.inputs[roles.index(role)] if role in roles else None
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A checked program; the last step gives the answer.
+
+    `where` names it in messages. `plan` and `lean` are for the executor: with facts, and for the answer alone.
+
+    Raises:
+        ProgramError: a step is malformed; the message names the item, the step and what is allowed.
+    """
+
+    steps: tuple[Step, ...]
+    where: str = field(default="program", compare=False)
+    plan: tuple[Call, ...] = field(init=False, compare=False, repr=False)
+    lean: tuple[LeanCall, ...] | None = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.steps:
+            raise ProgramError(f"{self.where}: the program has no steps")
+        arguments = [self._check(index) for index in range(len(self.steps))]
+        plan = [(step.function, step.dependencies, given) for step, given in zip(self.steps, arguments, strict=True)]
+        object.__setattr__(self, "plan", tuple(plan))
+        object.__setattr__(self, "lean", lean_plan(plan))
+        last = self.steps[-1]
+        if last.signature.gives not in (ANSWER, VALUES):
+            raise ProgramError(
+                f"{self.label(len(self.steps) - 1)}: gives {last.signature.gives}, a program ends in an answer"
+            )
+
+    @classmethod
+    def from_json(cls, records: Sequence[Mapping[str, Any]], where: str = "program") -> Program:
+        """From KQA Pro's ``[{function, dependencies, inputs}, …]``; whitespace inside inputs is normalised.
+
+        Raises:
+            ProgramError: see the class; also a record that has not that form.
+        """
+        if not isinstance(records, Sequence) or isinstance(records, str):
+            raise ProgramError(f"{where}: a program is a list of steps, not {shown(records)}")
+        if len(records) > MOST_STEPS:
+            raise ProgramError(f"{where}: the program has {len(records):,} steps, allowed: {MOST_STEPS}")
+        return cls(tuple(_step(record, f"{where}, step {index}") for index, record in enumerate(records)), where)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """The inverse of `from_json`."""
+        return [
+            {"function": step.function, "dependencies": list(step.dependencies), "inputs": list(step.inputs)}
+            for step in self.steps
+        ]
+
+    def label(self, index: int) -> str:
+        """How messages name a step."""
+        function = self.steps[index].function
+        plain = function.isalnum() and len(function) < MOST_SHOWN
+        return f"{self.where}, step {index} ({function if plain else shown(function)})"
+
+    def _check(self, index: int) -> tuple[str | Value, ...]:
+        """The step's parsed inputs, once all of it has been found sound."""
+        step, label = self.steps[index], self.label(index)
+        if step.function not in FUNCTIONS:
+            raise ProgramError(f"{label}: unknown function, known: {', '.join(sorted(FUNCTIONS))}")
+        signature = step.signature
+        if len(step.dependencies) != len(signature.takes):
+            raise ProgramError(f"{label}: {len(step.dependencies)} dependencies, takes {len(signature.takes)}")
+        if len(step.inputs) != len(signature.inputs):
+            expected = f"{len(signature.inputs)} ({', '.join(signature.inputs)})" if signature.inputs else "none"
+            raise ProgramError(f"{label}: {len(step.inputs)} inputs, takes {expected}")
+        for dependency, wanted in zip(step.dependencies, signature.takes, strict=True):
+            if not 0 <= dependency < index:
+                allowed = f"earlier steps, 0 to {index - 1}" if index else "none, it is the first step"
+                raise ProgramError(f"{label}: depends on step {shown(dependency)}, allowed: {allowed}")
+            given = self.steps[dependency].signature.gives
+            if given != wanted and (given, wanted) != (FACTS, ENTITIES):
+                raise ProgramError(f"{label}: takes {wanted}, but {self.label(dependency)} gives {given}")
+        for role, given in zip(signature.inputs, step.inputs, strict=True):
+            if role in CHOICES and given not in CHOICES[role]:
+                raise ProgramError(f"{label}: {role} {shown(given)}, allowed: {', '.join(CHOICES[role])}")
+        try:
+            return step.arguments
+        except DataError as error:
+            raise ProgramError(f"{label}: {error}") from None
+
+
+def _step(record: Any, where: str) -> Step:
+    given = record.get("function", record.get("functions")) if isinstance(record, Mapping) else None
+    if given is None or not is_text(given):
+        raise ProgramError(f"{where}: a step is {{function, dependencies, inputs}} with a function's name")
+    function = text(given)
+    function = ALIASES.get(function, function)
+    dependencies, inputs = record.get("dependencies", []), record.get("inputs", [])
+    if not isinstance(dependencies, list | tuple) or not all(type(d) is int for d in dependencies):
+        raise ProgramError(f"{where} ({function}): dependencies {shown(dependencies)}, allowed: a list of step numbers")
+    if not isinstance(inputs, list | tuple) or not all(map(is_text, inputs)):
+        raise ProgramError(f"{where} ({function}): inputs {shown(inputs)}, allowed: a list of texts")
+    return Step(function, tuple(dependencies), tuple(map(text, inputs)))
+
+
+def unknown(label: str, what: str, name: str, known: Sequence[str]) -> ProgramError:
+    """The error for a name that the knowledge base does not hold, with the nearest ones it does."""
+    if len(known) > MANY_NAMES:  # to compare with each takes a second, and a file may hold many unknown names
+        start = name[:1].casefold()
+        known = [other for other in known if other[:1].casefold() == start and abs(len(other) - len(name)) <= 3]
+    near = difflib.get_close_matches(name, known, n=3)
+    hint = f"; close: {', '.join(map(shown, near))}" if near else ""
+    return ProgramError(f"{label}: unknown {what} {shown(name)}{hint}")

@@ -1,0 +1,208 @@
+"""Which facts an answer rests on, and which of them led to which (paper, section 3.2; backward slicing).
+
+A step's result holds, for every node in it, the facts that put it there (its provenance): those of Filter*, QFilter*
+and Relate are the facts of that step; And and Or unite both branches; FilterConcept leaves it as it was; Find and
+FindAll start from nothing. A fact grounded from a node hangs from each fact of that node's provenance, or from the
+question if there is none. `QueryRelation` and `QueryRelationQualifier` ground a fact from a pair of nodes, whose
+provenance is the union. A fact does not hang from itself when a program reads it twice.
+
+Slicing goes from the last step to the first and marks what the answer needs: nodes, and facts of a step that a
+qualifier filter kept while it dropped other facts of the same node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bgr.data.kb.loading import FORWARD
+from bgr.data.kb.program import Program
+from bgr.data.kb.results import Answer, Nodes, Qualifier
+from bgr.data.kb.schema import Fact, Statement
+from bgr.errors import ProgramError
+from bgr.graph.evidence_graph import ROOT, Edge
+
+Origins = tuple[tuple[int, str], ...]
+"""The nodes a fact was grounded from, each with the step that gave it."""
+Grounding = tuple[Statement, Origins]
+
+
+class TooManyFactsError(ProgramError):
+    """An answer that rests on more facts than asked for; `count` says how many."""
+
+    def __init__(self, where: str, count: int, limit: int) -> None:
+        super().__init__(f"{where}: the answer rests on {count} facts, allowed: {limit}")
+        self.count = count
+
+
+def trace(
+    program: Program, results: list[Nodes | Answer], max_facts: int | None = None
+) -> tuple[tuple[Fact, ...], tuple[Edge, ...]]:
+    """Facts in order of first grounding, and sorted edges between their places; the root is ``ROOT``.
+
+    Args:
+        program: the program that was executed.
+        results: what each of its steps gave.
+        max_facts: refuse an answer that rests on more statements; edges can be as many as pairs of facts.
+
+    Raises:
+        TooManyFactsError: see `max_facts`.
+    """
+    tracer = _Tracer(program, results)
+    tracer.mark()
+    groundings = tracer.groundings()
+    count = len({statement for statement, _ in groundings})
+    if max_facts is not None and count > max_facts:
+        raise TooManyFactsError(program.where, count, max_facts)
+    return tracer.graph(groundings)
+
+
+class _Tracer:
+    """One backward pass marks what is needed, one forward pass grounds it."""
+
+    def __init__(self, program: Program, results: list[Nodes | Answer]) -> None:
+        self.steps = program.steps
+        self.results = results
+        # per step: needed nodes, each with those of its facts at this step that are needed (none for plain nodes)
+        self.needed: list[dict[str, dict[Statement, None]]] = [{} for _ in results]
+        self.used: dict[Statement, dict[Qualifier, None]] = {}
+        self.answers: set[int] = set()
+        self._provenances: dict[tuple[int, str], tuple[Statement, ...]] = {}
+        self._facts_of: dict[int, dict[str, dict[Statement, None]]] = {}
+
+    def mark(self) -> None:
+        """Mark what the answer needs, from the last step to the first."""
+        self.answers = {len(self.steps) - 1}
+        for index in range(len(self.steps) - 1, -1, -1):
+            if isinstance(self.results[index], Nodes):
+                self._need_for_nodes(index)
+            elif index in self.answers:
+                self.answers.update(self._need_for_answer(index))
+
+    # -- backward -----------------------------------------------------------------------------------------------------
+
+    def _need_for_answer(self, index: int) -> list[int]:
+        """Mark what an answer step reads; returns the answer steps among its dependencies."""
+        step, result = self.steps[index], self.results[index]
+        assert isinstance(result, Answer)
+        if step.function in ("What", "Count"):
+            before = self._nodes(step.dependencies[0])
+            for node in before.unique:
+                self._need(step.dependencies[0], node)
+        self._use(result.facts, result.used)
+        for place, dependency in enumerate(step.dependencies):
+            if isinstance(self.results[dependency], Answer):
+                return [dependency]
+            for fact in result.facts:
+                node = self._end(fact, place)
+                if node in self._nodes(dependency).unique:
+                    self._need(dependency, node)
+        return []
+
+    def _need_for_nodes(self, index: int) -> None:
+        step, wanted = self.steps[index], self.needed[index]
+        if not wanted:
+            return
+        if step.function.startswith("QFilter"):
+            self._need_filtered(index)
+        elif step.function == "Relate":
+            direction = step.inputs[1]
+            for facts in wanted.values():
+                for fact in facts:
+                    self._need(step.dependencies[0], _source(fact, direction))
+        else:
+            for dependency in step.dependencies:
+                nodes = self._nodes(dependency).unique
+                for node in wanted:
+                    if node in nodes:
+                        self._need(dependency, node)
+
+    def _need_filtered(self, index: int) -> None:
+        """A qualifier filter needs of the step before only the facts that it kept."""
+        result = self._nodes(index)
+        for node, fact, pair in zip(result.ids, result.facts or (), result.used or (), strict=True):
+            if fact in self.needed[index].get(node, ()):
+                self.needed[self.steps[index].dependencies[0]].setdefault(node, {})[fact] = None
+                self._use([fact], [pair])
+
+    def _need(self, index: int, node: str) -> None:
+        """A node with all the facts that this step has for it."""
+        self.needed[index].setdefault(node, {}).update(self._step_facts(index).get(node, {}))
+
+    def _step_facts(self, index: int) -> dict[str, dict[Statement, None]]:
+        found = self._facts_of.get(index)
+        if found is None:
+            found = self._facts_of[index] = {}
+            result = self._nodes(index)
+            if result.facts is not None:
+                for node, fact in zip(result.ids, result.facts, strict=True):
+                    found.setdefault(node, {})[fact] = None
+        return found
+
+    def _use(self, facts: Sequence[Statement], used: Sequence[Qualifier] | None) -> None:
+        for fact, pair in zip(facts, used, strict=True) if used is not None else ():
+            self.used.setdefault(fact, {})[pair] = None
+
+    # -- forward ------------------------------------------------------------------------------------------------------
+
+    def groundings(self) -> list[Grounding]:
+        """The needed facts in the order in which the steps ground them: the fact and the nodes it was grounded from."""
+        found: list[Grounding] = []
+        for index, (step, result) in enumerate(zip(self.steps, self.results, strict=True)):
+            if isinstance(result, Answer):
+                if index in self.answers:
+                    found += [(fact, self._origins_of_answer(index, fact)) for fact in result.facts]
+            elif result.facts is not None and not step.function.startswith("QFilter"):
+                direction = step.inputs[1] if step.function == "Relate" else FORWARD
+                before, needed = step.dependencies[0], self.needed[index]
+                for node, fact in zip(result.ids, result.facts, strict=True):
+                    if fact in needed.get(node, ()):
+                        found.append((fact, ((before, _source(fact, direction)),)))
+        return found
+
+    def graph(self, groundings: list[Grounding]) -> tuple[tuple[Fact, ...], tuple[Edge, ...]]:
+        """Number the facts and draw an edge from each fact of a node's provenance to what was grounded from it."""
+        number: dict[Fact, int] = {}
+        place: dict[Statement, int] = {}
+        edges: set[Edge] = set()
+        for statement, origins in groundings:
+            if statement not in place:
+                fact = statement.fact(tuple(self.used.get(statement, ())))
+                place[statement] = number.setdefault(fact, len(number))
+            after = place[statement]
+            before = {place[source] for origin in origins for source in self._provenance(*origin)} or {ROOT}
+            edges.update((a, after) for a in before if a != after)
+        return tuple(number), tuple(sorted(edges))
+
+    def _origins_of_answer(self, index: int, fact: Statement) -> Origins:
+        return tuple((d, self._end(fact, place)) for place, d in enumerate(self.steps[index].dependencies))
+
+    def _provenance(self, index: int, node: str) -> tuple[Statement, ...]:
+        """The facts that put a node into a step's result; empty if the question names it."""
+        if node not in self.needed[index]:
+            return ()
+        known = self._provenances.get((index, node))
+        if known is None:
+            if self._nodes(index).facts is not None:
+                known = tuple(self.needed[index][node])
+            else:
+                dependencies = self.steps[index].dependencies
+                known = tuple(dict.fromkeys(f for d in dependencies for f in self._provenance(d, node)))
+            self._provenances[index, node] = known
+        return known
+
+    # -- helpers ------------------------------------------------------------------------------------------------------
+
+    def _nodes(self, index: int) -> Nodes:
+        result = self.results[index]
+        assert isinstance(result, Nodes)
+        return result
+
+    @staticmethod
+    def _end(fact: Statement, place: int) -> str:
+        """The node a fact was read from: an attribute's head; of a relation the head (left branch) or tail (right)."""
+        return fact.tail if fact.tail is not None and place == 1 else fact.head
+
+
+def _source(fact: Statement, direction: str) -> str:
+    """The node a step's fact was grounded from."""
+    return fact.head if direction == FORWARD else fact.tail or ""

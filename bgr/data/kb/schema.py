@@ -1,0 +1,179 @@
+"""A statement as the knowledge base stores it: with all its qualifiers, once for both of its ends.
+
+Values and facts of a knowledge base in KQA Pro's form (KQA Pro 1.0; KoPL documentation).
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bgr.errors import DataError
+from bgr.utils.json_utils import shown
+
+VALUE_TYPES = ("string", "quantity", "date", "year")
+NO_UNIT = "1"
+LARGEST = 1e300
+"""Of a quantity; in the smallest unit it is a float still."""
+YEAR_DIGITS = 12
+"""A year may lie in deep time, but no year of the universe has more digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A typed value: ``str`` for string, ``float`` or ``int`` for quantity (with a unit, ``"1"`` = none),
+    ``datetime.date`` for date, ``int`` for year."""
+
+    type: str
+    value: str | float | int | datetime.date
+    unit: str = "1"
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Value:
+        """From ``{type, value, unit?}``; a date may be written ``yyyy-mm-dd`` or ``yyyy/mm/dd``.
+
+        Between date and year the text decides, not the declared type, and numbers have a float's precision: as in KoPL.
+
+        Raises:
+            DataError: unknown type, or a value or unit that does not fit it.
+            KeyError: `record` lacks a field.
+        """
+        kind, raw = record["type"], record["value"]
+        if isinstance(raw, bool) or not isinstance(raw, str | int | float):
+            raise DataError(f"value {shown(raw)}, allowed: a text or a number")
+        if isinstance(raw, float) and not math.isfinite(raw):
+            raise DataError(f"not a finite number: {raw!r}")
+        if kind == "string":
+            return cls("string", _filled(" ".join(str(raw).split()), "value"))
+        if kind == "quantity":
+            return cls("quantity", _number(raw), _filled(record.get("unit", NO_UNIT), "unit"))
+        if kind in ("date", "year"):
+            return parse_time(str(raw))
+        raise DataError(f"unknown value type {shown(kind)}, allowed: {', '.join(VALUE_TYPES)}")
+
+    def to_json(self) -> dict[str, Any]:
+        raw = self.value.isoformat() if isinstance(self.value, datetime.date) else self.value
+        return {"type": self.type, "value": raw, **({"unit": self.unit} if self.type == "quantity" else {})}
+
+    def __str__(self) -> str:
+        """As KoPL prints it: a quantity with its unit unless that is ``1``, a date as ``yyyy-mm-dd``."""
+        value = self.value
+        if self.type == "quantity":
+            whole = int(value)  # type: ignore[arg-type]
+            number = str(whole if value - whole < 1e-5 else value)  # type: ignore[operator]
+            return number if self.unit == "1" else f"{number} {self.unit}"
+        return value.isoformat() if self.type == "date" else str(value)  # type: ignore[union-attr]
+
+
+def parse_date(text: str) -> datetime.date:
+    """``yyyy-mm-dd`` or ``yyyy/mm/dd``.
+
+    Raises:
+        DataError: the text has not that form, or there is no such day.
+    """
+    parts = text.replace("/", "-").split("-")
+    try:
+        year, month, day = (int(part) if part.isdecimal() else 0 for part in parts)
+        return datetime.date(year, month, day)
+    except ValueError:
+        raise DataError(f"not a date: {shown(text)}, expected yyyy-mm-dd or yyyy/mm/dd") from None
+
+
+def parse_time(text: str) -> Value:
+    """A date when the text holds ``/`` or an inner ``-``, else a year (a leading ``-`` is a year before Christ)."""
+    text = text.strip()
+    if "/" in text or "-" in text[1:]:
+        return Value("date", parse_date(text))
+    digits = text.removeprefix("-")
+    if not digits.isdecimal() or len(digits) > YEAR_DIGITS:
+        raise DataError(f"not a year or a date: {shown(text)}, expected yyyy, yyyy-mm-dd or yyyy/mm/dd")
+    return Value("year", int(text))
+
+
+def _number(raw: str | float) -> float | int:
+    try:
+        number = float(raw)
+    except OverflowError:
+        number = math.inf
+    except ValueError:
+        raise DataError(f"not a number: {shown(raw)}") from None
+    if not abs(number) <= LARGEST:
+        raise DataError(f"not a finite number: {shown(raw)}, allowed: up to {LARGEST:g}")
+    return int(number) if isinstance(raw, int) else number
+
+
+def _filled(text: Any, what: str) -> str:
+    if not isinstance(text, str) or not text:
+        raise DataError(f"{what} {shown(text)}, allowed: a text that is not empty")
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One statement of the knowledge base as one program uses it.
+
+    Args:
+        head: entity id the statement is about.
+        predicate: attribute key or relation name.
+        value: the attribute's value; ``None`` for a relation.
+        tail: id of the entity or concept a relation leads to; ``None`` for an attribute.
+        qualifiers: only those the program uses, as sorted ``(key, value)`` pairs.
+    """
+
+    head: str
+    predicate: str
+    value: Value | None = None
+    tail: str | None = None
+    qualifiers: tuple[tuple[str, Value], ...] = ()
+
+    @property
+    def is_relation(self) -> bool:
+        return self.tail is not None
+
+    @property
+    def statement(self) -> tuple[str, str, Value | str | None]:
+        """Identity without the qualifiers: two facts with one statement say the same thing."""
+        return (self.head, self.predicate, self.value if self.tail is None else self.tail)
+
+
+Qualifiers = tuple[tuple[str, tuple[Value, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Statement:
+    """An attribute (`value`) or a relation (`tail`) of `head`; compared by identity.
+
+    Args:
+        number: place in the knowledge base, in the order of the file.
+        head: id of the subject.
+        predicate: attribute key or relation name.
+        value: the attribute's value; ``None`` for a relation.
+        tail: id of the relation's object; ``None`` for an attribute.
+        qualifiers: ``(key, values)`` pairs in the order of the file.
+    """
+
+    number: int
+    head: str
+    predicate: str
+    value: Value | None = None
+    tail: str | None = None
+    qualifiers: Qualifiers = ()
+
+    @property
+    def is_relation(self) -> bool:
+        return self.tail is not None
+
+    def qualifier(self, key: str) -> tuple[Value, ...]:
+        """The values of one qualifier key; empty where there is none."""
+        for name, values in self.qualifiers:
+            if name == key:
+                return values
+        return ()
+
+    def fact(self, qualifiers: tuple[tuple[str, Value], ...] = ()) -> Fact:
+        """The statement as a fact, with those of its qualifiers that are wanted."""
+        ordered = tuple(sorted(set(qualifiers), key=lambda pair: (pair[0], pair[1].type, str(pair[1]))))
+        return Fact(self.head, self.predicate, self.value, self.tail, ordered)

@@ -1,0 +1,103 @@
+"""The records of a file: a JSON list, or JSON lines.
+
+Fields of records that may hold anything; every error is one line: where, what it is, what is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bgr.errors import DataError
+from bgr.utils.json_utils import is_text, parse_json, shown
+
+
+def as_record(value: Any, where: str) -> Mapping[str, Any]:
+    """The value, which must be an object."""
+    if not isinstance(value, dict):
+        raise DataError(f"{where}: is {shown(value)}, allowed: an object")
+    return value
+
+
+def as_text(value: Any, where: str) -> str:
+    """The value, which must be a text."""
+    if not is_text(value):
+        raise DataError(f"{where} is {shown(value)}, allowed: a text")
+    return value
+
+
+def get_text(record: Mapping[str, Any], name: str, where: str) -> str:
+    """A field that must be there and be a text."""
+    return as_text(_get(record, name, where, "a text"), f"{where}: {name}")
+
+
+def get_list(record: Mapping[str, Any], name: str, where: str) -> list[Any]:
+    """A field that must be there and be a list."""
+    value = _get(record, name, where, "a list")
+    if not isinstance(value, list):
+        raise DataError(f"{where}: {name} is {shown(value)}, allowed: a list")
+    return value
+
+
+def get_texts(record: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
+    """A field that must be there and be a list of texts."""
+    return tuple(
+        as_text(value, f"{where}: {name}, number {n}") for n, value in enumerate(get_list(record, name, where))
+    )
+
+
+def get_flag(record: Mapping[str, Any], name: str, where: str) -> bool:
+    """A field that must be there and be true or false."""
+    value = _get(record, name, where, "true or false")
+    if not isinstance(value, bool):
+        raise DataError(f"{where}: {name} is {shown(value)}, allowed: true or false")
+    return value
+
+
+def get_answers(record: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    """``answer`` (a text, or a list of texts) and ``answer_aliases``, each once."""
+    one = [get_text(record, "answer", where)] if not isinstance(record.get("answer"), list) else None
+    answers = one if one is not None else list(get_texts(record, "answer", where))
+    if "answer_aliases" in record:
+        answers += get_texts(record, "answer_aliases", where)
+    return tuple(dict.fromkeys(answers))
+
+
+def _get(record: Mapping[str, Any], name: str, where: str, allowed: str) -> Any:
+    if name not in record:
+        raise DataError(f"{where}: {name} is missing, allowed: {allowed}")
+    return record[name]
+
+
+def read_text(path: Path) -> str:
+    """A file's text.
+
+    Raises:
+        DataError: it is missing or cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from None
+
+
+def read_records(path: Path) -> list[tuple[str, Any]]:
+    """Each record with where it stands, ``FILE: item 3`` (from 0) or ``FILE: line 4`` (from 1).
+
+    Raises:
+        DataError: the file is no list in JSON and no JSON lines, or holds no record.
+    """
+    text = read_text(path)
+    if text.lstrip()[:1] == "[":
+        whole = parse_json(text, str(path), lines=True)
+        found = [(f"{path}: item {number}", record) for number, record in enumerate(whole)]
+    else:
+        # str.splitlines would also cut at U+2028, which JSON allows inside a string
+        lines = [(f"{path}: line {number}", line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        found = [(where, parse_json(line, where)) for where, line in lines]
+    if not found:
+        raise DataError(f"{path}: holds no record, allowed: a JSON list of objects, or JSON lines")
+    return found

@@ -1,0 +1,258 @@
+"""What the splits of a dataset share: questions, sets of gold triples, programs.
+
+For each two splits, how many samples of the later one (in the order train, dev, test) share with some sample of the
+earlier one
+
+- ``question``: the question's text, case and whitespace folded;
+- ``triples``: the set of gold triples (head, predicate, tail or value), each the first of its sentence's unit in
+  ``facts.jsonl``; qualifiers and triples joined to it are left out;
+- ``program``: the program as `program_form` sees it, which includes its entities and values.
+
+Which programs are the same: functions, dependencies and inputs equal up to the order of independent branches.
+
+From a gold sentence back to its triple, through the textual database as it is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Hashable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from bgr.data.example import Example
+from bgr.data.kb.program import Program
+from bgr.data.kb.schema import Fact, Value
+from bgr.data.reasongraphqa.build.splits import SPLITS
+from bgr.data.reasongraphqa.io.dataset import FACTS_FILE, read_split
+from bgr.data.reasongraphqa.io.fact_records import read_facts
+from bgr.errors import DataError
+
+COMMUTATIVE = ("And", "Or", "SelectBetween")
+"""Functions whose two branches may be swapped. Those about a relation read it from the first to the second."""
+
+
+def program_form(records: Sequence[Mapping[str, Any]], where: str = "program") -> str:
+    """A hash that two programs share if and only if they build their answer from the same steps.
+
+    Each step is its function, its inputs (entities, values and predicates as they are written, whitespace folded) and
+    the steps it depends on, whatever their numbers; a step that the last one does not need has no part in it.
+
+    Raises:
+        ProgramError: the program is malformed; the message names `where` and the step.
+    """
+    forms: list[str] = []
+    for step in Program.from_json(records, where).steps:
+        before = [forms[number] for number in step.dependencies]
+        if step.function in COMMUTATIVE:
+            before.sort()
+        # hashed step by step: written out, a step that others share would be repeated each time
+        text = json.dumps([step.function, step.inputs, before], ensure_ascii=True)
+        forms.append(hashlib.sha256(text.encode()).hexdigest())
+    return forms[-1]
+
+
+Triple = tuple[str, str, str | Value]
+"""Head, predicate, and the tail's id or the value."""
+
+
+def read_gold_triples(
+    folder: str | Path, sentences: Set[str], *, progress: bool = False
+) -> dict[str, frozenset[Triple]] | None:
+    """The triple that each of `sentences` is about: the first of the unit's, the others are joined to it.
+
+    Two entities of one name may share a sentence; it then stands for the triples of both. A sentence that the dataset's
+    ``facts.jsonl`` lacks is lacking in the result. Units that are not gold are passed over.
+
+    Returns:
+        Sentence to triples, or ``None`` if no line names any (a converted released dataset).
+
+    Raises:
+        DataError: no such file, a line that is no unit, or triples in some lines and none in others.
+    """
+    found: dict[str, set[Triple]] = {}
+    bare, full = 0, 0  # the first line of either kind
+    for number, record in enumerate(read_facts(folder, progress=progress), 1):
+        if record.facts:
+            full = full or number
+            if record.gold and record.sentence in sentences:
+                found.setdefault(record.sentence, set()).add(_triple(record.facts[0]))
+        else:
+            bare = bare or number
+        if bare and full:
+            raise DataError(f"{Path(folder) / FACTS_FILE}: line {bare}: field 'facts' names none, line {full} has some")
+    return None if bare else {sentence: frozenset(triples) for sentence, triples in found.items()}
+
+
+def _triple(fact: Fact) -> Triple:
+    end = fact.value if fact.tail is None else fact.tail
+    assert end is not None  # `Fact` has one of them
+    return fact.head, fact.predicate, end
+
+
+CHECKS = {"question": "question text", "triples": "gold triple set", "program": "program and entities"}
+EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Shared:
+    """`count` of `of` samples of the later split share something with the earlier one.
+
+    `of` leaves out samples that have nothing to compare (no program, no gold fact). `examples` are up to three pairs
+    of ids: the later split's sample, and the first of the earlier split that is like it.
+    """
+
+    count: int
+    of: int
+    examples: tuple[tuple[str, str], ...]
+
+    @property
+    def share(self) -> float:
+        """From 0 to 1; 0 where nothing could be compared."""
+        return self.count / self.of if self.of else 0.0
+
+
+@dataclass(frozen=True)
+class Leakage:
+    """The report.
+
+    Args:
+        samples: their number by split.
+        shared: for (earlier split, later split), the result of each of `CHECKS` that could be made.
+        notes: what was not compared, or not exactly, and why.
+    """
+
+    samples: dict[str, int]
+    shared: dict[tuple[str, str], dict[str, Shared]]
+    notes: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """A check that could not be made is ``null``."""
+        return {
+            "samples": self.samples,
+            "pairs": [
+                {"earlier": a, "later": b, **{name: _shared_json(found.get(name)) for name in CHECKS}}
+                for (a, b), found in self.shared.items()
+            ],
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What of a sample is compared. `triples` and `program` are ``None`` where there are none."""
+
+    id: str
+    question: str
+    triples: Hashable | None
+    program: Hashable | None
+
+
+_Sample = tuple[Trace, tuple[str, ...]]
+"""A trace without its triples, and the gold sentences: the other candidates need not stay in memory."""
+
+
+def compare_splits(splits: Mapping[str, Sequence[Trace]], checks: Sequence[str], notes: Sequence[str] = ()) -> Leakage:
+    """Compare each two splits, earlier first, in the order given."""
+    shared = {
+        (a, b): {check: _shared(splits[a], splits[b], check) for check in checks} for a, b in combinations(splits, 2)
+    }
+    return Leakage({name: len(traces) for name, traces in splits.items()}, shared, tuple(notes))
+
+
+def dataset_leakage(folder: str | Path, *, progress: bool = False) -> Leakage:
+    """The report of a dataset folder.
+
+    Of a dataset converted from the authors' released files ``facts.jsonl`` knows the sentences but not their triples:
+    then ``triples`` is left out and a note says so.
+
+    Args:
+        folder: as ``bgr data build`` or ``bgr data convert --to bgr`` writes it.
+        progress: show a bar on standard error.
+
+    Raises:
+        DataError: a file is missing or malformed, or ``facts.jsonl`` lacks a gold sentence.
+        ProgramError: a sample's program is malformed; the message names file, sample and step.
+    """
+    folder = Path(folder)
+    samples: dict[str, list[_Sample]] = {}
+    for split in SPLITS:
+        file = folder / f"{split}.jsonl"
+        samples[split] = [_sample(example, file) for example in read_split(folder, split, progress=progress)]
+    everything = [sample for part in samples.values() for sample in part]
+    wanted = frozenset(sentence for _, gold in everything for sentence in gold)
+    triples = read_gold_triples(folder, wanted, progress=progress)
+    notes = _notes([trace for trace, _ in everything], triples)
+    if triples is None:
+        bare = {split: [trace for trace, _ in part] for split, part in samples.items()}
+        return compare_splits(bare, [check for check in CHECKS if check != "triples"], notes)
+    splits = {
+        split: [_with_triples(sample, triples, folder / f"{split}.jsonl") for sample in part]
+        for split, part in samples.items()
+    }
+    return compare_splits(splits, tuple(CHECKS), notes)
+
+
+def leakage_text(report: Leakage) -> str:
+    """A table with a row for each two splits, then the examples and the notes."""
+    rows = [["the later split shares", *CHECKS.values()]]
+    examples = []
+    for (a, b), found in report.shared.items():
+        rows.append([f"{b} with {a}", *(_cell(found.get(check)) for check in CHECKS)])
+        for check, shared in found.items():
+            pairs = ", ".join(f"{later} = {earlier}" for later, earlier in shared.examples)
+            examples += [f"{b} with {a}, {CHECKS[check]}: {pairs}"] if pairs else []
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    counts = "samples: " + ", ".join(f"{count:,} {name}" for name, count in report.samples.items())
+    return "\n".join([counts, *table, *examples, *(f"note: {note}" for note in report.notes)])
+
+
+def _sample(example: Example, file: Path) -> _Sample:
+    where = f"{file}: sample {example.id!r}"
+    gold = tuple(example.facts[node] for node in example.graph.nodes)
+    program = program_form(example.program, where) if example.program else None
+    return Trace(example.id, " ".join(example.question.casefold().split()), None, program), gold
+
+
+def _with_triples(sample: _Sample, triples: Mapping[str, frozenset[Triple]], file: Path) -> Trace:
+    trace, gold = sample
+    lost = [sentence for sentence in gold if sentence not in triples]
+    if lost:
+        raise DataError(f"{file}: sample {trace.id!r}: gold sentence {lost[0]!r} is not in {FACTS_FILE}")
+    found = frozenset(triple for sentence in gold for triple in triples[sentence])
+    return replace(trace, triples=found or None)
+
+
+def _notes(traces: Sequence[Trace], triples: Mapping[str, frozenset[Triple]] | None) -> list[str]:
+    notes = []
+    if without := sum(trace.program is None for trace in traces):
+        notes.append(f"samples without a program, not compared by it: {without:,}")
+    if triples is None:
+        notes.append(f"gold triple sets are not compared: {FACTS_FILE} names no triples (a converted released dataset)")
+    elif several := sum(len(found) > 1 for found in triples.values()):
+        notes.append(f"gold sentences that state several triples (equal names), each taken as all of them: {several:,}")
+    return notes
+
+
+def _shared(earlier: Sequence[Trace], later: Sequence[Trace], check: str) -> Shared:
+    first: dict[Hashable, str] = {}
+    for trace in earlier:
+        first.setdefault(getattr(trace, check), trace.id)
+    compared = [trace for trace in later if getattr(trace, check) is not None]
+    like = [(trace.id, first[getattr(trace, check)]) for trace in compared if getattr(trace, check) in first]
+    return Shared(len(like), len(compared), tuple(like[:EXAMPLES]))
+
+
+def _shared_json(shared: Shared | None) -> dict[str, Any] | None:
+    if shared is None:
+        return None
+    examples = [{"later": later, "earlier": earlier} for later, earlier in shared.examples]
+    return {"count": shared.count, "of": shared.of, "share": shared.share, "examples": examples}
+
+
+def _cell(shared: Shared | None) -> str:
+    return f"{shared.count:,} of {shared.of:,} ({shared.share:.1%})" if shared is not None else "not compared"

@@ -1,0 +1,173 @@
+"""How good the sentences of a dataset are: automatic checks on a sample of facts, beside the paper's (section 3.4).
+
+The paper had 2,000 facts judged by hand; that is what `marking` is for. Here the same two questions are put by string
+match: is the sentence fluent, is it faithful to its triples. Sufficiency is left to people.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean, median
+from typing import Any
+
+from tqdm import tqdm
+
+from bgr.data.kb.knowledge_base import KnowledgeBase
+from bgr.data.reasongraphqa.checks.quality_checks import ADDED, FLUENCY, missing, parse
+from bgr.data.reasongraphqa.io.fact_records import FactRecord, FactSample
+
+PAPER = {"facts": 2000, "fluent": 1966, "faithful": 1978}
+"""As printed in section 3.4: 34 facts with repeated text, 22 with added information."""
+
+MISSING = "missing part"
+EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Example:
+    """A fact that failed a check, and at what."""
+
+    id: str
+    sentence: str
+    found: str
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """How many of the `checked` sentences failed one check, with the first few."""
+
+    name: str
+    criterion: str
+    checked: int
+    count: int
+    examples: tuple[Example, ...]
+
+    @property
+    def share(self) -> float:
+        """Of the sentences checked, 0 to 1; 0 where none was."""
+        return self.count / self.checked if self.checked else 0.0
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Words of a sentence, parted by spaces."""
+
+    mean: float
+    median: float
+    p95: int
+    longest: int
+    longest_id: str
+
+
+@dataclass(frozen=True)
+class QualityReport:
+    """What the checks found.
+
+    Args:
+        facts: sentences looked at, `total` those of the dataset, drawn by `seed`.
+        gold: how many of them some question needs.
+        with_triples: how many have triples; the others are checked for fluency alone.
+        fluent: sentences that pass every check of fluency.
+        faithful: sentences with triples that pass every check of faithfulness.
+        checks: one result a check.
+        lengths: in words.
+    """
+
+    facts: int
+    total: int
+    seed: int
+    gold: int
+    with_triples: int
+    fluent: int
+    faithful: int
+    checks: tuple[CheckResult, ...]
+    lengths: Lengths
+
+    def to_json(self) -> dict[str, Any]:
+        checks = [{**asdict(check), "share": check.share} for check in self.checks]
+        return {**asdict(self), "checks": checks, "paper": PAPER}
+
+    def text(self) -> str:
+        """The report in plain text, the paper's figures beside."""
+        gold = f"{self.gold:,} of them gold"
+        lines = [f"{self.facts:,} of {self.total:,} facts ({gold}), seed {self.seed}"]
+        for name, count, checked in (
+            ("fluent", self.fluent, self.facts),
+            ("faithful", self.faithful, self.with_triples),
+        ):
+            paper = f"paper, by hand: {PAPER[name] / PAPER['facts']:.1%} of {PAPER['facts']:,}"
+            lines.append(f"  {name.ljust(18)} {_share(count, checked)}   ({paper})")
+        lines.append("failed:")
+        for check in self.checks:
+            lines.append(f"  {check.name.ljust(18)} {_share(check.count, check.checked)}")
+            lines += [f"    {example.id}  {example.found}: {example.sentence}" for example in check.examples]
+        if self.with_triples < self.facts:
+            lines.append(f"{self.facts - self.with_triples:,} facts have no triples: checked for fluency alone")
+        words = self.lengths
+        spread = f"mean {words.mean:.1f}, median {words.median:g}, 95 % up to {words.p95}, longest {words.longest}"
+        return "\n".join([*lines, f"words: {spread} ({words.longest_id})"])
+
+
+def quality_report(sample: FactSample, *, progress: bool = False) -> QualityReport:
+    """Put every check to every sentence of a sample (which has at least one)."""
+    records = sample.records
+    kb = _names(records)
+    failures: dict[str, list[Example]] = {name: [] for name in (*FLUENCY, MISSING, *ADDED)}
+    fluent = faithful = 0
+    for record in tqdm(records, desc="checking", unit="fact", disable=not progress, delay=2):
+        found = _failures(kb, record)
+        for name, detail in found.items():
+            failures[name].append(Example(record.id, record.sentence, detail))
+        fluent += not any(name in FLUENCY for name in found)
+        faithful += bool(record.facts) and all(name in FLUENCY for name in found)
+    with_triples = sum(bool(record.facts) for record in records)
+    return QualityReport(
+        facts=len(records),
+        total=sample.total,
+        seed=sample.seed,
+        gold=sum(record.gold for record in records),
+        with_triples=with_triples,
+        fluent=fluent,
+        faithful=faithful,
+        checks=_results(failures, len(records), with_triples),
+        lengths=_lengths(records),
+    )
+
+
+def _names(records: Sequence[FactRecord]) -> KnowledgeBase:
+    """A base of the sample's names alone, for the verbaliser's own test of completeness."""
+    names = {node: name for record in records for node, name in record.names.items()}
+    empty: Mapping[str, Any] = {"instanceOf": [], "attributes": [], "relations": []}
+    return KnowledgeBase({"concepts": {}, "entities": {node: {"name": name, **empty} for node, name in names.items()}})
+
+
+def _failures(kb: KnowledgeBase, record: FactRecord) -> dict[str, str]:
+    parsed = parse(record)
+    found = {name: check(parsed) for name, check in FLUENCY.items()}
+    if record.facts:
+        found[MISSING] = missing(kb, record)
+        found |= {name: check(parsed) for name, check in ADDED.items()}
+    return {name: detail for name, detail in found.items() if detail is not None}
+
+
+def _results(failures: Mapping[str, list[Example]], facts: int, with_triples: int) -> tuple[CheckResult, ...]:
+    return tuple(
+        CheckResult(name, "fluency", facts, len(found), tuple(found[:EXAMPLES]))
+        if name in FLUENCY
+        else CheckResult(name, "faithfulness", with_triples, len(found), tuple(found[:EXAMPLES]))
+        for name, found in failures.items()
+    )
+
+
+def _lengths(records: Sequence[FactRecord]) -> Lengths:
+    counts = [len(record.sentence.split()) for record in records]
+    longest = max(range(len(counts)), key=counts.__getitem__)
+    # the smallest length that at least 95 % of the sentences do not exceed
+    p95 = sorted(counts)[math.ceil(0.95 * len(counts)) - 1]
+    return Lengths(fmean(counts), median(counts), p95, counts[longest], records[longest].id)
+
+
+def _share(count: int, checked: int) -> str:
+    return f"{count:6,} of {checked:,} ({count / checked:.1%})" if checked else "not checked"

@@ -1,0 +1,249 @@
+"""Checks of one sentence against its triples, for fluency, form and faithfulness (paper, section 3.4).
+
+What a triple brings along (names, values in any of their wordings) is first set apart from the words around it: a film
+may be called `America America` or `In & Out`, and none of its letters is a defect of the sentence.
+
+No grammar checker is among the checks: those of the package index that work offline are compiled (Harper), unkept
+(nlprule), fetch a Java server (LanguageTool) or judge style alone (proselint).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from bgr.data.kb.knowledge_base import KnowledgeBase
+from bgr.data.reasongraphqa.io.fact_records import FactRecord
+from bgr.data.reasongraphqa.verbalize.templates import Templates, load_templates
+from bgr.data.reasongraphqa.verbalize.verbalizer import STYLES, missing_parts
+from bgr.data.reasongraphqa.verbalize.wording import value_text
+
+_HOLE = "\x00"  # stands for a name or value in what is left of a sentence
+_WORD = re.compile(r"\w+(?:[-'’.]\w+)*")
+_TOKEN = re.compile(rf"\$?\d+(?:[.,]\d+)*%?(?!\w)|{_WORD.pattern}|[^\w\s]")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|«([^»]+)»')
+_CLAUSE_BREAK = re.compile(r"[,;:().]|\b(?:and|which|who)\b")
+_LEFTOVER = re.compile(r"[{}]|\(s\)|\ba\(n\)|</?\w+>|\bNone\b")
+_SPACING = re.compile(r"\s{2,}| [,.;:)]|\( |,[,.;:]|^\s|\s$")
+_ENDING = re.compile(r"""[.!?]["'”’»)\]]*$""")
+_BRACKETS = {")": "(", "]": "[", "”": "“", "»": "«"}
+
+
+@dataclass(frozen=True)
+class _Token:
+    """A word or mark; `part` numbers the name or value that it lies in, ``None`` between them."""
+
+    text: str
+    part: int | None
+
+    @property
+    def word(self) -> str | None:
+        """In lower case; ``None`` for a mark."""
+        return self.text.casefold() if _is_word(self.text) else None
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A sentence taken apart.
+
+    Args:
+        record: the sentence and its triples.
+        tokens: its words and marks.
+        rest: the sentence with a hole for each name and value.
+        clauses: the words of each clause, in lower case; only those with two or more words of their own.
+        known: every word, in lower case, that a triple accounts for: names, values, predicates and their wordings.
+    """
+
+    record: FactRecord
+    tokens: tuple[_Token, ...]
+    rest: str
+    clauses: tuple[tuple[str, ...], ...]
+    known: frozenset[str]
+
+
+def parse(record: FactRecord, templates: Templates | None = None) -> Parsed:
+    """Set the names and values of a sentence apart from its other words."""
+    parts = _parts(record)
+    pieces = _split(record.sentence, parts)
+    tokens = tuple(
+        _Token(text, number if inside else None)
+        for number, (piece, inside) in enumerate(pieces)
+        for text in _TOKEN.findall(piece)
+    )
+    rest = "".join(_HOLE if inside else piece for piece, inside in pieces)
+    known = frozenset(_words(" ".join([*parts, *_said(record, templates or load_templates())])))
+    return Parsed(record, tokens, rest, tuple(_clauses(pieces)), known)
+
+
+def _parts(record: FactRecord) -> list[str]:
+    """Names, and values in each of their wordings, longest first."""
+    values = [fact.value for fact in record.facts if fact.value is not None]
+    values += [value for fact in record.facts for _, value in fact.qualifiers]
+    texts = {value_text(value, style) for value in values for style in range(STYLES)}
+    return sorted((text for text in {*record.names.values(), *texts} if text), key=lambda text: (-len(text), text))
+
+
+def _said(record: FactRecord, templates: Templates) -> list[str]:
+    """Predicates and qualifier keys with the fixed words of their wordings (`Oscar` for `Academy Awards`)."""
+    said: list[str] = []
+    for fact in record.facts:
+        said.append(fact.predicate)
+        wordings = [text for texts in templates.forms(fact.predicate).values() for text in texts]
+        said += [text.replace("(s)", end) for text in wordings for end in ("", "s")]
+        for key, _ in fact.qualifiers:
+            said += [key, *templates.qualifier(key)]
+    return said
+
+
+def _split(sentence: str, parts: Sequence[str]) -> list[tuple[str, bool]]:
+    """The sentence in pieces, each with whether it is a name or value."""
+    if not parts:
+        return [(sentence, False)]
+    pattern = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, parts))})(?!\w)", re.IGNORECASE)
+    return [(piece, number % 2 == 1) for number, piece in enumerate(pattern.split(sentence))]
+
+
+def _clauses(pieces: Sequence[tuple[str, bool]]) -> list[tuple[str, ...]]:
+    clauses: list[list[str]] = [[]]
+    own = [0]  # words of each clause outside names and values
+    for piece, inside in pieces:
+        first, *more = [piece] if inside else _CLAUSE_BREAK.split(piece)
+        clauses[-1] += _words(first)
+        own[-1] += 0 if inside else len(_words(first))
+        clauses += [_words(text) for text in more]
+        own += [len(_words(text)) for text in more]
+    return [tuple(clause) for clause, count in zip(clauses, own, strict=True) if count > 1]
+
+
+def _words(text: str) -> list[str]:
+    return [token for token in _TOKEN.findall(text.casefold()) if _is_word(token)]
+
+
+def _is_word(token: str) -> bool:
+    return any(map(str.isalnum, token))
+
+
+# -- the checks: each gives what is wrong, or nothing ------------------------------------------------------------------
+
+
+def repeated_words(parsed: Parsed) -> str | None:
+    """A word, or a phrase of several, next to itself, but not within one name.
+
+    At the edge of a name capitals count: "acted in In & Out" and "The Man Who Never Was was made" are good English.
+    """
+    tokens = parsed.tokens
+    words = [token.word for token in tokens]
+    for size in range(len(tokens) // 2, 0, -1):
+        for start in range(len(tokens) - 2 * size + 1):
+            middle, end = start + size, start + 2 * size
+            if (
+                words[start:middle] == words[middle:end]
+                and None not in words[start:middle]
+                and _stands_twice(tokens[start:middle], tokens[middle:end])
+            ):
+                return " ".join(token.text for token in tokens[start:end])
+    return None
+
+
+def _stands_twice(first: Sequence[_Token], second: Sequence[_Token]) -> bool:
+    """Whether two equal phrases are a repetition, and not a name's own or a chance at its edge."""
+    if all(token.part is None for token in (*first, *second)):
+        return True
+    return first[0].part != second[-1].part and [a.text for a in first] == [b.text for b in second]
+
+
+def repeated_clause(parsed: Parsed) -> str | None:
+    """A clause that stands twice, as a whole or as the end of another."""
+    for n, clause in enumerate(parsed.clauses):
+        others = [*parsed.clauses[:n], *(other for other in parsed.clauses[n + 1 :] if other != clause)]
+        if any(other[-len(clause) :] == clause for other in others):
+            return " ".join(clause)
+    return None
+
+
+def added_number(parsed: Parsed) -> str | None:
+    """A number that no triple accounts for."""
+    numbers = {number for word in parsed.known for number in _NUMBER.findall(word)}
+    return next((number for number in _NUMBER.findall(parsed.rest) if number not in numbers), None)
+
+
+def added_name(parsed: Parsed) -> str | None:
+    """A capitalised word that no triple accounts for; the one that opens the sentence is left alone."""
+    for word in _WORD.finditer(parsed.rest):
+        if word.start() > 0 and any(map(str.isupper, word[0])) and not _accounted(word[0], parsed.known):
+            return word[0]
+    return None
+
+
+def added_quotation(parsed: Parsed) -> str | None:
+    """Words in quotation marks that no triple accounts for."""
+    for match in _QUOTED.finditer(parsed.rest):
+        quoted = next(group for group in match.groups() if group is not None)
+        if any(not _accounted(word, parsed.known) for word in _words(quoted)):
+            return match[0].replace(_HOLE, "…")
+    return None
+
+
+def _accounted(word: str, known: frozenset[str]) -> bool:
+    return set(_words(word)) <= known
+
+
+def wrong_ending(parsed: Parsed) -> str | None:
+    """The sentence ends without `.`, `!` or `?`, or with two full stops."""
+    text = parsed.record.sentence
+    # a film may be called "Dil Se.."
+    doubled = text.endswith("..") and not text.endswith("...") and parsed.rest.endswith(".")
+    return repr(text[-10:]) if doubled or not _ENDING.search(text) else None
+
+
+def no_capital(parsed: Parsed) -> str | None:
+    """The first word is in lower case (`eXistenZ` is not)."""
+    first = parsed.record.sentence.split(" ", 1)[0]
+    return first if first[:1].isalpha() and first.islower() else None
+
+
+def unbalanced(parsed: Parsed) -> str | None:
+    """Brackets or double quotation marks that do not match, outside of names and values."""
+    waiting: list[str] = []
+    for mark in parsed.rest:
+        if mark in _BRACKETS.values():
+            waiting.append(mark)
+        elif mark in _BRACKETS and (not waiting or waiting.pop() != _BRACKETS[mark]):
+            return mark
+    return waiting[-1] if waiting else '"' if parsed.rest.count('"') % 2 else None
+
+
+def leftover(parsed: Parsed) -> str | None:
+    """Braces, an unfilled `(s)` or `a(n)`, a model's special token, or `None`, outside of names and values."""
+    match = _LEFTOVER.search(parsed.rest)
+    return match[0] if match else None
+
+
+def wrong_spacing(parsed: Parsed) -> str | None:
+    """Two spaces, a space before a comma or a full stop, two commas, outside of names and values."""
+    match = _SPACING.search(parsed.rest)
+    return repr(match[0]) if match else None
+
+
+def missing(kb: KnowledgeBase, record: FactRecord) -> str | None:
+    """The names and values that the sentence lacks, as the verbaliser itself defines it."""
+    return ", ".join(missing_parts(kb, record.sentence, record.facts)) or None
+
+
+Check = Callable[[Parsed], str | None]
+FLUENCY: Mapping[str, Check] = {
+    "repeated words": repeated_words,
+    "repeated clause": repeated_clause,
+    "wrong ending": wrong_ending,
+    "no capital": no_capital,
+    "unbalanced": unbalanced,
+    "template left over": leftover,
+    "spacing": wrong_spacing,
+}
+ADDED: Mapping[str, Check] = {
+    "added name": added_name,
+    "added number": added_number,
+    "added quotation": added_quotation,
+}

@@ -1,0 +1,196 @@
+"""The paper's Tables 1 to 3 for a dataset, beside the paper's own figures.
+
+The paper's Figure 3 for a dataset: question types, structures, and the sizes of the evidence graphs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bgr.data.example import QUESTION_TYPES, STRUCTURES, Example
+from bgr.data.reasongraphqa.build.splits import StructureClasses
+from bgr.errors import DataError
+
+
+def draw_statistics(statistics: Mapping[str, Any], path: str | Path) -> None:
+    """Draw the result of `dataset_statistics` into an image file; its ending decides the format.
+
+    Raises:
+        DataError: the file cannot be written, or matplotlib does not know its ending.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 7), layout="constrained")
+    axes = figure.subplots(2, 2)
+    total = statistics["questions"]["total"]
+    _bars(axes[0, 0], "question types", QUESTION_TYPES, statistics["types"]["total"])
+    _bars(axes[0, 1], "structures", STRUCTURES, statistics["structures"]["total"])
+    for axis, name in ((axes[1, 0], "nodes"), (axes[1, 1], "edges")):
+        counts = statistics[name]
+        axis.bar([int(number) for number in counts], list(counts.values()), color="#4878a8")
+        axis.set_title(f"{name} of the evidence graph")
+        axis.set_xlabel(f"number of {name}")
+        axis.set_ylabel("questions")
+        axis.set_yscale("log")
+    figure.suptitle(f"{total:,} questions, {statistics['evidence_structures']} non-isomorphic graphs")
+    try:
+        figure.savefig(path, dpi=120)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be drawn: {error}") from error
+
+
+def _bars(axis: Any, title: str, names: tuple[str, ...], counts: Mapping[str, int]) -> None:
+    total = sum(counts.values()) or 1
+    bars = axis.bar(names, [counts[name] for name in names], color="#6a9f58")
+    axis.bar_label(bars, [f"{100 * counts[name] / total:.1f} %" for name in names])
+    axis.set_title(title)
+    axis.set_ylabel("questions")
+    axis.margins(y=0.12)
+
+
+PAPER: dict[str, Any] = {
+    "questions": {"train": 11703, "dev": 1506, "test": 1469, "total": 14678},
+    "structures": {
+        # printed as 3,524: a misprint, since only 4,524 agrees with the row's and the column's totals
+        "train": {"SC-SH": 2295, "SC-MH": 4524, "MC-SH": 1001, "MC-MH": 3883},
+        "dev": {"SC-SH": 321, "SC-MH": 577, "MC-SH": 141, "MC-MH": 467},
+        "test": {"SC-SH": 248, "SC-MH": 572, "MC-SH": 135, "MC-MH": 514},
+        "total": {"SC-SH": 2864, "SC-MH": 5673, "MC-SH": 1277, "MC-MH": 4864},
+    },
+    "graphs": {
+        "chains": {"mean": 1.56, "max": 5},
+        "hops": {"mean": 2.10, "max": 23},
+        "facts": {"mean": 3.28, "max": 24},
+    },
+    "reasoning_types": 5,
+    "evidence_structures": 262,
+}
+"""As printed in Tables 1 to 3. (Table 2 heads the column of gold facts "candidate facts".)"""
+
+
+_SPREADS = ("chains", "hops", "facts", "candidates")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What of a sample is counted; `shape` is the class of its graph."""
+
+    structure: str
+    type: str
+    chains: int
+    hops: int
+    facts: int
+    edges: int
+    candidates: int
+    shape: int
+
+
+def dataset_statistics(splits: Mapping[str, Iterable[Example]]) -> dict[str, Any]:
+    """Counts of a dataset in the layout of `PAPER`, and question types, candidates and the most frequent shapes.
+
+    The samples are taken one by one, so that iterators over files of any size will do.
+    """
+    shapes = StructureClasses()
+    parts = {name: [_row(example, shapes) for example in examples] for name, examples in splits.items()}
+    everything = parts["total"] = [row for rows in parts.values() for row in rows]
+    return {
+        "questions": {name: len(rows) for name, rows in parts.items()},
+        "structures": {name: _count((r.structure for r in rows), STRUCTURES) for name, rows in parts.items()},
+        "types": {name: _count((r.type for r in rows), QUESTION_TYPES) for name, rows in parts.items()},
+        "graphs": {name: _spread([getattr(r, name) for r in everything]) for name in _SPREADS},
+        "reasoning_types": len({r.type for r in everything}),
+        "evidence_structures": len(shapes),
+        "structures_of_type": {kind: len({r.shape for r in everything if r.type == kind}) for kind in QUESTION_TYPES},
+        "nodes": _histogram(r.facts for r in everything),
+        "edges": _histogram(r.edges for r in everything),
+    }
+
+
+def _row(example: Example, shapes: StructureClasses) -> _Row:
+    graph = example.graph
+    return _Row(
+        graph.structure,
+        example.type,
+        graph.chains,
+        graph.hops,
+        len(graph.nodes),
+        len(graph.edges),
+        len(example.facts),
+        shapes.number(graph),
+    )
+
+
+def _count(found: Any, order: Sequence[str]) -> dict[str, int]:
+    counts = Counter(found)
+    return {name: counts[name] for name in order}
+
+
+def _spread(numbers: Sequence[int]) -> dict[str, float]:
+    """Mean and extremes; all 0 where there is nothing."""
+    if not numbers:
+        return {"mean": 0.0, "min": 0, "max": 0}
+    return {"mean": sum(numbers) / len(numbers), "min": min(numbers), "max": max(numbers)}
+
+
+def _histogram(numbers: Any) -> dict[str, int]:
+    return {str(number): count for number, count in sorted(Counter(numbers).items())}
+
+
+def statistics_text(statistics: Mapping[str, Any]) -> str:
+    """The three tables in plain text, the paper's figures beside."""
+    blocks = [_table_1(statistics), _table_2(statistics), _table_3(statistics), _types(statistics)]
+    return "\n\n".join(blocks)
+
+
+def _table_1(found: Mapping[str, Any]) -> str:
+    rows = [
+        ["reasoning types", found["reasoning_types"], PAPER["reasoning_types"]],
+        ["evidence structures", found["evidence_structures"], PAPER["evidence_structures"]],
+    ]
+    return _table("Table 1: kinds of questions and non-isomorphic graphs", ["", "here", "paper"], rows)
+
+
+def _table_2(found: Mapping[str, Any]) -> str:
+    rows = []
+    for name in _SPREADS:
+        here, paper = found["graphs"][name], PAPER["graphs"].get(name)
+        theirs = [f"{paper['mean']:.2f}", paper["max"]] if paper else ["", ""]
+        rows.append([name, f"{here['mean']:.2f}", theirs[0], here["max"], theirs[1]])
+    return _table("Table 2: evidence graphs", ["", "mean", "paper", "max", "paper"], rows)
+
+
+def _table_3(found: Mapping[str, Any]) -> str:
+    rows = []
+    for name, counts in found["structures"].items():
+        rows.append(
+            [name, *(_share(counts[s], found["questions"][name]) for s in STRUCTURES), found["questions"][name]]
+        )
+    paper, total = PAPER["structures"]["total"], PAPER["questions"]["total"]
+    rows.append(["paper", *(_share(paper[s], total) for s in STRUCTURES), total])
+    return _table("Table 3: structures by split", ["", *STRUCTURES, "number"], rows)
+
+
+def _types(found: Mapping[str, Any]) -> str:
+    rows = []
+    for name, counts in found["types"].items():
+        rows.append([name, *(_share(counts[kind], found["questions"][name]) for kind in QUESTION_TYPES)])
+    rows.append(["graph structures", *found["structures_of_type"].values()])
+    return _table("Figure 3: question types", ["", *QUESTION_TYPES], rows)
+
+
+def _share(count: int, total: int) -> str:
+    return f"{count:,} ({100 * count / total:.1f} %)" if total else "0"
+
+
+def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    cells = [list(head), *([f"{c:,}" if isinstance(c, int) else str(c) for c in row] for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
+    lines = [
+        "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
+        for row in cells
+    ]
+    return "\n".join([title, *(line.rstrip() for line in lines)])

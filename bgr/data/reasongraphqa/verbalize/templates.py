@@ -1,0 +1,146 @@
+"""Loads the wordings of facts (templates.yaml, templates_wikidata.yaml) and finds those of a predicate.
+
+Wordings for predicates without templates, derived from the shape of their names (KQA Pro has over a thousand).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+from bgr.data.reasongraphqa.verbalize.wording import with_article
+
+Forms = Mapping[str, Sequence[str]]
+FORMS = ("verb", "noun", "front", "sentence")
+
+# "educated at", "named after", "influenced by": a participle with its preposition
+_PARTICIPLE = re.compile(
+    r"(\w+(ed|wn|en)|made|found|built|set|held|won|said to be) .*\b(by|at|in|for|from|after|on|to|with|as|of|against)$"
+    r"|located .+"
+)
+# "part of", "member of", "student of": a noun with its preposition
+_NOUN_OF = re.compile(r".+ (of|to|in|for)$")
+# "shares border with", "uses", "replaces": a verb in the third person, told from a plural noun by this list
+_VERBS = re.compile(r"(applies|connects|contains|crosses|depicts|follows|has|operates|owns|replaces|shares|uses)\b")
+_NUMBER_OF = re.compile(r"(number|count|amount) of (.+)$")
+_CODE = re.compile(r".*\b(ID|id|code|identifier|number|symbol|index|ISBN|ISNI)$")
+_TIME_OF = re.compile(r"(date|time|year) of (.+)$")
+
+
+def default_forms(predicate: str) -> Forms:
+    """At least three wordings in the form of ``templates.yaml``, sound for any predicate.
+
+    The name itself stays in the text: nothing about its meaning is guessed beyond its grammar.
+    """
+    name = predicate.replace("{", "(").replace("}", ")")
+    if match := _NUMBER_OF.match(name):
+        return _number_of(name, match[2])
+    if match := _TIME_OF.match(name):
+        return _default_forms(
+            [f"has its {name} at {{value}}", f"has {{value}} as {name}"],
+            [f"The {name} of {{head}} is {{value}}.", f"For {{head}}, the {name} is {{value}}."],
+        )
+    if _CODE.match(name):
+        return _default_forms(
+            [f"has the {name} {{value}}", f"carries the {name} {{value}}"],
+            [f"The {name} of {{head}} is {{value}}.", f"{{head}} is listed under the {name} {{value}}."],
+        )
+    if _PARTICIPLE.match(name):
+        return _default_forms(
+            [f"was {name} {{value}}", f"is {name} {{value}}"],
+            [f"{{value}} is what {{head}} was {name}.", f"It is recorded that {{head}} was {name} {{value}}."],
+            front=[f"{name} {{value}}"],
+        )
+    if _VERBS.match(name):
+        return _default_forms(
+            [f"{name} {{value}}"],
+            [f"It is known that {{head}} {name} {{value}}.", f"{{value}} is what {{head}} {name}."],
+        )
+    if _NOUN_OF.match(name):
+        noun = with_article(name)
+        return _default_forms(
+            [f"is {noun} {{value}}", f"counts as {noun} {{value}}"],
+            [f"{{value}} is what {{head}} is {noun}.", f"It is recorded that {{head}} is {noun} {{value}}."],
+            front=[f"as {noun} {{value}}"],
+        )
+    return _default_forms(
+        [f"has {{value}} as {name}", f"lists {{value}} as {name}"],
+        [f"The {name} of {{head}} is {{value}}.", f"{{value}} is the {name} of {{head}}."],
+        front=[f"with {{value}} as {name}"],
+    )
+
+
+def _number_of(name: str, counted: str) -> Forms:
+    return _default_forms(
+        [f"has {{value}} {counted}", f"has a {name} of {{value}}"],
+        [f"The {name} of {{head}} is {{value}}.", f"In all, {{head}} has {{value}} {counted}."],
+        front=[f"with {{value}} {counted}"],
+    )
+
+
+def _default_forms(verb: list[str], sentence: list[str], front: Sequence[str] = ()) -> Forms:
+    return {"verb": verb, "noun": (), "front": front, "sentence": sentence}
+
+
+def default_qualifier(key: str) -> Sequence[str]:
+    """Wordings of a qualifier without templates of its own."""
+    name = key.replace("{", "(").replace("}", ")")
+    return (f" ({name}: {{value}})", f" with {{value}} as {name}")
+
+
+@dataclass(frozen=True)
+class Templates:
+    """Wordings by predicate and by qualifier key.
+
+    Args:
+        predicates: attribute key or relation to its `Forms`.
+        qualifiers: qualifier key to the phrases that may follow.
+        at_value: qualifier keys whose phrase follows the value instead of the whole phrase.
+        kinds: concept names that may stand for a member ("a city in France"), the first that fits.
+        persons: concept names whose members take "who".
+        article_kinds, article_names: concepts and name pattern of what takes "the".
+    """
+
+    predicates: Mapping[str, Forms]
+    qualifiers: Mapping[str, Sequence[str]]
+    at_value: frozenset[str]
+    kinds: tuple[str, ...]
+    persons: frozenset[str]
+    article_kinds: frozenset[str]
+    article_names: re.Pattern[str]
+
+    def forms(self, predicate: str) -> Forms:
+        """The wordings of a predicate: its own, or the default for the shape of its name."""
+        return self.predicates.get(predicate) or default_forms(predicate)
+
+    def qualifier(self, key: str) -> Sequence[str]:
+        return self.qualifiers.get(key) or default_qualifier(key)
+
+
+@cache
+def load_templates() -> Templates:
+    """The wordings shipped with the library; Atlas' own win over those for Wikidata."""
+    main, more = _read("templates.yaml"), _read("templates_wikidata.yaml")
+    return Templates(
+        predicates={name: _forms(forms) for name, forms in {**more, **main["predicates"]}.items()},
+        qualifiers={key: tuple(phrases) for key, phrases in main["qualifiers"].items()},
+        at_value=frozenset(main["at_value"]),
+        kinds=tuple(main["kinds"]),
+        persons=frozenset(main["persons"]),
+        article_kinds=frozenset(main["article_kinds"]),
+        article_names=re.compile(main["article_names"]),
+    )
+
+
+def _read(name: str) -> Any:
+    return yaml.safe_load(files("bgr.data.reasongraphqa.verbalize").joinpath(name).read_text(encoding="utf-8"))
+
+
+def _forms(record: Mapping[str, Sequence[str]]) -> Forms:
+    return {form: tuple(record.get(form, ())) for form in FORMS}

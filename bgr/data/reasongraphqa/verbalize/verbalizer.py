@@ -1,0 +1,214 @@
+"""Facts in words: one fact, or one with one or two more of the same head, becomes one sentence (paper, section 3.1.2).
+
+The wording is drawn from templates by seed and by the identity of the facts, so that a fact reads the same in every run
+and every question. Nothing is added and nothing left out: `missing_parts` checks it by string match.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from bgr.data.kb.knowledge_base import KnowledgeBase
+from bgr.data.kb.schema import Fact
+from bgr.data.reasongraphqa.verbalize.templates import Forms, Templates, load_templates
+from bgr.data.reasongraphqa.verbalize.wording import value_text, when_text, with_article
+
+MAX_JOINED = 3
+STYLES = 6  # every combination of the date styles and the unit styles
+
+
+@dataclass(frozen=True)
+class _Clause:
+    """One fact, ready to be put in any of its grammatical forms."""
+
+    forms: Forms
+    fields: dict[str, str]
+    suffix: str
+    has_kind: bool
+
+    def options(self, form: str) -> list[str]:
+        return [text for text in self.forms[form] if self.has_kind or "{kind}" not in text]
+
+    def say(self, form: str, rng: Random) -> str:
+        """A filled phrase of that form with its qualifiers; ``{head}`` stays open in a sentence."""
+        text = rng.choice(self.options(form))
+        if form == "sentence":
+            text = text.removesuffix(".")
+        return _fill(text, self.fields) + self.suffix
+
+
+class Verbalizer:
+    """Turns facts into sentences.
+
+    Args:
+        kb: gives names and concepts.
+        seed: draws the wordings; the same seed gives the same sentence for the same facts.
+        templates: the wordings; default: those shipped.
+    """
+
+    def __init__(self, kb: KnowledgeBase, seed: int = 0, templates: Templates | None = None) -> None:
+        self.kb = kb
+        self.seed = seed
+        self.templates = templates or load_templates()
+
+    def sentence(self, facts: Sequence[Fact]) -> str:
+        """One sentence that states one to three facts of one head.
+
+        Raises:
+            ValueError: no fact, more than three, or several heads.
+        """
+        if not 1 <= len(facts) <= MAX_JOINED or len({fact.head for fact in facts}) > 1:
+            raise ValueError(f"a sentence states 1 to {MAX_JOINED} facts of one head, got {len(facts)}")
+        rng = Random(f"{self.seed}|{'|'.join(map(repr, facts))}")
+        clauses = [self._clause(fact, rng) for fact in facts]
+        rng.shuffle(clauses)
+        options = [pattern for pattern in _PATTERNS[len(facts)] if _fits(pattern, clauses)]
+        who = "who" if self._concepts(facts[0].head) & self.templates.persons else "which"
+        text = rng.choice(options)(clauses, who, rng)
+        return _finish(_fill(text, {"head": self.mention(facts[0].head)}))
+
+    def mention(self, node: str) -> str:
+        """The name of an entity or concept, with `the` where English wants it."""
+        name = self.kb.name(node)
+        takes = self._concepts(node) & self.templates.article_kinds and self.templates.article_names.search(name)
+        return f"the {name}" if takes else name
+
+    def kind(self, node: str) -> str | None:
+        """A common noun for an entity, from its concepts; ``None`` where none is plain."""
+        names = self._concepts(node)
+        listed = next((kind for kind in self.templates.kinds if kind in names), None)
+        direct = self.kb.concepts_of(node)
+        # one concept alone is what the entity is; among several none says it all
+        return listed or (self.kb.name(direct[0]) if len(direct) == 1 else None)
+
+    def _concepts(self, node: str) -> frozenset[str]:
+        return frozenset(self.kb.name(concept) for concept in self.kb.all_concepts_of(node))
+
+    def _clause(self, fact: Fact, rng: Random) -> _Clause:
+        style, suffix = rng.randrange(STYLES), ""
+        when = ""
+        if fact.value is not None:
+            text, when = value_text(fact.value, style), when_text(fact.value, style)
+        else:
+            assert fact.tail is not None
+            text = self.mention(fact.tail)
+        for key, value in fact.qualifiers:
+            phrase = rng.choice(self.templates.qualifier(key))
+            shown = {"value": value_text(value, style), "when": when_text(value, style)}
+            if key in self.templates.at_value:
+                text += _fill(phrase, shown)
+            else:
+                suffix += _fill(phrase, shown)
+        kind = self.kind(fact.head)
+        fields = {"value": text, "when": when or text, "kind": kind or ""}
+        return _Clause(self.templates.forms(fact.predicate), fields, suffix, kind is not None)
+
+
+def missing_parts(kb: KnowledgeBase, sentence: str, facts: Sequence[Fact]) -> list[str]:
+    """Names and values of the facts that the sentence lacks, by string match without regard to case."""
+    text = sentence.casefold()
+    missing = [kb.name(facts[0].head)] if facts and kb.name(facts[0].head).casefold() not in text else []
+    for fact in facts:
+        if fact.tail is not None and kb.name(fact.tail).casefold() not in text:
+            missing.append(kb.name(fact.tail))
+        values = [fact.value, *(value for _, value in fact.qualifiers)]
+        for value in (value for value in values if value is not None):
+            if not any(value_text(value, style).casefold() in text for style in range(STYLES)):
+                missing.append(str(value))
+    return missing
+
+
+# -- how clauses join: each pattern names the form it needs of each clause ---------------------------------------------
+
+_Pattern = Callable[[Sequence[_Clause], str, Random], str]
+
+
+def _statement(clause: _Clause, rng: Random, aside: str = "") -> str:
+    """A main clause, the head followed by an aside in commas."""
+    forms = [form for form in ("verb", "sentence") if clause.options(form)]
+    # each wording is equally likely, whichever form it has
+    form = rng.choices(forms, [len(clause.options(f)) for f in forms])[0]
+    text = clause.say(form, rng) if form == "sentence" else "{head} " + clause.say("verb", rng)
+    return text.replace("{head}", f"{{head}}, {aside},", 1) if aside else text
+
+
+def _alone(clauses: Sequence[_Clause], who: str, rng: Random) -> str:
+    return _statement(clauses[0], rng)
+
+
+def _apposition(clauses: Sequence[_Clause], who: str, rng: Random) -> str:
+    return _statement(clauses[0], rng, clauses[1].say("noun", rng))
+
+
+def _relative(clauses: Sequence[_Clause], who: str, rng: Random) -> str:
+    return _statement(clauses[0], rng, f"{who} " + " and ".join(clause.say("verb", rng) for clause in clauses[1:]))
+
+
+def _conjunction(clauses: Sequence[_Clause], who: str, rng: Random) -> str:
+    return "{head} " + " and ".join(clause.say("verb", rng) for clause in clauses)
+
+
+def _fronted(clauses: Sequence[_Clause], who: str, rng: Random) -> str:
+    front, *rest = clauses
+    return f"{front.say('front', rng)}, {_conjunction(rest, who, rng)}"
+
+
+def _apposition_and(clauses: Sequence[_Clause], who: str, rng: Random) -> str:
+    noun, *rest = clauses
+    verbs = " and ".join(clause.say("verb", rng) for clause in rest)
+    return f"{{head}}, {noun.say('noun', rng)}, {verbs}"
+
+
+def _fronted_apposition(clauses: Sequence[_Clause], who: str, rng: Random) -> str:
+    front, noun, main = clauses
+    return f"{front.say('front', rng)}, {{head}}, {noun.say('noun', rng)}, {main.say('verb', rng)}"
+
+
+_NEEDS: dict[_Pattern, tuple[str, ...]] = {
+    _alone: (),
+    _apposition: ("", "noun"),
+    _relative: (),
+    _conjunction: (),
+    _fronted: ("front",),
+    _apposition_and: ("noun",),
+    _fronted_apposition: ("front", "noun"),
+}
+_PATTERNS: dict[int, tuple[_Pattern, ...]] = {
+    1: (_alone,),
+    2: (_apposition, _relative, _conjunction, _fronted),
+    3: (_apposition_and, _fronted_apposition, _relative, _fronted),
+}
+
+
+def _fits(pattern: _Pattern, clauses: Sequence[_Clause]) -> bool:
+    return all(clause.options(form) for clause, form in zip(clauses, _NEEDS[pattern], strict=False) if form)
+
+
+# a name may hold what marks a slot, or the two commas that joining clauses leaves behind: neither is the template's
+_GUARD = str.maketrans("{,", "\ufdd0\ufdd1")
+_UNGUARD = str.maketrans("\ufdd0\ufdd1", "{,")
+_SLOT = re.compile(r"(a\(n\) )?\{(\w+)\}")
+
+
+def _fill(text: str, fields: dict[str, str]) -> str:
+    """Put the fields in, their braces and commas guarded until `_finish`; unknown slots stay open."""
+
+    def put(match: re.Match[str]) -> str:
+        found = fields.get(match[2])
+        if found is None:
+            return match[0]
+        return (with_article(found) if match[1] else found).translate(_GUARD)
+
+    plural = "" if fields.get("value") == "1" else "s"
+    return _SLOT.sub(put, text.replace("(s)", plural) if "value" in fields else text)
+
+
+def _finish(text: str) -> str:
+    text = text.replace(",,", ",").rstrip(",").translate(_UNGUARD)
+    text = text if text.endswith((".", "!", "?")) else text + "."
+    first = text.split(" ", 1)[0]
+    # "gold" opens a sentence as "Gold"; a name such as "eXistenZ" is left as it is
+    return text[:1].upper() + text[1:] if first.islower() else text

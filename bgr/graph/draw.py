@@ -1,0 +1,241 @@
+"""Show an evidence graph: as a tree on the terminal, as a picture, as a page of its own.
+
+Facts and questions come from anywhere: control characters are dropped, nothing is read as mathematics or as HTML, and
+the page loads nothing.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from html import escape
+from itertools import pairwise
+from pathlib import Path
+
+from bgr.errors import BgrError
+from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
+from bgr.graph.layout import LINE, Arrow, Box, Picture, bends, lay_out
+from bgr.utils.text_layout import FONT, clean, text_width
+
+COLOURS = {  # state: line, fill
+    "root": ("#444444", "#eeeeee"),
+    "plain": ("#3b6fb6", "#eaf1fb"),
+    "right": ("#2e7d4f", "#e8f5ec"),
+    "wrong": ("#c0392b", "#fdecea"),
+    "missed": ("#b07a10", "#fff8e1"),
+}
+LEGEND = (("right", "in both"), ("wrong", "retrieved, not in gold"), ("missed", "in gold, not retrieved"))
+FOOT = 22.0
+"""Points below the graph for the legend."""
+
+
+def draw(
+    graph: EvidenceGraph, facts: Sequence[str], question: str, path: str | Path, gold: EvidenceGraph | None = None
+) -> None:
+    """Write a ``.png`` or ``.html`` file, by the name's ending.
+
+    Raises:
+        BgrError: another ending.
+    """
+    writers = {".png": draw_png, ".html": draw_html}
+    ending = Path(path).suffix.lower()
+    if ending not in writers:
+        raise BgrError(f"{path}: cannot draw {ending or 'a file without an ending'}, allowed: .html, .png")
+    writers[ending](graph, facts, question, path, gold)
+
+
+def tree_text(graph: EvidenceGraph, facts: Sequence[str], question: str) -> str:
+    """The graph as an indented tree, each edge with its score; a fact met again says ``(see above)``.
+
+    ``[n]`` is the fact's place among the candidates, from 0.
+    """
+    lines = [f"Q: {clean(question)}"]
+    seen: set[int] = set()
+    stack = _children(graph, ROOT, "")
+    while stack:
+        (before, node), indent, last = stack.pop()
+        score = f"{graph.scores[before, node]:.2f} " if (before, node) in graph.scores else ""
+        text = "(see above)" if node in seen else clean(facts[node])
+        lines.append(f"{indent}{'└─' if last else '├─'} {score}[{node}] {text}")
+        if node not in seen:
+            seen.add(node)
+            stack += _children(graph, node, indent + ("   " if last else "│  "))
+    if not graph.edges:
+        lines.append("(no evidence)")
+    return "\n".join(lines)
+
+
+def _children(graph: EvidenceGraph, node: int, indent: str) -> list[tuple[Edge, str, bool]]:
+    """What to write below a node, last first: edge, indentation, whether it is the last of its parent."""
+    after = graph.successors(node)
+    return [((node, child), indent, child == after[-1]) for child in reversed(after)]
+
+
+def draw_png(
+    graph: EvidenceGraph, facts: Sequence[str], question: str, path: str | Path, gold: EvidenceGraph | None = None
+) -> None:
+    """A picture from left to right. With `gold`: green is right, red is wrong, dashed is missed."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    picture = lay_out(graph, facts, question, gold)
+    height = picture.height + (FOOT if gold is not None else 0)
+    figure = Figure(figsize=(picture.width / 72, height / 72))
+    FigureCanvasAgg(figure)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, picture.width), ylim=(height, 0))
+    axes.axis("off")
+    for arrow in picture.arrows:
+        _png_arrow(axes, arrow)
+    for box in picture.boxes:
+        _png_box(axes, box)
+    if gold is not None:
+        x = 8.0
+        for state, text in LEGEND:
+            axes.text(x, picture.height + FOOT / 2, f"■ {text}", color=COLOURS[state][0], fontsize=FONT, va="center")
+            x += text_width(text) + 24
+    with warnings.catch_warnings():  # a letter that the font lacks is drawn as a box
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figure.savefig(path, dpi=160, facecolor="white", format="png")
+
+
+def _png_arrow(axes, arrow: Arrow) -> None:  # type: ignore[no-untyped-def]  # matplotlib is untyped here
+    from matplotlib.patches import PathPatch, Polygon
+    from matplotlib.path import Path as Curve
+
+    colour, _ = COLOURS[arrow.state]
+    points = [arrow.points[0]]
+    codes = [Curve.MOVETO]
+    for start, end in pairwise(arrow.points):
+        points += [*bends(start, end), end]
+        codes += [Curve.CURVE4] * 3
+    style = "--" if arrow.state == "missed" else "-"
+    axes.add_patch(
+        PathPatch(Curve(points, codes), fill=False, edgecolor=colour, linewidth=1.1, linestyle=style, zorder=1)
+    )
+    axes.add_patch(Polygon(_head(arrow), closed=True, color=colour, linewidth=0, zorder=3))
+    if arrow.label:
+        frame = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+        axes.text(
+            *arrow.label_at, arrow.label, ha="center", va="center", fontsize=6.5, color=colour, bbox=frame, zorder=4
+        )
+
+
+def _png_box(axes, box: Box) -> None:  # type: ignore[no-untyped-def]
+    from matplotlib.patches import FancyBboxPatch
+
+    line, fill = COLOURS[box.state]
+    corner = (box.x - box.width / 2, box.y - box.height / 2)
+    style = "--" if box.state == "missed" else "-"
+    frame = FancyBboxPatch(
+        corner,
+        box.width,
+        box.height,
+        boxstyle="round,pad=0,rounding_size=4",
+        facecolor=fill,
+        edgecolor=line,
+        linestyle=style,
+        zorder=2,
+    )
+    axes.add_patch(frame)
+    for number, text in enumerate(box.lines):
+        y = box.y + LINE * (number - (len(box.lines) - 1) / 2)
+        axes.text(corner[0] + 6, y, text, fontsize=FONT, va="center_baseline", zorder=3, parse_math=False)
+
+
+def _head(arrow: Arrow) -> list[tuple[float, float]]:
+    """The arrowhead; arrows arrive level."""
+    x, y = arrow.points[-1]
+    return [(x, y), (x - 7, y - 3), (x - 7, y + 3)]
+
+
+def draw_html(
+    graph: EvidenceGraph, facts: Sequence[str], question: str, path: str | Path, gold: EvidenceGraph | None = None
+) -> None:
+    """A self-contained page: the picture as SVG (whole sentences on hover), then the evidence in order."""
+    picture = lay_out(graph, facts, question, gold)
+    evidence = "\n".join(f'<li><span class="n">[{n}]</span> {_html(facts[n])}</li>' for n in graph.order())
+    legend = " ".join(f'<span style="color:{COLOURS[state][0]}">■ {text}</span>' for state, text in LEGEND)
+    page = PAGE.format(
+        title=_html(question),
+        svg=_svg(picture),
+        legend=f"<p>{legend}</p>" if gold is not None else "",
+        evidence=f"<ol>\n{evidence}\n</ol>" if evidence else "<p>No evidence.</p>",
+    )
+    Path(path).write_text(page, encoding="utf-8")
+
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+body {{ font: 15px/1.45 "DejaVu Sans", Verdana, sans-serif; margin: 2rem; color: #222; }}
+h1 {{ font-size: 1.2rem; }}
+.graph {{ overflow-x: auto; border: 1px solid #ddd; padding: 8px; }}
+.n {{ color: #777; }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+<div class="graph">
+{svg}
+</div>
+{legend}
+<h2>Evidence, in the order of reasoning</h2>
+{evidence}
+</body>
+</html>
+"""
+
+
+def _html(text: str) -> str:
+    return escape(clean(text), quote=True)
+
+
+def _svg(picture: Picture) -> str:
+    width, height = picture.width, picture.height
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{1.35 * width:.0f}" height="{1.35 * height:.0f}" '
+        f'viewBox="0 0 {width:.1f} {height:.1f}" font-family="DejaVu Sans, Verdana, sans-serif" font-size="{FONT}">'
+    ]
+    parts += [_svg_arrow(arrow) for arrow in picture.arrows]
+    parts += [_svg_box(box) for box in picture.boxes]
+    return "\n".join([*parts, "</svg>"])
+
+
+def _svg_arrow(arrow: Arrow) -> str:
+    colour, _ = COLOURS[arrow.state]
+    curve = f"M{_xy(arrow.points[0])}"
+    for start, end in pairwise(arrow.points):
+        curve += " C" + " ".join(_xy(point) for point in (*bends(start, end), end))
+    dashes = ' stroke-dasharray="4 3"' if arrow.state == "missed" else ""
+    head = " ".join(_xy(point) for point in _head(arrow))
+    text = f'<path d="{curve}" fill="none" stroke="{colour}" stroke-width="1.1"{dashes}/>'
+    text += f'<polygon points="{head}" fill="{colour}"/>'
+    if arrow.label:
+        x, y = arrow.label_at
+        width = 4.3 * len(arrow.label) + 1
+        text += f'<rect x="{x - width / 2:.1f}" y="{y - 4.5:.1f}" width="{width:.1f}" height="9" fill="#fff"/>'
+        text += f'<text x="{x:.1f}" y="{y + 2.4:.1f}" text-anchor="middle" font-size="6.5" '
+        text += f'fill="{colour}">{arrow.label}</text>'
+    return text
+
+
+def _svg_box(box: Box) -> str:
+    line, fill = COLOURS[box.state]
+    x, y = box.x - box.width / 2, box.y - box.height / 2
+    dashes = ' stroke-dasharray="4 3"' if box.state == "missed" else ""
+    text = f'<g><title>{escape(box.text)}</title><rect x="{x:.1f}" y="{y:.1f}" width="{box.width:.1f}" '
+    text += f'height="{box.height:.1f}" rx="4" fill="{fill}" stroke="{line}"{dashes}/>'
+    for number, content in enumerate(box.lines):
+        baseline = box.y + LINE * (number - (len(box.lines) - 1) / 2) + 0.36 * FONT
+        text += f'<text x="{x + 6:.1f}" y="{baseline:.1f}">{escape(content)}</text>'
+    return text + "</g>"
+
+
+def _xy(point: tuple[float, float]) -> str:
+    return f"{point[0]:.1f},{point[1]:.1f}"

@@ -1,0 +1,232 @@
+"""Where the boxes and arrows of an evidence graph go: layers from left to right, measured in points.
+
+The layered method of Sugiyama: layer by longest path from the question, an invisible node wherever an arrow passes a
+layer, order within the layers by the mean place of the neighbours, then heights as close to the neighbours as the
+boxes' spacing allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import networkx as nx
+
+from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
+from bgr.utils.text_layout import clean, wrap
+
+LINE = 10.5
+BOX_WIDTH, GAP_X, GAP_Y, PAD = 190.0, 84.0, 12.0, 6.0
+SWEEPS = 8
+
+Point = tuple[float, float]
+Node = int | tuple[Edge, int]  # a fact or the root; or where an edge passes a layer
+
+
+@dataclass(frozen=True)
+class Box:
+    """A node with its wrapped text. `state`: ``root``, ``plain``, ``right``, ``wrong`` (not in gold) or ``missed``."""
+
+    node: int
+    lines: tuple[str, ...]
+    text: str
+    state: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """An edge through `points`, level at each of them; `state` as for `Box`; `label` its score, if it has one."""
+
+    edge: Edge
+    points: tuple[Point, ...]
+    state: str
+    label: str
+    label_at: Point
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Boxes by their centres and arrows within ``0 … width``, ``0 … height``; y grows downwards."""
+
+    boxes: tuple[Box, ...]
+    arrows: tuple[Arrow, ...]
+    width: float
+    height: float
+
+
+def lay_out(graph: EvidenceGraph, facts: Sequence[str], question: str, gold: EvidenceGraph | None = None) -> Picture:
+    """Place the graph and, where there is a gold graph, what it misses of it."""
+    states = dict.fromkeys(sorted(graph.edges), "plain")
+    if gold is not None:
+        states = {edge: "right" if edge in gold.edges else "wrong" for edge in graph.edges}
+        states |= dict.fromkeys(gold.edges - graph.edges, "missed")
+    nodes = sorted({ROOT, *(n for edge in states for n in edge)})
+    texts = {n: clean(question) if n == ROOT else f"[{n}] {clean(facts[n])}" for n in nodes}
+    lines = {n: wrap(texts[n], BOX_WIDTH - 2 * PAD) for n in nodes}
+    heights = {n: LINE * len(lines[n]) + 2 * PAD for n in nodes}
+    layers, chains = _layers(graph, sorted(states))
+    _sort_layers(layers, chains)
+    ys = _heights(layers, chains, heights)
+    xs = {
+        node: BOX_WIDTH / 2 + PAD + number * (BOX_WIDTH + GAP_X)
+        for number, layer in enumerate(layers)
+        for node in layer
+    }
+    boxes = [
+        Box(n, lines[n], texts[n], _node_state(n, graph, gold), xs[n], ys[n], BOX_WIDTH, heights[n]) for n in nodes
+    ]
+    places = {node: (xs[node], ys[node]) for node in xs}
+    arrows = _arrows(states, chains, places, heights, graph.scores)
+    width = len(layers) * (BOX_WIDTH + GAP_X) - GAP_X + 2 * PAD
+    return Picture(tuple(boxes), arrows, width, max(y + _half(node, heights) for node, y in ys.items()) + PAD)
+
+
+def _node_state(node: int, graph: EvidenceGraph, gold: EvidenceGraph | None) -> str:
+    if node == ROOT:
+        return "root"
+    if gold is None:
+        return "plain"
+    if node not in graph.nodes:
+        return "missed"
+    return "right" if node in gold.nodes else "wrong"
+
+
+def _layers(graph: EvidenceGraph, edges: Sequence[Edge]) -> tuple[list[list[Node]], dict[Edge, list[Node]]]:
+    """The nodes of each layer, and for each edge the nodes it runs through, both ends included."""
+    dag: nx.DiGraph = nx.DiGraph()
+    dag.add_node(ROOT)
+    for edge in sorted(edges, key=lambda e: (e not in graph.edges, e)):
+        # the two graphs together may have a cycle: an edge that closes one does not count for the layers
+        if not (edge[0] in dag and edge[1] in dag and nx.has_path(dag, edge[1], edge[0])):
+            dag.add_edge(*edge)
+    depth = {ROOT: 0}
+    for node in nx.lexicographical_topological_sort(dag):
+        depth[node] = max((depth[before] + 1 for before in dag.predecessors(node)), default=0)
+    layers: list[list[Node]] = [[] for _ in range(max(depth.values()) + 1)]
+    for node in nx.dfs_preorder_nodes(dag, ROOT):
+        layers[depth[node]].append(node)
+    for node in sorted(set(dag) - {n for layer in layers for n in layer if isinstance(n, int)}):
+        layers[depth[node]].append(node)
+    chains: dict[Edge, list[Node]] = {}
+    for a, b in edges:
+        passed: list[Node] = [((a, b), level) for level in range(depth[a] + 1, depth[b])]
+        for level, node in enumerate(passed, depth[a] + 1):
+            layers[level].append(node)
+        chains[a, b] = [a, *passed, b]
+    return layers, chains
+
+
+def _neighbours(layers: list[list[Node]], chains: Mapping[Edge, list[Node]]) -> tuple[dict, dict]:
+    """For each node the ones it is joined to in the layer before and in the layer after."""
+    level = {node: number for number, layer in enumerate(layers) for node in layer}
+    before: dict[Node, list[Node]] = {node: [] for node in level}
+    after: dict[Node, list[Node]] = {node: [] for node in level}
+    for chain in chains.values():
+        for a, b in pairwise(chain):
+            if level[b] == level[a] + 1:
+                before[b].append(a)
+                after[a].append(b)
+    return before, after
+
+
+def _sort_layers(layers: list[list[Node]], chains: Mapping[Edge, list[Node]]) -> None:
+    """Order each layer by the mean place of the neighbours, sweeping to and fro."""
+    before, after = _neighbours(layers, chains)
+    for sweep in range(SWEEPS):
+        near = after if sweep % 2 else before
+        for layer in reversed(layers) if sweep % 2 else layers:
+            place = {node: n for other in layers for n, node in enumerate(other)}
+            layer.sort(key=lambda node: _mean([place[n] for n in near[node]], place[node]))
+
+
+def _heights(
+    layers: list[list[Node]], chains: Mapping[Edge, list[Node]], heights: Mapping[int, float]
+) -> dict[Node, float]:
+    """The y of each node: near its neighbours, in order, no two boxes closer than the gap."""
+    before, after = _neighbours(layers, chains)
+    ys: dict[Node, float] = {}
+    for layer in layers:
+        ys |= dict(zip(layer, _spread([0.0] * len(layer), layer, heights), strict=True))
+    for sweep in range(SWEEPS):
+        near = after if sweep % 2 else before
+        for layer in reversed(layers) if sweep % 2 else layers:
+            wanted = [_mean([ys[n] for n in near[node]], ys[node]) for node in layer]
+            ys |= dict(zip(layer, _spread(wanted, layer, heights), strict=True))
+    top = min(y - _half(node, heights) for node, y in ys.items()) - PAD
+    return {node: y - top for node, y in ys.items()}
+
+
+def _half(node: Node, heights: Mapping[int, float]) -> float:
+    return heights[node] / 2 if isinstance(node, int) else GAP_Y / 4
+
+
+def _spread(wanted: list[float], layer: list[Node], heights: Mapping[int, float]) -> list[float]:
+    """The places nearest to the wanted ones (least squares) that keep the order and the gaps: isotonic regression."""
+    offsets = [0.0]
+    for a, b in pairwise(layer):
+        offsets.append(offsets[-1] + _half(a, heights) + _half(b, heights) + GAP_Y)
+    blocks: list[list[float]] = []
+    for value, offset in zip(wanted, offsets, strict=True):
+        blocks.append([value - offset])
+        while len(blocks) > 1 and _mean(blocks[-2], 0) > _mean(blocks[-1], 0):
+            blocks[-2:] = [blocks[-2] + blocks[-1]]
+    level = [_mean(block, 0) for block in blocks for _ in block]
+    return [value + offset for value, offset in zip(level, offsets, strict=True)]
+
+
+def _mean(values: Sequence[float], otherwise: float) -> float:
+    return sum(values) / len(values) if values else otherwise
+
+
+def _arrows(
+    states: Mapping[Edge, str],
+    chains: Mapping[Edge, list[Node]],
+    places: Mapping[Node, Point],
+    heights: Mapping[int, float],
+    scores: Mapping[Edge, float],
+) -> tuple[Arrow, ...]:
+    """Arrows leave on the right and arrive on the left, spread along the side in the order of where they lead."""
+    edges = sorted(states)
+    leave: dict[Edge, Point] = {}
+    arrive: dict[Edge, Point] = {}
+    for node in {n for edge in edges for n in edge}:
+        out = sorted((e for e in edges if e[0] == node), key=lambda e: places[chains[e][1]][1])
+        into = sorted((e for e in edges if e[1] == node), key=lambda e: places[chains[e][-2]][1])
+        for group, ports, side in ((out, leave, 1), (into, arrive, -1)):
+            step = min(13.0, (heights[node] - 4) / max(1, len(group)))
+            for number, edge in enumerate(group):
+                x, y = places[node]
+                ports[edge] = (x + side * BOX_WIDTH / 2, y + step * (number - (len(group) - 1) / 2))
+    arrows = []
+    for edge in edges:
+        middle = [p for n in chains[edge][1:-1] for p in _through(places[n])]
+        points = (leave[edge], *middle, arrive[edge])
+        fan_in = sum(e[1] == edge[1] for e in edges) > sum(e[0] == edge[0] for e in edges)
+        at = curve_point(points[0], points[1], 0.3) if fan_in else curve_point(points[-2], points[-1], 0.7)
+        label = f"{scores[edge]:.2f}" if edge in scores else ""
+        arrows.append(Arrow(edge, points, states[edge], label, at))
+    return tuple(arrows)
+
+
+def _through(point: Point) -> tuple[Point, Point]:
+    """An edge passes a layer level, from the left side of its column to the right side."""
+    return (point[0] - BOX_WIDTH / 2, point[1]), (point[0] + BOX_WIDTH / 2, point[1])
+
+
+def bends(start: Point, end: Point) -> tuple[Point, Point]:
+    """Control points of the cubic curve between two points that is level at both."""
+    reach = max(abs(end[0] - start[0]) / 2, GAP_X / 2)
+    return (start[0] + reach, start[1]), (end[0] - reach, end[1])
+
+
+def curve_point(start: Point, end: Point, t: float) -> Point:
+    """The point at t in 0 … 1 of that curve."""
+    first, second = bends(start, end)
+    weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3)
+    x, y = (sum(w * p[axis] for w, p in zip(weights, (start, first, second, end), strict=True)) for axis in (0, 1))
+    return x, y

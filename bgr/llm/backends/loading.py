@@ -1,0 +1,66 @@
+"""A model by one string, as the command line and config files name it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bgr.errors import BgrError
+from bgr.llm.interface import Backend
+
+ALLOWED = "smollm2, a .gguf file, a folder, a hub id like owner/name, or a server's http://host:port/v1#model"
+
+
+def load_backend(spec: str, **settings: Any) -> Backend:
+    """The model that `spec` names.
+
+    Args:
+        spec: ``smollm2`` (see `bgr.llm.backends.fetch`), a ``.gguf`` file, a folder, a hub id, or ``http://host:port/v1#model``
+            for a server.
+        settings: of `TransformersBackend`, or of `OpenAIBackend` for a server.
+
+    Raises:
+        BgrError: nothing of that name, or settings that the backend does not know.
+    """
+    try:
+        if spec.startswith(("http://", "https://")):
+            return _server(spec, settings)
+        from bgr.llm.backends.transformers_backend import TransformersBackend
+
+        return TransformersBackend(local_model_path(spec), **settings)
+    except TypeError as error:
+        raise BgrError(f"{_kind(spec)}: {error}") from None
+    except ImportError as error:
+        raise BgrError(f"{_kind(spec)}: {error} (pip install 'bgr[llm]')") from None
+
+
+def _server(spec: str, settings: dict[str, Any]) -> Backend:
+    address, _, model = spec.partition("#")
+    if not model:
+        raise BgrError("a server needs its model after the address: http://host:port/v1#model")
+    from bgr.llm.backends.openai_backend import OpenAIBackend
+
+    return OpenAIBackend(model, base_url=address, **settings)
+
+
+def local_model_path(spec: str) -> str | Path:
+    """The path or hub id of a model that is no server.
+
+    Raises:
+        BgrError: nothing of that name.
+    """
+    if spec == "smollm2":
+        from bgr.llm.backends.fetch import smollm2_path
+
+        return smollm2_path()
+    path = Path(spec)
+    if path.exists():
+        return path
+    if spec.count("/") != 1 or spec.startswith((".", "/", "~")) or spec.endswith("/") or path.suffix == ".gguf":
+        raise BgrError(f"{spec}: no such file or folder; allowed: {ALLOWED}")
+    return spec
+
+
+def _kind(spec: str) -> str:
+    """The spec in a message: an address may hold a password."""
+    return "server" if spec.startswith("http") else spec

@@ -1,0 +1,219 @@
+"""A model behind any server that speaks OpenAI's chat protocol: vLLM, llama.cpp, Ollama, `transformers serve` …
+
+OpenAI's chat protocol, as far as it is needed: what an answer holds, and which schemas it holds a model to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit
+
+import openai
+
+from bgr.errors import BgrError, DataError
+from bgr.llm.backends.async_bridge import results_of
+from bgr.llm.backends.server_faults import fault_of, key_in, limit_answers, pause, public_address, read_limited
+from bgr.llm.interface import Alternatives, Backend, Completion, LlmError, Request, Unreachable, in_order
+from bgr.utils.json_utils import parse_json, shown
+
+
+def completion_of(body: bytes) -> Completion:
+    """The reply in a server's answer.
+
+    Raises:
+        DataError: not a chat completion; says what is missing.
+    """
+    try:
+        answer = parse_json(body.decode("utf-8"), "body")
+    except UnicodeDecodeError:
+        raise DataError("body: not UTF-8 text") from None
+    choices = answer.get("choices") if isinstance(answer, dict) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    text = message.get("content", "") if isinstance(message, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict) or not isinstance(text, str | None):
+        raise DataError(f"body: no choices[0].message.content in {shown(answer)}")
+    cut = choice.get("finish_reason") == "length"
+    return Completion(text or "", *_counts(answer.get("usage")), cut, _first(choice.get("logprobs")))
+
+
+def _first(logprobs: Any) -> Alternatives:
+    """The likeliest first tokens; empty where the server gives none that can be read."""
+    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+    token = content[0] if isinstance(content, list) and content else None
+    rows = token.get("top_logprobs") if isinstance(token, Mapping) else None
+    found = _alternatives(rows) if isinstance(rows, list) else ()
+    return tuple(sorted(found, key=lambda pair: -pair[1]))
+
+
+def _alternatives(rows: list[Any]) -> Iterator[tuple[str, float]]:
+    for row in rows:
+        row = row if isinstance(row, Mapping) else {}
+        text, value = row.get("token"), row.get("logprob")
+        if isinstance(text, str) and isinstance(value, int | float) and -1e6 < value < 1e6:
+            yield text.encode("utf-8", "replace").decode(), min(float(value), 0.0)
+
+
+def _counts(usage: Any) -> tuple[int, int]:
+    """Tokens read and written; none of both, not counted, where the server does not give two numbers that can be."""
+    usage = usage if isinstance(usage, Mapping) else {}
+    read, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    return (read, written) if all(type(n) is int and 0 <= n < 2**63 for n in (read, written)) else (0, 0)
+
+
+def fits_strict(schema: Any) -> bool:
+    """Whether a schema meets the rules under which OpenAI holds a model to it: every object names all its properties
+    as required and allows no others."""
+    if isinstance(schema, list):
+        return all(fits_strict(part) for part in schema)
+    if not isinstance(schema, Mapping):
+        return True
+    if schema.get("type") == "object":
+        names = set(schema.get("properties", {}))
+        if schema.get("additionalProperties") is not False or set(schema.get("required", ())) != names:
+            return False
+    return all(fits_strict(part) for part in schema.values())
+
+
+Result = Completion | LlmError
+Give = Callable[[tuple[int, Result]], None]
+
+
+class OpenAIBackend(Backend):
+    """Calls over HTTP, several at once, each tried several times. Objects are asked for by ``response_format``; a
+    server that ignores it (`transformers serve` 5.23 does) answers freely, and `Llm` sorts that out.
+
+    Once as many calls in a row as may be under way could not reach the server at all, the others are not tried.
+
+    Args:
+        model: as the server names it.
+        base_url: ``http://localhost:8000/v1``, for example.
+        api_key_env: environment variable with the key; need not be set where the server wants none. The key is
+            never part of a message.
+        concurrency: calls under way at once.
+        timeout: seconds of one try, from its start to the last byte of the answer; the default is the client's own, as
+            a model on a processor may well take minutes.
+        retries: further tries after the first, on 408, 409, 425, 429, 5xx, time-outs, lost connections and answers
+            that are none.
+        first_wait: seconds before the first further try; it doubles. ``Retry-After`` overrules it.
+        max_answer_bytes: of one answer; a longer one is a failure.
+
+    Raises:
+        BgrError: an address or a key that cannot be one.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str,
+        api_key_env: str = "OPENAI_API_KEY",
+        concurrency: int = 8,
+        timeout: float = 600.0,
+        retries: int = 4,
+        first_wait: float = 0.5,
+        max_answer_bytes: int = 2_000_000,
+    ) -> None:
+        if concurrency < 1 or retries < 0 or timeout <= 0:
+            raise BgrError(f"concurrency {concurrency}, retries {retries}, timeout {timeout}: allowed: 1, 0, above 0")
+        self.model, self.base_url = model, base_url
+        self.concurrency, self.timeout, self.retries = concurrency, timeout, retries
+        self.first_wait, self.max_answer_bytes = first_wait, max_answer_bytes
+        self.name = f"openai:{model}@{public_address(base_url)}"
+        self._official = (urlsplit(base_url).hostname or "").endswith(".openai.com")
+        self._key = key_in(api_key_env)
+
+    def complete(self, requests: Sequence[Request]) -> list[Result]:
+        """See `Backend`."""
+        return in_order(self.each(requests))
+
+    def each(self, requests: Sequence[Request]) -> Generator[tuple[int, Result], None, None]:
+        """See `Backend`: in the order in which they are answered."""
+        return results_of(lambda give: self._all(requests, give))
+
+    async def _all(self, requests: Sequence[Request], give: Give) -> None:
+        gate, lost = asyncio.Semaphore(self.concurrency), _Lost(self.concurrency)
+        async with self._client() as client, asyncio.TaskGroup() as group:
+            for i, request in enumerate(requests):
+                group.create_task(self._one(client, gate, lost, i, request, give))
+
+    async def _one(
+        self, client: openai.AsyncOpenAI, gate: asyncio.Semaphore, lost: _Lost, i: int, request: Request, give: Give
+    ) -> None:
+        async with gate:
+            result = lost.verdict() or await self._call(client, request)
+            lost.note(result)
+            give((i, result))
+
+    async def _call(self, client: openai.AsyncOpenAI, request: Request) -> Result:
+        """One request, tried until it is answered or given up."""
+        for tried in range(1, self.retries + 2):
+            try:
+                async with asyncio.timeout(self.timeout):
+                    return self._checked(request, completion_of(await self._body(client, request)))
+            except Exception as error:  # of openai, of the HTTP library under it, of the answer: `fault_of` sorts them
+                fault = fault_of(error, self._key)
+            if not fault.again or tried > self.retries:
+                break
+            await asyncio.sleep(pause(fault, tried, self.first_wait))
+        kind = Unreachable if fault.shared else LlmError
+        tries = "1 try" if tried == 1 else f"{tried} tries"
+        return kind(f"{self.name}: {fault.text} ({tries})")
+
+    def _checked(self, request: Request, completion: Completion) -> Result:
+        """The completion, if it holds the log-probabilities that are wanted: a server that gives none never will."""
+        if request.top_logprobs and not completion.first:
+            return LlmError(f"{self.name}: the server gives no log-probabilities of step {request.step}'s first token")
+        return completion if request.top_logprobs else replace(completion, first=())
+
+    async def _body(self, client: openai.AsyncOpenAI, request: Request) -> bytes:
+        async with client.chat.completions.with_streaming_response.create(**self._arguments(request)) as response:
+            return await read_limited(response.iter_bytes(), self.max_answer_bytes)
+
+    def _arguments(self, request: Request) -> dict[str, Any]:
+        """Of the call. OpenAI's own newer models know the length only by its new name, other servers by its old."""
+        arguments: dict[str, Any] = {
+            "model": self.model,
+            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+            "temperature": request.temperature,
+            "seed": request.seed,
+            "max_completion_tokens" if self._official else "max_tokens": request.max_tokens,
+        }
+        if request.top_logprobs:
+            arguments |= {"logprobs": True, "top_logprobs": request.top_logprobs}
+        if request.schema is not None:
+            schema = {"name": "reply", "schema": request.schema, "strict": fits_strict(request.schema)}
+            arguments["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return arguments
+
+    def _client(self) -> openai.AsyncOpenAI:
+        http = openai.DefaultAsyncHttpxClient(
+            event_hooks={"response": [limit_answers(self.max_answer_bytes)]},
+            follow_redirects=False,  # to a place that nobody named
+        )
+        return openai.AsyncOpenAI(
+            api_key=self._key or "none",
+            base_url=self.base_url,
+            max_retries=0,  # ours know the whole time of a try
+            timeout=openai.Timeout(None, connect=min(self.timeout, 10.0)),
+            default_headers={"Accept-Encoding": "identity"},
+            http_client=http,
+        )
+
+
+class _Lost:
+    """Whether the server is lost: a call that could not reach it takes many seconds to find that out."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._in_a_row = most, 0
+        self._last: Unreachable | None = None
+
+    def note(self, result: Result) -> None:
+        self._last = result if isinstance(result, Unreachable) else None
+        self._in_a_row = self._in_a_row + 1 if self._last else 0
+
+    def verdict(self) -> Unreachable | None:
+        return self._last if self._in_a_row >= self._most else None

@@ -1,0 +1,184 @@
+"""What belongs to a baseline besides its weights.
+
+Configuration of a trained baseline.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from transformers import BertConfig, PretrainedConfig
+
+from bgr.errors import BgrError, CheckpointError
+from bgr.retrievers.baselines.selection import AllPaths, Keep, NearBest, TopFacts
+from bgr.retrievers.graph_hop.checkpoint import SETTINGS as BGR_SETTINGS
+from bgr.utils.json_utils import shown
+from bgr.utils.settings_file import read_settings
+
+TRAINED = ("dpr", "grr", "mdr", "ssg")
+"""Baselines with weights."""
+
+_RANGES = {
+    "frozen_layers": (0, 1_000),
+    "width": (0, 65_536),
+    "layers": (0, 100),
+    "context_layers": (1, 100),
+    "rows": (1, 1_000),
+    "question_tokens": (3, 1_000_000),
+    "fact_tokens": (3, 1_000_000),
+    "beam": (1, 1_000),
+    "max_depth": (1, 1_000),
+}
+
+
+class BaselineConfig(PretrainedConfig):
+    """What a trained baseline is made of; stored as ``config.json`` beside the weights.
+
+    Args:
+        encoder: the BERT's own configuration.
+        kind: one of `TRAINED`.
+        frozen_layers: encoder layers, counted from the embeddings, that training leaves as they are.
+        width: of all vectors; token states are projected to it. 0: the encoder's own.
+        layers: transformer layers over each sentence alone, behind the encoder; what a frozen encoder cannot learn.
+        context_layers: ``mdr``: layers over the question and the facts found so far; ``ssg``: over a question's
+            candidates; of no meaning to the others.
+        rows: summary rows that a sentence's vector is made from.
+        dropout: dropout probability.
+        question_tokens, fact_tokens: longest question and fact in tokens; what is longer is cut off.
+        beam: ``grr``, ``mdr``: paths of a question that are followed at once.
+        max_depth: facts on one path; of ``ssg``, chains and facts together.
+    """
+
+    model_type = "bgr-baseline"
+    sub_configs = {"encoder": BertConfig}  # noqa: RUF012  (the base class reads a plain dict)
+
+    def __init__(
+        self,
+        encoder: BertConfig | dict[str, Any] | None = None,
+        kind: str = "dpr",
+        frozen_layers: int = 0,
+        width: int = 0,
+        layers: int = 1,
+        context_layers: int = 1,
+        rows: int = 4,
+        dropout: float = 0.0,
+        question_tokens: int = 64,
+        fact_tokens: int = 64,
+        beam: int = 4,
+        max_depth: int = 24,
+        **kwargs: Any,
+    ) -> None:
+        if isinstance(encoder, dict):
+            encoder = BertConfig(**encoder)
+        self.encoder = encoder if encoder is not None else BertConfig()
+        self.kind = kind
+        self.frozen_layers = frozen_layers
+        self.width = width or self.encoder.hidden_size
+        self.layers = layers
+        self.context_layers = context_layers
+        self.rows = rows
+        self.dropout = dropout
+        self.question_tokens = question_tokens
+        self.fact_tokens = fact_tokens
+        self.beam = beam
+        self.max_depth = max_depth
+        super().__init__(**kwargs)
+        problems = self._problems()
+        if problems:
+            raise ValueError("; ".join(problems))
+
+    def _problems(self) -> list[str]:
+        problems = []
+        if self.kind not in TRAINED:
+            problems.append(f"kind is {self.kind!r}, allowed: {', '.join(TRAINED)}")
+        for name, (low, high) in _RANGES.items():
+            value = getattr(self, name)
+            if type(value) is not int or not low <= value <= high:
+                problems.append(f"{name} is {value!r}, allowed: integers from {low} to {high}")
+        if type(self.dropout) not in (int, float) or not 0 <= self.dropout < 1:
+            problems.append(f"dropout is {self.dropout!r}, allowed: 0 up to, but not, 1")
+        if problems:
+            return problems
+        if self.frozen_layers > self.encoder.num_hidden_layers:
+            problems.append(f"frozen_layers is {self.frozen_layers}, allowed: 0 to {self.encoder.num_hidden_layers}")
+        if self.width % self.heads:
+            problems.append(f"width is {self.width}, allowed: multiples of 64, or less than 128")
+        if max(self.question_tokens, self.fact_tokens) > self.encoder.max_position_embeddings:
+            problems.append(f"question_tokens and fact_tokens end at {self.encoder.max_position_embeddings}")
+        return problems
+
+    @property
+    def heads(self) -> int:
+        """Attention heads outside the encoder, each 64 wide."""
+        return max(1, self.width // 64)
+
+
+FORMAT = 1
+SETTINGS = "baseline.json"
+SINGLE_HOP = ("bm25", "dpr", "random")
+"""Baselines that are told how many facts to take."""
+KINDS = tuple(sorted({*TRAINED, *SINGLE_HOP}))
+
+
+@dataclass(frozen=True)
+class BaselineSettings:
+    """What dev chose (``baseline.json``).
+
+    Args:
+        kind: one of `KINDS`.
+        k: number of facts, of those in `SINGLE_HOP`.
+        margin: of `bgr.retrievers.baselines.selection.NearBest`, for ``grr`` and ``mdr``.
+        seed: of ``random``'s draws.
+        data_hash: of the dataset it was trained on.
+        metrics: by split, metric and value.
+        format: version of the folder's layout.
+    """
+
+    kind: str
+    k: int | None = None
+    margin: float | None = None
+    seed: int = 0
+    data_hash: str = ""
+    metrics: dict[str, Any] = field(default_factory=dict)
+    format: int = FORMAT
+
+    def save(self, folder: Path) -> None:
+        (folder / SETTINGS).write_text(json.dumps(asdict(self), indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> BaselineSettings:
+        """What a folder's ``baseline.json`` says.
+
+        Raises:
+            DataError: the file is missing or not JSON.
+            CheckpointError: the folder is no baseline's, has another format, or a field is unknown or out of range.
+        """
+        path = folder / SETTINGS
+        if not path.is_file() and (folder / BGR_SETTINGS).is_file():
+            raise CheckpointError(f"{folder}: a checkpoint of BGR; one of a baseline holds {SETTINGS}")
+        record = read_settings(path, cls, FORMAT, "baseline")
+        if "kind" not in record:
+            raise CheckpointError(f"{path}: kind is missing")
+        settings = cls(**record)
+        if settings.kind not in KINDS:
+            raise CheckpointError(f"{path}: kind is {shown(settings.kind)}, allowed: {', '.join(KINDS)}")
+        if type(settings.seed) is not int:
+            raise CheckpointError(f"{path}: seed is {shown(settings.seed)}, allowed: an integer")
+        if not isinstance(settings.data_hash, str) or not isinstance(settings.metrics, dict):
+            raise CheckpointError(f"{path}: data_hash must be a text and metrics an object")
+        try:
+            settings.keep()
+        except BgrError as error:
+            raise CheckpointError(f"{path}: {error}") from None
+        return settings
+
+    def keep(self) -> Keep:
+        """What dev chose, as a rule."""
+        if self.kind in SINGLE_HOP:
+            if self.k is None:
+                raise BgrError(f"k of {self.kind} is missing")
+            return TopFacts(self.k)
+        return AllPaths() if self.kind == "ssg" else NearBest(0.0 if self.margin is None else self.margin)

@@ -1,0 +1,200 @@
+"""What all trained baselines share: an encoder, its token states, and a search over a batch.
+
+From a frozen encoder's token states to states and vectors that a baseline's training can shape.
+
+A fact's vector in the light of a question.
+
+GRR (arXiv:1911.10470) and SSG (arXiv:2106.01074) run the encoder over question and fact together, for each pair anew.
+Over a frozen encoder, whose states are kept sentence by sentence, the two meet behind it: by attention from the fact's
+summary rows to the question's tokens, and by late interaction of the tokens, as in BGR's matcher.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from bgr.models.attention import Attention
+from bgr.models.batching import Batch
+from bgr.models.context import ContextLayer
+from bgr.models.encoder import SentenceStates
+from bgr.models.late_interaction import TokenMatch
+from bgr.models.matcher import FactRows
+from bgr.models.packed import Packing, attend_in_rows
+from bgr.models.ragged import Ragged, take
+from bgr.retrievers.baselines.baseline_config import BaselineConfig
+from bgr.retrievers.baselines.beam import Search
+
+
+class ShortRowLayer(ContextLayer):
+    """The same layer for rows of a few dozen tokens, many of one length.
+
+    On a CPU their attention is computed in 32 bits by plain products: 16-bit kernels are made anew for each shape, of
+    which there are many, and a training step takes twice as long.
+    """
+
+    def _look(self, states: Tensor, packing: Packing) -> Tensor:
+        part = self.attention
+        key, value = part.key_value(states).chunk(2, dim=-1)
+        return part.out(attend_in_short_rows(part.query(states), key, value, packing, heads=part.heads))
+
+
+def attend_in_short_rows(query: Tensor, key: Tensor, value: Tensor, packing: Packing, *, heads: int) -> Tensor:
+    """`bgr.models.packed.attend_in_rows` for short rows. *Shape:* all ``[total, d]``."""
+    if packing.padding is not None:
+        return attend_in_rows(query, key, value, packing, heads=heads)
+    # [total, d] -> [total, heads, d / heads]
+    parts = [part.float().unflatten(-1, (heads, -1)) for part in (query, key, value)]
+    sizes = [count * length for count, length in packing.groups]
+    seen = []
+    with torch.autocast(query.device.type, enabled=False):
+        for (_, length), *group in zip(packing.groups, *(part.split(sizes) for part in parts), strict=True):
+            # [n * t, heads, d / heads] -> [n, heads, t, d / heads]
+            q, k, v = (part.unflatten(0, (-1, length)).transpose(1, 2) for part in group)
+            rows = (q * q.shape[-1] ** -0.5 @ k.transpose(-1, -2)).softmax(-1) @ v
+            seen.append(rows.transpose(1, 2).flatten(0, 1).flatten(1))
+    return torch.cat(seen).to(query.dtype)
+
+
+class TokenLayers(nn.Module):
+    """Transformer layers over rows of tokens, each row alone.
+
+    Args:
+        width: ``d``.
+        heads: attention heads.
+        layers: how many; with 0 the rows stay as they are.
+        dropout: probability.
+    """
+
+    def __init__(self, *, width: int, heads: int, layers: int, dropout: float) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(ShortRowLayer(width=width, heads=heads, dropout=dropout) for _ in range(layers))
+
+    def forward(self, rows: Ragged) -> Ragged:
+        """*Shape:* ``[total, d]`` → ``[total, d]``."""
+        if not self.layers:
+            return rows
+        # sorted by length, rows make the fewest groups
+        order = torch.argsort(rows.lengths, stable=True)
+        part = rows.select(order)
+        packing, states = Packing.of(part.lengths), part.flat
+        for layer in self.layers:
+            states = layer(states, packing)
+        return Ragged(states, part.lengths).select(torch.argsort(order))
+
+
+class SentenceVectors(nn.Module):
+    """One vector for each sentence: the mean of its token states, to which a few summary rows add what training finds.
+
+    ``v = LN(mean + W [r_1; …; r_k])`` with ``W = 0`` at the start, where sentences are as near to each other as the
+    encoder's mean states are.
+
+    Args:
+        width: ``d``.
+        heads: attention heads.
+        rows: summary rows (`bgr.models.matcher.FactRows`).
+        dropout: probability.
+    """
+
+    def __init__(self, *, width: int, heads: int, rows: int, dropout: float) -> None:
+        super().__init__()
+        self.rows = FactRows(width=width, heads=heads, rows=rows, dropout=dropout)
+        self.join = nn.Linear(rows * width, width)
+        self.norm = nn.LayerNorm(width)
+        nn.init.zeros_(self.join.weight)
+        nn.init.zeros_(self.join.bias)
+
+    def forward(self, sentences: Ragged) -> Tensor:
+        """*Shape:* ``[total, d]`` of ``s`` rows → ``[s, d]``."""
+        states, mask = sentences.padded(), sentences.mask()
+        mean = states.sum(1) / sentences.lengths[:, None]
+        return self.norm(mean + self.join(self.rows(states, mask).flatten(1)))
+
+
+def projection(encoder_width: int, width: int) -> nn.Module:
+    """From the encoder's width to a baseline's. A random rotation nearly keeps the angles between token states."""
+    project = nn.Linear(encoder_width, width)
+    nn.init.orthogonal_(project.weight)
+    return nn.Sequential(project, nn.LayerNorm(width))
+
+
+class FactsInQuestion(nn.Module):
+    """``v = LN(W_1 GELU(W_2 [x; y; x ⊙ y]) + W_3 m)`` with a fact's rows ``x``, what they see of the question ``y``,
+    and the token match ``m``.
+
+    Args:
+        width: ``d``.
+        heads: attention heads.
+        rows: ``r``, summary rows of a fact.
+        dropout: probability.
+    """
+
+    def __init__(self, *, width: int, heads: int, rows: int, dropout: float) -> None:
+        super().__init__()
+        self.rows = FactRows(width=width, heads=heads, rows=rows, dropout=dropout)
+        self.question = Attention(width=width, heads=heads)
+        self.both = nn.Linear(3 * width, width // 2)
+        self.match = TokenMatch(width=width)
+        self.join = nn.Linear(rows * (width // 2) + self.match.features, width)
+        self.dropout = nn.Dropout(dropout)
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, questions: Ragged, facts: Ragged, candidates: Tensor) -> Tensor:
+        """*Shape:* ``questions`` of ``q`` rows, ``facts`` of ``f`` rows, ``candidates [q, c]`` numbers into ``facts``,
+        −1 where there is none → ``[q, c, d]``, anything there."""
+        places = candidates.clamp(min=0)
+        rows = take(self.rows(facts.padded(), facts.mask()), places)
+        # [q, c, r, d] -> [q, c * r, d]: all rows of a question's facts look at its tokens
+        seen = self.question(rows.flatten(1, 2), questions.padded(), questions.mask()).view(rows.shape)
+        hidden = F.gelu(self.both(torch.cat([rows, seen, rows * seen], dim=-1))).flatten(2)
+        matched = self.match(self.match.of_facts(facts).select(places), self.match.of_paths(questions))
+        return self.norm(self.join(torch.cat([self.dropout(hidden), matched], dim=-1)))
+
+
+class BaselineModel(PreTrainedModel):
+    """Base class. A subclass builds its parts and overrides `search`.
+
+    Token states are the encoder's, projected to `width`, behind `layers` transformer layers of the baseline's own. The
+    two sides of a dual encoder share these and have vectors of their own.
+    """
+
+    config_class = BaselineConfig
+    config: BaselineConfig
+    base_model_prefix = "baseline"
+    _no_split_modules = ["BertLayer"]  # noqa: RUF012
+
+    def __init__(self, config: BaselineConfig) -> None:
+        super().__init__(config)
+        self.encoder = SentenceStates(config.encoder, frozen_layers=config.frozen_layers)
+        self.project = projection(config.encoder.hidden_size, config.width)
+        self.tokens = TokenLayers(width=config.width, heads=config.heads, layers=config.layers, dropout=config.dropout)
+        self.build(config)
+        self.post_init()
+        self.encoder.freeze()
+
+    def _init_weights(self, module: nn.Module) -> None:
+        """Nothing: every part initialises itself where it is built."""
+
+    @abstractmethod
+    def build(self, config: BaselineConfig) -> None:
+        """Make the parts of this baseline alone."""
+
+    @abstractmethod
+    def search(self, batch: Batch) -> list[Search]:
+        """What is found for each question of a batch; each has a candidate."""
+
+    def token_states(self, batch: Batch) -> tuple[Ragged, Ragged]:
+        """States ``[total, width]`` of the batch's questions and of its facts, each sentence alone."""
+        questions, facts = batch.questions, batch.facts
+        rows = Ragged(torch.cat([questions.flat, facts.flat]), torch.cat([questions.lengths, facts.lengths]))
+        if rows.flat.is_floating_point():
+            rows = self.encoder.upper(Ragged(rows.flat.to(self.dtype), rows.lengths))
+        else:
+            rows = self.encoder(rows)
+        states = self.tokens(Ragged(self.project(rows.flat), rows.lengths)).flat
+        split = len(questions.flat)
+        return Ragged(states[:split], questions.lengths), Ragged(states[split:], facts.lengths)

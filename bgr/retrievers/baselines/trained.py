@@ -1,0 +1,196 @@
+"""A trained baseline on disk.
+
+::
+
+    baseline.json                kind, k or margin chosen on dev, data hash, dev metrics
+    KIND/                        config.json, model.safetensors (not of bm25 and random, which have nothing to learn)
+    tokenizer.json, …            the encoder's tokenizer
+
+A trained baseline as a retriever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import nn
+
+from bgr.errors import BgrError, CheckpointError
+from bgr.models.batching import Sentences, make_batch
+from bgr.models.loading import load_weights, read_config
+from bgr.retrievers.base import Query, RetrievalResult, Retriever
+from bgr.retrievers.baselines.baseline_config import SINGLE_HOP, BaselineConfig, BaselineSettings
+from bgr.retrievers.baselines.beam import Search, graph_of
+from bgr.retrievers.baselines.dpr import DprModel
+from bgr.retrievers.baselines.grr import GrrModel
+from bgr.retrievers.baselines.mdr import MdrModel
+from bgr.retrievers.baselines.model import BaselineModel
+from bgr.retrievers.baselines.selection import Keep, TopFacts
+from bgr.retrievers.baselines.single_hop import Bm25Facts, RandomFacts
+from bgr.retrievers.baselines.ssg import SsgModel
+from bgr.retrievers.graph_hop.checkpoint import load_tokenizer
+from bgr.utils.devices import autocast, pick_device, pick_precision
+from bgr.utils.json_utils import one_line, shown
+
+GROUP = 128
+"""Questions whose sentences are read, and kept in memory, together."""
+
+
+class TrainedBaseline(Retriever):
+    """Searches with a model and makes graphs of what `keep` keeps.
+
+    Args:
+        model: DPR, GRR, MDR or SSG.
+        tokenizer: of its encoder.
+        keep: which of the found paths become the graph.
+        device: where the model runs; the GPU if there is one.
+        precision: ``"32"`` or ``"bf16"``; bfloat16 where the device is fast at it.
+
+    Raises:
+        ValueError: another precision.
+    """
+
+    def __init__(
+        self,
+        model: BaselineModel,
+        tokenizer: Any,
+        keep: Keep,
+        *,
+        device: str | torch.device | None = None,
+        precision: str | None = None,
+    ) -> None:
+        self.device = pick_device(device)
+        self.precision = pick_precision(self.device, precision)
+        nn.Module.to(model, self.device).eval()
+        self.model = model
+        self.tokenizer = tokenizer
+        self.keep = keep
+
+    @property
+    def parameters(self) -> int:
+        """Weights, those of the encoder among them."""
+        return sum(p.numel() for p in self.model.parameters())
+
+    def keeping(self, keep: Keep) -> TrainedBaseline:
+        """The same model with another choice of paths."""
+        return TrainedBaseline(self.model, self.tokenizer, keep, device=self.device, precision=self.precision)
+
+    def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
+        return [result_of(found, query, self.keep) for found, query in zip(self.search(queries), queries, strict=True)]
+
+    def search(self, queries: Sequence[Query], *, batch_size: int = 32) -> list[Search]:
+        """All paths that the model finds for each query, in order; none where a query has no facts."""
+        found = [Search(()) for _ in queries]
+        asked = [number for number, query in enumerate(queries) if query.facts]
+        for start in range(0, len(asked), GROUP):
+            group = asked[start : start + GROUP]
+            with autocast(self.device, self.precision):
+                results = self._search_group([queries[number] for number in group], batch_size)
+            for number, result in zip(group, results, strict=True):
+                found[number] = result
+        return found
+
+    @torch.inference_mode()
+    def _search_group(self, queries: Sequence[Query], batch_size: int) -> list[Search]:
+        config, encoder = self.model.config, self.model.encoder
+        questions = Sentences((q.question for q in queries), self.tokenizer, most_tokens=config.question_tokens)
+        facts = Sentences((f for q in queries for f in q.facts), self.tokenizer, most_tokens=config.fact_tokens)
+        for sentences in (questions, facts):
+            sentences.rows = encoder.lower(sentences.rows.to(self.device)).to("cpu")
+        found = []
+        for start in range(0, len(queries), batch_size):
+            part = [(q.question, q.facts) for q in queries[start : start + batch_size]]
+            found += self.model.search(make_batch(questions, facts, part).to(self.device))
+        return found
+
+
+def result_of(found: Search, query: Query, keep: Keep) -> RetrievalResult:
+    """The graph of the paths that are kept; ``cycle`` among its limits where an edge was left out to keep it acyclic.
+
+    Raises:
+        BgrError: see `bgr.retrievers.baselines.selection`.
+    """
+    graph, dropped = graph_of(keep(found.paths, query))
+    return RetrievalResult(graph, (*found.limits, *(("cycle",) if dropped else ())))
+
+
+MODELS: dict[str, type[BaselineModel]] = {"dpr": DprModel, "grr": GrrModel, "mdr": MdrModel, "ssg": SsgModel}
+
+
+def load_baseline(
+    folder: str | Path,
+    *,
+    device: str | torch.device | None = None,
+    precision: str | None = None,
+    k: int | Literal["gold", "dev"] = "gold",
+) -> Retriever:
+    """A baseline from its folder, without the network.
+
+    Args:
+        folder: what `bgr train baseline` wrote.
+        device, precision: see `TrainedBaseline`.
+        k: facts that a single-hop baseline takes: a number, ``gold`` for `Query.gold_count` (the paper's protocol), or
+            ``dev`` for what dev chose. The others stop by themselves.
+
+    Raises:
+        DataError: a file is missing or not JSON.
+        CheckpointError: a file is damaged or does not fit the others, or the folder is no baseline's.
+        BgrError: `k` is out of range, or given to a baseline that stops by itself.
+    """
+    folder = Path(folder)
+    settings = BaselineSettings.load(folder)
+    single = settings.kind in SINGLE_HOP
+    if not single and type(k) is int:
+        raise BgrError(f"{folder}: {settings.kind} stops by itself and takes no k")
+    chosen = settings.k if k == "dev" else None if k == "gold" else k
+    keep = TopFacts(chosen) if single else settings.keep()
+    if settings.kind not in MODELS:
+        return untrained(settings.kind, chosen, settings.seed)
+    model = load_model(folder, settings.kind)
+    tokenizer = load_tokenizer(folder, model.config.encoder.vocab_size)
+    baseline = TrainedBaseline(model, tokenizer, keep, device=device, precision=precision)
+    try:
+        baseline.search([Query("?", ["."])])
+    except Exception as error:  # weights may fit a configuration that yet cannot be run
+        raise CheckpointError(f"{folder}: the model cannot be run: {one_line(error)}") from None
+    return baseline
+
+
+def untrained(kind: str, k: int | None, seed: int = 0) -> Retriever:
+    """``bm25`` or ``random``, with k facts or the number of gold ones."""
+    return Bm25Facts(k) if kind == "bm25" else RandomFacts(k, seed=seed)
+
+
+def baseline_rows(
+    folder: str | Path, *, device: str | torch.device | None = None, precision: str | None = None
+) -> dict[str, Retriever]:
+    """A baseline's rows of a table by name; single-hop ones with k = number of gold facts, and with dev's k."""
+    settings = BaselineSettings.load(Path(folder))
+    retriever = load_baseline(folder, device=device, precision=precision)
+    if settings.kind not in SINGLE_HOP:
+        return {settings.kind: retriever}
+    if isinstance(retriever, TrainedBaseline):
+        tuned: Retriever = retriever.keeping(settings.keep())
+    else:
+        tuned = load_baseline(folder, k="dev")
+    return {settings.kind: retriever, f"{settings.kind}, k = {settings.k}": tuned}
+
+
+def load_model(folder: Path, kind: str) -> BaselineModel:
+    """The model in evaluation mode, in float32, every tensor checked against its configuration.
+
+    Raises:
+        CheckpointError: a file is missing or damaged, or a tensor is missing, left over, or of another size.
+    """
+    home = folder / kind
+    for name in ("config.json", "model.safetensors"):
+        if not (home / name).is_file():
+            raise CheckpointError(f"{home / name}: no such file")
+    config = read_config(home / "config.json", BaselineConfig)
+    if config.kind != kind:
+        raise CheckpointError(f"{home / 'config.json'}: kind is {shown(config.kind)}, expected {kind!r}")
+    model: BaselineModel = load_weights(home, MODELS[kind], config)
+    return model

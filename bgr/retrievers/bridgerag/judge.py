@@ -1,0 +1,134 @@
+"""Step 5: how much each candidate is needed, given question and bridge; two judges of one shape."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bgr.collection.corpus import Passage
+from bgr.llm.interface import Alternatives, Message, Request
+from bgr.llm.language_model import Asks, Read, Reply
+from bgr.llm.structured import Schema, object_of, row_of
+from bgr.llm.usage import Usage
+from bgr.retrievers.bridgerag.bridgerag_settings import BridgeSettings
+from bgr.retrievers.bridgerag.steps import NONE, Entities, prompt, read
+
+TOP_LOGPROBS = 20
+"""Alternatives in which yes and no are looked for; servers allow no more."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is judged for one question.
+
+    Args:
+        question: its text.
+        candidates: the pool.
+        bridge: the text of the first passage, or of whatever stands for it; ``None`` judges by the question alone.
+        entities: what the judge is told of the bridge; without a bridge they are left out.
+    """
+
+    question: str
+    candidates: Sequence[Passage]
+    bridge: str | None = None
+    entities: Entities = NONE
+
+    @property
+    def values(self) -> dict[str, str]:
+        """What the prompts of every judge hold."""
+        if self.bridge is None:
+            return {"question": self.question}
+        first, second = (entity or "(not named)" for entity in self.entities)
+        return {"question": self.question, "bridge": self.bridge, "first": first, "second": second}
+
+
+class Judge(ABC):
+    """Base class. A step that fails has no scores (``None``): the caller orders by SVO cosine alone."""
+
+    def __init__(self, settings: BridgeSettings) -> None:
+        self.settings = settings
+
+    @abstractmethod
+    def __call__(self, llm: Asks, cases: Sequence[Case]) -> list[Read]:
+        """For each case a list with one score for each candidate, or ``None``; one batch of requests in all."""
+
+
+class ScoreJudge(Judge):
+    """One call a question: an object with exactly one whole number for each candidate."""
+
+    def __call__(self, llm: Asks, cases: Sequence[Case]) -> list[Read]:
+        """See `Judge`."""
+        replies = llm.ask([self.request(case) for case in cases]) if cases else []
+        return [read_scores(reply, len(case.candidates)) for case, reply in zip(cases, replies, strict=True)]
+
+    def request(self, case: Case) -> Request:
+        """The call of one case."""
+        count, most = len(case.candidates), self.settings.most
+        candidates = "\n\n".join(f"[{n}] {passage.whole}" for n, passage in enumerate(case.candidates, 1))
+        step = "judge_plain" if case.bridge is None else "judge"
+        text = prompt(step, **case.values, candidates=candidates, count=str(count), most=str(most))
+        schema = scores_schema(count, most)
+        return Request("bridgerag.judge", (Message("user", text),), schema, max(self.settings.max_tokens, 8 * count))
+
+
+class ProbabilityJudge(Judge):
+    """One call a candidate: the probability of "yes" against "no" as the reply's first token. The backend must give
+    log-probabilities; one candidate that fails leaves its whole question without scores."""
+
+    def __call__(self, llm: Asks, cases: Sequence[Case]) -> list[Read]:
+        """See `Judge`."""
+        requests = [self.request(case, passage) for case in cases for passage in case.candidates]
+        replies = iter(llm.ask(requests) if requests else [])
+        return [_all([_read_yes(next(replies)) for _ in case.candidates]) for case in cases]
+
+    def request(self, case: Case, passage: Passage) -> Request:
+        """The call of one candidate."""
+        text = prompt("yes_no_plain" if case.bridge is None else "yes_no", **case.values, candidate=passage.whole)
+        return Request("bridgerag.judge", (Message("user", text),), None, 1, top_logprobs=TOP_LOGPROBS)
+
+
+def scores_schema(count: int, most: int) -> Schema:
+    """Of a reply with exactly so many scores, 0 … `most`."""
+    score = {"type": "integer", "minimum": 0, "maximum": most}
+    return object_of(scores=row_of(score, count))
+
+
+def read_scores(reply: Reply, count: int) -> Read:
+    """Exactly `count` finite numbers, whatever their scale; ``None`` where the step failed."""
+    rows = reply.value.get("scores") if isinstance(reply.value, dict) else None
+    good = isinstance(rows, list) and len(rows) == count and all(map(_is_score, rows))
+    scores = [float(row) for row in rows] if good and rows is not None else None
+    return read(reply, scores, good, None, f"no list of {count} scores")
+
+
+def yes_share(first: Alternatives) -> float | None:
+    """``P(yes) / (P(yes) + P(no))``, each summed over its variants of case and white space; ``None`` where neither is
+    among the alternatives. One whose log-probability is NaN is not there."""
+    sums = {"yes": 0.0, "no": 0.0}
+    for token, value in first:
+        word = token.strip(" \t\n\r\"'`*.,:Ġ▁").lower()
+        if word in sums and not math.isnan(value):
+            sums[word] += math.exp(min(value, 0.0))
+    both = sums["yes"] + sums["no"]
+    return sums["yes"] / both if both else None
+
+
+def _read_yes(reply: Reply) -> Read:
+    share = yes_share(reply.first)
+    return read(reply, share, share is not None, None, "neither yes nor no among its first tokens")
+
+
+def _all(reads: Sequence[Read]) -> Read:
+    """The scores of a question's candidates; none where one is missing."""
+    usage = sum((one.usage for one in reads), Usage())
+    failures = [one.failure for one in reads if one.failure is not None]
+    if failures:
+        return Read(None, f"{len(failures)} of {len(reads)} candidates: {failures[0]}", usage)
+    return Read([one.value for one in reads], None, usage)
+
+
+def _is_score(value: Any) -> bool:
+    return type(value) in (int, float) and -1e9 < value < 1e9

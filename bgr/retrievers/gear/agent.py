@@ -1,0 +1,188 @@
+"""GEAR: rounds of SyncGE with a memory of facts, until the question can be answered (paper, section 5).
+
+passageLink: from facts to passages, by way of the passages and of the triples (equations 8 and 10).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bgr.collection.search import Hits, Search, rrf
+from bgr.collection.triples.index import TripleIndex
+from bgr.llm.interface import Request
+from bgr.llm.language_model import Read
+from bgr.llm.usage import Usage
+from bgr.retrievers.base import PassageResult, PassageRetriever
+from bgr.retrievers.gear.expansion import linked_graph
+from bgr.retrievers.gear.steps import (
+    Fact,
+    Reason,
+    gist_request,
+    read_facts,
+    read_query,
+    read_reason,
+    reason_request,
+    rewrite_request,
+)
+from bgr.retrievers.gear.sync import SyncGe
+
+
+class Link(NamedTuple):
+    """What a fact leads to: the nearest triple (``None`` in an empty index), and passages, best first."""
+
+    triple: int | None
+    passages: list[int]
+
+
+def passage_links(
+    facts: Sequence[Fact], base: Search, triples: Search, index: TripleIndex, *, most: int, rrf_k: int
+) -> list[Link]:
+    """For each fact the `most` best passages, by reciprocal rank over its search of passages and that of triples.
+
+    A passage's rank by triples is that of its best triple, among passages.
+    """
+    if not facts:
+        return []
+    texts = [fact.text for fact in facts]
+    found = zip(base.search(texts, most), triples.search(texts, most), strict=True)
+    return [_link(passages, near, index, most, rrf_k) for passages, near in found]
+
+
+def _link(passages: Hits, near: Hits, index: TripleIndex, most: int, rrf_k: int) -> Link:
+    through = dict.fromkeys(np.asarray(index.places)[near.places].tolist())
+    fused = rrf([passages.places.tolist(), list(through)], k=rrf_k)
+    return Link(int(near.places[0]) if len(near.places) else None, fused.places[:most].tolist())
+
+
+@dataclass
+class _Run:
+    """One question on its way."""
+
+    question: str
+    query: str
+    facts: dict[Fact, None] = field(default_factory=dict)  # the gist memory: in the order they were read, each once
+    lists: list[list[int]] = field(default_factory=list)
+    reason: Reason = field(default_factory=Reason)
+    done: bool = False
+    usage: Usage = field(default_factory=Usage)
+    trace: list[dict[str, Any]] = field(default_factory=list)
+
+    def note(self, step: str, number: int, read: Read, **values: Any) -> None:
+        self.usage += read.usage
+        record = {"step": step, "round": number, **values, "failure": read.failure, "usage": read.usage.to_json()}
+        self.trace.append(record)
+
+
+class Gear(PassageRetriever):
+    """All questions go through a round together: each step is one batch of requests.
+
+    A step that fails costs its own part only, and is counted: a failed gist adds no facts, a failed reason leaves the
+    question open, a failed rewrite ends its rounds, as the old query would find the old passages. The memory holds a
+    fact once, so that a model that repeats itself does not outvote the rest of the list.
+
+    Args:
+        sync: retrieves in each round; its language model reasons and rewrites too, its settings hold for all steps.
+    """
+
+    def __init__(self, sync: SyncGe) -> None:
+        self.sync = sync
+        self.settings = sync.settings
+
+    def retrieve(self, questions: Sequence[str]) -> list[PassageResult]:
+        """The lists of the memory's facts and of all rounds, fused (equation 9); the answer where there is one."""
+        started = time.perf_counter()
+        runs = [_Run(question, question) for question in questions]
+        for number in range(1, self.settings.rounds + 1):
+            self._round([run for run in runs if not run.done], number)
+        links = self._links(runs)
+        share = (time.perf_counter() - started) / max(1, len(runs))
+        return [self._result(run, linked, share) for run, linked in zip(runs, links, strict=True)]
+
+    def _round(self, runs: list[_Run], number: int) -> None:
+        if not runs:
+            return
+        self._expand(runs, number)
+        self._remember(runs, number)
+        self._reason(runs, number)
+        if number < self.settings.rounds:
+            self._rewrite([run for run in runs if not run.done], number)
+
+    def _expand(self, runs: list[_Run], number: int) -> None:
+        found = self.sync.expand([run.query for run in runs], self.settings.round_passages)
+        for run, synced in zip(runs, found, strict=True):
+            run.lists.append(synced.expanded.fused.places.tolist())
+            run.usage += synced.usage
+            run.trace += [{"round": number, **record} for record in synced.trace]
+
+    def _remember(self, runs: list[_Run], number: int) -> None:
+        """Equations 4 and 5."""
+        requests = []
+        for run in runs:
+            places = run.lists[-1][: self.settings.gist_passages]
+            passages = [self.sync.corpus[place] for place in places]
+            requests.append(gist_request(run.question, passages, list(run.facts), self.settings))
+        for run, reply in zip(runs, self.sync.llm.ask(requests), strict=True):
+            read = read_facts(reply, self.settings.facts)
+            run.note("gist", number, read, facts=[list(fact) for fact in read.value])
+            run.facts.update(dict.fromkeys(read.value))
+
+    def _reason(self, runs: list[_Run], number: int) -> None:
+        """Equation 6."""
+        requests = [reason_request(run.question, list(run.facts), self.settings) for run in runs]
+        for run, reply in zip(runs, self.sync.llm.ask(requests), strict=True):
+            read = read_reason(reply)
+            run.reason = read.value
+            run.done = run.reason.answerable
+            run.note("reason", number, read, **vars(run.reason))
+
+    def _rewrite(self, runs: list[_Run], number: int) -> None:
+        """Equation 7."""
+        if not runs:
+            return
+        requests = [self._rewrite_request(run) for run in runs]
+        for run, reply in zip(runs, self.sync.llm.ask(requests), strict=True):
+            read = read_query(reply)
+            run.query = read.value
+            run.done = not run.query
+            run.note("rewrite", number, read, query=run.query)
+
+    def _rewrite_request(self, run: _Run) -> Request:
+        return rewrite_request(run.question, list(run.facts), run.reason.why, self.settings)
+
+    def _links(self, runs: Sequence[_Run]) -> list[list[Link]]:
+        """Equation 8, for all facts of all questions."""
+        facts = [fact for run in runs for fact in run.facts]
+        sync, settings = self.sync, self.settings
+        links: Iterator[Link] = iter(
+            passage_links(
+                facts, sync.base, sync.triples, sync.index, most=settings.round_passages, rrf_k=settings.rrf_k
+            )
+        )
+        return [[next(links) for _ in run.facts] for run in runs]
+
+    def _result(self, run: _Run, links: Sequence[Link], seconds: float) -> PassageResult:
+        fused = rrf([*(link.passages for link in links), *run.lists], k=self.settings.rrf_k)
+        run.trace.append(self._link_record(run, links))
+        places = tuple(fused.places.tolist())
+        linked = [link.triple for link in links if link.triple is not None]
+        graph = linked_graph(self.sync.index, linked, places)
+        answer = run.reason.answer if run.reason.answerable else ""
+        scores = tuple(fused.scores.tolist())
+        return PassageResult(places, scores, graph, answer or None, run.usage, seconds, tuple(run.trace))
+
+    def _link_record(self, run: _Run, links: Sequence[Link]) -> dict[str, Any]:
+        record = self.sync.expansion.triple_record
+        rows = [
+            {
+                "fact": list(fact),
+                "triple": None if link.triple is None else record(link.triple),
+                "passages": link.passages,
+            }
+            for fact, link in zip(run.facts, links, strict=True)
+        ]
+        return {"step": "link", "facts": rows}

@@ -1,0 +1,154 @@
+"""Decoding: all live paths of all questions of a batch advance together, one level at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from bgr.graph.dag import graph_of
+from bgr.graph.evidence_graph import ROOT, Edge
+from bgr.models.retriever import ROOT_COLUMN, BgrRetriever, Paths, Reading
+from bgr.retrievers.base import DirectionResult
+from bgr.retrievers.graph_hop.likelihood import FLOOR, Path, Step
+
+EXPLORE = 2.2
+"""Log-odds below the threshold down to which paths are followed for `fused`: with a threshold of ½ a chance of 0.1."""
+
+MOST_EXPLORED = 16
+"""Paths of one question at one level beyond which none below the threshold is followed. A model that is trained has
+fewer; one that is not would follow hundreds."""
+
+
+@torch.inference_mode()
+def decode(
+    model: BgrRetriever, reading: Reading, *, threshold: float | None = None, explore: float = 0.0
+) -> list[DirectionResult]:
+    """The evidence graph of each question.
+
+    A path goes on to every fact whose probability reaches the threshold and ends where there is none. Since every
+    question has evidence, a first step with nothing at the threshold takes the most probable fact.
+
+    An edge's odds are those of the weakest step on the best path that takes it, counted from the threshold: the graph
+    is made of the edges at 0 and above.
+
+    Args:
+        model: one direction.
+        reading: the encoded batch.
+        threshold: instead of the configuration's.
+        explore: also follow paths so far below the threshold, in log-odds. The graph stays the same; `odds` and
+            `steps` then know what the graph might have been. Without it there are no `steps`.
+
+    Returns:
+        For each question the graph, the odds of every edge that was weighed, and the limits: ``max_paths`` or
+        ``max_depth`` where the graph was cut short, ``cycle`` where an edge was left out to keep it acyclic.
+    """
+    bound = _log_odds(model.config.threshold if threshold is None else threshold)
+    forward = model.config.direction == "forward"
+    count = len(reading.columns)
+    found: list[dict[Edge, float]] = [{} for _ in range(count)]
+    steps: list[dict[Path, Step]] = [{} for _ in range(count)]
+    limits: list[set[str]] = [set() for _ in range(count)]
+    walked: list[Path] = [()] * count
+    paths = model.start(reading)
+    last = torch.full_like(paths.question, ROOT)
+    reached = torch.full(last.shape, float("inf"), device=last.device)
+    for depth in range(model.config.max_depth + 1):
+        logits = model.match(reading, paths)
+        if explore:
+            _keep_steps(steps, paths, walked, logits)
+        margin = logits - bound
+        if depth == 0:
+            margin = _at_least_one(margin)
+        odds = torch.minimum(reached[:, None], margin)
+        if depth == model.config.max_depth:
+            for path in (odds >= 0).any(1).nonzero().flatten().tolist():
+                limits[int(paths.question[path])].add("max_depth")
+            break
+        if forward:
+            _record(found, paths, last, odds, forward=True)
+        elif depth > 0:  # which fact is last is no edge
+            _record(found, paths, last, _with_ends(margin, odds, reached), forward=False)
+        parents, columns = _continuing(odds, -explore, paths, model.config.max_paths, limits)
+        if not len(parents):
+            break
+        paths = model.extend(reading, paths, parents, columns)
+        last, reached = columns - 1, odds[parents, columns]
+        walked = [(*walked[path], column - 1) for path, column in zip(parents.tolist(), columns.tolist(), strict=True)]
+    return [_finish(*each) for each in zip(found, steps, limits, strict=True)]
+
+
+def _log_odds(probability: float) -> float:
+    return math.log(probability / (1 - probability))
+
+
+def _at_least_one(margin: Tensor) -> Tensor:
+    # [p, 1 + c] -> the same, each row's largest raised to 0
+    best = margin.argmax(1, keepdim=True)
+    return margin.scatter(1, best, margin.gather(1, best).clamp(min=0))
+
+
+def _with_ends(margin: Tensor, odds: Tensor, reached: Tensor) -> Tensor:
+    """Backward, a path at whose end nothing comes before has reached the question: the root's odds are at least those
+    of that. *Shape:* all ``[p, 1 + c]``, ``reached [p]``."""
+    end = torch.minimum(reached, -margin.amax(1))
+    odds = odds.clone()
+    odds[:, ROOT_COLUMN] = torch.maximum(odds[:, ROOT_COLUMN], end)
+    return odds
+
+
+def _record(found: list[dict[Edge, float]], paths: Paths, last: Tensor, odds: Tensor, *, forward: bool) -> None:
+    """Write every step that was weighed down as an edge, in the graph's direction, at its best path's odds."""
+    path, column = paths.open.nonzero(as_tuple=True)
+    rows = zip(
+        paths.question[path].tolist(), last[path].tolist(), column.tolist(), odds[path, column].tolist(), strict=True
+    )
+    for question, at, to, score in rows:
+        # columns count the root as 0, so to - 1 is the fact's number and ROOT for the root
+        edge = (at, to - 1) if forward else (to - 1, at)
+        edges = found[question]
+        edges[edge] = max(score, edges.get(edge, score))
+
+
+def _keep_steps(steps: list[dict[Path, Step]], paths: Paths, walked: list[Path], logits: Tensor) -> None:
+    """Write down what each path says of what is next. *Shape:* ``logits [p, 1 + c]``, −inf where a path may not go."""
+    nothing = F.logsigmoid(-logits).sum(1).tolist()
+    odds: list[dict[int, float]] = [{} for _ in walked]
+    path, column = (logits > FLOOR).nonzero(as_tuple=True)
+    for at, to, value in zip(path.tolist(), column.tolist(), logits[path, column].tolist(), strict=True):
+        odds[at][to - 1] = value  # columns count the root as 0
+    for question, facts, *step in zip(paths.question.tolist(), walked, nothing, odds, strict=True):
+        steps[question][facts] = Step(*step)
+
+
+def _continuing(odds: Tensor, floor: float, paths: Paths, most: int, limits: list[set[str]]) -> tuple[Tensor, Tensor]:
+    """Parents and columns of the next level: at most `most` paths for each question, the most probable ones, and below
+    the threshold only what makes them `MOST_EXPLORED`."""
+    chosen = odds >= floor
+    chosen[:, ROOT_COLUMN] = False
+    parents, columns = chosen.nonzero(as_tuple=True)
+    owner = paths.question[parents]
+    per_question = torch.bincount(owner, minlength=len(limits))
+    if int(per_question.max()) <= min(most, MOST_EXPLORED):
+        return parents, columns
+    # sort by question, then by falling odds; a path's rank is its place after its question's first
+    scores = odds[parents, columns]
+    order = torch.argsort(scores, descending=True, stable=True)
+    order = order[torch.argsort(owner[order], stable=True)]
+    first = per_question.cumsum(0) - per_question
+    rank = torch.arange(len(order), device=order.device) - first[owner[order]]
+    found = scores[order] >= 0
+    for question in owner[order[found & (rank >= most)]].tolist():
+        limits[question].add("max_paths")
+    kept = order[rank < torch.where(found, most, min(most, MOST_EXPLORED))].sort().values
+    return parents[kept], columns[kept]
+
+
+def _finish(odds: Mapping[Edge, float], steps: Mapping[Path, Step], limits: set[str]) -> DirectionResult:
+    graph, dropped = graph_of(odds)
+    if dropped:
+        limits.add("cycle")
+    return DirectionResult(graph, tuple(sorted(limits)), odds=odds, steps=steps)

@@ -1,0 +1,133 @@
+"""Write one self-contained checkpoint folder with its model card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from bgr import __version__
+from bgr.errors import CheckpointError
+from bgr.models.config import DIRECTIONS, BgrConfig
+from bgr.reader.reader import Reader, load_reader
+from bgr.reader.reader_settings import READER
+from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever, load_tokenizer
+from bgr.utils.atomic_io import output_folder, read_json
+
+
+def export(
+    run: Path,
+    out: Path,
+    *,
+    reader: Path | None = None,
+    half: bool = False,
+    metrics: Path | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Copy what inference needs from a training run.
+
+    Args:
+        run: run folder (or another checkpoint folder).
+        out: new folder: ``bgr.json``, ``forward/``, ``backward/``, tokenizer, ``README.md``; ``reader/`` if any.
+        reader: folder of ``bgr train reader``; without it, the reader that `run` itself holds, if any.
+        half: store the weights in fp16, half the size.
+        metrics: ``metrics.json`` of ``bgr evaluate``, to stand in the model card.
+        overwrite: replace `out` if it exists.
+
+    Raises:
+        DataError: `reader` is no reader's folder.
+        CheckpointError: the run or the reader lacks a file or its weights do not fit, or `metrics` belongs to other
+            data.
+    """
+    settings = Settings.load(run)
+    if metrics is not None:
+        settings = replace(settings, metrics={**settings.metrics, **_test_metrics(metrics, settings)})
+    models = {direction: load_retriever(run, direction) for direction in DIRECTIONS}
+    tokenizer = load_tokenizer(run)
+    answers = load_reader(run, device="cpu") if reader is None else Reader.from_pretrained(reader, device="cpu")
+    with output_folder(out, overwrite=overwrite) as folder:
+        for direction, model in models.items():
+            # the weights alone change type; a threshold is still what it was
+            (torch.nn.Module.half(model) if half else model).save_pretrained(folder / direction)
+        tokenizer.save_pretrained(folder)
+        settings.save(folder)
+        if answers is not None:
+            answers.model.to(torch.float16 if half else torch.float32)
+            answers.save(folder / READER)
+        card = model_card(settings, models["forward"].config, models["backward"].config, reader=answers)
+        (folder / "README.md").write_text(card, encoding="utf-8")
+
+
+def _test_metrics(path: Path, settings: Settings) -> dict[str, Any]:
+    record = read_json(path)
+    try:
+        found, split = record["about"]["data_hash"], str(record["about"]["split"])
+        systems = {str(name): dict(parts["all"]) for name, parts in record["systems"].items()}
+    except (KeyError, TypeError, AttributeError):
+        raise CheckpointError(f"{path}: not a metrics.json of bgr evaluate") from None
+    if found != settings.data_hash:
+        raise CheckpointError(f"{path}: measured on data {found}, the checkpoint was trained on {settings.data_hash}")
+    return {split: systems}
+
+
+def model_card(settings: Settings, forward: BgrConfig, backward: BgrConfig, *, reader: Reader | None = None) -> str:
+    """The checkpoint's README, with the metrics it was exported with."""
+    lines = [
+        "---",
+        "library_name: bgr",
+        "license: apache-2.0",
+        "tags: [graph-hop, evidence-graph, retrieval, question-answering]",
+        "---",
+        "",
+        "# BGR retriever",
+        "",
+        "Two BERT retrievers, one from the question to the evidence and one back, merged into an evidence graph.",
+        "",
+        "```python",
+        "from bgr.pipeline import BgrPipeline",
+        "",
+        'found = BgrPipeline.from_pretrained("this/folder").answer(question, facts)',
+        "print(found.graph.order(), found.confidence, found.answer)",
+        "```",
+        "",
+        "| setting | value |",
+        "| --- | --- |",
+        f"| encoder | BERT, {forward.encoder.num_hidden_layers} layers, width {forward.encoder.hidden_size} |",
+        f"| thresholds | forward {forward.threshold}, backward {backward.threshold} |",
+        f"| reconstruction | {_reconstruction(settings)} |",
+        f"| longest question, fact | {forward.question_tokens}, {forward.fact_tokens} tokens |",
+        f"| reader | {_reader(reader)} |",
+        f"| trained on data | SHA-256 `{settings.data_hash}` |",
+        f"| written by | bgr {__version__} |",
+        "",
+        "## Metrics",
+        "",
+        *_metrics_table(settings.metrics),
+        "",
+        "GM, GS: exact and structural graph match; F1 of the evidence set. Means over questions.",
+        "Trained on generated English questions over the facts of one knowledge base; other text is out of its domain.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _reconstruction(settings: Settings) -> str:
+    threshold = f", threshold {settings.fused_threshold}" if settings.rule == "fused" else ""
+    return f"{settings.rule}, γ = {settings.gamma(settings.rule)}{threshold}"
+
+
+def _reader(reader: Reader | None) -> str:
+    if reader is None:
+        return "none: graphs without answers"
+    return f"{reader.model.config.model_type}, {sum(weight.numel() for weight in reader.model.parameters()):,} weights"
+
+
+def _metrics_table(metrics: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[str]:
+    rows = ["| split | system | GM | GS | F1 |", "| --- | --- | --- | --- | --- |"]
+    for split, systems in metrics.items():
+        for name, row in systems.items():
+            cells = " | ".join(f"{row[key]:.3f}" if key in row else "" for key in ("gm", "gs", "f1"))
+            rows.append(f"| {split} | {name} | {cells} |")
+    return rows

@@ -1,0 +1,73 @@
+"""How probable is a whole graph to one direction? The path model read as a probability of graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from bgr.graph.evidence_graph import ROOT, Edge
+
+FLOOR = -8.0
+"""Log-odds of a next fact below which they are not told apart."""
+
+MOST_PATHS = 64
+"""Paths of one length through a graph that are read."""
+
+Path = tuple[int, ...]
+"""The facts of a path in the order in which a direction walks it; empty at its start."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a direction says at the end of a path.
+
+    Args:
+        nothing: log-probability that nothing is next, ``Σ log(1 - p)`` over all that may be.
+        odds: log-odds of each node that may be next, those above `FLOOR`.
+    """
+
+    nothing: float
+    odds: Mapping[int, float]
+
+    def log_probability(self, following: Iterable[int]) -> float:
+        """That exactly these nodes are next: each of them changes ``log(1 - p)`` into ``log p``."""
+        return self.nothing + sum(self.odds.get(node, FLOOR) for node in following)
+
+
+def log_likelihood(edges: Iterable[Edge], steps: Mapping[Path, Step], *, forward: bool) -> float:
+    """Log-probability that a direction gives to a graph: of what follows each of its nodes, and of nothing else.
+
+    Every path through the graph that ends at a node has its own opinion of what follows; their mean counts, so that
+    joins do not count many times. A path that the direction never walked is replaced by those that it walked to the
+    same node; a node that it never came to counts 0, as the step that should have led there already costs.
+
+    Args:
+        edges: of a DAG that hangs from the question.
+        steps: of every path that the direction walked.
+        forward: the direction.
+    """
+    after: dict[int, list[int]] = {}
+    for a, b in edges:
+        if forward:
+            after.setdefault(a, []).append(b)
+        else:
+            after.setdefault(b, []).append(a)
+    start = after.get(ROOT, []) if forward else [node for node in after if not any(node in v for v in after.values())]
+    total = steps[()].log_probability(start) if () in steps else 0.0
+    opinions: dict[int, list[float]] = {}
+    paths: list[Path] = [(node,) for node in start]
+    while paths:
+        longer: list[Path] = []
+        for path in paths[:MOST_PATHS]:
+            following = after.get(path[-1], [])
+            known = opinions.setdefault(path[-1], [])
+            if path in steps:
+                known.append(steps[path].log_probability(following))
+            longer += [(*path, node) for node in following if node != ROOT]
+        paths = longer
+    for node, known in opinions.items():
+        if not known:
+            walked = [step for path, step in steps.items() if path and path[-1] == node]
+            known += [step.log_probability(after.get(node, [])) for step in walked]
+        total += sum(known) / len(known) if known else 0.0
+    return total

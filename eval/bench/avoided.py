@@ -1,0 +1,187 @@
+"""Work that the model avoids, each piece in both forms: as it is done, and as the plain definition would have it.
+
+A test holds each pair equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from bgr.graph.evidence_graph import EvidenceGraph
+from bgr.models.batching import Batch
+from bgr.models.ragged import Ragged
+from bgr.models.retriever import BgrRetriever, Paths, Reading
+from bgr.retrievers.graph_hop.decode import decode
+from eval.bench.oracle_retriever import GoldWalk
+
+
+@dataclass(frozen=True)
+class Avoided:
+    """One piece of work: `fast` and `slow` give the same numbers."""
+
+    work: str
+    against: str
+    fast: Callable[[], Tensor]
+    slow: Callable[[], Tensor]
+
+
+def avoided(model: BgrRetriever, batch: Batch, graphs: Sequence[EvidenceGraph], *, training: bool) -> list[Avoided]:
+    """All pieces for one batch of token ids, on the gold's paths; in training no fact states are kept but those of
+    frozen layers."""
+    with torch.no_grad():
+        reading = model.read(batch.questions, batch.facts, batch.candidates)
+        kept = model.encode(batch.facts)
+        lower = [model.encoder.lower(rows) for rows in (batch.questions, batch.facts)]
+    walk = GoldWalk(model, graphs)
+    decode(walk, reading)  # type: ignore[arg-type]
+    steps = [(parents.clone(), columns.clone()) for parents, columns in walk.steps]
+    with torch.no_grad():
+        paths = all_paths(model, reading, steps)
+        features = model.token_features(
+            reading, paths, reading.question_mask[paths.question], reading.columns[paths.question].clamp(min=0)[:, 1:]
+        )
+    pieces = _model_pieces(model, reading, paths, steps, features) + _encoder_pieces(model, batch)
+    if not training:
+        pieces.append(_read_pieces(model, batch, "fact states", batch.questions, kept))
+    if model.encoder.frozen_layers:
+        pieces.append(_read_pieces(model, batch, "states of frozen layers", *lower))
+    return pieces
+
+
+def _model_pieces(
+    model: BgrRetriever, reading: Reading, paths: Paths, steps: Sequence[tuple[Tensor, Tensor]], features: Tensor
+) -> list[Avoided]:
+    return [
+        Avoided(
+            "matcher: the rows it reads, facts once",
+            "whole layer for every path and fact",
+            lambda: factorised(model, reading, paths, features),
+            lambda: whole_layer(model, reading, paths, features),
+        ),
+        Avoided(
+            "paths level by level",
+            "one by one",
+            lambda: model.match(reading, all_paths(model, reading, steps)),
+            lambda: one_by_one(model, reading, steps),
+        ),
+    ]
+
+
+def _encoder_pieces(model: BgrRetriever, batch: Batch) -> list[Avoided]:
+    wanted = batch.candidates[batch.candidates >= 0]
+    return [
+        Avoided(
+            "encoder on packed rows",
+            "padded to the longest",
+            lambda: model.encoder(batch.facts).flat,
+            lambda: padded(model, batch.facts),
+        ),
+        Avoided(
+            "equal facts encoded once",
+            "each time",
+            lambda: model.encode(batch.facts).select(wanted).flat,
+            lambda: model.encode(batch.facts.select(wanted)).flat,
+        ),
+    ]
+
+
+def _read_pieces(model: BgrRetriever, batch: Batch, what: str, questions: Ragged, facts: Ragged) -> Avoided:
+    return Avoided(
+        f"reading, {what} kept",
+        "computed anew",
+        lambda: model.read(questions, facts, batch.candidates).relevance,
+        lambda: model.read(batch.questions, batch.facts, batch.candidates).relevance,
+    )
+
+
+def all_paths(model: BgrRetriever, reading: Reading, steps: Sequence[tuple[Tensor, Tensor]]) -> Paths:
+    """The paths of all levels, each level advanced at once."""
+    every = [model.start(reading)]
+    for parents, columns in steps:
+        every.append(model.extend(reading, every[-1], parents, columns))
+    return Paths.joined(every)
+
+
+def one_by_one(model: BgrRetriever, reading: Reading, steps: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+    """The logits of the same paths, each advanced and matched alone."""
+    start, zero = model.start(reading), torch.zeros(1, dtype=torch.long, device=reading.columns.device)
+    level = [_path(start, number) for number in range(len(start.question))]
+    logits = [model.match(reading, path) for path in level]
+    for parents, columns in steps:
+        level = [
+            model.extend(reading, level[parent], zero, columns[number : number + 1])
+            for number, parent in enumerate(parents.tolist())
+        ]
+        logits += [model.match(reading, path) for path in level]
+    return torch.cat(logits)
+
+
+def factorised(model: BgrRetriever, reading: Reading, paths: Paths, features: Tensor) -> Tensor:
+    """Summary rows of every sentence, then the matcher, as the model has it; token features are given."""
+    rows = [
+        model.fact_rows(reading.fact_states, reading.fact_mask),
+        model.fact_rows(reading.question_states, reading.question_mask),
+    ]
+    places, mask = reading.columns[paths.question].clamp(min=0), reading.question_mask[paths.question]
+    logits = model.matcher(paths.states, mask, model.matcher.prepare(torch.cat(rows)), places, features)
+    return logits.masked_fill(~paths.open, float("-inf"))
+
+
+def whole_layer(model: BgrRetriever, reading: Reading, paths: Paths, features: Tensor) -> Tensor:
+    """The same with the whole matching layer for every path: self-attention over each candidate's tokens, attention of
+    all of them to the path, the hidden layer for all; and in the end only ``[CLS]``'s rows are read."""
+    logits = []
+    for number, question in enumerate(paths.question.tolist()):
+        length = int(reading.question_mask[question].sum())
+        candidates = reading.columns[question, 1:]
+        states, mask = _sentences(reading, question, candidates.clamp(min=0))
+        path = paths.states[number, :length]
+        logits.append(_whole_layer(model, states, mask, path, features[number]))
+    return torch.stack(logits).masked_fill(~paths.open, float("-inf"))
+
+
+def _sentences(reading: Reading, question: int, facts: Tensor) -> tuple[Tensor, Tensor]:
+    """The question and the given facts, padded alike: ``[1 + c, t, d]``, ``[1 + c, t]``."""
+    parts = (
+        (reading.question_states[question : question + 1], reading.question_mask[question : question + 1]),
+        (reading.fact_states[facts], reading.fact_mask[facts]),
+    )
+    longest = max(mask.shape[1] for _, mask in parts)
+    rooms = [longest - mask.shape[1] for _, mask in parts]
+    return (
+        torch.cat([F.pad(states, (0, 0, 0, room)) for (states, _), room in zip(parts, rooms, strict=True)]),
+        torch.cat([F.pad(mask, (0, room)) for (_, mask), room in zip(parts, rooms, strict=True)]),
+    )
+
+
+def _whole_layer(model: BgrRetriever, states: Tensor, mask: Tensor, path: Tensor, features: Tensor) -> Tensor:
+    part, match = model.fact_rows, model.matcher
+    # [1 + c, r + t - 1, d]: [CLS], asked in several ways, and all other tokens
+    asked = torch.cat([states[:, :1] + part.seeds, states[:, 1:]], dim=1)
+    seen = _attend(part.query(asked), part.key(states), part.value(states), part.heads, mask[:, None, None, :])
+    rows = part.norm(asked + part.dropout(part.out(seen)))
+    key, value = match.key_value(path).expand(len(rows), -1, -1).chunk(2, dim=-1)
+    seen = _attend(match.query(rows), key, value, match.heads, None)
+    hidden = match.of_fact(rows) + match.of_path(torch.cat([seen, match.gate(rows) * seen], dim=-1))
+    read = match.dropout(F.gelu(hidden))[:, : len(part.seeds)].flatten(1)
+    return match.out(torch.cat([read, features], dim=-1)).squeeze(-1)
+
+
+def _attend(queries: Tensor, keys: Tensor, values: Tensor, heads: int, mask: Tensor | None) -> Tensor:
+    query, key, value = (states.unflatten(-1, (heads, -1)).transpose(1, 2) for states in (queries, keys, values))
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask).transpose(1, 2).flatten(2)
+
+
+def padded(model: BgrRetriever, rows: Ragged) -> Tensor:
+    """The encoder's states with all rows as long as the longest."""
+    mask = rows.mask()
+    return model.encoder.bert(input_ids=rows.padded(), attention_mask=mask.long()).last_hidden_state[mask]
+
+
+def _path(paths: Paths, number: int) -> Paths:
+    return Paths(*(getattr(paths, f.name)[number : number + 1] for f in fields(Paths)))

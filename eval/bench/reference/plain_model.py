@@ -1,0 +1,228 @@
+"""A retriever that computes by the plain definition and is called like the fast one.
+
+So the same training loss and the same decoding run on either: a test compares the numbers, a bench the seconds.
+
+The model's definition, written plainly: one question, one path, one fact at a time, no padding, nothing shared.
+
+What the tests hold the fast forms against, and what the benches measure them by. All functions take a `BgrRetriever`
+for its weights. *Shape:* a sentence's or a path's states are ``[t, d]``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from bgr.models.attention import Attention
+from bgr.models.context import Context, ContextLayer
+from bgr.models.late_interaction import Matched, TokenMarks, TokenMatch
+from bgr.models.matcher import FactRows
+from bgr.models.ragged import Ragged
+from bgr.models.retriever import ROOT_COLUMN, BgrRetriever, Paths
+
+
+def attend(queries: Tensor, keys: Tensor, values: Tensor, heads: int) -> Tensor:
+    """``softmax(Q Kᵀ / √d) V``, one head after the other. *Shape:* ``[s, d]``, ``[t, d]`` → ``[s, d]``."""
+    size = queries.shape[-1] // heads
+    parts = zip(queries.split(size, dim=1), keys.split(size, dim=1), values.split(size, dim=1), strict=True)
+    return torch.cat([(q @ k.T / math.sqrt(size)).softmax(dim=1) @ v for q, k, v in parts], dim=1)
+
+
+def attention(module: Attention, queries: Tensor, states: Tensor) -> Tensor:
+    key, value = module.key_value(states).chunk(2, dim=-1)
+    return module.out(attend(module.query(queries), key, value, module.heads))
+
+
+def sentence(model: BgrRetriever, row: Tensor) -> Tensor:
+    """Of token ids ``[t]``, or of states below the trained layers."""
+    encoder = model.encoder
+    if row.is_floating_point():
+        hidden = row[None]
+        for layer in encoder.bert.encoder.layer[encoder.frozen_layers :]:
+            hidden = layer(hidden)
+        return model.project(hidden[0])
+    return model.project(encoder.bert(row[None]).last_hidden_state[0])
+
+
+def asked_rows(part: FactRows, states: Tensor) -> Tensor:
+    """``[CLS]``, asked in several ways."""
+    return torch.stack([states[0] + seed for seed in part.seeds])
+
+
+def summary_rows(part: FactRows, asked: Tensor, states: Tensor) -> Tensor:
+    """The whole self-attention layer, with the keys and values of all tokens, at the rows `asked`."""
+    seen = attend(part.query(asked), part.key(states), part.value(states), part.heads)
+    return part.norm(asked + part.dropout(part.out(seen)))
+
+
+def longer_path(model: BgrRetriever, path: Tensor, fact: Tensor) -> Tensor:
+    """The path's state after it has reached a fact."""
+    part = model.update
+    state = part.norms[0](path + part.dropout(attention(part.own, path, path)))
+    state = part.norms[1](state + part.dropout(attention(part.fact, state, fact)))
+    state = part.norms[2](state + part.dropout(part.feed(state)))
+    gate = part.gate(torch.cat([path, state], dim=-1)).sigmoid()
+    return part.norms[3](path + gate * state)
+
+
+def matched(part: Matched, head: int, cosine: Tensor) -> Tensor:
+    return 4 * torch.sigmoid(part.sharpness[head] * (cosine.relu() - part.middle[head])) - 2
+
+
+def cosines(one: Tensor, two: Tensor) -> Tensor:
+    """Of every token with every token. *Shape:* ``[t, s]``, ``[u, s]`` → ``[t, u]``."""
+    return F.cosine_similarity(one[:, None], two[None], dim=-1)
+
+
+def marks(part: TokenMarks, tokens: Tensor, question: int) -> Tensor:
+    """What is added to each token: how well it is matched by the question, or, one of the question's, by the facts."""
+    found = []
+    for head, one in enumerate(part.project(tokens).chunk(part.heads, dim=1)):
+        table = cosines(one[:question], one[question:])
+        best = torch.cat([table.max(1).values, table.max(0).values])
+        found.append(matched(part.matched, head, best))
+    return part.mark(torch.stack(found, dim=1))
+
+
+def context_layer(layer: ContextLayer, tokens: Tensor) -> Tensor:
+    normed = layer.norms[0](tokens)
+    tokens = tokens + layer.dropout(attention(layer.attention, normed, normed))
+    return tokens + layer.dropout(layer.feed(layer.norms[1](tokens)))
+
+
+def in_context(context: Context | None, question: Tensor, facts: Sequence[Tensor]) -> tuple[Tensor, list[Tensor]]:
+    """The question's and its candidates' states after every token of them has looked at every other."""
+    if context is None:
+        return question, list(facts)
+    sizes = [len(question), *map(len, facts)]
+    kinds = [context.kind.weight[min(i, 1)] for i in range(len(sizes))]
+    tokens = torch.cat([rows + kind for rows, kind in zip([question, *facts], kinds, strict=True)])
+    tokens = tokens + marks(context.marks, tokens, sizes[0])
+    for layer in context.layers:
+        tokens = context_layer(cast(ContextLayer, layer), tokens)
+    parts = context.norm(tokens).split(sizes)
+    return parts[0], list(parts[1:])
+
+
+def token_features(part: TokenMatch, candidate: Tensor, other: Tensor) -> Tensor:
+    """For every head and weighting: the candidate's tokens matched by the other side, then the other way round."""
+    weights, other_weights = part.fact_weight(candidate).softmax(0), part.path_weight(other).softmax(0)
+    forth, back = [], []
+    pairs = zip(part.fact(candidate).chunk(part.heads, dim=1), part.path(other).chunk(part.heads, dim=1), strict=True)
+    for head, (one, two) in enumerate(pairs):
+        table = cosines(one, two)
+        forth.append(matched(part.matched, head, table.max(1).values) @ weights)
+        back.append(matched(part.matched, head, table.max(0).values) @ other_weights)
+    return torch.cat(forth + back)
+
+
+def relevance(model: BgrRetriever, candidate: Tensor) -> Tensor:
+    """Logit that a candidate is evidence at all. *Shape:* ``[1]``."""
+    rows = summary_rows(model.fact_rows, asked_rows(model.fact_rows, candidate), candidate)
+    return model.relevance(rows.flatten())
+
+
+def logit(model: BgrRetriever, path: Tensor, last: Tensor | None, candidate: Tensor, *, is_root: bool) -> Tensor:
+    """Is the sentence `candidate` next after the path with state `path` and last fact `last`?"""
+    part = model.matcher
+    rows = summary_rows(model.fact_rows, asked_rows(model.fact_rows, candidate), candidate)
+    key, value = part.key_value(path).chunk(2, dim=-1)
+    seen = attend(part.query(rows), key, value, part.heads)
+    hidden = F.gelu(part.of_fact(rows) + part.of_path(torch.cat([seen, part.gate(rows) * seen], dim=-1)))
+    with_path = token_features(model.to_path, candidate, path)
+    none = with_path.new_zeros(model.to_last.features)
+    with_last = none if last is None else token_features(model.to_last, candidate, last)
+    relevant = none[:1] if is_root else model.relevance(rows.flatten())
+    return part.out(torch.cat([part.dropout(hidden).flatten(), with_path, with_last, relevant])).squeeze()
+
+
+@dataclass(frozen=True)
+class PlainReading:
+    """Each question's token states, its candidates', the relevance of all candidates in turn, and their columns."""
+
+    questions: list[Tensor]
+    facts: list[list[Tensor]]
+    relevance: Tensor
+    columns: Tensor
+
+
+class PlainRetriever(nn.Module):
+    """`read`, `start`, `extend` and `match` of `BgrRetriever`: one question, one path, one fact at a time, every
+    sentence encoded for each question that has it.
+
+    Args:
+        model: whose weights it uses.
+    """
+
+    def __init__(self, model: BgrRetriever) -> None:
+        super().__init__()
+        self.weights = model
+        self.config = model.config
+
+    def read(self, questions: Ragged, facts: Ragged, candidates: Tensor) -> PlainReading:
+        asked, known = _rows(questions), _rows(facts)
+        read = []
+        for question, row in zip(asked, candidates.tolist(), strict=True):
+            states = [sentence(self.weights, known[fact]) for fact in row if fact >= 0]
+            read.append(in_context(self.weights.context, sentence(self.weights, question), states))
+        is_fact = candidates >= 0
+        columns = torch.full_like(candidates, -1)
+        columns[is_fact] = torch.arange(int(is_fact.sum()), device=candidates.device)
+        root = int(is_fact.sum()) + torch.arange(len(asked), device=candidates.device)
+        return PlainReading(
+            questions=[question for question, _ in read],
+            facts=[states for _, states in read],
+            relevance=torch.cat([relevance(self.weights, fact) for _, states in read for fact in states]),
+            columns=torch.cat([root[:, None], columns], dim=1),
+        )
+
+    def start(self, reading: PlainReading) -> Paths:
+        is_open = reading.columns >= 0
+        is_open[:, ROOT_COLUMN] = False
+        question = torch.arange(len(is_open), device=is_open.device)
+        return Paths(_padded(reading.questions), question, torch.full_like(question, -1), is_open)
+
+    def extend(self, reading: PlainReading, paths: Paths, parents: Tensor, columns: Tensor) -> Paths:
+        states, questions, last, is_open = [], [], [], []
+        for parent, column in zip(parents.tolist(), columns.tolist(), strict=True):
+            question = int(paths.question[parent])
+            path = paths.states[parent, : len(reading.questions[question])]
+            states.append(longer_path(self.weights, path, reading.facts[question][column - 1]))
+            questions.append(question)
+            last.append(reading.columns[question, column])
+            may = paths.open[parent].clone()
+            may[column], may[ROOT_COLUMN] = False, self.config.direction == "backward"
+            is_open.append(may)
+        width = paths.states.shape[1]
+        return Paths(_padded(states, width), columns.new_tensor(questions), torch.stack(last), torch.stack(is_open))
+
+    def match(self, reading: PlainReading, paths: Paths) -> Tensor:
+        """Logit of every column for every path, −inf where a path may not go. *Shape:* ``[p, 1 + c]``."""
+        rows = []
+        for number, question in enumerate(paths.question.tolist()):
+            asked, facts = reading.questions[question], reading.facts[question]
+            first, last = int(reading.columns[question, 1]), int(paths.last[number])
+            path, reached = paths.states[number, : len(asked)], None if last < 0 else facts[last - first]
+            row = paths.states.new_full((paths.open.shape[1],), float("-inf"))
+            for column in paths.open[number].nonzero().flatten().tolist():
+                is_root = column == ROOT_COLUMN
+                candidate = asked if is_root else facts[column - 1]
+                row[column] = logit(self.weights, path, reached, candidate, is_root=is_root)
+            rows.append(row)
+        return torch.stack(rows).float()
+
+
+def _rows(rows: Ragged) -> list[Tensor]:
+    return list(rows.flat.split(rows.lengths.tolist()))
+
+
+def _padded(states: list[Tensor], length: int = 0) -> Tensor:
+    """*Shape:* ``[t, d]`` each → ``[p, longest, d]``, or `length` where that is more."""
+    longest = max(length, *map(len, states))
+    return torch.stack([nn.functional.pad(state, (0, 0, 0, longest - len(state))) for state in states])

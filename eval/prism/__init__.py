@@ -1,1 +1,0 @@
-"""PRISM measured: evidence sets, answers by context, rounds, errors and ablations."""

@@ -1,0 +1,171 @@
+"""Finished evaluations read back: the folders of `bgr evaluate`, as predictions that can be scored again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bgr.data.example import Example
+from bgr.errors import BgrError, DataError
+from bgr.graph.evidence_graph import EvidenceGraph
+from bgr.retrievers.base import RetrievalResult
+from bgr.utils.atomic_io import read_json
+from bgr.utils.json_utils import is_text, parse_json, shown
+from eval.run.evaluate import Predictions
+
+METRICS_FILE, PREDICTIONS_FILE = "metrics.json", "predictions.jsonl"
+
+
+@dataclass(frozen=True)
+class ReadEvaluation:
+    """One evaluation folder: the predictions of each of its systems, by the id of the question, unscored.
+
+    `records` are the lines of its predictions; `about` and `means` what its metrics say of the run and of each system
+    (empty where only a file of predictions was given).
+    """
+
+    path: Path
+    records: Mapping[str, Mapping[str, Any]]
+    systems: tuple[str, ...]
+    main: str
+    about: Mapping[str, Any]
+    means: Mapping[str, Mapping[str, Any]]
+
+    def predictions(self, system: str, examples: Sequence[Example]) -> Predictions:
+        """What one system found for the examples, in their order.
+
+        Raises:
+            DataError: there is no such system, a question is missing or another one than in the data, or a prediction
+                is damaged; the message names file, question and system.
+        """
+        if system not in self.systems:
+            raise DataError(f"{self.path}: no system {shown(system)}, there are: {', '.join(self.systems)}")
+        found = [self._prediction(system, example) for example in examples]
+        answers = [answer for _, answer, _ in found]
+        answered = all(there for _, _, there in found)
+        mean = self.means.get(system, {})
+        seconds, parameters = _number(mean.get("seconds_per_question")), _number(mean.get("parameters"))
+        return Predictions(
+            [result for result, _, _ in found],
+            seconds=None if seconds is None else seconds * len(examples),
+            answers=answers if answered else None,
+            parameters=None if parameters is None else int(parameters),
+        )
+
+    def _prediction(self, system: str, example: Example) -> tuple[RetrievalResult, str | None, bool]:
+        """The graph, the answer, and whether there is one."""
+        where = f"{self.path}: question {shown(example.id)}"
+        record = self.records.get(example.id)
+        if record is None:
+            raise DataError(f"{where} is missing; all systems must have the same questions (see --limit)")
+        same = (record.get("question"), record.get("facts"), record.get("edges"))
+        if same != (example.question, list(example.facts), example.graph.to_json()):
+            raise DataError(f"{where}: question, facts or gold graph are not those of the data")
+        found = record["predictions"].get(system)
+        if not isinstance(found, dict) or not isinstance(found.get("edges"), list):
+            raise DataError(f"{where}: system {shown(system)} has no list of edges")
+        limits, answer = found.get("limits", []), found.get("answer")
+        if not (isinstance(limits, list) and all(is_text(limit) for limit in limits)):
+            raise DataError(f"{where}: limits of {shown(system)} is {shown(limits)}, allowed: a list of texts")
+        if answer is not None and not is_text(answer):
+            raise DataError(f"{where}: answer of {shown(system)} is {shown(answer)}, allowed: a text or null")
+        graph = _graph(found["edges"], len(example.facts), f"{where}: system {shown(system)}")
+        return RetrievalResult(graph, tuple(limits)), answer, "answer" in found
+
+
+def read_evaluation(path: Path) -> ReadEvaluation:
+    """Read a folder of `bgr evaluate`, or a file of predictions alone.
+
+    Raises:
+        DataError: a file is missing or damaged; the message names it, and the line.
+    """
+    folder = path if path.is_dir() else None
+    file = path / PREDICTIONS_FILE if folder else path
+    records = _read_records(file)
+    systems = tuple(dict.fromkeys(name for record in records.values() for name in record["predictions"]))
+    if not systems:
+        raise DataError(f"{file}: holds no predictions")
+    metrics = _read_metrics(folder / METRICS_FILE) if folder else {}
+    main = str(metrics.get("main"))
+    means = {name: one.get("all", {}) for name, one in metrics.get("systems", {}).items() if isinstance(one, dict)}
+    return ReadEvaluation(
+        path=file,
+        records=records,
+        systems=systems,
+        main=main if main in systems else systems[-1],
+        about=metrics.get("about", {}),
+        means={name: mean for name, mean in means.items() if isinstance(mean, dict)},
+    )
+
+
+def check_hash(path: Path, about: Mapping[str, Any], data: Path, data_hash: str) -> None:
+    """Whether a result was made on this dataset, where what it says about itself tells.
+
+    Raises:
+        BgrError: it was another dataset.
+    """
+    made_on = about.get("data_hash", data_hash)
+    if made_on != data_hash:
+        raise BgrError(
+            f"{path}: was made on data with hash {shown(made_on)[:14]}…', {data} has {data_hash[:12]}…; "
+            "compare only what ran on the same data"
+        )
+
+
+def _read_metrics(path: Path) -> dict[str, Any]:
+    content = read_json(path)
+    parts = ("about", "systems")
+    if not isinstance(content, dict) or not all(isinstance(content.get(part), dict) for part in parts):
+        raise DataError(f"{path}: not the metrics of an evaluation: {' and '.join(parts)} must be objects")
+    return content
+
+
+def _read_records(path: Path) -> dict[str, Mapping[str, Any]]:
+    records: dict[str, Mapping[str, Any]] = {}
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                where = f"{path}: line {number}"
+                record = parse_json(line, where)
+                if not isinstance(record, dict) or not isinstance(record.get("predictions"), dict):
+                    raise DataError(f"{where}: not a question with predictions (see bgr evaluate)")
+                if not is_text(record.get("id")):
+                    raise DataError(f"{where}: id is {shown(record.get('id'))}, allowed: a text")
+                if record["id"] in records:
+                    raise DataError(f"{where}: question {shown(record['id'])} is there twice")
+                if not all(is_text(name) and name.strip() for name in record["predictions"]):
+                    raise DataError(f"{where}: the name of a system is no text")
+                records[record["id"]] = record
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file (an evaluation folder comes from bgr evaluate)") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from None
+    return records
+
+
+def _graph(edges: list[Any], facts: int, where: str) -> EvidenceGraph:
+    """The graph of a list of ``[a, b]`` or ``[a, b, score]``."""
+    for edge in edges:
+        ends = edge[:2] if isinstance(edge, list) else []
+        scores = edge[2:] if isinstance(edge, list) else []
+        numbers = len(ends) == 2 and all(type(end) is int and -1 <= end < facts for end in ends)
+        if not numbers or len(scores) > 1 or not all(_finite(s) for s in scores):
+            raise DataError(
+                f"{where}: edge {shown(edge)}, allowed: [a, b] or [a, b, score], facts 0 to {facts - 1}, Q = -1"
+            )
+    try:
+        return EvidenceGraph([(a, b) for a, b, *_ in edges], {(a, b): float(s[0]) for a, b, *s in edges if s})
+    except BgrError as error:
+        raise DataError(f"{where}: {error}") from None
+
+
+def _finite(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def _number(value: Any) -> float | None:
+    """The value where it is a number of 0 and more, else ``None``."""
+    return value if _finite(value) and value >= 0 else None

@@ -1,0 +1,106 @@
+"""The paired sign test: of two systems, which is better on more questions?
+
+How sure a mean and a difference are: bootstrap over questions, and McNemar's exact test for yes-or-no scores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import binomtest
+
+from bgr.errors import BgrError
+
+SAMPLES = 10_000
+CHUNK = 500
+"""Samples drawn at a time, so that memory stays small."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean with the bounds of its 95 % percentile interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """First minus second, with the interval and the two-sided p-value of "no difference"."""
+
+    interval: Interval
+    p: float
+
+
+def bootstrap_means(scores: np.ndarray, *, samples: int = SAMPLES, seed: int = 0) -> np.ndarray:
+    """Means of resampled questions: ``[questions, columns]`` to ``[samples, columns]``.
+
+    Every column is resampled alike, so that differences of columns are paired.
+
+    Raises:
+        BgrError: no question, or fewer than one sample.
+    """
+    questions = len(scores)
+    if questions < 1 or samples < 1:
+        raise BgrError(f"bootstrap: {questions} questions and {samples} samples, allowed: 1 and more of each")
+    rng, means = np.random.default_rng(seed), []
+    for first in range(0, samples, CHUNK):
+        count = min(CHUNK, samples - first)
+        drawn = rng.integers(questions, size=(count, questions))
+        # how often each question was drawn: a sum over it replaces gathering the scores
+        places = drawn + questions * np.arange(count)[:, None]
+        times = np.bincount(places.ravel(), minlength=count * questions).reshape(count, questions)
+        means.append(times.astype(np.float64) @ scores / questions)
+    return np.concatenate(means)
+
+
+def interval(scores: np.ndarray, means: np.ndarray) -> Interval:
+    """The interval of one column of scores from its resampled means."""
+    low, high = np.percentile(means, [2.5, 97.5])
+    return Interval(float(scores.mean()), float(low), float(high))
+
+
+def bootstrap_difference(first: np.ndarray, second: np.ndarray, means: np.ndarray) -> Difference:
+    """Paired bootstrap test.
+
+    Args:
+        first, second: scores of the same questions.
+        means: resampled means of ``first - second``.
+
+    Returns:
+        p is twice the share of samples on the other side of 0 (one sample added to each side, so that it is never 0),
+        at most 1.
+    """
+    share = min((means <= 0).sum(), (means >= 0).sum())
+    p = min(1.0, 2 * (int(share) + 1) / (len(means) + 1))
+    return Difference(interval(first - second, means), p)
+
+
+def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
+    """McNemar's exact two-sided p-value for scores of 0 and 1: of the questions that only one of two systems has
+    right, the binomial test that each has as many. 1 where there are none."""
+    only_first, only_second = int(((first == 1) & (second == 0)).sum()), int(((first == 0) & (second == 1)).sum())
+    if only_first + only_second == 0:
+        return 1.0
+    return float(binomtest(only_first, only_first + only_second).pvalue)
+
+
+@dataclass(frozen=True)
+class SignTest:
+    """Questions on which the first is better, worse, equal; and the exact two-sided p-value of "as often better as
+    worse" (binomial over better and worse, ties left out; 1 where there are only ties)."""
+
+    better: int
+    worse: int
+    equal: int
+    p: float
+
+
+def sign_test(first: np.ndarray, second: np.ndarray) -> SignTest:
+    """Of two systems' scores ``[questions]``; differences below 1e-12 are ties."""
+    difference = first - second
+    better, worse = int((difference > 1e-12).sum()), int((difference < -1e-12).sum())
+    p = float(binomtest(better, better + worse).pvalue) if better + worse else 1.0
+    return SignTest(better, worse, len(difference) - better - worse, p)

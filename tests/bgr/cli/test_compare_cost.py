@@ -1,0 +1,50 @@
+"""What `bgr compare` says a question costs, against the model's own tokenizer and the tokens that it wrote."""
+
+import argparse
+import json
+
+import pytest
+import transformers
+
+from bgr.cli.compare import add_arguments, run
+from bgr.llm.backends import transformers_backend
+from bgr.llm.backends.transformers_backend import TransformersBackend
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Every request that reaches a model, and the number of token ids that were written in all."""
+    requests, written = [], []
+    each, write = TransformersBackend.each, transformers_backend.write
+
+    def watched_each(self, asked):
+        requests.extend(asked)
+        yield from each(self, asked)
+
+    def watched_write(model, prompts, rows, pad):
+        write(model, prompts, rows, pad)
+        written.extend(len(row.tokens) for row in rows)
+
+    monkeypatch.setattr(TransformersBackend, "each", watched_each)
+    monkeypatch.setattr(transformers_backend, "write", watched_write)
+    return requests, written
+
+
+def test_tokens_and_cost_are_right_to_the_token(toy_data, encoder_folder, tiny_llama, tmp_path, counted, capsys):
+    model = tiny_llama(8192)
+    words = ["--data", toy_data, "--encoder", encoder_folder, "--samples", "20", "--limit", "1", "--json"]
+    words += ["--systems", "bridgerag", "--llm", model, "--price", "2", "30", "--precision", "32"]
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    run(parser.parse_args([*map(str, words), "--out", str(tmp_path / "out")]))
+    found = json.loads(capsys.readouterr().out)["systems"]["bridgerag"]
+    requests, written = counted
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+    read = 0
+    for request in requests:
+        chat = [{"role": message.role, "content": message.content} for message in request.messages]
+        read += len(tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_dict=True)["input_ids"])
+    assert len(requests) >= 3
+    assert found["usage"]["calls"] == len(requests) == len(written)
+    assert (found["usage"]["tokens_in"], found["usage"]["tokens_out"]) == (read, sum(written))
+    assert found["per_question"]["cost"] == pytest.approx((2 * read + 30 * sum(written)) / 1e6, abs=1e-12)

@@ -1,0 +1,327 @@
+"""`bgr compare` on passages, from its arguments to its files, on a small invented corpus and an encoder made here."""
+
+import argparse
+import json
+
+import pytest
+
+from bgr.cli.compare import add_arguments, run
+from bgr.cli.graph_systems import LLM_GRAPHS
+from bgr.data.reasongraphqa.io.dataset import load_split
+from bgr.errors import BgrError
+from bgr.retrievers.llm_graph.forms import FORMS
+
+PEOPLE = {
+    "Paris": "Paris is the capital of France .",
+    "Rome": "Rome is the capital of Italy .",
+    "Persona": "Persona was made in Sweden by Bergman .",
+    "Alpha": "Alpha is the capital of Sweden .",
+    "Radium": "Radium was discovered in Paris .",
+}
+TRIPLES = {
+    "Paris": [["Paris", "capital of", "France"]],
+    "Rome": [["Rome", "capital of", "Italy"]],
+    "Persona": [["Persona", "made in", "Sweden"], ["Persona", "two parts"]],
+    "Alpha": [["Alpha", "capital of", "Sweden"]],
+    "Radium": [["Radium", "discovered in", "Paris"]],
+}
+
+
+def question(number, text, gold, answer):
+    paragraphs = [
+        {"idx": n, "title": title, "paragraph_text": body, "is_supporting": title in gold}
+        for n, (title, body) in enumerate(PEOPLE.items())
+    ]
+    steps = [{} for _ in gold]
+    return {
+        "id": f"{len(gold)}hop__{number}",
+        "question": text,
+        "answer": answer,
+        "answer_aliases": [],
+        "answerable": True,
+        "paragraphs": paragraphs,
+        "question_decomposition": steps,
+    }
+
+
+@pytest.fixture
+def files(tmp_path, encoder_folder):
+    """The options that name the data, the triples and the encoder."""
+    questions = [
+        question(1, "What is the capital of the country where Persona was made ?", ["Persona", "Alpha"], "Alpha"),
+        question(2, "Where was Radium discovered ?", ["Radium"], "Paris"),
+        question(3, "Which city is the capital of Italy ?", ["Rome"], "Rome"),
+    ]
+    docs = [{"title": t, "text": body, "extracted_triples": TRIPLES[t]} for t, body in PEOPLE.items()]
+    (tmp_path / "q.json").write_text(json.dumps(questions))
+    (tmp_path / "t.json").write_text(json.dumps({"docs": docs}))
+    data, triples = str(tmp_path / "q.json"), str(tmp_path / "t.json")
+    return ["--data", data, "--openie", triples, "--encoder", str(encoder_folder), "--samples", "50"]
+
+
+def compare(*arguments):
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    run(parser.parse_args(list(map(str, arguments))))
+
+
+def test_base_searches_and_naive(files, tmp_path, capsys):
+    names = ["bm25", "dense", "hybrid", "bm25+naive", "dense+naive", "hybrid+naive", "hybrid+naive-plain"]
+    compare(*files, "--systems", *names, "--out", tmp_path / "out", "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert found == json.loads((tmp_path / "out" / "passages.json").read_text())
+    assert list(found["systems"]) == names
+    assert all(one["R@5"]["mean"] == 1 for one in found["systems"].values())  # the corpus has five passages
+    assert found["systems"]["bm25"]["R@2"]["mean"] < 1
+    assert (found["about"]["passages"], found["about"]["questions"]) == (5, 3)
+    assert "5 triples of 6 rows" in found["about"]["triples"]
+    lines = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
+    assert len(lines) == 3 * len(names)
+    # the same command runs nothing again; one more system runs alone; a limit cuts questions
+    compare(*files, "--systems", *names, "bm25+naive-plain", "--out", tmp_path / "out")
+    lines = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
+    assert [json.loads(line)["system"] for line in lines[3 * len(names) :]] == ["bm25+naive-plain"] * 3
+    capsys.readouterr()
+    compare(*files, "--systems", "bm25", "--limit", "2", "--out", tmp_path / "out", "--json")
+    assert json.loads(capsys.readouterr().out)["systems"]["bm25"]["n"] == 2
+    assert (tmp_path / "out" / "results.jsonl").read_text().splitlines() == lines
+
+
+@pytest.fixture
+def server(chat_server):
+    """Answers every question with Alpha, finds one fact, and never says that it is enough."""
+
+    def write(request):
+        asked = request["messages"][-1]["content"]
+        if "facts" in asked.rsplit("Reply", 1)[-1]:
+            return {"facts": [["Persona", "made in", "Sweden"]]}
+        return {"answer": "Alpha"} if "You answer a question from passages" in asked else {"oops": 1}
+
+    return chat_server(write)
+
+
+def test_language_model_reader_and_replay(files, tmp_path, server, capsys):
+    """Sync, GEAR and answers through a server on loopback; from the replay cache the same lists without a call."""
+    model = ["--llm", server.spec, "--reader", server.spec, "--replay", tmp_path / "replies.db"]
+    systems = ["--systems", "bm25", "bm25+sync", "gear"]
+    compare(*files, *model, *systems, "--out", tmp_path / "one", "--json")
+    found = json.loads(capsys.readouterr().out)["systems"]
+    made = server.calls
+    assert made == sum(one["usage"]["calls"] for one in found.values()) > 6
+    assert found["bm25"]["per_question"]["calls"] == 1
+    assert all(one["QA EM"]["mean"] == pytest.approx(1 / 3) for one in found.values())
+    assert found["gear"]["usage"]["failed"] >= 3  # its reason step got nothing that fits
+    assert found["gear"]["rounds"][0]["n"] == 3
+    compare(*files, *model, *systems, "--replay-only", "--out", tmp_path / "two", "--json")
+    again = json.loads(capsys.readouterr().out)["systems"]
+    assert server.calls == made
+    for name, one in found.items():
+        assert again[name]["usage"]["calls"] == 0
+        assert again[name]["usage"]["cached"] == one["usage"]["calls"] + one["usage"]["cached"]
+        assert again[name]["R@2"] == one["R@2"]
+
+
+def test_a_server_that_counts_no_tokens(files, tmp_path, chat_server, capsys):
+    """They are not known, on the screen too, and from the replay cache."""
+    words = [*files, "--reader", chat_server(lambda _: {"answer": "Alpha"}, usage={}).spec, "--price", "1", "2"]
+    words += ["--replay", tmp_path / "replies.db", "--systems", "bm25"]
+    for name, options in (("one", ["--batch-size", "8"]), ("two", ["--replay-only"])):
+        compare(*words, *options, "--out", tmp_path / name)
+        out = capsys.readouterr().out
+        assert "Replies without one: bm25 3 of 3." in " ".join(out.split())
+        line = next(line for line in out.splitlines() if line.startswith("bm25 "))
+        assert line.split()[-5:-1] == ["–", "–", "0", "–"]  # tokens, failed, cost
+
+
+def test_what_does_not_fit_is_said_in_one_line(files, tmp_path):
+    out = ["--out", str(tmp_path / "out")]
+    for options, message in (
+        (["--systems", "bm26"], "unknown system 'bm26', known: bm25, dense"),
+        (["--systems", "bm25", "bm25"], "'bm25' is there twice"),
+        (["--systems", "gear"], "gear asks a language model: give --llm"),
+        (["--systems", "bm25", "--replay-only"], "--replay-only needs --replay"),
+        (["--systems", "bm25", "--seed", "-1"], "--seed is -1"),
+        (["--systems", "bm25", "--form", "squad"], "unknown form 'squad'"),
+    ):
+        with pytest.raises(BgrError, match=message):
+            compare(*files, *options, *out)
+        assert not (tmp_path / "out").exists()
+    bare = files[:2]
+    with pytest.raises(BgrError, match=r"bm25\+naive goes along triples: give --openie"):
+        compare(*bare, "--systems", "bm25+naive", *out)
+
+
+def test_a_folder_of_something_else_is_left_alone(files, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "thesis.txt").write_text("years of work")
+    with pytest.raises(BgrError, match=r"exists already and holds no results\.jsonl"):
+        compare(*files, "--systems", "bm25", "--out", other)
+    assert (other / "thesis.txt").read_text() == "years of work"
+    compare(*files, "--systems", "bm25", "--out", other, "--overwrite")
+    assert not (other / "thesis.txt").exists()
+
+
+def test_a_dataset_folder(toy_data, encoder_folder, tmp_path, capsys):
+    words = ["--data", toy_data, "--encoder", encoder_folder, "--samples", "50", "--out", tmp_path / "out"]
+    compare(*words, "--systems", "bm25", "dense", "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert found["about"]["questions"] == 10
+    assert list(found["systems"]["bm25"]["by"]["kind"]) == ["SC-MH"]
+    with pytest.raises(BgrError, match="--corpus and --form are for published files"):
+        compare(*words, "--form", "musique", "--systems", "dense")
+    # bm25 finds graphs too, and then nothing of passages is asked for
+    with pytest.raises(BgrError, match="--encoder is for passages, allowed there: --systems bm25 "):
+        compare(*words, "--systems", "bm25")
+    for option in (["--main", "dense"], ["--sweep", tmp_path]):
+        with pytest.raises(BgrError, match=f"{option[0]} is for graphs"):
+            compare(*words, "--systems", "dense", *option)
+    with pytest.raises(BgrError, match="llm-edges is shown questions of the train split: give --split dev or test"):
+        compare(*words, "--systems", "llm-edges", "--llm", "smollm2", "--split", "train")
+    with pytest.raises(BgrError, match=r"nothing\.json: no such file or folder"):
+        compare("--data", tmp_path / "nothing.json", "--systems", "bm25", "--out", tmp_path / "out")
+
+
+ASKING = ("bm25+sync", "gear", "prism", "bridgerag", "bridgerag-p", *LLM_GRAPHS)
+
+
+@pytest.fixture
+def triples_of_facts(toy_data, tmp_path):
+    """Made-up triples of the toy dataset's facts, in HippoRAG's form."""
+    facts = dict.fromkeys(fact for example in load_split(toy_data, "test") for fact in example.facts)
+    docs = [
+        {"title": "", "text": one, "extracted_triples": [[one.split()[0], "is in", one.split()[-2]]]} for one in facts
+    ]
+    (tmp_path / "facts.json").write_text(json.dumps({"docs": docs}))
+    return tmp_path / "facts.json"
+
+
+def test_every_system_over_the_facts_of_each_question(
+    toy_data, triples_of_facts, encoder_folder, tmp_path, schema_server, told, capsys
+):
+    """Graphs, lists, language models and bounds in one table; from the replay cache alone the same lists,
+    graphs, answers and traces without a call."""
+    names = ["bm25", "dense", "hybrid", "random", *ASKING, "gold", "nothing"]
+    words = ["--data", toy_data, "--encoder", encoder_folder, "--samples", "50", "--limit", "3", "--price", "1", "10"]
+    words += ["--openie", triples_of_facts, "--llm", schema_server.spec, "--systems", *names, "--json"]
+    words += ["--replay", tmp_path / "replies.db"]
+    compare(*words, "--out", tmp_path / "one")
+    found = json.loads(capsys.readouterr().out)
+    assert found["about"]["scope"] == "question"
+    systems = found["systems"]
+    assert list(systems) == names
+    assert systems["gold"]["GM"]["mean"] == systems["gold"]["F1"]["mean"] == 1
+    assert systems["nothing"]["R"]["mean"] == 0
+    assert all("GED" in one and "P" in one for one in systems.values())
+    for name, one in systems.items():
+        assert (one["usage"]["tokens_in"] > 0) == (name in ASKING), name
+        assert one["usage"]["failed"] == 0, name
+        used = one["usage"]
+        assert one["per_question"]["cost"] == pytest.approx((used["tokens_in"] + 10 * used["tokens_out"]) / 3e6)
+    assert systems["bridgerag"]["usage"]["calls"] + systems["bridgerag"]["usage"]["cached"] == 3 * 3
+    made = schema_server.calls
+    compare(*words, "--replay-only", "--out", tmp_path / "two")
+    assert schema_server.calls == made
+    first, second = told(tmp_path / "one"), told(tmp_path / "two")
+    assert first.keys() == second.keys()
+    for (name, id), one in first.items():
+        assert second[name, id] == one, name
+    # replies differ from prompt to prompt, so results do from question to question
+    assert all(len({json.dumps(one) for (of, _), one in first.items() if of == name}) == 3 for name in ASKING)
+
+
+@pytest.mark.parametrize("scope", ["question", "corpus"])
+def test_prism_is_asked_for_no_answer_that_a_reader_replaces(files, tmp_path, chat_server, capsys, scope):
+    said = {"questions": ["Who?"], "evidence": [[1, 0, 1]], "keep": [[1, 0]], "answerable": True, "answer": "Rome"}
+
+    def write(request):
+        return {name: said[name] for name in request["response_format"]["json_schema"]["schema"]["properties"]}
+
+    spec = chat_server(write).spec
+    words = [*files, "--llm", spec, "--systems", "prism", "--scope", scope, "--json"]
+    calls = []
+    for name, options in (("own", []), ("read", ["--reader", spec])):
+        compare(*words, *options, "--out", tmp_path / name)
+        steps = json.loads(capsys.readouterr().out)["systems"]["prism"]["steps"]
+        calls.append({step: one["calls"] + one["cached"] for step, one in steps.items()})
+    assert calls[0] == calls[1]  # of each step, the answers' too: one a question, whoever gives it
+    assert calls[1]["answer"] == 3
+
+
+def test_one_price_is_of_one_model(files, tmp_path, schema_server, capsys):
+    spec = schema_server.spec
+    words = [*files, "--price", "1", "2", "--systems", "bm25", "--json"]
+    with pytest.raises(BgrError, match="--price is of one model, and --reader other is another than --llm http"):
+        compare(*words, "--llm", spec, "--reader", "other", "--out", tmp_path / "out")
+    (tmp_path / "reader.json").write_text("no reader, but what says that there is one")
+    with pytest.raises(BgrError, match=r"reader\.json"):  # one that was trained costs nothing
+        compare(*words, "--llm", spec, "--reader", tmp_path, "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    for number, models in enumerate((["--reader", spec], ["--llm", spec, "--reader", spec])):
+        compare(*words, *models, "--out", tmp_path / str(number))
+        cost = json.loads(capsys.readouterr().out)["systems"]["bm25"]["per_question"]["cost"]
+        assert cost == pytest.approx((7 + 2 * 3) / 1e6)
+
+
+def test_a_budget_stops_the_run_and_more_goes_on(toy_data, encoder_folder, tmp_path, schema_server, capsys):
+    words = ["--data", toy_data, "--encoder", encoder_folder, "--samples", "50", "--limit", "4", "--batch-size", "2"]
+    words += ["--llm", schema_server.spec, "--replay", tmp_path / "replies.db", "--systems", "bridgerag"]
+    words += ["--out", tmp_path / "out"]
+    with pytest.raises(BgrError, match=r"budget: .* of 7 calls are used, and the next batch has 2"):
+        compare(*words, "--most-calls", "7")
+    assert len((tmp_path / "out" / "results.jsonl").read_text().splitlines()) == 2
+    with pytest.raises(BgrError, match="a limit on the cost needs the price"):
+        compare(*words, "--most-cost", "1")
+    compare(*words, "--most-calls", "20")
+    assert len((tmp_path / "out" / "results.jsonl").read_text().splitlines()) == 4
+    assert set(schema_server.asked.values()) == {1}
+
+
+@pytest.mark.parametrize("name", ["gold", "nothing", "bm25", "llm-edges"])
+def test_a_folder_with_the_name_of_a_system_is_not_taken_for_it(files, tmp_path, name):
+    """Else a checkpoint in a folder of that name would have the scores of the gold evidence."""
+    folder = tmp_path / name
+    folder.mkdir()
+    for text in (str(folder), f"{name}=random"):
+        with pytest.raises(BgrError, match="would have the name of another system; give it its own: NAME=FOLDER"):
+            compare(*files, "--systems", text, "--out", tmp_path / "out")
+
+
+def test_old_results_stay_where_something_new_cannot_be_loaded(files, tmp_path):
+    out = tmp_path / "out"
+    compare(*files, "--systems", "bm25", "--out", out)
+    before = (out / "results.jsonl").read_bytes()
+    for wrong in (
+        ["--systems", "prism", "--llm", tmp_path / "nothing"],
+        ["--systems", "bm25", "--reader", tmp_path],
+        ["--systems", tmp_path],
+        ["--systems", "dense", "--encoder", tmp_path],
+    ):
+        with pytest.raises(BgrError):
+            compare(*files, *wrong, "--out", out, "--overwrite")
+        assert (out / "results.jsonl").read_bytes() == before
+
+
+def test_the_seed_of_the_random_system_counts(toy_data, tmp_path, capsys):
+    found = []
+    for seed in (0, 1, 0):
+        words = ["--data", toy_data, "--scope", "question", "--systems", "random", "--samples", "20", "--json"]
+        compare(*words, "--seed", seed, "--out", tmp_path / "out")
+        found.append(json.loads(capsys.readouterr().out)["systems"]["random"]["F1"]["mean"])
+    alone = len((tmp_path / "out" / "results.jsonl").read_text().splitlines())
+    assert alone == 20
+    assert found[0] == found[2]
+
+
+def test_questions_without_gold_that_have_answers(files, tmp_path, schema_server, capsys):
+    path = tmp_path / "no_gold.json"
+    path.write_text(json.dumps([question(1, "What is Rome ?", [], "Rome")]))
+    words = ["--data", path, "--reader", schema_server.spec, "--systems", "bm25", "gold", "--samples", "20"]
+    compare(*words, "--json", "--out", tmp_path / "out")
+    found = json.loads(capsys.readouterr().out)["systems"]
+    assert [one["QA EM"]["mean"] for one in found.values()] == [0, 0]
+    assert (tmp_path / "out" / "traces.html").is_file()
+
+
+def test_the_forms_of_a_language_models_graphs_are_those_that_there_are():
+    assert [f"llm-{name}" for name in FORMS] == list(LLM_GRAPHS)

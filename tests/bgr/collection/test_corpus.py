@@ -1,0 +1,86 @@
+"""Passages in memory and as a file."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bgr.collection.corpus import Corpus, Passage, load_corpus, save_corpus
+from bgr.errors import DataError
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+THREE = Corpus([Passage("a", "A title", "Text."), Passage("b", "", "Two\nlines\u2028and more"), Passage("c", "", "")])
+
+
+def test_places_slices_and_hash():
+    assert THREE[1].id == "b"
+    assert [passage.id for passage in THREE[1:]] == ["b", "c"]
+    assert THREE.place == {"a": 0, "b": 1, "c": 2}
+    assert [passage.whole for passage in THREE] == ["A title\nText.", "Two\nlines\u2028and more", ""]
+    assert THREE.hash != Corpus(THREE[:2]).hash
+    assert THREE.hash != Corpus([THREE[1], THREE[0], THREE[2]]).hash
+    assert Corpus([Passage("a", "bc", "")]).hash != Corpus([Passage("a", "b", "c")]).hash
+
+
+def test_an_id_stands_once():
+    with pytest.raises(ValueError, match="two passages have the id 'x'"):
+        Corpus([Passage("x", "", "one"), Passage("y", "", "two"), Passage("x", "", "three")])
+
+
+@given(rows=st.lists(st.tuples(TEXT, TEXT, TEXT), unique_by=lambda row: row[0], max_size=6))
+def test_written_and_read_is_the_same(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("corpus") / "corpus.jsonl"
+    corpus = Corpus(Passage(*row) for row in rows)
+    save_corpus(corpus, path)
+    assert load_corpus(path).passages == corpus.passages
+    assert [file.name for file in path.parent.iterdir()] == ["corpus.jsonl"]
+
+
+def test_titles_may_be_left_out_and_lines_empty(tmp_path):
+    path = tmp_path / "corpus.jsonl"
+    path.write_text('{"id": "1", "text": "one"}\r\n\n{"text": "two", "id": "2", "title": "T"}')
+    assert load_corpus(path).passages == (Passage("1", "", "one"), Passage("2", "T", "two"))
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())  # some editors write a mark at the beginning
+    assert load_corpus(path).passages == (Passage("1", "", "one"), Passage("2", "T", "two"))
+
+
+BAD = {
+    "cut": ('{"id": "2", "te', "corpus.jsonl:2: not valid JSON at column"),
+    "a list": ("[1, 2]", r"corpus.jsonl:2: \[1, 2\] is no passage; a line is"),
+    "no text": ('{"id": "2"}', "corpus.jsonl:2: text is missing; a line is"),
+    "a number": ('{"id": 2, "text": "t"}', "corpus.jsonl:2: id is 2; a line is"),
+    "no title": ('{"id": "2", "text": "t", "title": null}', "corpus.jsonl:2: title is None; a line is"),
+    "more keys": ('{"id": "2", "text": "t", "url": ""}', "corpus.jsonl:2: unknown key 'url'; a line is"),
+    "twice": ('{"id": "1", "text": "t"}', "corpus.jsonl:2: the id '1' stands in line 1 already"),
+    "half a pair": ('{"id": "2", "text": "\\ud800"}', "corpus.jsonl:2: text is "),
+    "deep": ("[" * 100_000, "corpus.jsonl:2: not valid JSON: nested too deeply"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_line_is_named(tmp_path, name):
+    line, message = BAD[name]
+    path = tmp_path / "corpus.jsonl"
+    path.write_text('{"id": "1", "text": "one"}\n' + line + "\n")
+    with pytest.raises(DataError, match=message) as error:
+        load_corpus(path)
+    assert "\n" not in str(error.value)
+
+
+def test_files_that_cannot_be_read_or_written(tmp_path):
+    with pytest.raises(DataError, match="no such file"):
+        load_corpus(tmp_path / "none")
+    (tmp_path / "bytes").write_bytes(b'{"id": "\xff"}')
+    with pytest.raises(DataError, match="bytes: cannot be read"):
+        load_corpus(tmp_path / "bytes")
+    with pytest.raises(DataError, match="cannot be written"):
+        save_corpus(THREE, tmp_path / "none" / "corpus.jsonl")
+    path = tmp_path / "corpus.jsonl"
+    save_corpus(THREE, path)
+    with pytest.raises(DataError, match="passage 'h': text must be text"):
+        save_corpus([Passage("h", "", "\udfff")], path)
+    assert len(path.read_text().splitlines()) >= 3  # the old one is there
+    assert json.loads(path.read_text().split("\n")[0])["title"] == "A title"

@@ -1,0 +1,104 @@
+"""Writers ended by kill -9: the old index stays, and the next run repeats nothing that was encoded."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bgr.collection import segment
+from bgr.collection.corpus import Corpus, Passage
+from bgr.collection.index_folder import IndexFolder, build_index
+from bgr.errors import DataError
+
+WRITER = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from conftest import HashEncoder
+from bgr.search import manifest, segment
+from bgr.collection.index_folder import build_index
+from bgr.collection.corpus import Corpus, Passage
+from bgr.collection.index_folder import IndexFolder
+
+folder, what, stop = sys.argv[2:]
+segment.CHUNK = 10
+
+def here(*args):
+    print("here", flush=True)
+    time.sleep(600)
+
+class Slow(HashEncoder):
+    def __call__(self, texts):
+        if str(len(self.calls)) == stop:
+            here()
+        return super().__call__(texts)
+
+if stop == "manifest":
+    manifest.Manifest.write = here
+new = [Passage(f"n{n}", "", f"new fact {n}") for n in range(35)]
+if what == "build":
+    build_index(folder, Corpus(new), encoder=Slow(), key="hash", overwrite=True)
+else:
+    index = IndexFolder(folder, encoder=Slow(), key="hash")
+    index.add(new) if what == "add" else index.delete(["p0", "p3"])
+"""
+OLD = Corpus(Passage(f"p{n}", "", f"old fact {n}") for n in range(15))
+NEW = [Passage(f"n{n}", "", f"new fact {n}") for n in range(35)]
+
+
+def kill_when_it_is_there(folder, what, stop):
+    command = [sys.executable, "-c", WRITER, str(Path(__file__).parent), str(folder), what, stop]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "here\n"
+        process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    ("what", "stop", "calls"),
+    [
+        ("add", "2", 2),
+        ("add", "manifest", 0),
+        pytest.param("build", "3", 1, marks=pytest.mark.slow),
+        pytest.param("delete", "manifest", 0, marks=pytest.mark.slow),
+    ],
+)
+def test_the_old_index_stays_and_the_next_run_goes_on(tmp_path, encoder, monkeypatch, what, stop, calls):
+    monkeypatch.setattr(segment, "CHUNK", 10)
+    folder = tmp_path / "index"
+    before = build_index(folder, OLD, encoder=encoder, key="hash").manifest
+    kill_when_it_is_there(folder, what, stop)
+    index = IndexFolder(folder, corpus=OLD, encoder=encoder, key="hash")
+    assert index.manifest == before
+    assert index.dense().search(["old fact 3"], 1)[0].places.tolist() == [3]
+    assert index.bm25().search(["fact 13"], 1)[0].places.tolist() == [13]
+    encoder.calls.clear()
+    if what == "delete":
+        index.delete(["p0", "p3"])
+        expected = [passage for passage in OLD if passage.id not in ("p0", "p3")]
+    elif what == "add":
+        index.add(NEW)
+        expected = [*OLD, *NEW]
+    else:
+        index = build_index(folder, Corpus(NEW), encoder=encoder, key="hash", overwrite=True)
+        expected = NEW
+    assert len(encoder.calls) == calls
+    fresh = build_index(tmp_path / "fresh", Corpus(expected), encoder=encoder, key="hash")
+    everything = range(len(expected))
+    assert index.manifest.corpus == fresh.manifest.corpus
+    assert (index.vectors.take(everything) == fresh.vectors.take(everything)).all()
+    assert {path.name for path in folder.iterdir()} == {".lock", "manifest.json", *index.manifest.names}
+
+
+@pytest.mark.slow
+def test_a_first_build_that_was_killed_is_no_index_and_goes_on(tmp_path, encoder, monkeypatch):
+    monkeypatch.setattr(segment, "CHUNK", 10)
+    folder = tmp_path / "index"
+    kill_when_it_is_there(folder, "build", "2")
+    with pytest.raises(DataError, match="no index is there"):
+        IndexFolder(folder)
+    build_index(folder, Corpus(NEW), encoder=encoder, key="hash")
+    assert [len(call) for call in encoder.calls] == [10, 5]

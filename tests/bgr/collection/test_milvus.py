@@ -1,0 +1,106 @@
+"""Milvus: the answers of an exact search in memory, from a local database and from a server."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+from bgr.collection import milvus as milvus_collection
+from bgr.collection.corpus import Corpus, Passage
+from bgr.collection.milvus import MilvusCollection, MilvusSearch
+from bgr.collection.vectors import DenseSearch
+from bgr.errors import BgrError, DataError
+
+pytest.importorskip("pymilvus", reason="Milvus' client is not installed (pip install pymilvus milvus-lite)")
+
+CORPUS = Corpus(Passage(f"p{n}", "", f"fact {n}") for n in range(60))
+QUERIES = ["fact 3", "a question", "another"]
+
+
+def check_all(uri, encoder):
+    """Build, change and open again; every answer is that of all products sorted."""
+
+    def same(search, corpus):
+        assert search.count() == len(search) == len(corpus)
+        fresh = DenseSearch.of_texts([passage.whole for passage in corpus], encoder)
+        for k in (1, 5, 100):
+            for mine, theirs in zip(search.search(QUERIES, k), fresh.search(QUERIES, k), strict=True):
+                assert mine.places.tolist() == theirs.places.tolist()
+                np.testing.assert_allclose(mine.scores, theirs.scores, atol=1e-6)
+
+    collection = MilvusCollection(uri, "facts")
+    with pytest.raises(DataError, match="collection facts: no such collection; build it first"):
+        MilvusSearch(collection, CORPUS, encoder, key="hash")
+    search = MilvusSearch.build(collection, CORPUS, encoder, key="hash")
+    same(search, CORPUS)
+    other = MilvusSearch.build(MilvusCollection(uri, "triples"), Corpus(CORPUS[:7]), encoder, key="hash")
+    same(other, Corpus(CORPUS[:7]))
+    search.delete(["p3", "p40"])
+    search.insert([Passage("new", "", "a question")])
+    left = Corpus([p for p in CORPUS if p.id not in ("p3", "p40")] + [Passage("new", "", "a question")])
+    same(search, left)
+    assert search.search(["a question"], 1)[0].places.tolist() == [58]
+    with pytest.raises(DataError, match="two passages have the id 'p5'"):
+        search.insert([CORPUS[5]])
+    with pytest.raises(DataError, match="must have 1 to 1024 bytes"):
+        search.insert([Passage("x" * 1025, "", "")])
+    with pytest.raises(DataError, match="no passage has the id 'zz'"):
+        search.delete(["p1", "zz"])
+    with pytest.raises(DataError, match=f"not of the 60 passages, hash {CORPUS.hash[:12]}, given; build it again"):
+        MilvusSearch(collection, CORPUS, encoder, key="hash")
+    with pytest.raises(DataError, match="built with encoder 'hash', not with 'else'; build it again"):
+        MilvusSearch(collection, left, encoder, key="else")
+    with pytest.raises(DataError, match="is there already"):
+        MilvusSearch.build(collection, CORPUS, encoder, key="hash")
+    search.encoder = lambda texts: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        search.insert([Passage("newer", "", "never encoded")])
+    with pytest.raises(DataError, match="left by a change that was cut off"):
+        MilvusSearch(collection, left, encoder, key="hash")
+    same(MilvusSearch.build(collection, left, encoder, key="hash", overwrite=True), left)
+    same(MilvusSearch(MilvusCollection(uri, "facts"), left, encoder, key="hash"), left)
+    assert [len(hits.places) for hits in search.search(QUERIES, 0)] == [0, 0, 0]
+
+
+def test_a_local_database_answers_as_memory_does(tmp_path, encoder, monkeypatch):
+    pytest.importorskip("milvus_lite", reason="milvus-lite is not installed")
+    monkeypatch.setattr(milvus_collection, "ROWS", 25)
+    monkeypatch.setattr(milvus_collection, "QUERIES", 2)
+    check_all(str(tmp_path / "local.db"), encoder)
+
+
+@pytest.mark.slow
+def test_a_server_answers_as_memory_does(tmp_path, encoder):
+    program = shutil.which("milvus-lite")
+    if program is None:
+        pytest.skip("milvus-lite, which has a server, is not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [program, "server", "--data-dir", str(tmp_path), "--host", "127.0.0.1", "--port", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            for _ in range(120):
+                with socket.socket() as probe:
+                    if probe.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                time.sleep(0.5)
+            check_all(f"http://127.0.0.1:{port}", encoder)
+        finally:
+            server.terminate()
+
+
+def test_no_answer_is_one_line_without_the_password():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(DataError, match=rf"^http://127.0.0.1:{port}, collection facts: [^\n]+$") as error:
+        MilvusCollection(f"http://user:hidden@127.0.0.1:{port}", "facts", timeout=0.5)
+    assert "hidden" not in str(error.value)
+    with pytest.raises(BgrError, match=r"^nowhere, collection facts: [^\n]+$"):
+        MilvusCollection("nowhere", "facts")

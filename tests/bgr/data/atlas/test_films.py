@@ -1,0 +1,105 @@
+import datetime
+import sqlite3
+from typing import Any
+
+import pytest
+
+from bgr.data.atlas.build import CONCEPTS
+from bgr.data.atlas.sources.films import Film, add_film, add_genres, film_from_row, read_films, release_value
+from bgr.data.atlas.statements import KnowledgeBuilder
+from bgr.data.kb.schema import Value
+
+ROW: dict[str, Any] = {
+    "ID": 7,
+    "imdbID": "tt7",
+    "Title": "The  Hole ",
+    "Released": "1998-03-14",
+    "Rating": None,
+    "Runtime": 95.0,
+    "Genre": "Drama, Sci-Fi",
+    "Director": "Ann Lee",
+    "Writer": None,
+    "Cast": "Ann Lee, Bob Ray, Jr., Cy Coe",
+    "Language": "Mandarin, Standard Chinese, multiple languages",
+    "Country": "People's Republic of China, West Germany",
+    "Oscars": 2,
+    "Metacritic": 61,
+    "Meter": 88,
+    "Reviews": 12,
+    "BoxOffice": 7.386,
+    "Production": "Gaumont",
+}
+
+
+@pytest.fixture
+def kb() -> KnowledgeBuilder:
+    builder = KnowledgeBuilder()
+    for name, parents in CONCEPTS:
+        builder.concept(name, *parents)
+    return builder
+
+
+def test_a_row_is_cleaned() -> None:
+    film = film_from_row(ROW)
+    assert film.title == "The Hole"
+    assert film.cast == ("Ann Lee", "Bob Ray Jr.", "Cy Coe")
+    assert film.languages == ("Mandarin Chinese",)
+    assert film.countries == ("China", "West Germany")
+    assert film.box_office is None, "a fraction of a dollar is a broken amount"
+    assert film.people == ["Ann Lee", "Bob Ray Jr.", "Cy Coe"]
+
+
+@pytest.mark.parametrize(("runtime", "expected"), [(1.0, None), (None, None), (776.0, 776), (5.0, 5)])
+def test_impossible_runtimes_are_left_out(runtime: float | None, expected: int | None) -> None:
+    assert film_from_row({**ROW, "Runtime": runtime}).runtime == expected
+
+
+def test_first_of_january_means_the_year() -> None:
+    assert release_value("1968-01-01") == Value("year", 1968)
+    assert release_value("1968-01-02") == Value("date", datetime.date(1968, 1, 2))
+
+
+def test_of_two_entries_with_one_imdb_id_the_older_stays() -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.row_factory = sqlite3.Row
+    omdb = [key for key in ROW if key not in ("Meter", "Reviews", "BoxOffice", "Production")]
+    connection.execute("CREATE TABLE omdb (" + ", ".join(f'"{key}"' for key in omdb) + ")")
+    connection.execute("CREATE TABLE tomatoes (ID, Rating, Meter, Reviews, BoxOffice, Production)")
+    for identifier, released in ((8, "2001-05-02"), (9, "1979-05-19")):
+        row = {**ROW, "ID": identifier, "Released": released}
+        connection.execute(f"INSERT INTO omdb VALUES ({','.join('?' * len(omdb))})", [row[key] for key in omdb])
+        connection.execute("INSERT INTO tomatoes VALUES (?, 6.1, 88, 12, 100.0, 'Gaumont')", [identifier])
+    films = read_films(connection)
+    assert [film.id for film in films] == ["F9"]
+    assert films[0].box_office == 100
+
+
+def test_a_film_becomes_statements(kb: KnowledgeBuilder) -> None:
+    film = film_from_row(ROW)
+    add_genres(kb, [film])
+    add_film(kb, film, {"Ann Lee", "Bob Ray Jr."}, set())
+    data = kb.to_json()
+    entity = data["entities"]["F7"]
+    assert entity["instanceOf"] == ["c_drama_film", "c_science_fiction_film"]
+    assert data["concepts"]["c_science_fiction_film"]["subclassOf"] == ["c_film"]
+    scores = [a for a in entity["attributes"] if a["key"] == "review score"]
+    assert [
+        (a["value"]["value"], a["value"]["unit"], a["qualifiers"]["review score by"][0]["value"]) for a in scores
+    ] == [
+        (88, "percent", "Rotten Tomatoes"),
+        (61, "1", "Metacritic"),
+    ]
+    cast = [(r["object"], r["qualifiers"]) for r in entity["relations"] if r["relation"] == "cast member"]
+    role = {"object has role": [{"type": "string", "value": "director"}]}
+    assert cast == [("P_Ann_Lee", role), ("P_Bob_Ray_Jr.", {})]
+    assert data["entities"]["P_Ann_Lee"]["instanceOf"] == ["c_film_director", "c_actor"]
+    assert "P_Cy_Coe" not in data["entities"], "people outside the core are left out"
+    assert "O_Gaumont" not in data["entities"]
+
+
+def test_nothing_unknown_is_stated(kb: KnowledgeBuilder) -> None:
+    add_film(kb, Film("F1", "Bare", "tt1", Value("year", 1950)), set(), set())
+    entity = kb.to_json()["entities"]["F1"]
+    assert [a["key"] for a in entity["attributes"]] == ["release date", "IMDb ID"]
+    assert entity["instanceOf"] == ["c_film"]
+    assert entity["relations"] == []

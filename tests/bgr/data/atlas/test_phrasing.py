@@ -1,0 +1,187 @@
+"""The phrasing files are complete and well formed; the markup does what it says."""
+
+import datetime
+import random
+import re
+import string
+
+import pytest
+
+from bgr.data.atlas.phrasing.book import OPERATOR_SLOTS, phrasebook
+from bgr.data.atlas.phrasing.markup import agree, fill, invert, placeholders, sentence, settle_articles, trailing
+from bgr.data.atlas.phrasing.nouns import NounPhrases, Piece
+from bgr.data.atlas.phrasing.values import date_text, number_text, value_text
+from bgr.data.atlas.question_tree import Condition, Description, Link
+from bgr.data.kb.schema import Value
+
+BOOK = phrasebook()
+RELATIONS = [(p, d, entry) for p, ways in BOOK.relations.items() for d, entry in ways.items()]
+NUMERIC = [key for key, entry in BOOK.attributes.items() if "more" in entry]
+BOTH_WAYS = (
+    "director", "screenwriter", "cast member", "genre", "original language", "country of origin", "production company",
+    "capital", "official language", "currency", "continent", "located in region", "country", "time zone",
+    "located in administrative region", "place served", "discoverer", "country of discovery",
+)  # fmt: skip
+
+
+def different(templates):
+    return len(set(templates))
+
+
+def test_every_relation_of_the_vocabulary_has_both_directions():
+    for predicate in BOTH_WAYS:
+        assert set(BOOK.relations[predicate]) == {"forward", "backward"}
+    # a border has no direction: one of the two says it all
+    assert set(BOOK.relations["shares border with"]) == {"forward"}
+
+
+@pytest.mark.parametrize(("predicate", "direction", "entry"), RELATIONS, ids=[f"{p}-{d}" for p, d, _ in RELATIONS])
+def test_relation_wordings(predicate, direction, entry):
+    assert set(entry["kinds"]) <= set(BOOK.kinds)
+    for slot in ("vp", "post", "noun", "ask"):
+        templates = entry.get(slot, [])
+        if slot in ("vp", "post") or templates:
+            assert different(templates) >= 4, (predicate, direction, slot)
+        assert all(placeholders(t) == ["x"] for t in templates)
+    for template in entry["vp"]:
+        assert "{subject}" in invert(template)
+    assert all(t.endswith("?") for t in entry["ask"])
+
+
+@pytest.mark.parametrize("key", list(BOOK.attributes))
+def test_attribute_wordings(key):
+    entry = BOOK.attributes[key]
+    assert different(BOOK.attribute(key, "ask")) >= 4
+    for template in BOOK.attribute(key, "ask"):
+        assert placeholders(template) == ["x"]
+        assert template[-1] in "?."
+    ops = ["equal", "greater", "less"] if key in NUMERIC or entry.get("time") else ["equal"]
+    for slot in ops:
+        assert different(BOOK.attribute(key, slot)) >= 4, slot
+        for template in BOOK.attribute(key, slot):
+            assert placeholders(template) == ["v"]
+            assert "{subject}" in invert(template)
+    if key in NUMERIC:
+        for slot in ("more", "lower", "most", "least"):
+            assert different(BOOK.attribute(key, slot)) >= 4, slot
+            assert not any(placeholders(t) for t in BOOK.attribute(key, slot))
+    if entry.get("time"):
+        assert different(entry["ask year"]) >= 4
+
+
+def test_qualifier_wordings():
+    for key, words in BOOK.qualifiers["conditions"].items():
+        if key != "point in time":  # its one template is worded by the years, each of which has four wordings
+            assert different(words["suffix"]) >= 4
+        assert all(different(words[place]) >= 4 for place in words if place == "prefix")
+        assert all(set(placeholders(t)) <= {"q", "time"} for templates in words.values() for t in templates)
+    for slot in OPERATOR_SLOTS.values():
+        assert different(BOOK.values["years"][slot]) >= 4 - (slot == "equal")
+        assert different(BOOK.values["dates"][slot]) >= 4 - (slot == "equal")
+    for words in BOOK.qualifiers["attributes"].values():
+        assert different(words["ask"]) >= 4
+        assert all(len(set(placeholders(t)) & {"clause", "inverted"}) == 1 for t in words["ask"])
+    for by_key in BOOK.qualifiers["relations"].values():
+        for words in by_key.values():
+            assert different(words["ask"]) >= 4
+            assert all(sorted(placeholders(t)) == ["x", "y"] for t in words["ask"])
+
+
+def test_strategy_patterns():
+    known = {"np", "bare", "group", "head", "heads", "vp", "a", "b", "names", "inverted", "clause", "prefix", "suffix",
+             "question", "ask"}  # fmt: skip
+    for strategy, forms in BOOK.strategies.items():
+        for form, patterns in forms.items():
+            assert different(patterns) >= 4, (strategy, form)
+            assert all(set(placeholders(p)) <= known for p in patterns)
+
+
+def test_agreement_and_inversion():
+    assert agree("[runs|run] on", plural=True) == "run on"
+    assert agree("[came|came|come] out") == "came out"
+    assert invert("[runs|run] for {v}", "It") == "Does It run for {v}"
+    assert invert("[came|came|come] out {v}", "It") == "Did It come out {v}"
+    assert invert("[is a production|are productions] of {x}", "It") == "Is It a production of {x}"
+    assert invert("[sets its|set their] prices in {x}", "It") == "Does It set its prices in {x}"
+    assert invert("[has|have] {x} within its borders", "It") == "Does It have {x} within its borders"
+    with pytest.raises(ValueError, match="forms"):
+        invert("runs on")
+
+
+def test_fill_is_safe_with_braces_and_brackets_in_names():
+    assert fill("by {x} and {y}", {"x": "{y} [a|b]", "y": "Y"}) == "by {y} [a|b] and Y"
+
+
+def test_counted_nouns_agree_with_their_value():
+    assert fill("won {v} [Oscar]", {"v": "1"}) == "won 1 Oscar"
+    assert fill("won {v} [Oscar]", {"v": "3"}) == "won 3 Oscars"
+    assert fill("won more than {v} [Oscar]", {"v": "1"}) == "won more than 1 Oscars"
+
+
+def test_articles_and_sentences():
+    assert settle_articles("a(n) atomic weight, a(n) gross, a(n) 80-minute film") == (
+        "an atomic weight, a gross, an 80-minute film"
+    )
+    assert sentence("which  film , then ?") == "Which film, then?"
+    assert sentence("name the land with the suffix .bh .") == "Name the land with the suffix .bh."
+    assert trailing("give {x} a part", "x") == 2
+    assert trailing("made by {x}", "x") == 0
+
+
+def test_numbers_keep_their_value():
+    rng = random.Random(0)
+    scale = {"million": 10**6, "billion": 10**9}
+    for value in (7, 1850, 12_000, 1_250_000, 1_234_567, 2_000_000_000, 0.089, 55.845):
+        for _ in range(20):
+            text = number_text(value, rng)
+            number, _, word = text.replace(",", "").partition(" ")
+            assert float(number) * scale.get(word, 1) == pytest.approx(value, abs=1e-9)
+
+
+def test_dates_are_written_in_several_ways():
+    rng = random.Random(0)
+    texts = {date_text(BOOK, datetime.date(1963, 2, 11), rng) for _ in range(60)}
+    assert texts == {"11 February 1963", "February 11, 1963", "1963-02-11", "the 11th of February 1963"}
+    year = {value_text(BOOK, "release date", Value("year", 1963), ">", rng) for _ in range(60)}
+    assert "after 1963" in year
+    assert len(year) == 4
+
+
+def test_noun_phrases_nest_and_keep_names_out_of_the_middle():
+    film = Description("film", ("F1",), name="Persona")
+    maker = Description("human", ("P1",), links=(Link(film, "director", "forward"),))
+    others = Description("film", ("F1", "F2"), links=(Link(maker, "director", "backward"),))
+    early = others.under(Condition("release date", "<", Value("year", 1960)), ("F2",))
+    for seed in range(200):
+        text = NounPhrases(BOOK, random.Random(seed)).phrase(early)
+        assert "Persona" in text
+        assert text.startswith("the ")
+        assert "1960" in text
+        assert not re.search(r"[\[\]{}|]", text)
+
+
+def test_article_of_names():
+    phrases = NounPhrases(BOOK, random.Random(0))
+    texts = {phrases.name("country", name) for name in ("Netherlands", "Marshall Islands", "France")}
+    assert texts == {"the Netherlands", "the Marshall Islands", "France"}
+
+
+def test_alternatives_stay_together():
+    a, b = (Description("human", (n,), name=n) for n in "AB")
+    links = (Link(a, "director", "backward"), Link(b, "director", "backward"))
+    either = Description("film", ("F1", "F2"), links=links, join="Or")
+    for seed in range(50):
+        assert re.search(r"\bA\b.* or .*\bB\b", NounPhrases(BOOK, random.Random(seed)).bare(either, plural=True))
+
+
+def test_a_piece_asks_and_states_the_same():
+    piece = Piece("vp", "[lasts|last] over {v}", {"v": "120 minutes"})
+    assert piece.text() == "lasts over 120 minutes"
+    assert piece.question("Persona") == "Does Persona last over 120 minutes"
+
+
+def test_templates_hold_no_stray_markup():
+    allowed = set(string.ascii_letters + string.digits + " .,:;?'-{}[]|()&%³²$/\"")
+    for _, _, entry in RELATIONS:
+        for slot in ("vp", "post", "noun", "ask"):
+            assert all(set(t) <= allowed for t in entry.get(slot, []))

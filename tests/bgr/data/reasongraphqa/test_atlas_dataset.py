@@ -1,0 +1,62 @@
+"""A dataset over the real Atlas: complete sentences, fair candidates, and too hard for matching words alone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bgr.cli import main
+from bgr.collection.bm25 import Bm25Index
+from bgr.data.kb.knowledge_base import KnowledgeBase
+from bgr.data.reasongraphqa.build.splits import SPLITS
+from bgr.data.reasongraphqa.io.dataset import load_sheet, load_split
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    root = tmp_path_factory.mktemp("atlas")
+    assert main(["atlas", "--out", str(root / "atlas"), "--questions", "1500"]) == 0
+    assert main(["data", "build", "--kqapro", str(root / "atlas"), "--out", str(root / "data"), "--limit", "800"]) == 0
+    return root / "atlas", root / "data"
+
+
+@pytest.fixture(scope="module")
+def examples(folders):
+    return [example for split in SPLITS for example in load_split(folders[1], split)]
+
+
+def test_atlas_questions_survive(folders, examples):
+    sheet = load_sheet(folders[1])
+    assert len(examples) == 800
+    assert sum(entry["count"] for entry in sheet["dropped"].values()) <= 0.02 * sheet["tried"]
+    assert {example.type for example in examples} == {"query", "comparison", "count", "boolean", "qualifier"}
+
+
+def test_candidates_differ_and_are_of_the_asked_number(examples):
+    for example in examples:
+        assert len(set(example.facts)) == len(example.facts)
+        assert 20 <= len(example.facts) <= 28
+
+
+def test_every_sentence_says_its_facts(folders):
+    kb = KnowledgeBase.load(folders[0])
+    for line in (folders[1] / "facts.jsonl").read_text(encoding="utf-8").splitlines():
+        unit = json.loads(line)
+        text = unit["sentence"].casefold()
+        for fact in unit["facts"]:
+            assert kb.name(fact["head"]).casefold() in text, unit
+            assert "tail" not in fact or kb.name(fact["tail"]).casefold() in text, unit
+
+
+def test_matching_words_is_not_enough(examples):
+    """BM25 with as many facts as there are gold ones; its set F1 is the share of gold facts among them."""
+    scores = []
+    for example in examples:
+        gold = set(example.graph.nodes)
+        found = Bm25Index(example.facts).top(example.question, len(gold))
+        scores.append(len(gold & {place for place, _ in found}) / len(gold))
+    mean = sum(scores) / len(scores)
+    assert 0.2 < mean < 0.75

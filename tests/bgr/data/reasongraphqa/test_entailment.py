@@ -1,0 +1,129 @@
+"""Planted entailments are found, and the construction makes none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bgr.data.example import Example
+from bgr.data.kb.schema import Fact, Value
+from bgr.data.reasongraphqa.build.conflicts import RESTATED, SAME_TRIPLE, SAME_VALUE
+from bgr.data.reasongraphqa.build.construct import Settings, build
+from bgr.data.reasongraphqa.build.grounding import Question
+from bgr.data.reasongraphqa.build.interference import HARD, THIRDS
+from bgr.data.reasongraphqa.build.textual_database import FactUnit
+from bgr.data.reasongraphqa.checks.entailment import FactTable, find_entailments
+from bgr.errors import DataError
+from bgr.graph.evidence_graph import EvidenceGraph
+
+NAMES = {"F": "Winter", "G": "Winter", "P": "Ada Berg", "Q": "Bo Lind", "E": "gold", "N": "Nordia", "S": "Sudia"}
+FOUND = Value("year", 1898)
+DIRECTED = Fact("F", "director", tail="P")
+LONG = Fact("F", "runtime", Value("quantity", 82, "minute"))
+DISCOVERED = Fact("E", "discoverer", None, "Q", (("point in time", FOUND),))
+BORDER = Fact("N", "shares border with", tail="S")
+ELSEWHERE = Fact("S", "population", Value("quantity", 9))
+WHEN = {"function": "QueryRelationQualifier", "dependencies": [0, 1], "inputs": ["discoverer", "point in time"]}
+
+
+def sample(gold, distractor, program=()):
+    """A question with one gold fact (its sentence joins another), an innocent distractor and the one under test."""
+    units = [
+        FactUnit("F0", (ELSEWHERE,), "Innocent.", False),
+        FactUnit("F1", (gold, Fact(gold.head, "IMDb ID", Value("string", "tt1"))), "Gold.", True),
+        FactUnit("F2", (ELSEWHERE, distractor), "Planted.", False),
+    ]
+    facts = tuple(unit.sentence for unit in units)
+    example = Example("train-7", "?", facts, EvidenceGraph([(-1, 1)]), "yes", tuple(program), "query")
+    return example, FactTable(units, NAMES)
+
+
+PLANTED = [
+    (DIRECTED, DIRECTED, (), SAME_TRIPLE),
+    (DIRECTED, Fact("F", "director", None, "P", (("stated in", Value("string", "a book")),)), (), SAME_TRIPLE),
+    (DIRECTED, Fact("G", "director", tail="P"), (), SAME_TRIPLE),
+    (BORDER, Fact("S", "shares border with", tail="N"), (), SAME_TRIPLE),
+    (LONG, Fact("F", "runtime", Value("quantity", 4920, "second")), (), SAME_VALUE),
+    (LONG, Fact("F", "IMDb ID", Value("string", "tt1")), (), SAME_VALUE),
+    (
+        DIRECTED,
+        Fact("F", "cast member", None, "P", (("object has role", Value("string", "director")),)),
+        (),
+        RESTATED,
+    ),
+    (LONG, Fact("F", "box office", None, "Q", (("length", Value("quantity", 82, "minute")),)), (), RESTATED),
+    (DISCOVERED, Fact("E", "time of discovery", FOUND), (), RESTATED),
+    (DISCOVERED, Fact("E", "country of discovery", None, "N", (("year", FOUND),)), (WHEN,), RESTATED),
+]
+
+
+@pytest.mark.parametrize(("gold", "distractor", "program", "how"), PLANTED)
+def test_a_planted_entailment_is_found(gold, distractor, program, how):
+    example, table = sample(gold, distractor, program)
+    found = find_entailments([example], table)
+    assert found.counts == {SAME_TRIPLE: 0, SAME_VALUE: 0, RESTATED: 0} | {how: 1}
+    assert (found.total, found.distractors, found.unknown) == (1, 2, 0)
+    [shown] = found.examples
+    assert (shown.sample, shown.distractor, shown.gold, shown.how) == ("train-7", "Planted.", "Gold.", how)
+    assert str(shown) == f"sample 'train-7': 'Planted.' beside the gold fact 'Gold.' ({how})"
+
+
+@pytest.mark.parametrize(
+    ("gold", "distractor", "program"),
+    [
+        (DIRECTED, Fact("F", "director", tail="Q"), ()),
+        (DIRECTED, Fact("F", "screenwriter", tail="P"), ()),
+        (LONG, Fact("F", "runtime", Value("quantity", 82, "second")), ()),
+        (BORDER, Fact("S", "capital", tail="N"), ()),
+        # the year of a discovery gives nothing away as long as it is not asked for
+        (DISCOVERED, Fact("E", "country of discovery", None, "N", (("year", FOUND),)), ()),
+        (DISCOVERED, Fact("E", "country of discovery", None, "N", (("year", FOUND),)), (WHEN, {"function": "Count"})),
+        # what is joined to a gold fact is none: another entity of its name may say the same
+        (DIRECTED, Fact("G", "IMDb ID", Value("string", "tt1")), ()),
+    ],
+)
+def test_what_is_no_entailment(gold, distractor, program):
+    assert find_entailments(*table_of([sample(gold, distractor, program)])).total == 0
+
+
+def table_of(samples):
+    return [example for example, _ in samples], samples[0][1]
+
+
+def test_all_are_counted_and_three_are_shown():
+    example, table = sample(DIRECTED, DIRECTED)
+    found = find_entailments([example] * 5, table)
+    assert (found.total, len(found.examples)) == (5, 3)
+    assert found.to_json()["entailing"] == {"total": 5, SAME_TRIPLE: 5, SAME_VALUE: 0, RESTATED: 0}
+
+
+def test_sentences_without_triples_cannot_be_judged():
+    units = [FactUnit(f"F{n}", (), sentence, False) for n, sentence in enumerate(("Innocent.", "Gold.", "Planted."))]
+    found = find_entailments([sample(DIRECTED, DIRECTED)[0]], FactTable(units, {}))
+    assert (found.total, found.distractors, found.unknown) == (0, 2, 2)
+
+
+def test_an_unknown_candidate_names_the_sample():
+    example, _ = sample(DIRECTED, DIRECTED)
+    with pytest.raises(DataError, match=r"sample 'train-7': candidate 1 is not in the textual database: 'Gold.'"):
+        find_entailments([example], FactTable([], {}))
+
+
+@pytest.mark.parametrize("mixture", [THIRDS, HARD], ids=["thirds", "hard"])
+def test_the_construction_makes_none(kb, good_questions, encoder, mixture):
+    questions = [Question.from_json(q, f"q{n}", "f") for n, q in enumerate(good_questions)]
+    built = build(kb, questions, encoder, Settings(mixture=mixture, joined_probability=0.3))
+    examples = [example for split in built.splits.values() for example in split]
+    table = FactTable(built.database.units, kb.names_by_id)
+    found = find_entailments(examples, table)
+    assert found.total == 0
+    assert found.distractors == sum(len(example.facts) - len(example.graph.nodes) for example in examples)
+    # and it looks: each unit in other words beside it is found in every sample
+    twins = [FactUnit(unit.id, unit.facts, f"Again: {unit.sentence}", False) for unit in built.database.units]
+    again = [
+        replace(example, facts=(*example.facts, f"Again: {example.facts[example.graph.nodes[-1]]}"))
+        for example in examples
+    ]
+    found = find_entailments(again, FactTable([*built.database.units, *twins], kb.names_by_id))
+    assert found.total == len(examples)

@@ -1,0 +1,204 @@
+"""Splits and what they hold out; classes of isomorphic graphs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from random import Random
+
+import networkx as nx
+import pytest
+
+from bgr.data.kb.executor import Executor
+from bgr.data.kb.program import Program
+from bgr.data.reasongraphqa.build.construct import Settings, build
+from bgr.data.reasongraphqa.build.grounding import Question, ground
+from bgr.data.reasongraphqa.build.splits import (
+    composition,
+    composition_split,
+    entity_split,
+    random_split,
+    structure_classes,
+    structure_split,
+)
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+
+
+def random_graph(rng: Random, nodes: int) -> EvidenceGraph:
+    names = rng.sample(range(20), nodes)
+    edges = []
+    for place, name in enumerate(names):
+        before = [ROOT, *names[:place]]
+        edges += [(a, name) for a in rng.sample(before, rng.randint(1, min(2, len(before))))]
+    return EvidenceGraph(edges)
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    rng = Random(5)
+    return [random_graph(rng, rng.choice((1, 1, 2, 2, 2, 3, 3, 4))) for _ in range(400)]
+
+
+def slow_isomorphic(a: EvidenceGraph, b: EvidenceGraph) -> bool:
+    left, right = a.to_networkx(), b.to_networkx()
+    for graph in (left, right):
+        nx.set_node_attributes(graph, {node: node == ROOT for node in graph}, "root")
+    return nx.is_isomorphic(left, right, node_match=lambda x, y: x["root"] == y["root"])
+
+
+def test_classes_are_those_of_pairwise_comparison(graphs):
+    some = graphs[:70]
+    classes = structure_classes(some)
+    for (i, a), (j, b) in combinations(enumerate(some), 2):
+        assert (classes[i] == classes[j]) is slow_isomorphic(a, b)
+    assert classes[0] == 0
+    assert len(set(classes)) > 8
+
+
+def test_the_root_is_pinned():
+    # without its root's place a chain of three is a chain of three; here the fork stands at the root or below it
+    fork_at_root = EvidenceGraph([(ROOT, 0), (ROOT, 1), (1, 2)])
+    fork_below = EvidenceGraph([(ROOT, 0), (0, 1), (0, 2)])
+    assert structure_classes([fork_at_root, fork_below, fork_at_root.relabel({0: 7, 1: 3, 2: 5})]) == [0, 1, 0]
+
+
+def test_random_split_is_eight_one_one():
+    split = random_split(1000, seed=1)
+    assert Counter(split) == {"train": 800, "dev": 100, "test": 100}
+    assert split == random_split(1000, seed=1) != random_split(1000, seed=2)
+    assert Counter(random_split(3, seed=0)) == {"train": 3}
+
+
+def test_structures_are_held_out(graphs):
+    split = structure_split(graphs, seed=1)
+    classes = structure_classes(graphs)
+    of = {name: {c for c, s in zip(classes, split, strict=True) if s == name} for name in ("train", "dev", "test")}
+    assert not of["train"] & of["dev"]
+    assert not of["train"] & of["test"]
+    assert not of["dev"] & of["test"]
+    for name in ("dev", "test"):
+        assert 0.05 * len(graphs) < split.count(name) <= 0.1 * len(graphs)
+    assert split == structure_split(graphs, seed=1)
+
+
+def test_entities_are_held_out():
+    rng = Random(3)
+    # one entity in every question, others rare
+    entities = [frozenset({"everywhere", *(f"e{rng.randrange(300)}" for _ in range(2))}) for _ in range(500)]
+    split = entity_split(entities, seed=1)
+    train = {e for group, s in zip(entities, split, strict=True) if s == "train" for e in group}
+    for group, name in zip(entities, split, strict=True):
+        if name != "train":
+            assert group - train, "every held-out question is about an entity that train lacks"
+    assert "everywhere" in train
+    for name in ("dev", "test"):
+        assert 50 <= split.count(name) <= 60
+    assert split == entity_split(entities, seed=1)
+
+
+def check_composition_promise(compositions, split):
+    """What the docstring of `composition_split` promises."""
+    of = {
+        name: [pairs for pairs, s in zip(compositions, split, strict=True) if s == name]
+        for name in ("train", "dev", "test")
+    }
+    seen = {name: {pair for pairs in part for pair in pairs} for name, part in of.items()}
+    assert all(pairs - seen["train"] - seen["dev"] for pairs in of["test"])
+    assert all(pairs - seen["train"] - seen["test"] for pairs in of["dev"])
+    for a, b in combinations(of, 2):
+        assert not set(of[a]) & set(of[b]) - {frozenset()}
+    known = {predicate for pair in seen["train"] for predicate in pair}
+    assert {predicate for name in ("dev", "test") for pair in seen[name] for predicate in pair} <= known
+    for name in ("dev", "test"):
+        assert len(of[name]) <= 0.1 * len(compositions) + 1e-9
+
+
+def test_composition_is_the_pairs_of_neighbours():
+    graph = EvidenceGraph([(ROOT, 0), (ROOT, 1), (0, 2), (1, 2), (2, 3)])
+    assert composition(graph, ["director", "cast", "release", "score"]) == {
+        ("director", "release"),
+        ("cast", "release"),
+        ("release", "score"),
+    }
+    assert composition(EvidenceGraph([(ROOT, 0), (ROOT, 1)]), ["a", "b"]) == frozenset()
+
+
+def random_compositions(rng: Random, count: int, predicates: int) -> list[frozenset[tuple[str, str]]]:
+    """Pairs as frequent as in language: few often, many seldom; some questions without any."""
+    names = [f"r{n}" for n in range(predicates)]
+    weights = [1 / (n + 1) for n in range(predicates)]
+
+    def pair() -> tuple[str, str]:
+        a, b = rng.choices(names, weights, k=2)
+        return a, b
+
+    return [frozenset(pair() for _ in range(rng.choice((0, 1, 1, 2, 3)))) for _ in range(count)]
+
+
+def test_compositions_are_held_out():
+    compositions = random_compositions(Random(2), 600, 15)
+    split = composition_split(compositions, seed=1)
+    check_composition_promise(compositions, split)
+    for name in ("dev", "test"):
+        assert 50 <= split.count(name) <= 60
+        assert len({c for c, s in zip(compositions, split, strict=True) if s == name}) > 10
+    most = Counter(pair for pairs in compositions for pair in pairs).most_common(1)[0][0]
+    assert {s for c, s in zip(compositions, split, strict=True) if most in c and len(c) == 1} == {"train"}
+    assert {s for c, s in zip(compositions, split, strict=True) if not c} == {"train"}
+    assert split == composition_split(compositions, seed=1) != composition_split(compositions, seed=2)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_promise_holds_for_any_compositions(seed):
+    rng = Random(seed)
+    compositions = random_compositions(rng, rng.randint(0, 120), rng.randint(1, 30))
+    check_composition_promise(compositions, composition_split(compositions, seed))
+
+
+def test_a_predicate_that_stands_in_one_place_only_stays_in_train():
+    once = frozenset({("a", "rare")})
+    compositions = [once, *[frozenset({("a", "b")})] * 9, *[frozenset({("b", "a")})] * 10]
+    for seed in range(10):
+        assert composition_split(compositions, seed)[0] == "train"
+
+
+def chain(rng: Random, number: int, kb) -> Question:
+    """From a person or country to one of its films by one attribute, to another attribute of it."""
+    n = rng.randrange(2, 24)
+    starts = [("country of origin", f"{'NS'[n % 2]}{'or' if n % 2 == 0 else 'u'}dia")]
+    starts += [("director", ("Ada Berg", "Bo Lind", "Cai Moreau")[n % 3])]
+    starts += [("cast member", ("Dora Funk", "Emil Gray", "Fay Holm", "Gus Ibsen", "Hal Jung")[n % 5])]
+    filters = [
+        ("FilterYear", "release date", str(1960 + n), "="),
+        ("FilterNum", "runtime", f"{80 + n} minute", "="),
+        ("FilterStr", "IMDb ID", f"tt{n:04d}"),
+    ]
+    [(relation, start)] = rng.choices(starts, (12, 4, 0.5))
+    [(function, *inputs)] = rng.choices(filters, (12, 4, 0.5))
+    [last] = rng.choices([key for _, key, *_ in filters if key != inputs[0]], (12, 1))
+    calls = [("Find", start), ("Relate", relation, "backward"), (function, *inputs), ("QueryAttr", last)]
+    steps = [
+        {"function": name, "dependencies": [place - 1] if place else [], "inputs": list(given)}
+        for place, (name, *given) in enumerate(calls)
+    ]
+    [answer] = Executor(kb).run(Program.from_json(steps)).answer
+    record = {"question": f"The {last} of number {number}?", "program": steps, "answer": answer}
+    return Question.from_json(record, f"q{number}", f"question {number}")
+
+
+def test_a_built_dataset_holds_compositions_out(kb, encoder):
+    rng = Random(2)
+    questions = [chain(rng, number, kb) for number in range(160)]
+    grounded = {question.id: ground(question, Executor(kb)) for question in questions}
+    built = build(kb, questions, encoder, Settings(split="composition", seed=3))
+    assert not built.dropped
+    pairs, split = [], []
+    for name, examples in built.splits.items():
+        for example in examples:
+            found = grounded[example.id]
+            pairs.append(composition(found.graph, [fact.predicate for fact in found.facts]))
+            split.append(name)
+    assert {len(found) for found in pairs} == {2}
+    check_composition_promise(pairs, split)
+    assert split.count("test") > 0
+    assert split.count("dev") > 0

@@ -1,0 +1,88 @@
+import itertools
+import random
+
+import networkx as nx
+import pytest
+
+from bgr.graph.dag import best_dag, find_cycle
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+
+
+def slow_best(weights):
+    """Every set of edges; the greatest total weight of those that `EvidenceGraph` accepts and that hold an edge."""
+    best = None
+    for size in range(1, len(weights) + 1):
+        for edges in itertools.combinations(weights, size):
+            total = sum(weights[edge] for edge in edges)
+            if (best is None or total > best) and allowed(edges):
+                best = total
+    return best
+
+
+def allowed(edges):
+    graph = nx.DiGraph([(ROOT, ROOT + 1)])
+    graph.clear_edges()
+    graph.add_edges_from(edges)
+    hung = nx.descendants(graph, ROOT) | {ROOT} if ROOT in graph else set()
+    used = {n for edge in edges for n in edge}
+    return nx.is_directed_acyclic_graph(graph) and used <= hung
+
+
+def random_weights(rng, facts, edges):
+    every = [(a, b) for a in range(ROOT, facts) for b in range(facts) if a != b]
+    mean = rng.choice([-1.0, 0.0, 1.0])
+    return {edge: rng.gauss(mean, 2.0) for edge in rng.sample(every, min(edges, len(every)))}
+
+
+@pytest.mark.parametrize("facts", [1, 2, 3, 4])
+def test_equal_to_every_set_of_edges(facts):
+    rng = random.Random(facts)
+    for _ in range(60):
+        weights = random_weights(rng, facts, rng.randint(1, 9))
+        found, best = best_dag(weights), slow_best(weights)
+        assert found.exact
+        if best is None:
+            assert not found.edges
+        else:
+            EvidenceGraph(found.edges)  # checks the constraints
+            assert sum(weights[edge] for edge in found.edges) == pytest.approx(best)
+
+
+def test_a_weak_edge_that_carries_strong_ones_is_taken():
+    assert best_dag({(ROOT, 0): 1.0, (0, 1): -0.5, (1, 2): 2.0}).edges == {(ROOT, 0), (0, 1), (1, 2)}
+    assert best_dag({(ROOT, 0): 1.0, (0, 1): -2.5, (1, 2): 2.0}).edges == {(ROOT, 0)}
+
+
+def test_the_least_bad_first_edge_is_taken_where_none_is_good():
+    assert best_dag({(ROOT, 0): -3.0, (ROOT, 1): -1.0}).edges == {(ROOT, 1)}
+    assert best_dag({(ROOT, 0): -1.5, (ROOT, 1): -1.0, (0, 1): 1.0}).edges == {(ROOT, 0), (0, 1)}
+
+
+def test_without_an_edge_from_the_question_there_is_no_graph():
+    assert best_dag({}).edges == best_dag({(0, 1): 2.0}).edges == frozenset()
+
+
+def test_of_a_cycle_the_cheapest_edge_is_left_out_for_the_whole_not_one_by_one():
+    # greedy takes 0 -> 1 first and then loses both ways back
+    weights = {(ROOT, 0): 1.0, (ROOT, 1): 1.0, (0, 1): 2.0, (1, 2): 1.9, (2, 0): 1.8, (1, 0): 1.7}
+    assert best_dag(weights).edges == {(ROOT, 0), (ROOT, 1), (1, 2), (2, 0), (1, 0)}
+
+
+def test_a_search_that_is_cut_short_says_so():
+    weights = {(a, b): 1.0 + a * b % 7 for a in range(ROOT, 12) for b in range(12) if a != b}
+    assert not best_dag(weights, most_problems=50).exact
+
+
+def test_the_order_of_the_edges_does_not_matter():
+    rng = random.Random(7)
+    for _ in range(30):
+        weights = random_weights(rng, 6, 18)
+        mixed = dict(rng.sample(sorted(weights.items()), len(weights)))
+        assert best_dag(weights).edges == best_dag(mixed).edges
+
+
+def test_find_cycle():
+    assert find_cycle([(ROOT, 0), (0, 1), (ROOT, 1)]) is None
+    assert find_cycle([]) is None
+    cycle = find_cycle([(ROOT, 0), (0, 1), (1, 2), (2, 0), (2, 3)])
+    assert sorted(cycle) == [(0, 1), (1, 2), (2, 0)]

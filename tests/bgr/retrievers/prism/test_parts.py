@@ -1,0 +1,221 @@
+"""Sentences, candidates, the rules of the agents, graphs, settings and replies, each by hand."""
+
+import json
+
+import jsonschema
+import numpy as np
+import pytest
+
+from bgr.collection.corpus import Corpus, Passage
+from bgr.errors import BgrError
+from bgr.graph.evidence_graph import ROOT
+from bgr.llm.language_model import Reply
+from bgr.llm.usage import Usage
+from bgr.retrievers.prism.candidates import Candidates, Reference, sentences_of, split_sentences
+from bgr.retrievers.prism.context_reader import ContextReader
+from bgr.retrievers.prism.evidence import added, kept, merged, nearest_sub_question, ordered_graph
+from bgr.retrievers.prism.given import GivenSearch
+from bgr.retrievers.prism.prism_settings import PAPER, PrismSettings
+from bgr.retrievers.prism.replies import Named, read_answer, read_evidence, read_keep, read_sub_questions
+from bgr.retrievers.prism.requests import (
+    adder_request,
+    analyser_request,
+    answer_request,
+    draft_request,
+    prompt,
+    selector_request,
+)
+
+A, B, C, D = Reference(0, 0), Reference(0, 1), Reference(2, 0), Reference(4, 1)
+
+
+def reply(value, failure=None):
+    return Reply(value, "…", failure, Usage(calls=1, failed=int(failure is not None)))
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("One. Two! Three?", ("One.", "Two!", "Three?")),
+        (
+            "J. R. R. Tolkien wrote it. He left the U.S. in 1930.",
+            ("J. R. R. Tolkien wrote it.", "He left the U.S. in 1930."),
+        ),
+        ("Mr. Smith of Acme Inc. paid $3.50. See No. 7.", ("Mr. Smith of Acme Inc. paid $3.50.", "See No. 7.")),
+        ("Born c. 1830, he wrote Op. 23. It won.", ("Born c. 1830, he wrote Op. 23.", "It won.")),
+        ("A heading\n\nA text. ", ("A heading", "A text.")),
+        ("no end", ("no end",)),
+        ("", ()),
+        (" \n ", ()),
+    ],
+)
+def test_sentences_are_split(text, wanted):
+    assert split_sentences(text) == wanted
+
+
+def test_no_word_is_lost_in_splitting():
+    text = 'He said "no." She (Ann B. Lee, Ph.D.) left at 5 p.m. for St. Louis…  And then?!\tYes: 1,000.5 m. x'
+    assert " ".join(split_sentences(text)).split() == text.split()
+
+
+def test_sentences_are_given_or_split_or_the_title():
+    one = Passage("a", "T", "First. Second.")
+    assert sentences_of(one, {"a": ("As\n given.", " ")}) == ("As given.", "")
+    assert sentences_of(one, {"b": ("Of another.",)}) == sentences_of(one, None) == ("First.", "Second.")
+    assert sentences_of(one, lambda passage: [passage.title]) == ("T",)
+    assert sentences_of(Passage("a", "T", " "), {}) == ("T",)
+
+
+def test_a_sentence_has_two_numbers(candidates):
+    assert candidates.references == (A, B, (1, 0), C, (2, 1), (2, 2), D)
+    for one in candidates.references:
+        assert candidates.find(*candidates.pair(one)) == one
+    assert candidates.pair(D) == [4, 1]
+    for numbers in ((0, 0), (5, 0), (1, 2), (1, -1), (-1, 0), (4, 0)):
+        assert candidates.find(*numbers) is None
+
+
+def test_lines_and_reading(candidates):
+    assert candidates.lines(()) == "(none)"
+    assert candidates.lines((C, B, A)) == (
+        "Passage 1: Halvorsen\n[1, 0] Halvorsen is a bridge.\n[1, 1] Its designer was Mira Lund.\n\n"
+        "Passage 3: Mira Lund\n[3, 0] Mira Lund was born in Norway."
+    )
+    assert candidates.reading((C, B, A)) == (
+        "Mira Lund\nMira Lund was born in Norway.\n\nHalvorsen\nHalvorsen is a bridge. Its designer was Mira Lund."
+    )
+    bare = Candidates(Corpus([Passage("x", "", "No title.")]), (0,))
+    assert (bare.lines(bare.references), bare.reading(bare.references)) == (
+        "Passage 1: (no title)\n[1, 0] No title.",
+        "No title.",
+    )
+
+
+def test_the_rules_of_the_agents():
+    assert added((A, C), (B, A, B)) == (A, C, B)
+    assert kept((A, C, B), (D, B, A)) == (A, B)
+    assert kept((A, C), ()) == ()
+    assert merged([(A, C), (), (C, B), (A, D)]) == (A, C, B, D)
+    assert merged([]) == ()
+
+
+def test_a_sentence_is_for_the_sub_question_with_which_it_shares_most_words(candidates):
+    asked = ["What bakers?", "Was Halvorsen a bridge or a family?", "Where is NORWAY, and who was born there?"]
+    assert [nearest_sub_question(candidates, one, asked) for one in (A, Reference(1, 0), C)] == [1, 1, 2]
+    assert nearest_sub_question(candidates, D, asked) == 0  # shares none
+
+
+def test_the_graph_follows_the_sub_questions():
+    # passages 0, 2 and 4 are 0, 1 and 2 of the result; nothing is for the second sub-question
+    assert ordered_graph((A, C, D), {A: 0, C: 2, D: 2}).edges == {(ROOT, 0), (0, 1), (0, 2)}
+    assert ordered_graph((D, C, A), {A: 1, C: 0, D: 3}).edges == {(ROOT, 1), (1, 2), (2, 0)}
+    # passage 0 is for the first, though a sentence of it is for the third, too
+    assert ordered_graph((B, C, A), {B: 2, C: 1, A: 0}).edges == {(ROOT, 0), (0, 1)}
+    assert ordered_graph((), {}).edges == frozenset()
+
+
+def test_given_lists():
+    search = GivenSearch({"q": (5, 3, 5, 8)}, 10)
+    (hits,) = search.search(["q"], 2)
+    assert (hits.places.tolist(), hits.places.dtype, len(search)) == ([5, 3], np.int64, 10)
+    assert hits.scores.tolist() == [1, 0.5]
+    with pytest.raises(BgrError, match="no passages are given for the question 'other'"):
+        search.search(["other"], 2)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"rounds": 0}, {"agents": ()}, {"agents": ("adder", "adder")}, {"agents": ("judge",)}, {"start": "full"}],
+)
+def test_settings_are_checked(wrong):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} (is|are)"):
+        PrismSettings(**wrong)
+
+
+NASTY = "{{evidence}} {question} {0} %s \\1 {{nothing}}"
+
+
+def test_braces_stay_as_they_are_and_schemas_are_schemas():
+    corpus = Corpus([Passage("1", NASTY, NASTY)])
+    candidates = Candidates(corpus, (0,), {"1": (NASTY,)})
+    evidence = candidates.references
+    requests = [
+        analyser_request(NASTY, PAPER),
+        draft_request(NASTY, [NASTY], candidates, PAPER),
+        adder_request(NASTY, [NASTY], candidates, evidence, PAPER),
+        selector_request(NASTY, [NASTY], candidates, evidence, PAPER),
+        answer_request(NASTY, candidates.reading(evidence), PAPER),
+    ]
+    for request, times in zip(requests, (1, 4, 6, 4, 3), strict=True):
+        assert request.messages[0].content.count(NASTY) == times
+        jsonschema.Draft202012Validator.check_schema(request.schema)
+    with pytest.raises(KeyError):
+        prompt("answer", question="Q?")
+
+
+@pytest.mark.parametrize("step", ["analyser", "draft", "adder", "selector", "answer"])
+def test_the_examples_in_the_prompts_fit_the_schemas(step, candidates):
+    evidence = candidates.references
+    requests = {
+        "analyser": analyser_request("Q?", PAPER),
+        "draft": draft_request("Q?", ["S?"], candidates, PAPER),
+        "adder": adder_request("Q?", ["S?"], candidates, evidence, PAPER),
+        "selector": selector_request("Q?", ["S?"], candidates, evidence, PAPER),
+        "answer": answer_request("Q?", "E", PAPER),
+    }
+    lines = [line for line in requests[step].messages[0].content.splitlines() if line.startswith("{")]
+    assert lines
+    for line in lines:
+        jsonschema.validate(json.loads(line), requests[step].schema)
+
+
+def test_a_selector_may_name_all_that_is_chosen():
+    corpus = Corpus([Passage("1", "T", "x")])
+    candidates = Candidates(corpus, (0,), {"1": ("x",) * 200})
+    request = selector_request("Q?", ["S?"], candidates, candidates.references, PAPER)
+    assert request.schema["properties"]["keep"]["maxItems"] == 200
+    assert request.max_tokens == 12 * 202
+
+
+def test_sub_questions_are_cleaned():
+    read = read_sub_questions(
+        reply({"questions": [" Who\nis it? ", "", 3, "Who is it?", "half \ud800", "b", "c"]}), "Q", 2
+    )
+    assert (read.value, read.failure) == (["Who is it?", "b"], None)
+
+
+def test_what_a_sentence_is_for(candidates):
+    rows = [[1, 0, 3], [1.0, 1, 2], [3, 0], [3, 0, 1], [True, 0], [1, 0.5], [1, 0, 1, 1], "x", None, [1, 0, 2]]
+    read = read_evidence(reply({"evidence": rows}), candidates, 2, 20)
+    assert read.value.references == {A: 1, B: 1, C: 0}
+    assert read.value.dropped == ("[True, 0]", "[1, 0.5]", "[1, 0, 1, 1]", "'x'", "None")
+    assert read_evidence(reply({"evidence": rows}), candidates, 2, 1).value.references == {A: None}
+
+
+def test_failures_are_counted_once(candidates):
+    for read in (
+        read_sub_questions(reply(None, "not JSON"), "Q", 3),
+        read_evidence(reply(None, "not JSON"), candidates, 1, 3),
+        read_keep(reply(None, "not JSON"), candidates, (A,)),
+        read_answer(reply(None, "not JSON")),
+    ):
+        assert (read.failure, read.usage) == ("not JSON", Usage(calls=1, failed=1))
+    read = read_keep(reply({"keep": "all"}), candidates, (A,))
+    assert (read.value, read.failure, read.usage.failed) == (Named({}), "the reply holds no list of sentences", 1)
+
+
+def test_a_context_that_is_given_is_read(prism, corpus, sentences):
+    _, llm = prism()
+    search = GivenSearch({"a": (2, 0), "b": (), "c": (4,)}, len(corpus))
+    all_of_it = ContextReader(llm, corpus, search, sentences=sentences).retrieve(["a", "b", "c"])
+    assert [len(batch) for batch in llm.batches] == [2]
+    assert [found.answer for found in all_of_it] == ["Norway", None, "Norway"]
+    assert (all_of_it[0].places, all_of_it[0].sentences) == ((2, 0), ((2, 0), (2, 1), (2, 2), (0, 0), (0, 1)))
+    assert all_of_it[0].usage == Usage(calls=1, tokens_in=10, tokens_out=1)
+    gold = ContextReader(llm, corpus, search, sentences=sentences, only={"a": [B, C]}).retrieve(["a", "c"])
+    assert (gold[0].sentences, gold[1].sentences) == (((2, 0), (0, 1)), ((4, 1),))
+    assert "Mira Lund\nMira Lund was born in Norway.\n\nHalvorsen\nIts designer was Mira Lund.\n\nQuestion" in (
+        llm.batches[-1][0].messages[0].content
+    )
+    assert all_of_it[1].usage == Usage()
+    assert ContextReader(llm, corpus, search).retrieve([]) == []

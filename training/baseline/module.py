@@ -1,0 +1,96 @@
+"""Training of a baseline with Lightning."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from transformers import AutoConfig
+
+from bgr.models.loading import resolve_model
+from bgr.retrievers.base import Query
+from bgr.retrievers.baselines.baseline_config import TRAINED, BaselineConfig
+from bgr.retrievers.baselines.model import BaselineModel
+from bgr.retrievers.baselines.selection import AllPaths, Keep, NearBest, TopFacts
+from bgr.retrievers.baselines.trained import MODELS, result_of
+from training.baseline.losses import baseline_loss
+from training.data_module import TrainingBatch
+from training.retrieval_module import RetrievalModule
+
+KEEP: dict[str, Keep] = {"dpr": TopFacts(), "grr": NearBest(1.0), "mdr": NearBest(1.0), "ssg": AllPaths()}
+"""What an epoch's dev score is measured with; dev chooses anew at the end."""
+
+
+class BaselineModule(RetrievalModule):
+    """A trained baseline.
+
+    Args:
+        encoder: hub id or folder of a BERT, or ``packaged-minilm`` for the one from the package index.
+        kind: ``dpr``, ``grr``, ``mdr`` or ``ssg``.
+        pretrained: start from the encoder's weights; false for a random start (tests, speed).
+        frozen_layers: encoder layers left as they are; their states are computed once and kept.
+        width: of all vectors; 0 for the encoder's own.
+        layers: transformer layers over each sentence alone, behind the encoder.
+        context_layers: layers over a path's texts (``mdr``) or over a question's candidates (``ssg``).
+        rows: summary rows that a sentence's vector is made from.
+        dropout: probability.
+        question_tokens, fact_tokens: longest question and fact in tokens.
+        beam: paths of a question that are followed at once (``grr``, ``mdr``).
+        learning_rate: of all but the encoder.
+        matrix_learning_rate: of the matrices outside the encoder, moved by Muon; 0 leaves them to AdamW.
+        encoder_learning_rate: of the trained encoder layers.
+        weight_decay: of AdamW.
+        warmup: share of the steps in which the learning rate rises; it then falls linearly to 0.
+    """
+
+    model: BaselineModel
+
+    def __init__(
+        self,
+        encoder: str,
+        kind: str,
+        pretrained: bool = True,
+        frozen_layers: int = 0,
+        width: int = 0,
+        layers: int = 1,
+        context_layers: int = 1,
+        rows: int = 4,
+        dropout: float = 0.0,
+        question_tokens: int = 64,
+        fact_tokens: int = 64,
+        beam: int = 4,
+        learning_rate: float = 1e-5,
+        matrix_learning_rate: float = 0.0,
+        encoder_learning_rate: float = 1e-5,
+        weight_decay: float = 0.01,
+        warmup: float = 0.1,
+    ) -> None:
+        super().__init__()
+        self.save_hyperparameters()
+        if kind not in MODELS:
+            raise ValueError(f"model.kind is {kind!r}, allowed: {', '.join(TRAINED)}")
+        source = resolve_model(encoder)
+        config = BaselineConfig(
+            encoder=AutoConfig.from_pretrained(source),
+            kind=kind,
+            frozen_layers=frozen_layers,
+            width=width,
+            layers=layers,
+            context_layers=context_layers,
+            rows=rows,
+            dropout=dropout,
+            question_tokens=question_tokens,
+            fact_tokens=fact_tokens,
+            beam=beam,
+        )
+        self.use(MODELS[kind](config), source, pretrained=pretrained)
+
+    def loss(self, batch: TrainingBatch) -> Tensor:
+        return baseline_loss(self.model, batch)
+
+    @torch.no_grad()
+    def validation_step(self, batch: TrainingBatch, _: int) -> None:
+        self.log("dev/loss", self.loss(batch), batch_size=len(batch.examples))
+        keep = KEEP[self.model.config.kind]
+        for example, found in zip(batch.examples, self.model.search(batch.batch), strict=True):
+            query = Query(example.question, example.facts, len(example.graph.nodes))
+            self.note_dev(result_of(found, query, keep).graph, example)

@@ -1,0 +1,71 @@
+"""What a training says of itself: a line for each epoch, and for an early end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lightning.pytorch import Callback, LightningModule, Trainer
+
+from training.callbacks.stops import EarlyStop
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """A finished epoch of what is trained (a direction, a baseline …): its number from 1, of how many, and the metrics
+    logged so far."""
+
+    name: str
+    number: int
+    of: int
+    metrics: dict[str, float]
+
+    def line(self) -> str:
+        shown = "  ".join(f"{name} {value:.3f}" for name, value in sorted(self.metrics.items()))
+        return f"{self.name:8}  epoch {self.number}/{self.of}  {shown}"
+
+
+@dataclass(frozen=True)
+class Stop:
+    """An early end: after which epoch of how many, after how many without a better dev score, and the best score."""
+
+    name: str
+    number: int
+    of: int
+    waited: int
+    best: float
+
+    def line(self) -> str:
+        epochs = "epoch" if self.waited == 1 else "epochs"
+        return (
+            f"{self.name:8}  stopped early after epoch {self.number}/{self.of}: {self.waited} {epochs} without a "
+            f"better dev score than {self.best:.3f}"
+        )
+
+
+Report = Callable[[Epoch | Stop], None]
+
+
+def to_stderr(message: Epoch | Stop) -> None:
+    """Say it where nothing else shows it."""
+    print(message.line(), file=sys.stderr)
+
+
+class Reporter(Callback):
+    """Hands on each finished epoch, and an early end. In all processes but the first it keeps quiet."""
+
+    def __init__(self, name: str, report: Report) -> None:
+        self.name = name
+        self.report = report
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        metrics = {name: float(value) for name, value in trainer.callback_metrics.items()}
+        if trainer.is_global_zero:
+            self.report(Epoch(self.name, trainer.current_epoch + 1, trainer.max_epochs or 0, metrics))
+
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        stop = trainer.early_stopping_callback
+        if trainer.is_global_zero and isinstance(stop, EarlyStop) and stop.exhausted:
+            best = float(stop.best_score)
+            self.report(Stop(self.name, trainer.current_epoch, trainer.max_epochs or 0, stop.wait_count, best))

@@ -1,0 +1,168 @@
+"""Thresholds of each direction, their edges' calibration, γ of each rule, the threshold of `fused`: all from dev.
+
+How probable an edge is, given its odds: each direction's calibration, measured on dev.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.linear_model import LogisticRegression
+
+from bgr.data.example import Example
+from bgr.graph.evidence_graph import EvidenceGraph
+from bgr.metrics.calibration import expected_calibration_error
+from bgr.metrics.evidence_set import evidence_set
+from bgr.metrics.gm import graph_match
+from bgr.metrics.gs import graph_structure_match
+from bgr.models.retriever import BgrRetriever
+from bgr.retrievers.base import DirectionResult
+from bgr.retrievers.graph_hop.checkpoint import MOST_LOG_ODDS, Settings
+from bgr.retrievers.graph_hop.decode import decode
+from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
+from bgr.retrievers.graph_hop.reconstruction import BIDIRECTIONAL, GAMMAS, reconstruct
+from bgr.utils.devices import autocast
+from training.data_module import BgrDataModule
+
+NEARBY = -4.0
+"""Odds of the edges by which calibration is judged: with a threshold of ½ a chance of 0.02 and more."""
+
+
+def edge_calibration(
+    results: Sequence[DirectionResult], others: Sequence[DirectionResult], examples: Sequence[Example]
+) -> Calibration:
+    """Platt scaling of one direction's edges: a logistic regression of gold or not on the odds.
+
+    Args:
+        results: of the direction, on dev.
+        others: of the other direction: what it weighed and this one did not says how probable an unseen edge is.
+        examples: dev.
+
+    Returns:
+        The calibration; the direction's own log-odds where its edges are all gold, none is, or more odds mean less.
+    """
+    odds, gold = _weighed(results, examples)
+    triples = zip(results, others, examples, strict=True)
+    unseen = [edge in e.graph.edges for r, o, e in triples for edge in o.odds if edge not in r.odds]
+    log_odds = math.log((sum(unseen) + 0.5) / (len(unseen) - sum(unseen) + 0.5))
+    if len(set(gold.tolist())) == 2:
+        fit = LogisticRegression().fit(odds[:, None], gold)
+        slope, offset = float(fit.coef_[0, 0]), float(fit.intercept_[0])
+        if slope > 0 and max(slope, abs(offset)) <= MOST_LOG_ODDS:
+            return Calibration(slope, offset, log_odds)
+    return Calibration(unseen=log_odds)
+
+
+def _weighed(results: Sequence[DirectionResult], examples: Sequence[Example]) -> tuple[np.ndarray, np.ndarray]:
+    """Odds of all edges that a direction weighed, and which of them are gold."""
+    pairs = [
+        (odds, edge in e.graph.edges) for r, e in zip(results, examples, strict=True) for edge, odds in r.odds.items()
+    ]
+    return np.array([odds for odds, _ in pairs]), np.array([gold for _, gold in pairs], dtype=bool)
+
+
+def edge_calibration_error(
+    results: Sequence[DirectionResult], examples: Sequence[Example], calibration: Calibration
+) -> float:
+    """Expected calibration error of one direction's edges, in [0, 1], over those that are no less probable than
+    `NEARBY` before calibration: most edges are hopeless and would hide the error of the others."""
+    odds, gold = _weighed(results, examples)
+    near = odds >= NEARBY
+    chances = 1 / (1 + np.exp(-(calibration.slope * odds[near] + calibration.offset)))
+    return expected_calibration_error(chances, gold[near])
+
+
+THRESHOLDS = tuple(step / 10 for step in range(2, 10))
+FUSED_THRESHOLDS = tuple(step / 4 for step in range(-8, 5))
+
+
+def dev_metrics(graphs: Sequence[EvidenceGraph], examples: Sequence[Example]) -> dict[str, float]:
+    """Mean GM, GS and set F1, and the dev score (the mean of GM and F1) by which everything is chosen."""
+    pairs = list(zip(graphs, (e.graph for e in examples), strict=True))
+    gm = sum(graph_match(p, g) for p, g in pairs) / len(pairs)
+    gs = sum(graph_structure_match(p, g) for p, g in pairs) / len(pairs)
+    f1 = sum(evidence_set(p, g).f1 for p, g in pairs) / len(pairs)
+    return {"gm": gm, "gs": gs, "f1": f1, "score": (gm + f1) / 2}
+
+
+@torch.inference_mode()
+def decode_dev(
+    model: BgrRetriever, data: BgrDataModule, thresholds: Sequence[float], *, explore: float = 0.0
+) -> dict[float, list[DirectionResult]]:
+    """What the dev set gives at each threshold; the encoder runs once."""
+    results: dict[float, list[DirectionResult]] = {threshold: [] for threshold in thresholds}
+    device = next(model.parameters()).device
+    for item in data.val_dataloader():
+        batch = item.to(device).batch
+        with autocast(device):  # as the pipeline will run it
+            reading = model.read(batch.questions, batch.facts, batch.candidates)
+            for threshold in thresholds:
+                results[threshold] += decode(model, reading, threshold=threshold, explore=explore)
+    return results
+
+
+def best_threshold(model: BgrRetriever, data: BgrDataModule) -> float:
+    """Threshold with the best dev score, of equal ones the one nearest to ½."""
+    found = decode_dev(model, data, THRESHOLDS)
+    scores = {t: dev_metrics([r.graph for r in results], data.splits["dev"])["score"] for t, results in found.items()}
+    return max(THRESHOLDS, key=lambda threshold: (scores[threshold], -abs(threshold - 0.5)))
+
+
+@dataclass(frozen=True)
+class Merge:
+    """How a rule merges, and what that gives on dev."""
+
+    gamma: float
+    threshold: float
+    metrics: dict[str, float]
+
+
+def best_merge(
+    forward: Sequence[DirectionResult],
+    backward: Sequence[DirectionResult],
+    examples: Sequence[Example],
+    *,
+    rule: str,
+    fusion: Fusion | None = None,
+) -> Merge:
+    """γ with the best dev score, of equal ones the smallest. For `fused` its threshold comes first, at γ = ½; of equal
+    ones the one nearest to 0. `fusion` holds its calibration."""
+    base = fusion or Fusion()
+
+    def score(gamma: float, threshold: float) -> dict[str, float]:
+        pairs, chosen = zip(forward, backward, strict=True), replace(base, threshold=threshold)
+        return dev_metrics([reconstruct(f, b, rule, gamma, fusion=chosen).graph for f, b in pairs], examples)
+
+    threshold = 0.0
+    if rule == "fused":
+        by_threshold = {t: score(0.5, t)["score"] for t in FUSED_THRESHOLDS}
+        threshold = max(FUSED_THRESHOLDS, key=lambda t: (by_threshold[t], -abs(t)))
+    by_gamma = {gamma: score(gamma, threshold) for gamma in GAMMAS}
+    gamma = max(GAMMAS, key=lambda g: (by_gamma[g]["score"], -g))
+    return Merge(gamma, threshold, by_gamma[gamma])
+
+
+def calibrated(
+    forward: Sequence[DirectionResult], backward: Sequence[DirectionResult], examples: Sequence[Example]
+) -> Settings:
+    """All that belongs to the pair, chosen on dev: calibration, γ of each rule, the threshold of `fused`, and the rule.
+    Its dev metrics hold those of each direction and rule, and each direction's calibration error before and after."""
+    fusion = Fusion(edge_calibration(forward, backward, examples), edge_calibration(backward, forward, examples))
+    merges = {rule: best_merge(forward, backward, examples, rule=rule, fusion=fusion) for rule in BIDIRECTIONAL}
+    metrics: dict[str, Any] = {}
+    for name, results, calibration in (("forward", forward, fusion.forward), ("backward", backward, fusion.backward)):
+        before, after = (edge_calibration_error(results, examples, c) for c in (Calibration(), calibration))
+        metrics[name] = dev_metrics([result.graph for result in results], examples)
+        metrics[name] |= {"calibration_error": after, "calibration_error_before": before}
+    return Settings(
+        rule=max(merges, key=lambda rule: merges[rule].metrics["score"]),
+        gammas={rule: merge.gamma for rule, merge in merges.items()},
+        fused_threshold=merges["fused"].threshold,
+        calibration={"forward": asdict(fusion.forward), "backward": asdict(fusion.backward)},
+        metrics={"dev": metrics | {rule: merge.metrics for rule, merge in merges.items()}},
+    )

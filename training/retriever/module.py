@@ -1,0 +1,92 @@
+"""Training of one direction with Lightning."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from transformers import AutoConfig
+
+from bgr.models.config import BgrConfig
+from bgr.models.loading import resolve_model
+from bgr.models.retriever import BgrRetriever, Reading
+from bgr.retrievers.graph_hop.decode import decode
+from training.data_module import TrainingBatch
+from training.retrieval_module import RetrievalModule
+from training.retriever.loss import gold_levels, gold_logits, gold_relevance, multi_label_loss
+
+
+class BgrModule(RetrievalModule):
+    """One direction of BGR.
+
+    Args:
+        encoder: hub id or folder of a BERT, or ``packaged-minilm`` for the one from the package index.
+        direction: ``forward`` or ``backward``.
+        pretrained: start from the encoder's weights; false for a random start (tests, speed).
+        frozen_layers: encoder layers left as they are; their states are computed once and kept.
+        width: of path states and matching; 0 for the encoder's own.
+        context_layers: layers over a question and all its candidates together.
+        rows: summary rows of a fact in the matcher.
+        dropout: of path update and matcher.
+        question_tokens, fact_tokens: longest question and fact in tokens.
+        learning_rate: of all but the encoder.
+        matrix_learning_rate: of the matrices outside the encoder, moved by Muon; 0 leaves them to AdamW (the paper's).
+        encoder_learning_rate: of the trained encoder layers.
+        weight_decay: of AdamW.
+        warmup: share of the steps in which the learning rate rises; it then falls linearly to 0.
+    """
+
+    model: BgrRetriever
+
+    def __init__(
+        self,
+        encoder: str,
+        direction: str = "forward",
+        pretrained: bool = True,
+        frozen_layers: int = 0,
+        width: int = 0,
+        context_layers: int = 0,
+        rows: int = 4,
+        dropout: float = 0.1,
+        question_tokens: int = 64,
+        fact_tokens: int = 64,
+        learning_rate: float = 1e-5,
+        matrix_learning_rate: float = 0.0,
+        encoder_learning_rate: float = 1e-5,
+        weight_decay: float = 0.01,
+        warmup: float = 0.1,
+    ) -> None:
+        super().__init__()
+        self.save_hyperparameters()
+        source = resolve_model(encoder)
+        config = BgrConfig(
+            encoder=AutoConfig.from_pretrained(source),
+            direction=direction,
+            frozen_layers=frozen_layers,
+            width=width,
+            context_layers=context_layers,
+            rows=rows,
+            dropout=dropout,
+            question_tokens=question_tokens,
+            fact_tokens=fact_tokens,
+        )
+        self.use(BgrRetriever(config), source, pretrained=pretrained)
+
+    def loss(self, batch: TrainingBatch) -> Tensor:
+        return self._loss(batch, self._read(batch))
+
+    def _read(self, batch: TrainingBatch) -> Reading:
+        parts = batch.batch
+        return self.model.read(parts.questions, parts.facts, parts.candidates)
+
+    def _loss(self, batch: TrainingBatch, reading: Reading) -> Tensor:
+        graphs = [e.graph for e in batch.examples]
+        levels = gold_levels(graphs, self.model.config.direction, columns=reading.columns.shape[1])
+        steps = gold_logits(self.model, reading, [level.to(self.device) for level in levels])
+        # the whole gold set at once: a direct lesson for what reads all candidates together
+        return (multi_label_loss(*steps) + multi_label_loss(*gold_relevance(reading, graphs))) / 2
+
+    def validation_step(self, batch: TrainingBatch, _: int) -> None:
+        reading = self._read(batch)
+        self.log("dev/loss", self._loss(batch, reading), batch_size=len(batch.examples))
+        results = decode(self.model, reading)
+        for example, result in zip(batch.examples, results, strict=True):
+            self.note_dev(result.graph, example)

@@ -1,0 +1,139 @@
+"""Both directions at once on a CPU: they share nothing, and two processes with half the cores each waste less of them
+than one after the other with all."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from multiprocessing.queues import Queue
+
+import torch
+from tqdm import tqdm
+
+from bgr.errors import BgrError
+from training.callbacks.reporter import Epoch, Report, Stop
+
+PATIENCE = 10.0
+"""Seconds that a process has to end by itself."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The message of a direction's error."""
+
+    message: str
+
+
+Work = Callable[[str, Report], None]
+"""Works on a direction (first argument) and reports its epochs (second). Picklable."""
+
+
+def in_processes(work: Work, directions: Sequence[str], *, bar: bool = True) -> None:
+    """Run `work` for every direction, each in a process of its own with its share of the cores.
+
+    Args:
+        work: what to do.
+        directions: one process each.
+        bar: show the epochs on standard error.
+
+    Raises:
+        BgrError: a process failed; the message is that of its error.
+    """
+    context = multiprocessing.get_context("spawn")
+    messages: Queue[Epoch | Stop | Failure] = context.Queue()
+    threads = max(1, torch.get_num_threads() // len(directions))
+    children = [
+        context.Process(target=_child, args=(work, direction, threads, messages), name=direction, daemon=True)
+        for direction in directions
+    ]
+    # a child's libraries read their number of threads when they are loaded
+    before = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    for child in children:
+        child.start()
+    if before is None:
+        del os.environ["OMP_NUM_THREADS"]
+    else:
+        os.environ["OMP_NUM_THREADS"] = before
+    try:
+        _watch(children, messages, show=bar)
+    finally:
+        _end(children)
+
+
+def _end(children: Sequence[multiprocessing.process.BaseProcess]) -> None:
+    """End what still runs: asked first, since Lightning ends its step then, and made to if that takes too long."""
+    for child in children:
+        child.terminate()
+    for child in children:
+        child.join(PATIENCE)
+        if child.exitcode is None:
+            child.kill()
+            child.join()
+
+
+def _watch(
+    children: Sequence[multiprocessing.process.BaseProcess],
+    messages: Queue[Epoch | Stop | Failure],
+    *,
+    show: bool,
+) -> None:
+    with tqdm(desc="training", unit="epoch", disable=not show) as bar:
+        while True:
+            # read before the messages are: what a child said before it ended is then surely there
+            over = all(child.exitcode is not None for child in children)
+            failed = [child for child in children if child.exitcode]
+            # not for ever: one that reports without a pause must not hide that another has died
+            until = time.monotonic() + 1
+            try:
+                while over or time.monotonic() < until:
+                    _show(bar, messages.get(timeout=0.2), len(children))
+            except queue.Empty:
+                pass
+            if failed:
+                raise BgrError("; ".join(_ended(child) for child in failed))
+            if over:
+                return
+
+
+def _show(bar: tqdm, message: Epoch | Stop | Failure, directions: int) -> None:
+    if isinstance(message, Failure):
+        raise BgrError(message.message)
+    if isinstance(message, Epoch):
+        bar.total = bar.total or message.of * directions
+        bar.update()
+    elif bar.total:
+        bar.total -= message.of - message.number
+    bar.write(message.line(), file=sys.stderr)
+
+
+def _ended(child: multiprocessing.process.BaseProcess) -> str:
+    code = child.exitcode or 0
+    if code >= 0:
+        return f"{child.name}: its process ended with exit code {code}; its output above says why"
+    name = signal.Signals(-code).name
+    return f"{child.name}: its process was ended by {name} (SIGKILL: perhaps too little memory); --resume goes on"
+
+
+def _child(work: Work, direction: str, threads: int, messages: Queue[Epoch | Stop | Failure]) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    torch.set_num_threads(threads)
+    try:
+        work(direction, messages.put)
+    except BgrError as error:
+        messages.put(Failure(str(error)))
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed cannot end its children; they would train on for nobody."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,128 @@
+"""Train the retriever: one direction at a time, then calibrate the pair on dev."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import torch
+from lightning.pytorch.accelerators import CPUAccelerator
+from transformers import AutoTokenizer
+
+from bgr.data.reasongraphqa.io.dataset import dataset_hash
+from bgr.models.config import DIRECTIONS
+from bgr.models.retriever import BgrRetriever
+from bgr.pipeline import read_alike
+from bgr.retrievers.graph_hop.checkpoint import SETTINGS, Settings, load_retriever
+from bgr.retrievers.graph_hop.decode import EXPLORE
+from bgr.utils.atomic_io import output_folder
+from training.callbacks.reporter import Report, Reporter, to_stderr
+from training.data_module import BgrDataModule
+from training.fit import fit, prepare
+from training.retriever.calibrate import best_threshold, calibrated, decode_dev
+from training.retriever.side_by_side import in_processes
+from training.run import Run, first_process, is_finished, mark_finished
+from training.settings import parse, shaping
+
+QUIET = "--trainer.enable_progress_bar=false"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `check` learned from the config.
+
+    Args:
+        settings: those that change what comes out.
+        side_by_side: the directions may be trained at once, each in a process of its own.
+    """
+
+    settings: dict[str, Any]
+    side_by_side: bool
+
+
+def check(run: Run) -> Plan:
+    """Read config and data once before anything is written.
+
+    Raises:
+        BgrError: an unknown key, a value that is not allowed, or data that cannot be read.
+    """
+    cli = parse(run, "forward", run.out)
+    cli.datamodule.setup()
+    one_cpu = isinstance(cli.trainer.accelerator, CPUAccelerator) and cli.trainer.world_size == 1
+    return Plan(shaping(cli), one_cpu and torch.get_num_threads() > 1)
+
+
+def train_retriever(run: Run, plan: Plan, directions: Sequence[str] = DIRECTIONS) -> dict[str, Any]:
+    """Train, keep the best epoch by dev score, calibrate. Returns the dev metrics by direction and rule; nothing in
+    processes that do not write, or where a direction is missing."""
+    missing = [d for d in directions if not (run.resume and is_finished(run, d, _of(plan.settings, d)))]
+    if missing and first_process():
+        (run.out / SETTINGS).unlink(missing_ok=True)  # it speaks of the pair that was there before
+    if len(missing) > 1 and plan.side_by_side:
+        if plan.settings["model"]["frozen_layers"] and not any(run.states_folder.glob("facts-*.npy")):
+            # once for both, with all cores, and the memory it took is free again before they start
+            in_processes(partial(prepare_states, run), missing[:1], bar=False)
+        in_processes(partial(train_direction, replace(run, overrides=(*run.overrides, QUIET))), missing)
+    else:
+        for direction in missing:
+            train_direction(run, direction, to_stderr)
+    if not first_process() or not all((run.out / direction).is_dir() for direction in DIRECTIONS):
+        return {}
+    if run.resume and (run.out / SETTINGS).exists():
+        return dict(Settings.load(run.out).metrics["dev"])
+    return calibrate_pair(run)
+
+
+def train_direction(run: Run, direction: str, report: Report) -> None:
+    """Train one direction and save its best epoch to ``out/DIRECTION``; `report` hears of every epoch."""
+    home = run.home(direction)
+    if not run.resume and first_process():
+        shutil.rmtree(home, ignore_errors=True)  # an earlier training's, which a later --resume must not go on from
+    cli = parse(run, direction, home, Reporter(direction, report))
+    tokenizer = prepare(run, cli)
+    fit(run, cli)
+    if not first_process():
+        return
+    model: BgrRetriever = cli.model.model
+    model.config.threshold = best_threshold(model, cli.datamodule)
+    tokenizer.save_pretrained(run.out)
+    with output_folder(run.out / direction, overwrite=True) as folder:
+        model.save_pretrained(folder)
+    mark_finished(run, direction, shaping(cli))
+
+
+def prepare_states(run: Run, direction: str, _: Report) -> None:
+    """What `train_direction` would do first: write the frozen layers' states to the run folder."""
+    prepare(run, parse(run, direction, run.out))
+
+
+def calibrate_pair(run: Run) -> dict[str, Any]:
+    """Choose on dev what belongs to the two directions in ``out`` as a pair (`calibrated`); write ``bgr.json`` and
+    return the dev metrics."""
+    home = run.home("calibration")
+    data: BgrDataModule = parse(run, "forward", home).datamodule
+    tokenizer = AutoTokenizer.from_pretrained(run.out, local_files_only=True)
+    models = {direction: load_retriever(run.out, direction) for direction in DIRECTIONS}
+    prepared: BgrRetriever | None = None
+    found = {}
+    for direction, model in models.items():
+        if prepared is None or not read_alike(prepared, model):
+            data.prepare(tokenizer, model, run.states_folder)
+            prepared = model
+        threshold = model.config.threshold
+        found[direction] = decode_dev(model, data, [threshold], explore=EXPLORE)[threshold]
+    chosen = calibrated(found["forward"], found["backward"], data.splits["dev"])
+    settings = replace(chosen, data_hash=dataset_hash(run.data))
+    # the last file of a run, by which others see that it is whole
+    home.mkdir(parents=True, exist_ok=True)
+    settings.save(home)
+    os.replace(home / SETTINGS, run.out / SETTINGS)
+    return dict(settings.metrics["dev"])
+
+
+def _of(settings: dict[str, Any], direction: str) -> dict[str, Any]:
+    return {**settings, "model": {**settings["model"], "direction": direction}}

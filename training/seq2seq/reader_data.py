@@ -1,0 +1,203 @@
+"""What a reader is trained on: questions with gold evidence, and with evidence as a retriever finds it.
+
+Which words of a dataset are everyday ones: the closed vocabulary of a reader with placeholders.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from bgr.data.example import Example
+from bgr.data.reasongraphqa.io.dataset import dataset_hash, read_split
+from bgr.errors import DataError, GraphError
+from bgr.graph.evidence_graph import EvidenceGraph
+from bgr.reader.name_pieces import JOINTS, at_sentence_start, tokens_of
+from bgr.reader.reader import linearise
+from bgr.reader.reader_settings import ReaderSettings
+from bgr.reader.slots import mask
+from bgr.utils.json_utils import parse_json, shown
+from training.limits import at_least
+from training.seq2seq.data import Seq2seqData, TextPair
+
+SELDOM = 0.0005
+"""Share of the texts that an everyday word stands in at least."""
+
+CAPITAL_SHARE = 0.1
+"""A word that stands inside sentences with a capital more often than this is a name's."""
+
+MOST_COUNTED = 50
+
+
+def everyday_words(texts: Iterable[str], answers: Iterable[str]) -> tuple[str, ...]:
+    """Words that are written small inside sentences, abbreviations, and what answers say beyond their texts.
+
+    Args:
+        texts: questions with evidence.
+        answers: their answers.
+
+    Returns:
+        In small letters, abbreviations as they are written; sorted. Also *yes*, *no*, and the numbers to `MOST_COUNTED`
+        for what is counted.
+    """
+    small, started, inside, short = (Counter[str]() for _ in range(4))
+    number = 0
+    for text in texts:
+        number += 1
+        seen: dict[str, bool] = {}
+        for before, word in pairwise([".", *tokens_of(text)]):
+            seen[word] = seen.get(word, True) and at_sentence_start(before)
+        for word, only_started in seen.items():
+            if sum(letter.isupper() for letter in word) > 1:
+                short[word] += 1
+            elif word[0].isupper():
+                (started if only_started else inside)[word.lower()] += 1
+            elif word.isalpha() or word[0] in "'’":
+                small[word] += 1
+    least = max(2.0, SELDOM * number)
+    found = {word for word, times in (small + started).items() if times >= least}
+    found = {word for word in found if small[word] or inside[word] < CAPITAL_SHARE * started[word]}
+    found |= _spoken(answers, least) | set(JOINTS) | {"yes", "no"}
+    found |= {word for word, times in short.items() if times >= 10 * least}
+    return tuple(sorted(found | {str(count) for count in range(MOST_COUNTED + 1)}))
+
+
+def _spoken(answers: Iterable[str], least: float) -> set[str]:
+    """Words of answers: those of units, and what many answers say."""
+    units, others = Counter[str](), Counter[str]()
+    for answer in answers:
+        words = [word.lower() for word in tokens_of(answer) if word.isalpha()]
+        (units if answer[:1].isdigit() else others).update(words)
+    return {word for word, times in units.items() if times >= least} | {
+        word for word, times in others.items() if times >= 10 * least
+    }
+
+
+class ReaderData(Seq2seqData):
+    """Pairs from a dataset's train and dev splits.
+
+    Args:
+        folder: the dataset.
+        structure: say the graph's structure in words.
+        slots: read names and quantities as placeholders (`bgr.reader.slots`); for a T5 without pre-training.
+        most_tokens: of an input; the end of a longer one is cut off.
+        longest_answer: tokens of an answer when it is generated.
+        retrieved: file ``predictions.jsonl`` of `bgr evaluate` over the train split: its graphs are read too, each
+            beside the gold one. Empty for gold graphs alone.
+        system: whose graphs of that file.
+        limit, dev_limit: questions of each split; 0 for all.
+        batch_size: pairs in a batch.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        structure: bool = True,
+        slots: bool = True,
+        most_tokens: int = 512,
+        longest_answer: int = 32,
+        retrieved: str = "",
+        system: str = "fused",
+        limit: int = 0,
+        dev_limit: int = 2_000,
+        batch_size: int = 32,
+    ) -> None:
+        super().__init__()
+        at_least(1, most_tokens=most_tokens, longest_answer=longest_answer, batch_size=batch_size)
+        at_least(0, limit=limit, dev_limit=dev_limit)
+        self.save_hyperparameters()
+        self.settings = ReaderSettings()
+        self.pairs: dict[str, list[TextPair]] = {}
+        self.left_out = 0
+
+    def setup(self, stage: str | None = None) -> None:
+        """Read the splits and write the pairs, once.
+
+        Raises:
+            DataError: the dataset or the retrieved graphs cannot be used.
+        """
+        if self.pairs:
+            return
+        own = self.hparams
+        folder = Path(own["folder"])
+        train, dev = (
+            list(islice(read_split(folder, split, progress=True), own[limit] or None))
+            for split, limit in (("train", "limit"), ("dev", "dev_limit"))
+        )
+        graphs = [(example, example.graph) for example in train]
+        if own["retrieved"]:
+            graphs += retrieved_graphs(Path(own["retrieved"]), train, own["system"])
+        texts = {"train": self._texts(graphs), "dev": self._texts([(example, example.graph) for example in dev])}
+        words: tuple[str, ...] = ()
+        if own["slots"]:
+            rows = texts["train"]
+            words = everyday_words((text for _, text in rows), (example.answer for example, _ in rows))
+        self.settings = ReaderSettings(
+            structure=own["structure"],
+            slots=own["slots"],
+            words=words,
+            most_tokens=own["most_tokens"],
+            longest_answer=own["longest_answer"],
+            data_hash=dataset_hash(folder),
+        )
+        for name, rows in texts.items():
+            self.pairs[name] = self._pairs(rows, keep_all=name == "dev")
+        if not self.pairs["train"] or not self.pairs["dev"]:
+            raise DataError(f"{folder}: {len(train)} train and {len(dev)} dev questions give no pair to learn from")
+
+    def _texts(self, graphs: Sequence[tuple[Example, EvidenceGraph]]) -> list[tuple[Example, str]]:
+        structure = self.hparams["structure"]
+        return [(e, linearise(e.question, e.facts, graph, structure=structure)) for e, graph in graphs if graph.nodes]
+
+    def _pairs(self, rows: Sequence[tuple[Example, str]], *, keep_all: bool) -> list[TextPair]:
+        """Sources and targets. What placeholders cannot say is left out of training, and stays in dev as a failure."""
+        if not self.settings.slots:
+            return [(text, example.answer) for example, text in rows]
+        words = frozenset(self.settings.words)
+        pairs = []
+        for example, text in tqdm(rows, desc="mask", unit="question", delay=1):
+            masked = mask(text, words)
+            target = masked.target(example.answer, words, count=example.type == "count")
+            if target is not None or keep_all:
+                pairs.append((masked.text, example.answer if target is None else target))
+        self.left_out += len(rows) - len(pairs)
+        return pairs
+
+
+def retrieved_graphs(path: Path, examples: Sequence[Example], system: str) -> list[tuple[Example, EvidenceGraph]]:
+    """The graphs that a system found for these examples, as ``predictions.jsonl`` says.
+
+    Raises:
+        DataError: the file or a line cannot be read, the system is not there, or a line is of another split or dataset.
+    """
+    known = {example.id: example for example in examples}
+    found = []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from None
+    for number, line in enumerate(lines, 1):
+        where = f"{path}: line {number}"
+        record: Any = parse_json(line, where)
+        try:
+            example = known.get(str(record["id"]))
+            same = example is not None and example.question == record["question"]
+            graph = EvidenceGraph([(a, b) for a, b, *_ in record["predictions"][system]["edges"]])
+        except GraphError as error:
+            raise DataError(f"{where}: {error}") from None
+        except (KeyError, TypeError, ValueError):
+            raise DataError(f"{where}: holds no graph of {shown(system)}; a predictions.jsonl is expected") from None
+        if example is None or not same:
+            raise DataError(f"{where}: {shown(record['id'])} is no question of the train split that is trained on")
+        if graph.nodes and graph.nodes[-1] >= len(example.facts):
+            raise DataError(f"{where}: an edge to fact {graph.nodes[-1]}, there are {len(example.facts)}")
+        found.append((example, graph))
+    return found

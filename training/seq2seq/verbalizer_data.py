@@ -1,0 +1,143 @@
+"""The pairs that a verbaliser is trained on.
+
+Pairs of linearised facts and sentences, from the templates over a knowledge base, to train a verbaliser on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tqdm import tqdm
+
+from bgr.data.kb.knowledge_base import KnowledgeBase
+from bgr.data.kb.schema import Fact
+from bgr.data.reasongraphqa.build.textual_database import TextualDatabase
+from bgr.data.reasongraphqa.verbalize.seq2seq import linearise
+from bgr.data.reasongraphqa.verbalize.verbalizer import STYLES, Verbalizer
+from bgr.data.reasongraphqa.verbalize.wording import value_text
+from bgr.errors import DataError
+from training.limits import at_least, share
+from training.seq2seq.data import Seq2seqData
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One to three facts of a head: what the model reads, and what it is to write."""
+
+    facts: tuple[Fact, ...]
+    source: str
+    target: str
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Training pairs, and pairs about heads that no training pair is about."""
+
+    train: list[Pair]
+    dev: list[Pair]
+
+
+def make_pairs(
+    kb: KnowledgeBase, *, train: int, dev: int, joined_probability: float, seed: int, progress: bool = False
+) -> Pairs:
+    """Draw heads at random and word all that the knowledge base says about each, every fact once.
+
+    Args:
+        kb: the knowledge base.
+        train, dev: pairs of each part; fewer training pairs where the knowledge base ends.
+        joined_probability: how often one or two more facts join a fact.
+        seed: draws heads, wordings and what is joined.
+        progress: show a bar on standard error.
+
+    Raises:
+        DataError: the knowledge base gives no pair for one of the parts.
+    """
+    templates = Verbalizer(kb, seed)
+    database = TextualDatabase(kb, templates, (), joined_probability=joined_probability, seed=seed)
+    heads = Random(f"{seed}|heads").sample(kb.entities, len(kb.entities))
+    found: dict[str, list[Pair]] = {"train": [], "dev": []}
+    with tqdm(total=train + dev, desc="pairs", unit="pair", disable=not progress) as bar:
+        for head in heads:
+            part, wanted = ("dev", dev) if len(found["dev"]) < dev else ("train", train)
+            if len(found[part]) >= wanted:
+                break
+            units = (database.unit(fact) for fact in database.facts_of(head))
+            pairs = [_pair(templates, unit.facts, unit.sentence) for unit in units if unit is not None]
+            new = [pair for pair in pairs if pair is not None][: wanted - len(found[part])]
+            found[part] += new
+            bar.update(len(new))
+    short = next((part for part in ("dev", "train") if not found[part]), None)
+    if short is not None:
+        raise DataError(f"{len(kb.entities)} entities give {len(found['dev'])} pairs and none for {short}")
+    return Pairs(**found)
+
+
+def _pair(templates: Verbalizer, facts: Sequence[Fact], sentence: str) -> Pair | None:
+    """With the values written alike on both sides, so that there is nothing to learn but to copy them; ``None`` where
+    the sentence mixes the ways to write them."""
+    values = [value for fact in facts for value in (fact.value, *(v for _, v in fact.qualifiers)) if value is not None]
+    for style in range(STYLES):
+        if all(value_text(value, style) in sentence for value in values):
+            kind = templates.kind(facts[0].head)
+            return Pair(tuple(facts), linearise(templates.kb, facts, kind=kind, style=style), sentence)
+    return None
+
+
+class VerbalizerData(Seq2seqData):
+    """Pairs from a folder of KQA Pro files.
+
+    Args:
+        folder: holds ``kb.json``.
+        pairs: for training.
+        dev_pairs: about heads of their own.
+        joined_probability: how often one or two more facts join a fact.
+        seed: draws the pairs.
+        batch_size: pairs in a batch.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        pairs: int = 48_000,
+        dev_pairs: int = 1_000,
+        joined_probability: float = 0.4,
+        seed: int = 0,
+        batch_size: int = 32,
+    ) -> None:
+        super().__init__()
+        at_least(1, pairs=pairs, dev_pairs=dev_pairs, batch_size=batch_size)
+        share(joined_probability=joined_probability)
+        self.save_hyperparameters()
+        self.kb: KnowledgeBase
+        self.pairs = Pairs([], [])
+
+    def setup(self, stage: str | None = None) -> None:
+        """Read the knowledge base and word the pairs, once.
+
+        Raises:
+            DataError: no ``kb.json``, or one that gives too few pairs.
+        """
+        if not self.pairs.train:
+            own = self.hparams
+            self.kb = KnowledgeBase.load(Path(own["folder"]) / "kb.json", progress=True)
+            self.pairs = make_pairs(
+                self.kb,
+                train=own["pairs"],
+                dev=own["dev_pairs"],
+                joined_probability=own["joined_probability"],
+                seed=own["seed"],
+                progress=True,
+            )
+
+    def prepare(self, tokenizer: Any) -> None:
+        """Turn the pairs into tokens."""
+        parts = {"train": self.pairs.train, "dev": self.pairs.dev}
+        texts = {name: [(pair.source, pair.target) for pair in part] for name, part in parts.items()}
+        self.tokenise(texts, tokenizer)
