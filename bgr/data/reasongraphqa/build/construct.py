@@ -1,0 +1,238 @@
+"""The construction of ReasonGraphQA from questions with programs (paper, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from tqdm import tqdm
+
+from bgr.errors import DataError, ProgramError
+from bgr.data.example import Example
+from bgr.data.kb.executor import Executor
+from bgr.data.kb.knowledge_base import KnowledgeBase
+from bgr.data.reasongraphqa.build.grounding import Dropped, Grounded, Question, ground
+from bgr.data.reasongraphqa.build.interference import KINDS, THIRDS, Draft, Encoder, Interference, Mixture
+from bgr.data.reasongraphqa.build.questions import MALFORMED
+from bgr.data.reasongraphqa.verbalize.seq2seq import Seq2seqVerbalizer
+from bgr.data.reasongraphqa.build.splits import SPLIT_METHODS, SPLITS, composition, composition_split, entity_split, random_split, structure_split
+from bgr.data.reasongraphqa.build.textual_database import TextualDatabase, Wording
+from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer
+
+EXAMPLES_OF_A_DROP = 3
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides a dataset besides its source.
+
+    Args:
+        seed: draws everything.
+        candidates_min, candidates: each question gets a number of candidates between them (more if it has more gold
+            facts than leave room for a distractor of each kind).
+        joined_probability: how often one or two more triples join a fact's sentence.
+        limit: a part of so many questions; ``None`` for all.
+        split: one of `SPLIT_METHODS`.
+        skip_bad: count malformed questions as drops instead of refusing the file.
+        mixture: the share of each kind of distractor.
+
+    Raises:
+        DataError: values that contradict; the message names all of them.
+    """
+
+    seed: int = 0
+    candidates_min: int = 20
+    candidates: int = 25
+    joined_probability: float = 0.15
+    limit: int | None = None
+    split: str = "random"
+    skip_bad: bool = False
+    mixture: Mixture = THIRDS
+
+    def __post_init__(self) -> None:
+        wrong = []
+        if not 1 <= self.candidates_min <= self.candidates:
+            wrong.append(f"candidates {self.candidates_min} to {self.candidates}, allowed: 1 <= smallest <= largest")
+        if not 0 <= self.joined_probability <= 1:
+            wrong.append(f"joined probability {self.joined_probability}, allowed: 0 to 1")
+        if self.limit is not None and self.limit < 1:
+            wrong.append(f"limit {self.limit}, allowed: 1 or more")
+        if self.split not in SPLIT_METHODS:
+            wrong.append(f"split {self.split!r}, allowed: {', '.join(SPLIT_METHODS)}")
+        if wrong:
+            raise DataError("; ".join(wrong))
+
+
+@dataclass(frozen=True)
+class Built:
+    """A dataset before it is written: examples by split, the textual database, and what was left out and why."""
+
+    splits: dict[str, list[Example]]
+    database: TextualDatabase
+    dropped: tuple[Dropped, ...]
+    tried: int
+    distractors: dict[str, int]
+
+    def drop_report(self) -> dict[str, dict[str, Any]]:
+        """Reason to its count and up to three examples, the most frequent first."""
+        report: dict[str, dict[str, Any]] = {}
+        for drop in self.dropped:
+            entry = report.setdefault(drop.reason, {"count": 0, "examples": []})
+            entry["count"] += 1
+            if len(entry["examples"]) < EXAMPLES_OF_A_DROP:
+                entry["examples"].append(drop.detail)
+        return dict(sorted(report.items(), key=lambda item: (-item[1]["count"], item[0])))
+
+
+def build(
+    kb: KnowledgeBase,
+    questions: Sequence[Question],
+    encoder: Encoder,
+    settings: Settings,
+    *,
+    verbalizer: Seq2seqVerbalizer | None = None,
+    malformed: Sequence[Dropped] = (),
+    progress: bool = False,
+) -> Built:
+    """Ground, word, mix with distractors, split.
+
+    Args:
+        kb: what the programs run on.
+        questions: all questions of the source.
+        encoder: sentences to unit vectors, for the similarity of distractors.
+        settings: see `Settings`.
+        verbalizer: a model that words the facts; ``None`` for templates.
+        malformed: records already found bad, for the report.
+        progress: show bars on standard error.
+
+    Raises:
+        ProgramError: a program names what the knowledge base does not hold (unless ``settings.skip_bad``).
+        DataError: no question is left.
+    """
+    kept, dropped, tried = _ground_all(kb, questions, settings, progress)
+    dropped = [*malformed, *dropped]
+    if not kept:
+        raise DataError(f"none of {len(questions) + len(malformed)} questions can be used{_first_reason(dropped)}")
+    templates = Verbalizer(kb, settings.seed)
+    if verbalizer is not None:
+        # a model is fast in batches only: a rehearsal with templates tells what there is to word
+        rehearsal, _, _ = _draft_all(kb, kept, templates, encoder, settings, progress)
+        verbalizer.prepare(unit.facts for unit in rehearsal.database.units)
+    interference, drafts, repeated = _draft_all(kb, kept, verbalizer or templates, encoder, settings, progress)
+    dropped += repeated
+    interference.fill(drafts)
+    examples = [_example(draft, settings.seed) for draft in drafts]
+    split = _split([draft.grounded for draft in drafts], settings)
+    return Built(
+        splits={name: [e for e, s in zip(examples, split, strict=True) if s == name] for name in SPLITS},
+        database=interference.database,
+        dropped=tuple(dropped),
+        tried=tried + len(malformed),
+        distractors={kind: sum(draft.kinds[kind] for draft in drafts) for kind in KINDS},
+    )
+
+
+def _draft_all(
+    kb: KnowledgeBase,
+    kept: Sequence[Grounded],
+    words: Wording,
+    encoder: Encoder,
+    settings: Settings,
+    progress: bool,
+) -> tuple[Interference, list[Draft], list[Dropped]]:
+    """Every question with its gold sentences and the distractors about the same entities, all that adds to the textual
+    database."""
+    facts = (fact for grounded in kept for fact in grounded.facts)
+    database = TextualDatabase(kb, words, facts, joined_probability=settings.joined_probability, seed=settings.seed)
+    interference = Interference(database, encoder, seed=settings.seed, mixture=settings.mixture, progress=progress)
+    drafts, dropped = [], []
+    for grounded in tqdm(kept, desc="gold sentences", unit="question", disable=not progress):
+        # every gold sentence before the first distractor: what a gold fact joins is then no distractor's
+        draft = interference.draft(grounded, _candidates(grounded, settings))
+        if len({unit.sentence for unit in draft.units}) == len(draft.units):
+            drafts.append(draft)
+        else:
+            dropped.append(_repeated(grounded))
+    for draft in tqdm(drafts, desc="facts about the same", unit="question", disable=not progress):
+        interference.same_head(draft)
+    return interference, drafts, dropped
+
+
+def _ground_all(
+    kb: KnowledgeBase, questions: Sequence[Question], settings: Settings, progress: bool
+) -> tuple[list[Grounded], list[Dropped], int]:
+    """All questions, or in random order as many as give `limit`; kept ones come in the order of the source."""
+    executor = Executor(kb)
+    order = list(range(len(questions)))
+    if settings.limit is not None:
+        Random(f"{settings.seed}|limit").shuffle(order)
+    kept: dict[int, Grounded] = {}
+    dropped: list[Dropped] = []
+    for number in tqdm(order, desc="ground", unit="question", disable=not progress):
+        if settings.limit is not None and len(kept) >= settings.limit:
+            break
+        outcome = _ground_one(questions[number], executor, settings.skip_bad)
+        if isinstance(outcome, Dropped):
+            dropped.append(outcome)
+        else:
+            kept[number] = outcome
+    return [kept[number] for number in sorted(kept)], dropped, len(kept) + len(dropped)
+
+
+def _ground_one(question: Question, executor: Executor, skip_bad: bool) -> Grounded | Dropped:
+    try:
+        return ground(question, executor)
+    except ProgramError as error:
+        if not skip_bad:
+            raise
+        return Dropped(question.where, MALFORMED, str(error))
+
+
+def _repeated(grounded: Grounded) -> Dropped:
+    detail = f"{grounded.question.text} ({len(grounded.facts)} facts)"
+    return Dropped(grounded.question.where, "two gold facts have one sentence", detail)
+
+
+def _candidates(grounded: Grounded, settings: Settings) -> int:
+    rng = Random(f"{settings.seed}|candidates|{grounded.question.id}")
+    return rng.randint(settings.candidates_min, settings.candidates)
+
+
+def _example(draft: Draft, seed: int) -> Example:
+    """The candidates shuffled, the graph renumbered to their new places."""
+    question = draft.grounded.question
+    order = list(range(len(draft.units)))
+    Random(f"{seed}|shuffle|{question.id}").shuffle(order)
+    places = {old: new for new, old in enumerate(order)}
+    graph = draft.grounded.graph
+    return Example(
+        id=question.id,
+        question=question.text,
+        facts=tuple(draft.units[old].sentence for old in order),
+        graph=graph.relabel({node: places[node] for node in graph.nodes}),
+        answer=question.answer,
+        program=tuple(question.program.to_json()),
+        type=draft.grounded.type,
+    )
+
+
+def _split(kept: Sequence[Grounded], settings: Settings) -> list[str]:
+    if settings.split == "structure":
+        return structure_split([grounded.graph for grounded in kept], settings.seed)
+    if settings.split == "entity":
+        return entity_split([_entities(grounded) for grounded in kept], settings.seed)
+    if settings.split == "composition":
+        predicates = [[fact.predicate for fact in grounded.facts] for grounded in kept]
+        pairs = [composition(grounded.graph, names) for grounded, names in zip(kept, predicates, strict=True)]
+        return composition_split(pairs, settings.seed)
+    return random_split(len(kept), settings.seed)
+
+
+def _entities(grounded: Grounded) -> frozenset[str]:
+    return frozenset(end for fact in grounded.facts for end in (fact.head, fact.tail) if end is not None)
+
+
+def _first_reason(dropped: Sequence[Dropped]) -> str:
+    return f"; the first: {dropped[0].where}: {dropped[0].reason}: {dropped[0].detail}" if dropped else ""

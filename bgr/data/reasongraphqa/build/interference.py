@@ -1,0 +1,206 @@
+"""The target database of a question: its gold sentences among distractors of three kinds (paper, section 3.1.2).
+
+(a) sentences most similar to the question, (b) other facts about the gold facts' head entities, with another relation,
+(c) random sentences: a third each, or as a `Mixture` says. Where one kind runs short another fills in: (a) for (b), and
+(c) for all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+import numpy as np
+from tqdm import tqdm
+
+from bgr.errors import DataError
+from bgr.data.kb.schema import Fact
+from bgr.data.reasongraphqa.build.conflicts import GoldFacts
+from bgr.data.reasongraphqa.build.grounding import Grounded
+from bgr.data.reasongraphqa.build.textual_database import FactUnit, TextualDatabase
+from bgr.collection.vectors import nearest
+
+Encoder = Callable[[Sequence[str]], np.ndarray]
+
+SIMILAR, SAME_HEAD, RANDOM = "similar", "same head", "random"
+KINDS = (SIMILAR, SAME_HEAD, RANDOM)
+NEIGHBOURS = 64
+"""How many similar sentences are looked at, at least; a question that needs many looks at `SPARE` times as many."""
+SPARE = 3
+RANDOM_TRIES = 20
+SUM_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """The share of each kind among the distractors of a question; together 1.
+
+    A share of 0 means none, but for (c), which takes what is left where the others run short.
+
+    Raises:
+        DataError: a share is negative or not a number, or they do not add up.
+    """
+
+    similar: float = 1 / 3
+    same_head: float = 1 / 3
+    random: float = 1 / 3
+
+    def __post_init__(self) -> None:
+        shares = (self.similar, self.same_head, self.random)
+        # written so that nan fails too
+        if not (min(shares) >= 0 and abs(sum(shares) - 1) <= SUM_TOLERANCE):
+            text = " ".join(f"{share:g}" for share in shares)
+            raise DataError(f"mixture {text}, allowed: shares of 0 or more that add up to 1")
+
+
+THIRDS = Mixture()
+HARD = Mixture(0.45, 0.45, 0.1)
+"""More of what looks like evidence and less of what does not."""
+
+
+@dataclass
+class Draft:
+    """The candidates of one question while they are gathered; gold units come first, in the order of the graph's nodes.
+
+    `wanted` is the number of candidates when all is done.
+    """
+
+    grounded: Grounded
+    units: list[FactUnit]
+    gold: GoldFacts
+    wanted: int
+    kinds: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self._sentences = {unit.sentence for unit in self.units}
+
+    def add(self, unit: FactUnit, kind: str) -> bool:
+        """Take a unit as a distractor if it may be one and its sentence is new."""
+        if unit.sentence in self._sentences or not self.gold.allows(unit):
+            return False
+        self.units.append(unit)
+        self._sentences.add(unit.sentence)
+        self.kinds[kind] += 1
+        return True
+
+
+def shares(gold: int, candidates: int, mixture: Mixture = THIRDS) -> dict[str, int]:
+    """How many distractors of each kind (three at least in all), rounded so that they add up.
+
+    What is over goes to the kind that lost most in rounding; of equals first to (b), then to (a).
+    """
+    count = max(candidates - gold, len(KINDS))
+    exact = dict(
+        zip(KINDS, (count * share for share in (mixture.similar, mixture.same_head, mixture.random)), strict=True)
+    )
+    found = {kind: math.floor(number) for kind, number in exact.items()}
+    lost = {kind: round(exact[kind] - found[kind], 6) for kind in (SAME_HEAD, SIMILAR, RANDOM)}
+    for kind in sorted(lost, key=lambda kind: -lost[kind])[: count - sum(found.values())]:
+        found[kind] += 1
+    return found
+
+
+class Interference:
+    """Fills drafts with distractors: `same_head` for each first, since it adds to the database, then `fill` for all.
+
+    Args:
+        database: grows by what (b) words afresh.
+        encoder: sentences to unit vectors; similarity is their inner product.
+        seed: draws everything, question by question.
+        mixture: the share of each kind.
+        progress: show bars on standard error.
+    """
+
+    def __init__(
+        self,
+        database: TextualDatabase,
+        encoder: Encoder,
+        *,
+        seed: int,
+        mixture: Mixture = THIRDS,
+        progress: bool = False,
+    ) -> None:
+        self.database = database
+        self.encoder = encoder
+        self.seed = seed
+        self.mixture = mixture
+        self.progress = progress
+
+    def draft(self, grounded: Grounded, candidates: int) -> Draft:
+        """The gold units of a question, before any distractor."""
+        units = [self.database.gold_unit(fact) for fact in grounded.facts]
+        wanted = len(units) + max(candidates - len(units), len(KINDS))
+        return Draft(grounded, units, GoldFacts(self.database.kb.name, grounded.facts, units), wanted)
+
+    def same_head(self, draft: Draft) -> None:
+        """Kind (b), up to its share."""
+        rng = self._rng(draft, SAME_HEAD)
+        facts = draft.grounded.facts
+        count = self._share(draft)[SAME_HEAD]
+        asked = {(fact.head, fact.predicate) for fact in facts}
+        for fact in self._about(list(dict.fromkeys(fact.head for fact in facts)), rng):
+            if draft.kinds[SAME_HEAD] >= count:
+                return
+            unit = None if (fact.head, fact.predicate) in asked else self.database.unit(fact)
+            if unit is not None:
+                draft.add(unit, SAME_HEAD)
+
+    def fill(self, drafts: Sequence[Draft]) -> None:
+        """Kinds (a) and (c), until each draft has as many candidates as it wants or nothing else fits."""
+        if not drafts or not self.database.units:
+            return
+        wanted = [self._similar(draft) for draft in drafts]
+        neighbours = self._neighbours([draft.grounded.question.text for draft in drafts], max(wanted))
+        rows = tqdm(neighbours, desc="distractors", unit="question", disable=not self.progress)
+        for draft, similar, row in zip(drafts, wanted, rows, strict=True):
+            for number in row:
+                if draft.kinds[SIMILAR] >= similar:
+                    break
+                draft.add(self.database.units[number], SIMILAR)
+            rng = self._rng(draft, RANDOM)
+            for _ in range(RANDOM_TRIES * draft.wanted):
+                if len(draft.units) >= draft.wanted:
+                    break
+                draft.add(rng.choice(self.database.units), RANDOM)
+
+    def _share(self, draft: Draft) -> dict[str, int]:
+        return shares(len(draft.grounded.facts), draft.wanted, self.mixture)
+
+    def _similar(self, draft: Draft) -> int:
+        """How many of kind (a): its share, and what (b) lacked; none if the mixture wants none."""
+        share = self._share(draft)
+        return share[SIMILAR] + share[SAME_HEAD] - draft.kinds[SAME_HEAD] if self.mixture.similar else 0
+
+    def _neighbours(self, questions: Sequence[str], wanted: int) -> np.ndarray:
+        """For each question the numbers of the units whose sentences are most similar, best first: ``[q, n]``.
+
+        There are enough of them that `wanted` should fit; none where none is wanted.
+        """
+        if not wanted:
+            return np.empty((len(questions), 0), dtype=np.int64)
+        vectors = self.encoder([unit.sentence for unit in self.database.units])
+        queries = self.encoder(questions)
+        return nearest(queries, vectors, max(NEIGHBOURS, SPARE * wanted), progress=self.progress)
+
+    def _about(self, entities: Sequence[str], rng: Random) -> Iterator[Fact]:
+        """Facts about several entities in turn; of each entity one predicate after the other, in random order."""
+        lists = [_by_predicate(self.database.facts_of(entity), rng) for entity in entities]
+        for place in range(max(map(len, lists), default=0)):
+            for facts in lists:
+                if place < len(facts):
+                    yield facts[place]
+
+    def _rng(self, draft: Draft, kind: str) -> Random:
+        return Random(f"{self.seed}|{kind}|{draft.grounded.question.id}")
+
+
+def _by_predicate(facts: Sequence[Fact], rng: Random) -> list[Fact]:
+    """A random order in which every predicate comes once before any comes twice."""
+    groups: dict[str, list[Fact]] = {}
+    for fact in rng.sample(facts, len(facts)):
+        groups.setdefault(fact.predicate, []).append(fact)
+    longest = max(map(len, groups.values()), default=0)
+    return [group[place] for place in range(longest) for group in groups.values() if place < len(group)]

@@ -1,0 +1,177 @@
+"""The textual database: each fact of the corpus in one sentence, alone or joined with others (paper, 3.1.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Protocol
+
+from bgr.data.kb.knowledge_base import KnowledgeBase
+from bgr.data.kb.loading import FORWARD
+from bgr.data.kb.schema import Fact, Value
+from bgr.data.kb.schema import Statement
+
+SHOWN_QUALIFIERS = 2
+
+Meaning = tuple[Any, ...]
+
+
+def meaning(fact: Fact) -> Meaning:
+    """What a fact says, qualifiers left out; a relation read from either end says the same (`shares border with`)."""
+    if fact.tail is not None:
+        return (fact.predicate, *sorted((fact.head, fact.tail)))
+    return (fact.predicate, fact.head, fact.value)
+
+
+class Wording(Protocol):
+    """Turns one to three facts of a head into a sentence: templates (`Verbalizer`) or a model (`Seq2seqVerbalizer`)."""
+
+    def sentence(self, facts: Sequence[Fact]) -> str: ...
+
+
+@dataclass(frozen=True)
+class FactUnit:
+    """One sentence of the database. The first of `facts` is what it is about; the others are joined to it."""
+
+    id: str
+    facts: tuple[Fact, ...]
+    sentence: str
+    gold: bool
+
+    def to_json(self, kb: KnowledgeBase) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "sentence": self.sentence,
+            "gold": self.gold,
+            "facts": [_fact_json(kb, fact) for fact in self.facts],
+        }
+
+
+class TextualDatabase:
+    """Grows a unit at a time; no statement ever stands in two units.
+
+    Args:
+        kb: the knowledge base.
+        verbalizer: words the facts.
+        gold: every fact that some question needs, as the executor gives them; these are never joined to another's unit.
+        joined_probability: how often one or two more triples join a fact.
+        seed: draws what is joined, fact by fact.
+    """
+
+    def __init__(
+        self, kb: KnowledgeBase, verbalizer: Wording, gold: Iterable[Fact], *, joined_probability: float, seed: int
+    ) -> None:
+        self.kb = kb
+        self.units: list[FactUnit] = []
+        self._verbalizer = verbalizer
+        self._joined_probability = joined_probability
+        self._seed = seed
+        self._unit_of: dict[Fact, int] = {}
+        self._of_head: dict[str, tuple[Fact, ...]] = {}
+        gold = tuple(dict.fromkeys(gold))
+        self._used: dict[Statement, dict[tuple[str, Value], None]] = {}
+        for fact in gold:
+            statement = self._statement(fact)
+            if statement is not None:
+                self._used.setdefault(statement, {}).update(dict.fromkeys(fact.qualifiers))
+        self._reserved = {meaning(fact) for fact in gold}
+
+    def gold_unit(self, fact: Fact) -> FactUnit:
+        """The unit of a gold fact; the same for every question that needs it."""
+        statement = self._statement(fact)
+        shown = self._shown(statement) if statement is not None else fact
+        number = self._unit_of.get(shown)
+        return self.units[number] if number is not None else self._add(shown, gold=True)
+
+    def unit(self, fact: Fact) -> FactUnit | None:
+        """The unit about a fact as `facts_of` gives it; ``None`` if it stands in another fact's unit."""
+        number = self._unit_of.get(fact)
+        if number is None:
+            return self._add(fact, gold=False)
+        found = self.units[number]
+        return found if found.facts[0] == fact else None
+
+    def facts_of(self, head: str) -> tuple[Fact, ...]:
+        """Everything the knowledge base says about an entity, in its order, with the qualifiers that are shown."""
+        found = self._of_head.get(head)
+        if found is None:
+            relations = [statement for statement, direction in self.kb.relations(head) if direction == FORWARD]
+            statements = [*self.kb.attributes(head), *relations]
+            found = self._of_head[head] = tuple(dict.fromkeys(self._shown(statement) for statement in statements))
+        return found
+
+    def _add(self, fact: Fact, *, gold: bool) -> FactUnit:
+        facts = (fact, *self._joined(fact))
+        number = len(self.units)
+        unit = FactUnit(f"F{number:06d}", facts, self._verbalizer.sentence(facts), gold)
+        self.units.append(unit)
+        self._unit_of.update(dict.fromkeys(facts, number))
+        return unit
+
+    def _joined(self, fact: Fact) -> list[Fact]:
+        """None, one or two free triples of the same head that share neither predicate nor value with what is there."""
+        rng = Random(f"{self._seed}|join|{fact!r}")
+        if rng.random() >= self._joined_probability:
+            return []
+        wanted = rng.choice((1, 2))
+        free = [
+            other
+            for other in self.facts_of(fact.head)
+            if other not in self._unit_of and meaning(other) not in self._reserved and other != fact
+        ]
+        chosen: list[Fact] = []
+        # by predicate first: a film's many actors would crowd out the rest
+        predicates = sorted({other.predicate for other in free})
+        rng.shuffle(predicates)
+        for predicate in predicates:
+            other = rng.choice([other for other in free if other.predicate == predicate])
+            if not any(_overlap(other, there) for there in (fact, *chosen)):
+                chosen.append(other)
+            if len(chosen) == wanted:
+                break
+        return chosen
+
+    def _statement(self, fact: Fact) -> Statement | None:
+        """The statement of the knowledge base that a program's fact was read from."""
+        rows: Iterable[Statement]
+        if fact.tail is None:
+            rows = self.kb.attributes(fact.head)
+        else:
+            # a relation may be stored at one of its ends only; the tail can be a country with thousands of films, so it
+            # is looked at last, and only if need be
+            rows = (row for end in (fact.head, fact.tail) for row, _ in self.kb.relations(end))
+        for row in rows:
+            same = (row.head, row.predicate, row.value, row.tail) == (fact.head, fact.predicate, fact.value, fact.tail)
+            if same and all(value in row.qualifier(key) for key, value in fact.qualifiers):
+                return row
+        return None
+
+    def _shown(self, statement: Statement) -> Fact:
+        """With every qualifier that some question uses, and others up to a few."""
+        shown = dict(self._used.get(statement, {}))
+        for key, values in statement.qualifiers:
+            if len(shown) >= SHOWN_QUALIFIERS:
+                break
+            if values and not any(key == used for used, _ in shown):
+                shown[key, values[0]] = None
+        return statement.fact(tuple(shown))
+
+
+def _overlap(a: Fact, b: Fact) -> bool:
+    return a.predicate == b.predicate or bool(_values(a) & _values(b))
+
+
+def _values(fact: Fact) -> set[str]:
+    return {str(fact.value) if fact.tail is None else fact.tail, *(str(value) for _, value in fact.qualifiers)}
+
+
+def _fact_json(kb: KnowledgeBase, fact: Fact) -> dict[str, Any]:
+    record: dict[str, Any] = {"head": fact.head, "name": kb.name(fact.head), "predicate": fact.predicate}
+    if fact.tail is not None:
+        record |= {"tail": fact.tail, "tail_name": kb.name(fact.tail)}
+    elif fact.value is not None:
+        record["value"] = fact.value.to_json()
+    if fact.qualifiers:
+        record["qualifiers"] = [[key, value.to_json()] for key, value in fact.qualifiers]
+    return record
