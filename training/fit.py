@@ -6,7 +6,7 @@ from typing import Any
 
 from transformers import AutoTokenizer
 
-from bgr.models.loading import resolve_model
+from bgr.models.packaged import resolve_model
 from training.run import Run, first_process
 from training.settings import RetrieverCLI
 

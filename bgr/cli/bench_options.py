@@ -80,7 +80,7 @@ def encoder(args: argparse.Namespace, folder: Path) -> tuple[str, bool]:
     """The encoder's folder and whether it has weights."""
     from transformers import AutoTokenizer, BertConfig
 
-    from bgr.models.loading import resolve_model
+    from bgr.models.packaged import resolve_model
 
     if args.model != RANDOM:
         return resolve_model(args.model), True

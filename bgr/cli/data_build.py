@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _encoder(similarity: str) -> SentenceEncoder:
     from bgr.collection.embedding import SentenceEncoder
-    from bgr.models.loading import packaged_minilm
+    from bgr.models.packaged import packaged_minilm
 
     return SentenceEncoder(packaged_minilm() if similarity == PACKAGED else similarity)
 

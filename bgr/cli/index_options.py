@@ -35,7 +35,7 @@ def add_milvus(parser: argparse.ArgumentParser, *, required: bool = False) -> No
 def load_encoder(folder: Path | None) -> SentenceEncoder:
     """The encoder that was named, or the packaged one."""
     from bgr.collection.embedding import SentenceEncoder
-    from bgr.models.loading import packaged_minilm
+    from bgr.models.packaged import packaged_minilm
 
     return SentenceEncoder(folder or packaged_minilm(), max_tokens=ENCODER_TOKENS)
 

@@ -51,7 +51,7 @@ class PassageParts:
     @cached_property
     def encoder(self) -> SentenceEncoder:
         from bgr.collection.embedding import SentenceEncoder
-        from bgr.models.loading import packaged_minilm
+        from bgr.models.packaged import packaged_minilm
 
         self.about["encoder"] = str(self.args.encoder or "all-MiniLM-L6-v2 (packaged)")
         return SentenceEncoder(self.args.encoder or packaged_minilm(), max_tokens=ENCODER_TOKENS)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from transformers import AutoConfig
 
-from bgr.models.loading import resolve_model
+from bgr.models.packaged import resolve_model
 from bgr.retrievers.base import Query
 from bgr.retrievers.baselines.baseline_config import TRAINED, BaselineConfig
 from bgr.retrievers.baselines.model import BaselineModel

@@ -6,7 +6,7 @@ from torch import Tensor
 from transformers import AutoConfig
 
 from bgr.models.config import BgrConfig
-from bgr.models.loading import resolve_model
+from bgr.models.packaged import resolve_model
 from bgr.models.retriever import BgrRetriever, Reading
 from bgr.retrievers.graph_hop.decode import decode
 from training.data_module import TrainingBatch

@@ -239,7 +239,7 @@ def test_milvus(tmp_path, folder, encoder_folder, good, refused):
 KILLED = """
 import os, signal, sys
 from bgr.cli import main
-from bgr.search import segment
+from bgr.collection import segment
 from bgr.collection.embedding import SentenceEncoder
 segment.CHUNK = 2
 encode, calls = SentenceEncoder.__call__, []

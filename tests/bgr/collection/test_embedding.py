@@ -9,7 +9,7 @@ import torch
 from bgr.collection import embedding
 from bgr.collection.embedding import SentenceEncoder, _batches
 from bgr.errors import CheckpointError
-from bgr.models.loading import packaged_minilm
+from bgr.models.packaged import packaged_minilm
 
 TEXTS = [
     "The Seventh Seal was directed by Ingmar Bergman.",

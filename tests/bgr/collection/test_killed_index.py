@@ -18,7 +18,7 @@ WRITER = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
 from conftest import HashEncoder
-from bgr.search import manifest, segment
+from bgr.collection import manifest, segment
 from bgr.collection.index_folder import build_index
 from bgr.collection.corpus import Corpus, Passage
 from bgr.collection.index_folder import IndexFolder

@@ -9,11 +9,10 @@ One form for values that say the same, whatever their unit: 1.75 metres and 175 
 from __future__ import annotations
 
 import datetime
-from bgr.data.kb.schema import Value
 from collections.abc import Callable, Iterable, Sequence
-from bgr.data.kb.schema import Fact
-from bgr.data.reasongraphqa.build.textual_database import FactUnit, meaning
 
+from bgr.data.kb.schema import Fact, Value
+from bgr.data.reasongraphqa.build.textual_database import FactUnit, meaning
 
 DIGITS = 12
 """Significant digits of a converted number: more would tell apart what only rounding tells apart."""

