@@ -152,7 +152,7 @@ def _make(name: str, settings: PrismSettings, data: MultihopData, parts: Passage
 
     corpus = data.corpus
     if name == "oracle":
-        gold = {one.question: [corpus.place[passage] for passage in one.gold] for one in data.questions}
+        gold = {one.question: [corpus.index_of[passage] for passage in one.gold] for one in data.questions}
         search = GivenSearch(gold, len(corpus))
         return ContextReader(parts.llm, corpus, search, settings, sentences=data.sentences, only=_gold_sentences(data))
     method = ContextReader if name == "full-context" else Prism
@@ -162,7 +162,7 @@ def _make(name: str, settings: PrismSettings, data: MultihopData, parts: Passage
 def _gold_sentences(data: MultihopData) -> dict[str, list[Reference]]:
     from bgr.retrievers.prism.candidates import Reference
 
-    place = data.corpus.place
+    place = data.corpus.index_of
     return {
         one.question: [Reference(place[passage], number) for passage, number in one.sentences]
         for one in data.questions
@@ -176,7 +176,7 @@ def _candidates(data: MultihopData, parts: PassageParts) -> Search:
     if parts.args.candidates != "context":
         search: Search = getattr(parts, parts.args.candidates)
         return search
-    given = {one.question: [data.corpus.place[passage] for passage in one.context] for one in data.questions}
+    given = {one.question: [data.corpus.index_of[passage] for passage in one.context] for one in data.questions}
     return GivenSearch(given, len(data.corpus))
 
 

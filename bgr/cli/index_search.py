@@ -77,7 +77,7 @@ def _search(args: argparse.Namespace, index: IndexFolder, method: str) -> Iterat
 
 
 def _passages(hits: Hits, corpus: Corpus) -> list[dict[str, Any]]:
-    pairs = zip(hits.places.tolist(), hits.scores.tolist(), strict=True)
+    pairs = zip(hits.indices.tolist(), hits.scores.tolist(), strict=True)
     return [{"score": score, **vars(corpus[place])} for place, score in pairs]
 
 

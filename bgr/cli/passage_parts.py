@@ -129,7 +129,7 @@ class PassageParts:
         records = (one for one in read_facts(self.args.data, progress=True) if one.sentence in place)
         facts, triples = fact_corpus(records)
         self.about["triples"] = f"{len(triples)} of {len(facts)} facts, from the knowledge base"
-        return tuple(one._replace(place=place[facts[one.place].text]) for one in triples)
+        return tuple(one._replace(passage=place[facts[one.passage].text]) for one in triples)
 
     @cached_property
     def triples_hash(self) -> str:

@@ -49,7 +49,7 @@ def _counts(found: Imported, corpus: Corpus) -> dict[str, Any]:
     places: dict[str, set[int]] = {}
     for triple in found.triples:
         for end in (triple.subject, triple.object):
-            places.setdefault(entity_key(end), set()).add(triple.place)
+            places.setdefault(entity_key(end), set()).add(triple.passage)
     return {
         "passages": len(corpus),
         "triples": len(found.triples),
@@ -57,7 +57,7 @@ def _counts(found: Imported, corpus: Corpus) -> dict[str, Any]:
         "malformed": dict(found.malformed),
         "passages that the corpus lacks": found.unmatched,
         "passages that the file lacks": len(found.bare),
-        "passages without triples": len(corpus) - len({triple.place for triple in found.triples}),
+        "passages without triples": len(corpus) - len({triple.passage for triple in found.triples}),
         "entities": len(places),
         "shared entities": sum(len(where) > 1 for where in places.values()),
     }

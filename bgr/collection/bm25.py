@@ -91,21 +91,26 @@ class Bm25Index:
     def top(self, query: str, k: int) -> list[tuple[int, float]]:
         """The `k` best texts (all if there are fewer) as ``(place, score)``, best first, ties by place."""
         hits = best(self.scores(query), k)
-        return list(zip(hits.places.tolist(), hits.scores.tolist(), strict=True))
+        return list(zip(hits.indices.tolist(), hits.scores.tolist(), strict=True))
 
 
 class Bm25Search(Search):
     """BM25 over texts in memory; texts that share no word with the query score 0 and come last, by place."""
 
     def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
         self.index = Bm25Index(texts)
 
     def __len__(self) -> int:
         return self.index.size
 
-    def search(self, queries: Sequence[str], k: int) -> list[Hits]:
-        """The `k` best texts for each query."""
+    def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
+        """See `Search`."""
         return [best(self.index.scores(query), k) for query in queries]
+
+    def subset(self, indices: np.ndarray) -> Bm25Search:
+        """See `Search`; the statistics are those of the subset."""
+        return Bm25Search([self.texts[index] for index in indices.tolist()])
 
 
 def split_words(texts: Sequence[str]) -> list[list[str]]:
@@ -268,9 +273,13 @@ class CountedBm25Search(Search):
     def __len__(self) -> int:
         return len(self.live)
 
-    def search(self, queries: Sequence[str], k: int) -> list[Hits]:
-        """The `k` best texts for each query."""
+    def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
+        """See `Search`."""
         return [best(self.scores(query), k) for query in queries]
+
+    def subset(self, indices: np.ndarray) -> CountedBm25Subset:
+        """See `Search`; the statistics are those of the subset."""
+        return CountedBm25Subset(self, self.live.row_of(indices))
 
     def scores(self, query: str) -> np.ndarray:
         """``float32 [texts]``, higher is better."""
@@ -281,13 +290,12 @@ class CountedBm25Search(Search):
         return scores[self.mask] if len(self.live.deleted) else scores
 
     def _scores_of(self, word: bytes) -> tuple[np.ndarray, np.ndarray]:
-        """The rows that hold a word, and of each ``idf · tf / (k1 · (1 − b + b · length / mean length) + tf)``."""
-        rows, counts = self._texts_with(word)
-        idf = np.float32(math.log(1 + (len(self) - len(rows) + 0.5) / (len(rows) + 0.5)))
-        scores = np.float64(idf) * (counts / (self.norms[rows] + counts))
-        return rows, scores.astype(np.float32)
+        """The rows that hold a word; of each ``idf · tf / (k1 · (1 − b + b · length / mean length) + tf)``."""
+        rows, counts = self.texts_with(word)
+        return rows, _word_scores(len(self), counts, self.norms[rows])
 
-    def _texts_with(self, word: bytes) -> tuple[np.ndarray, np.ndarray]:
+    def texts_with(self, word: bytes) -> tuple[np.ndarray, np.ndarray]:
+        """The rows that hold a word, ascending, without deleted ones, and how often: ``[p]`` each."""
         start, rows, counts = 0, [], []
         for segment in self.segments:
             found, often = segment.texts_with(word)
@@ -306,12 +314,61 @@ class CountedBm25Search(Search):
         return self.live.mask()
 
     @cached_property
-    def norms(self) -> np.ndarray:
-        """``float64 [rows]``, the part of the formula that is the text's alone; computed at the first query."""
+    def lengths(self) -> np.ndarray:
+        """``int64 [rows]``, words of each text."""
         none = np.zeros(0, np.int32)
-        lengths = np.concatenate([none, *(segment.lengths for segment in self.segments)]).astype(np.int64)
-        mean = lengths[self.mask].sum() / max(len(self), 1)
-        return K1 * ((1 - B) + B * lengths / (mean or 1.0))  # no word anywhere: nothing to score
+        return np.concatenate([none, *(segment.lengths for segment in self.segments)]).astype(np.int64)
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        """``float64 [rows]``, the part of the formula that depends on the text alone; made for the first query."""
+        return _norms(self.lengths, self.lengths[self.mask].sum() / max(len(self), 1))
+
+
+class CountedBm25Subset(Search):
+    """The scores of `Bm25Index` over some of the texts, from the counts of all.
+
+    Args:
+        whole: BM25 over all texts.
+        rows: ``int64 [n]``, rows of `whole` that are not deleted, each once.
+    """
+
+    def __init__(self, whole: CountedBm25Search, rows: np.ndarray) -> None:
+        self.whole = whole
+        self.order = np.argsort(rows, kind="stable")
+        self.rows = rows[self.order]
+        lengths = whole.lengths[rows]
+        self.norms = _norms(lengths, lengths.sum() / max(len(rows), 1))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
+        """See `Search`."""
+        return [best(self.scores(query), k) for query in queries]
+
+    def scores(self, query: str) -> np.ndarray:
+        """``float32 [texts]``, higher is better."""
+        scores = np.zeros(len(self), dtype=np.float32)
+        for word in split_words([query])[0]:
+            rows, counts = self.whole.texts_with(word.encode(errors="surrogatepass"))
+            if not len(rows):
+                continue
+            at = np.minimum(np.searchsorted(rows, self.rows), len(rows) - 1)
+            hit = rows[at] == self.rows
+            own = self.order[hit]
+            scores[own] += _word_scores(len(self), counts[at[hit]], self.norms[own])
+        return scores
+
+
+def _norms(lengths: np.ndarray, mean: float) -> np.ndarray:
+    return K1 * ((1 - B) + B * lengths / (mean or 1.0))  # no word anywhere: nothing to score
+
+
+def _word_scores(texts: int, counts: np.ndarray, norms: np.ndarray) -> np.ndarray:
+    """``idf · tf / (norm + tf)`` of the texts that hold a word, in the precision of bm25s."""
+    idf = np.float32(math.log(1 + (texts - len(counts) + 0.5) / (len(counts) + 0.5)))
+    return (np.float64(idf) * (counts / (norms + counts))).astype(np.float32)
 
 
 def _joined(parts: list[np.ndarray], dtype: type[np.generic]) -> np.ndarray:

@@ -42,9 +42,9 @@ class Corpus(Sequence[Passage]):
 
     def __init__(self, passages: Iterable[Passage]) -> None:
         self.passages = tuple(passages)
-        self.place: dict[str, int] = {}
+        self.index_of: dict[str, int] = {}
         for place, passage in enumerate(self.passages):
-            if self.place.setdefault(passage.id, place) != place:
+            if self.index_of.setdefault(passage.id, place) != place:
                 raise ValueError(f"two passages have the id {passage.id!r}")
 
     def __len__(self) -> int:

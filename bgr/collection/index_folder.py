@@ -128,11 +128,11 @@ class IndexFolder:
         if not gone:
             return
         with self._changing() as number:
-            unknown = sorted(gone - self.corpus.place.keys())
+            unknown = sorted(gone - self.corpus.index_of.keys())
             if unknown:
                 raise DataError(f"{self.folder}: no passage has the id {shown(unknown[0])}; nothing was deleted")
             live = self._state.live
-            places = np.array([self.corpus.place[name] for name in gone], dtype=np.int64)
+            places = np.array([self.corpus.index_of[name] for name in gone], dtype=np.int64)
             deleted = np.sort(np.concatenate([live.deleted, live.row_of(places)]))
             corpus = Corpus(passage for passage in self.corpus if passage.id not in gone)
             piece = Piece(f"deleted-{number}", len(deleted))

@@ -237,14 +237,14 @@ class MilvusSearch(Search):
             DataError: an id that no passage has, or Milvus refuses.
         """
         gone = set(ids)
-        unknown = sorted(gone - self.corpus.place.keys())
+        unknown = sorted(gone - self.corpus.index_of.keys())
         if unknown:
             raise DataError(f"{self.collection.where}: no passage has the id {shown(unknown[0])}; nothing was deleted")
         with self._changing(Corpus(passage for passage in self.corpus if passage.id not in gone)):
             self.collection.delete(sorted(gone))
 
-    def search(self, queries: Sequence[str], k: int) -> list[Hits]:
-        """The `k` best passages for each query; scores are cosines as Milvus computes them.
+    def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
+        """See `Search`; scores are cosines as Milvus computes them.
 
         Which of several equal ones are among the `k` best is for Milvus to say; a server gives 16,384 at most.
 
@@ -258,14 +258,14 @@ class MilvusSearch(Search):
         return [self._hits(answer) for answer in self.collection.search(vectors, k)]
 
     def _hits(self, answer: list[tuple[str, float]]) -> Hits:
-        unknown = next((name for name, _ in answer if name not in self.corpus.place), None)
+        unknown = next((name for name, _ in answer if name not in self.corpus.index_of), None)
         if unknown is not None:
             where = self.collection.where
             raise DataError(
                 f"{where}: holds the id {shown(unknown)}, the corpus does not; build it again with overwrite"
             )
-        places = np.array([self.corpus.place[name] for name, _ in answer], dtype=np.int64)
-        return ordered(places, np.array([score for _, score in answer], dtype=np.float32))
+        indices = np.array([self.corpus.index_of[name] for name, _ in answer], dtype=np.int64)
+        return ordered(indices, np.array([score for _, score in answer], dtype=np.float32))
 
     def _check(self, properties: dict[str, str]) -> None:
         problems, made_of, made_with = [], properties.get(CORPUS), properties.get(ENCODER)

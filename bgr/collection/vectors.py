@@ -139,7 +139,7 @@ class VectorRows:
             for query, lowest, row in zip(left.tolist(), scores[:, -1], rows, strict=True):
                 found = self._rescored(queries[query], row[(row >= 0) & self.live.live(row)], k)
                 if count == self.live.rows or (
-                    len(found.places) == k and found.scores[-1] > lowest + self._slack(query, queries)
+                    len(found.indices) == k and found.scores[-1] > lowest + self._slack(query, queries)
                 ):
                     hits[query] = found
             left = np.array([query for query in left.tolist() if query not in hits], dtype=np.int64)
@@ -177,7 +177,7 @@ class VectorRows:
         rows = np.sort(rows)
         scores = (self._take(rows).astype(np.float64) * query.astype(np.float64)).sum(axis=1)
         found = ordered(self.live.place_of(rows), scores.astype(np.float32))
-        return Hits(found.places[:k], found.scores[:k])
+        return Hits(found.indices[:k], found.scores[:k])
 
     def _take(self, rows: np.ndarray) -> np.ndarray:
         vectors = np.empty((len(rows), self.width), dtype=np.float32)
@@ -236,6 +236,10 @@ class DenseSearch(Search):
     def __len__(self) -> int:
         return len(self.vectors)
 
-    def search(self, queries: Sequence[str], k: int) -> list[Hits]:
-        """The `k` best texts for each query; scores are cosines."""
+    def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
+        """See `Search`; scores are cosines."""
         return self.vectors.nearest(self.encoder(queries), k) if queries else []
+
+    def subset(self, indices: np.ndarray) -> DenseSearch:
+        """See `Search`; the vectors of the subset are copied into memory."""
+        return DenseSearch(self.encoder, VectorRows([self.vectors.take(indices)]))

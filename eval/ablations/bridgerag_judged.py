@@ -125,7 +125,7 @@ def _judged(question: MultihopQuestion, found: Found, data: MultihopData) -> Jud
     steps = {step["step"]: step for step in found.trace}
     judges = {step["variant"]: step for step in found.trace if step["step"] == "judge"}
     places = tuple(map(int, steps["pool"]["places"]))
-    gold = [data.corpus.place[id] for id in question.gold]
+    gold = [data.corpus.index_of[id] for id in question.gold]
     if not set(gold) <= set(steps["near"]["gold"]):
         raise DataError(f"result of {question.id}: made with other gold passages; give another --out or --overwrite")
     usage = {name: _usage(step) for name, step in judges.items()}

@@ -22,7 +22,7 @@ def gold_places(data: MultihopData) -> dict[str, tuple[int, ...]]:
     """Places of the gold passages by the text of the question; of all questions that share the text."""
     found: dict[str, set[int]] = {}
     for question in data.questions:
-        found.setdefault(question.question, set()).update(data.corpus.place[id] for id in question.gold)
+        found.setdefault(question.question, set()).update(data.corpus.index_of[id] for id in question.gold)
     return {text: tuple(sorted(places)) for text, places in found.items()}
 
 

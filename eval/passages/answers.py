@@ -37,7 +37,7 @@ class LlmAnswers(Answers):
 
     def __call__(self, questions: Sequence[MultihopQuestion], found: Sequence[Found]) -> list[ReadAnswer]:
         """See `Answers`."""
-        passages = [[self.corpus[self.corpus.place[one]] for one in each.passages] for each in found]
+        passages = [[self.corpus[self.corpus.index_of[one]] for one in each.passages] for each in found]
         return self.reader.read([one.question for one in questions], passages)
 
 
@@ -107,7 +107,7 @@ def _in_context_order(question: MultihopQuestion, found: Found) -> Found:
 def _inputs(questions: Sequence[MultihopQuestion], found: Sequence[Found], corpus: Corpus) -> list[ReaderInput]:
     from bgr.reader.reader import ReaderInput
 
-    facts = [tuple(corpus[corpus.place[passage]].whole for passage in one.passages) for one in found]
+    facts = [tuple(corpus[corpus.index_of[passage]].whole for passage in one.passages) for one in found]
     rows = zip(questions, facts, found, strict=True)
     return [ReaderInput(question.question, of_one, _graph(question, one)) for question, of_one, one in rows]
 

@@ -88,7 +88,7 @@ def together(found: Found, lists: Sequence[Sequence[int]]) -> list[int]:
     PRISM's do), one after the other."""
     if any(step.get("step") == "round" for step in found.trace):
         return list(dict.fromkeys(place for one in lists for place in one))
-    places: list[int] = rrf(lists).places.tolist()
+    places: list[int] = rrf(lists).indices.tolist()
     return places
 
 

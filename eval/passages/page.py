@@ -90,7 +90,7 @@ class _Numbers:
 
     def __call__(self, one: str) -> int:
         if one not in self._number:
-            passage = self.corpus[self.corpus.place[one]]
+            passage = self.corpus[self.corpus.index_of[one]]
             self._number[one] = len(self.passages)
             self.passages.append([passage.title, passage.text])
         return self._number[one]

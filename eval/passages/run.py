@@ -45,7 +45,7 @@ class SearchRetriever(PassageRetriever):
         start = time.perf_counter()
         hits = self.search.search(questions, self.k)
         seconds = (time.perf_counter() - start) / max(len(questions), 1)
-        return [PassageResult(tuple(one.places.tolist()), tuple(one.scores.tolist()), seconds=seconds) for one in hits]
+        return [PassageResult(tuple(one.indices.tolist()), tuple(one.scores.tolist()), seconds=seconds) for one in hits]
 
 
 def run_system(
@@ -92,7 +92,7 @@ def run_system(
 
 def _kept(found: Found | None, data: MultihopData) -> Found | None:
     """The result, unless it names passages that are not there: then its line is damaged."""
-    return found if found is not None and all(one in data.corpus.place for one in found.passages) else None
+    return found if found is not None and all(one in data.corpus.index_of for one in found.passages) else None
 
 
 def _is_news(new: Found, old: Found | None) -> bool:

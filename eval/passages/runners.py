@@ -79,7 +79,7 @@ class OverContexts(Runner):
         return [replace(one, seconds=share) for one in found]
 
     def _one(self, question: MultihopQuestion, llm: Asks | None) -> Found:
-        retriever, corpus = self.make([self.corpus.place[one] for one in question.context], llm)
+        retriever, corpus = self.make([self.corpus.index_of[one] for one in question.context], llm)
         return OverCorpus(retriever, corpus).run([question])[0]
 
 
@@ -117,9 +117,9 @@ class ByGraph(Runner):
 
     def _candidates(self, questions: Sequence[MultihopQuestion]) -> list[list[int]]:
         if self.search is None:
-            return [[self.corpus.place[one] for one in question.context] for question in questions]
+            return [[self.corpus.index_of[one] for one in question.context] for question in questions]
         hits = self.search.search([one.question for one in questions], self.most)
-        return [one.places.tolist() for one in hits]
+        return [one.indices.tolist() for one in hits]
 
     def _found(
         self, question: MultihopQuestion, places: Sequence[int], result: RetrievalResult, seconds: float

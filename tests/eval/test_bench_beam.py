@@ -18,4 +18,4 @@ def test_the_command_measures_what_it_says(capsys):
 def test_triples_hang_on_the_seed_alone():
     one, two, other = (list(random_triples(200, seed=seed)) for seed in (0, 0, 1))
     assert one == two != other
-    assert [triple.place for triple in one] == [number // PASSAGE for number in range(200)]
+    assert [triple.passage for triple in one] == [number // PASSAGE for number in range(200)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -30,7 +30,7 @@ class TripleIndex(Search):
     Args:
         triples: indexing gives a `Triple`.
         vectors: ``float16 or float32 [n, d]``, of ``Triple.text``, unit rows; may lie on disk.
-        places: ``int64 [n]``, passage of each triple in the corpus.
+        passages: ``int64 [n]``, index of each triple's passage in the corpus.
         head, tail: ``int32 [n]``, entity of each triple's subject and object. Names are one entity where
             `entity_key` is the same.
         starts, members: ``int64 [e + 1]``, ``int32 [m]``, triples of each entity (`members_of`).
@@ -39,7 +39,7 @@ class TripleIndex(Search):
 
     triples: TripleList
     vectors: np.ndarray
-    places: np.ndarray
+    passages: np.ndarray
     head: np.ndarray
     tail: np.ndarray
     starts: np.ndarray
@@ -47,14 +47,14 @@ class TripleIndex(Search):
     encoder: Encoder
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.passages)
 
-    def search(self, queries: Sequence[str], k: int) -> list[Hits]:
-        """The `k` triples nearest to each query, by inner product, exact."""
+    def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
+        """The `k` triples nearest to each query, by inner product, exact; indices are those of triples."""
         return self.search_vectors(np.asarray(self.encoder(queries)), k) if len(queries) else []
 
     def search_vectors(self, vectors: np.ndarray, k: int) -> list[Hits]:
-        """As `search`, for queries that are encoded already, ``[q, d]``.
+        """As `search_all`, for queries that are encoded already, ``[q, d]``.
 
         Raises:
             ValueError: they have another width than the triples, or a number that is not finite.
@@ -65,20 +65,38 @@ class TripleIndex(Search):
         """The other triples that share subject or object with one, as either: ``int32``, ascending."""
         return neighbours_of(number, self.head, self.tail, self.starts, self.members)
 
-    def of_passage(self, place: int) -> np.ndarray:
+    def of_passage(self, index: int) -> np.ndarray:
         """A passage's triples: ``int64``, ascending; empty where it has none."""
-        order, places = self._by_place
-        start, end = np.searchsorted(places, [place, place + 1])
+        order, passages = self._by_passage
+        start, end = np.searchsorted(passages, [index, index + 1])
         return order[start:end]
+
+    def of_passages(self, indices: np.ndarray) -> TripleIndex:
+        """The index of the triples of some passages, in memory; nothing is encoded.
+
+        Args:
+            indices: ``int64 [n]`` of passages, each once. In the result, passage `i` is ``indices[i]``; triples keep
+                their order and are numbered anew.
+        """
+        position = {index: number for number, index in enumerate(np.asarray(indices).tolist())}
+        kept = np.sort(np.concatenate([np.zeros(0, np.int64), *map(self.of_passage, position)]))
+        return self._part(kept, np.array([position[one] for one in self.passages[kept].tolist()], dtype=np.int64))
+
+    def within(self, indices: np.ndarray) -> TripleIndex:
+        """As `of_passages`, but passages keep their indices in the corpus."""
+        part = self.of_passages(indices)
+        passages = np.asarray(indices, dtype=np.int64)[part.passages]
+        triples = TripleList(part.triples.text, part.triples.offsets, passages)
+        return replace(part, triples=triples, passages=passages)
 
     @cached_property
     def _rows(self) -> VectorRows:
         return VectorRows([self.vectors])
 
     @cached_property
-    def _by_place(self) -> tuple[np.ndarray, np.ndarray]:
-        order = np.argsort(self.places, kind="stable")
-        return order, self.places[order]
+    def _by_passage(self) -> tuple[np.ndarray, np.ndarray]:
+        order = np.argsort(self.passages, kind="stable")
+        return order, self.passages[order]
 
     @classmethod
     def build(cls, triples: Iterable[Triple], encoder: Encoder, *, progress: bool = False) -> TripleIndex:
@@ -86,8 +104,8 @@ class TripleIndex(Search):
 
         Args:
             triples: in the order in which they are numbered.
-            encoder: texts to unit vectors; called for `BLOCK` texts at a time (a `VectorStore` makes an interrupted
-                build go on where it was). Rows of float16 are kept so, all others as float32.
+            encoder: texts to unit vectors; called for `BLOCK` texts at a time (with a `VectorStore`, an interrupted
+                build resumes where it stopped). Rows of float16 are kept so, all others as float32.
             progress: show bars on standard error.
 
         Raises:
@@ -97,25 +115,30 @@ class TripleIndex(Search):
         packed, head, tail = pack(triples, progress=progress)
         starts, members = members_of(head, tail)
         vectors = _encoded(packed, encoder, progress=progress)
-        return cls(packed, vectors, packed.places, head, tail, starts, members, encoder)
+        return cls(packed, vectors, packed.passages, head, tail, starts, members, encoder)
 
-    def changed(self, places: np.ndarray, added: Iterable[Triple], *, progress: bool = False) -> TripleIndex:
+    def changed(self, indices: np.ndarray, added: Iterable[Triple], *, progress: bool = False) -> TripleIndex:
         """The index after passages were added, deleted or moved, in memory; only what is new is encoded.
 
         Args:
-            places: ``int64 [passages before]``, where each passage is in the corpus now; -1 for one that was deleted,
-                with its triples.
-            added: new triples, numbered after those that are kept; `Triple.place` is in the corpus as it is now.
+            indices: ``int64 [passages before]``, the index of each passage in the corpus now; -1 for one that was
+                deleted, with its triples.
+            added: new triples, numbered after those that are kept; `Triple.passage` is in the corpus as it is now.
             progress: show bars on standard error.
 
         Raises:
             DataError, ValueError: as `build`; `ValueError` too where the encoder's vectors have another width.
         """
-        moved = np.asarray(places, dtype=np.int64)[self.places]
+        moved = np.asarray(indices, dtype=np.int64)[self.passages]
         kept = np.flatnonzero(moved >= 0)
-        before = (
-            self.triples[n]._replace(place=place) for n, place in zip(kept.tolist(), moved[kept].tolist(), strict=True)
-        )
+        return self._part(kept, moved[kept], added, progress=progress)
+
+    def _part(
+        self, kept: np.ndarray, passages: np.ndarray, added: Iterable[Triple] = (), *, progress: bool = False
+    ) -> TripleIndex:
+        """Some of the triples, whose passages have new indices, and new ones behind them."""
+        pairs = zip(kept.tolist(), passages.tolist(), strict=True)
+        before = (self.triples[number]._replace(passage=index) for number, index in pairs)
         packed, head, tail = pack(chain(before, added), progress=progress)
         starts, members = members_of(head, tail)
         vectors = self.vectors[kept]
@@ -124,7 +147,7 @@ class TripleIndex(Search):
             vectors = np.concatenate([vectors, new.astype(vectors.dtype, copy=False)])
         elif len(new):
             vectors = new
-        return TripleIndex(packed, vectors, packed.places, head, tail, starts, members, self.encoder)
+        return TripleIndex(packed, vectors, packed.passages, head, tail, starts, members, self.encoder)
 
     def save(self, folder: Path, *, corpus_hash: str, encoder_key: str) -> None:
         """Write the index; an older index in the folder is replaced once the new one is whole.
@@ -137,8 +160,8 @@ class TripleIndex(Search):
         Raises:
             DataError: the folder holds something else, or cannot be written.
         """
-        arrays = {"text": self.triples.text, "offsets": self.triples.offsets}
-        arrays |= {name: getattr(self, name) for name in ("vectors", "places", "head", "tail", "starts", "members")}
+        arrays = {"text": self.triples.text, "offsets": self.triples.offsets, "places": self.passages}
+        arrays |= {name: getattr(self, name) for name in ("vectors", "head", "tail", "starts", "members")}
         write_index(folder, arrays, corpus_hash=corpus_hash, encoder_key=encoder_key)
 
     @classmethod
@@ -149,8 +172,9 @@ class TripleIndex(Search):
             DataError: no index, a damaged one, one of another version, or one of another corpus or encoder.
         """
         arrays = read_index(folder, corpus_hash=corpus_hash, encoder_key=encoder_key)
-        triples = TripleList(arrays.pop("text"), arrays.pop("offsets"), arrays["places"])
-        return cls(triples=triples, encoder=encoder, **arrays)
+        passages = arrays.pop("places")
+        triples = TripleList(arrays.pop("text"), arrays.pop("offsets"), passages)
+        return cls(triples=triples, passages=passages, encoder=encoder, **arrays)
 
 
 def _encoded(triples: TripleList, encoder: Encoder, *, progress: bool, first: int = 0) -> np.ndarray:

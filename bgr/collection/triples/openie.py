@@ -145,7 +145,7 @@ def write_openie(
     Args:
         path: of the file.
         corpus: the passages.
-        triples: `Triple.place` is in the corpus.
+        triples: `Triple.passage` is in the corpus.
         entities: names in each passage; the ends of its triples where they are not given.
         without: ids of passages of which nothing is known; they are left out, so that a reader counts them.
 
@@ -154,7 +154,7 @@ def write_openie(
     """
     rows: list[list[Triple]] = [[] for _ in corpus]
     for triple in triples:
-        rows[triple.place].append(triple)
+        rows[triple.passage].append(triple)
     known = [place for place, passage in enumerate(corpus) if passage.id not in (without or {})]
     with replaced(path) as file:
         file.write('{"docs": [')

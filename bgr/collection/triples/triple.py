@@ -17,13 +17,13 @@ from bgr.utils.json_utils import is_text, shown
 
 
 class Triple(NamedTuple):
-    """``(subject, predicate, object)`` as text; `place` is its passage's in the corpus (GEAR, section 3: every triple
-    belongs to exactly one)."""
+    """``(subject, predicate, object)`` as text; `passage` is the index of its passage in the corpus (GEAR, section 3:
+    every triple belongs to exactly one)."""
 
     subject: str
     predicate: str
     object: str
-    place: int
+    passage: int
 
     @property
     def text(self) -> str:

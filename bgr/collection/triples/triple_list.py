@@ -26,16 +26,16 @@ class TripleList(Sequence[Triple]):
     Args:
         text: ``uint8 [bytes]``, all subjects, predicates and objects in UTF-8, one after the other.
         offsets: ``int64 [3n + 1]``, where each of them begins, and the end.
-        places: ``int64 [n]``, passage of each triple.
+        passages: ``int64 [n]``, index of each triple's passage.
     """
 
-    def __init__(self, text: np.ndarray, offsets: np.ndarray, places: np.ndarray) -> None:
+    def __init__(self, text: np.ndarray, offsets: np.ndarray, passages: np.ndarray) -> None:
         self.text = text
         self.offsets = offsets
-        self.places = places
+        self.passages = passages
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.passages)
 
     @overload
     def __getitem__(self, number: int) -> Triple: ...
@@ -61,7 +61,7 @@ class TripleList(Sequence[Triple]):
             subject, predicate, object = raw[: b - a].decode(), raw[b - a : c - a].decode(), raw[c - a :].decode()
         except UnicodeDecodeError:
             raise DataError(f"triple {number}: its text is damaged; build the index again") from None
-        return Triple(subject, predicate, object, int(self.places[number]))
+        return Triple(subject, predicate, object, int(self.passages[number]))
 
 
 def pack(triples: Iterable[Triple], *, progress: bool = False) -> tuple[TripleList, np.ndarray, np.ndarray]:
@@ -73,20 +73,20 @@ def pack(triples: Iterable[Triple], *, progress: bool = False) -> tuple[TripleLi
     Raises:
         DataError: a subject or an object is empty, or a part has characters that UTF-8 cannot write.
     """
-    text, lengths, places = bytearray(), array("q"), array("q")
+    text, lengths, passages = bytearray(), array("q"), array("q")
     numbers, ends = EntityNumbers(), array("i")
     rest = iter(triples)
     with tqdm(desc="triples", unit=" triples", disable=not progress, delay=1) as bar:
         while block := list(islice(rest, BLOCK)):
-            raw = _encoded(block, len(places))
+            raw = _encoded(block, len(passages))
             text += b"".join(raw)
             lengths.extend(map(len, raw))
-            places.extend(triple.place for triple in block)
+            passages.extend(triple.passage for triple in block)
             ends.extend(map(numbers.__getitem__, [end for triple in block for end in (triple[0], triple[2])]))
             bar.update(len(block))
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(np.frombuffer(lengths, dtype=np.int64), out=offsets[1:])
-    packed = TripleList(np.frombuffer(text, dtype=np.uint8), offsets, np.frombuffer(places, dtype=np.int64))
+    packed = TripleList(np.frombuffer(text, dtype=np.uint8), offsets, np.frombuffer(passages, dtype=np.int64))
     head, tail = np.frombuffer(ends, dtype=np.int32).reshape(-1, 2).T.copy()
     return packed, head, tail
 

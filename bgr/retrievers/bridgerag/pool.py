@@ -80,7 +80,7 @@ def best_scores(found: Iterable[Hits]) -> dict[int, float]:
     """The best score of each place over several searches, in order of first appearance."""
     best: dict[int, float] = {}
     for hits in found:
-        for place, score in zip(hits.places.tolist(), hits.scores.tolist(), strict=True):
+        for place, score in zip(hits.indices.tolist(), hits.scores.tolist(), strict=True):
             best[place] = max(score, best.get(place, score))
     return best
 

@@ -54,9 +54,9 @@ def passage_links(
 
 
 def _link(passages: Hits, near: Hits, index: TripleIndex, most: int, rrf_k: int) -> Link:
-    through = dict.fromkeys(np.asarray(index.places)[near.places].tolist())
-    fused = rrf([passages.places.tolist(), list(through)], k=rrf_k)
-    return Link(int(near.places[0]) if len(near.places) else None, fused.places[:most].tolist())
+    through = dict.fromkeys(np.asarray(index.passages)[near.indices].tolist())
+    fused = rrf([passages.indices.tolist(), list(through)], k=rrf_k)
+    return Link(int(near.indices[0]) if len(near.indices) else None, fused.indices[:most].tolist())
 
 
 @dataclass
@@ -115,7 +115,7 @@ class Gear(PassageRetriever):
     def _expand(self, runs: list[_Run], number: int) -> None:
         found = self.sync.expand([run.query for run in runs], self.settings.round_passages)
         for run, synced in zip(runs, found, strict=True):
-            run.lists.append(synced.expanded.fused.places.tolist())
+            run.lists.append(synced.expanded.fused.indices.tolist())
             run.usage += synced.usage
             run.trace += [{"round": number, **record} for record in synced.trace]
 
@@ -168,7 +168,7 @@ class Gear(PassageRetriever):
     def _result(self, run: _Run, links: Sequence[Link], seconds: float) -> PassageResult:
         fused = rrf([*(link.passages for link in links), *run.lists], k=self.settings.rrf_k)
         run.trace.append(self._link_record(run, links))
-        places = tuple(fused.places.tolist())
+        places = tuple(fused.indices.tolist())
         linked = [link.triple for link in links if link.triple is not None]
         graph = linked_graph(self.sync.index, linked, places)
         answer = run.reason.answer if run.reason.answerable else ""

@@ -56,10 +56,10 @@ def linked_graph(index: TripleIndex, linked: Sequence[int], places: Sequence[int
     number = {place: n for n, place in enumerate(places)}
     entities: dict[int, set[int]] = {}
     for triple in linked:
-        if int(index.places[triple]) not in number:
+        if int(index.passages[triple]) not in number:
             continue
         ends = {int(index.head[triple]), int(index.tail[triple])}
-        entities.setdefault(int(index.places[triple]), set()).update(ends)
+        entities.setdefault(int(index.passages[triple]), set()).update(ends)
     passages = list(entities)
     edges: set[Edge] = set()
     for n, passage in enumerate(passages):
@@ -69,7 +69,7 @@ def linked_graph(index: TripleIndex, linked: Sequence[int], places: Sequence[int
 
 
 def _places(index: TripleIndex, triples: Sequence[int]) -> list[int]:
-    return [int(index.places[triple]) for triple in triples]
+    return [int(index.passages[triple]) for triple in triples]
 
 
 QUESTIONS = 64
@@ -117,12 +117,12 @@ class Expansion:
 
     def _expanded(self, start: Sequence[int], beams: Beams, base: Hits) -> Expanded:
         passages = self.passages(beams.flat())
-        fused = rrf([passages, base.places.tolist()], k=self.settings.rrf_k)
+        fused = rrf([passages, base.indices.tolist()], k=self.settings.rrf_k)
         return Expanded(list(start), beams, passages, fused)
 
     def passages(self, triples: Iterable[int]) -> list[int]:
         """The places of the triples' passages in the order given, each once."""
-        return list(dict.fromkeys(int(self.index.places[number]) for number in triples))
+        return list(dict.fromkeys(int(self.index.passages[number]) for number in triples))
 
     def triples_of(self, places: Iterable[int]) -> list[int]:
         """All triples of some passages: where NaiveGE starts (paper, section 6.2)."""
@@ -133,17 +133,17 @@ class Expansion:
         return {
             "step": "expand",
             "query": query,
-            "base": base.places.tolist(),
+            "base": base.indices.tolist(),
             "start": found.start,
             "beams": [
                 {"score": score, "triples": [self.triple_record(number) for number in row]}
                 for row, score in zip(found.beams.triples.tolist(), found.beams.scores.tolist(), strict=True)
             ],
             "passages": found.passages,
-            "fused": found.fused.places.tolist(),
+            "fused": found.fused.indices.tolist(),
         }
 
     def triple_record(self, number: int) -> dict[str, Any]:
         """A triple of the index for the trace."""
         triple = self.index.triples[number]
-        return {"number": number, "triple": list(triple[:3]), "place": int(self.index.places[number])}
+        return {"number": number, "triple": list(triple[:3]), "place": int(self.index.passages[number])}

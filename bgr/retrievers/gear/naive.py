@@ -40,12 +40,12 @@ class NaiveGe(PassageRetriever):
         """The base list and the expansion's, fused; the graph holds the passages of the beams."""
         started = time.perf_counter()
         base = self.base.search(questions, self.settings.passages)
-        starts = [self.expansion.triples_of(hits.places.tolist()) for hits in base]
+        starts = [self.expansion.triples_of(hits.indices.tolist()) for hits in base]
         expanded = self.expansion(questions, starts, base)
         share = (time.perf_counter() - started) / max(1, len(questions))
         results = []
         for question, hits, found in zip(questions, base, expanded, strict=True):
-            places = tuple(found.fused.places.tolist())
+            places = tuple(found.fused.indices.tolist())
             graph = beam_graph(self.index, found.beams, places)
             trace = (self.expansion.record(question, hits, found),)
             scores = tuple(found.fused.scores.tolist())

@@ -70,7 +70,7 @@ class SyncGe(PassageRetriever):
 
     def _result(self, synced: Synced, seconds: float) -> PassageResult:
         fused = synced.expanded.fused
-        places = tuple(fused.places.tolist())
+        places = tuple(fused.indices.tolist())
         graph = beam_graph(self.index, synced.expanded.beams, places)
         return PassageResult(places, tuple(fused.scores.tolist()), graph, None, synced.usage, seconds, synced.trace)
 
@@ -80,7 +80,7 @@ class SyncGe(PassageRetriever):
         reads = self._read(queries, base)
         links = self.link([read.value for read in reads])
         starts = [
-            list(dict.fromkeys(linked)) or self.expansion.triples_of(hits.places.tolist())
+            list(dict.fromkeys(linked)) or self.expansion.triples_of(hits.indices.tolist())
             for linked, hits in zip(links, base, strict=True)
         ]
         expanded = self.expansion(queries, starts, base)
@@ -89,7 +89,7 @@ class SyncGe(PassageRetriever):
 
     def _read(self, queries: Sequence[str], base: Sequence[Hits]) -> list[Read]:
         requests = [
-            read_request(query, [self.corpus[place] for place in hits.places.tolist()], self.settings)
+            read_request(query, [self.corpus[place] for place in hits.indices.tolist()], self.settings)
             for query, hits in zip(queries, base, strict=True)
         ]
         return [read_facts(reply, self.settings.facts) for reply in self.llm.ask(requests)]
@@ -99,7 +99,7 @@ class SyncGe(PassageRetriever):
         texts = [fact.text for some in facts for fact in some]
         nearest = iter(self.triples.search(texts, 1) if texts else [])
         hits = [[next(nearest) for _ in some] for some in facts]
-        return [[int(found.places[0]) for found in some if len(found.places)] for some in hits]
+        return [[int(found.indices[0]) for found in some if len(found.indices)] for some in hits]
 
     def _synced(self, query: str, base: Hits, read: Read, linked: list[int], found: Expanded) -> Synced:
         record = {

@@ -89,7 +89,7 @@ class Prism(PassageRetriever):
 
     def _places(self, questions: Sequence[str]) -> list[list[int]]:
         hits = self.candidates.search(questions, self.settings.candidates) if questions else []
-        return [one.places.tolist() for one in hits]
+        return [one.indices.tolist() for one in hits]
 
     def _run(self, question: str, places: Sequence[int]) -> Run:
         run = Run(question, Candidates(self.corpus, places, self.sentences), [question])

@@ -49,7 +49,7 @@ class ContextReader(PassageRetriever):
         """The context of each question as its evidence, and the answer."""
         started = time.perf_counter()
         hits = self.passages.search(questions, self.settings.candidates) if questions else []
-        runs = [self._run(*pair) for pair in zip(questions, [hit.places.tolist() for hit in hits], strict=True)]
+        runs = [self._run(*pair) for pair in zip(questions, [hit.indices.tolist() for hit in hits], strict=True)]
         asked = [run for run in runs if run.merged]
         requests = [answer_request(run.question, run.candidates.reading(run.merged), self.settings) for run in asked]
         for run, reply in zip(asked, self.llm.ask(requests) if requests else [], strict=True):

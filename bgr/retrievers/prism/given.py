@@ -26,7 +26,7 @@ class GivenSearch(Search):
     def __len__(self) -> int:
         return self.size
 
-    def search(self, queries: Sequence[str], k: int) -> list[Hits]:
+    def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
         """One list for each question.
 
         Raises:

@@ -18,7 +18,7 @@ THREE = Corpus([Passage("a", "A title", "Text."), Passage("b", "", "Two\nlines\u
 def test_places_slices_and_hash():
     assert THREE[1].id == "b"
     assert [passage.id for passage in THREE[1:]] == ["b", "c"]
-    assert THREE.place == {"a": 0, "b": 1, "c": 2}
+    assert THREE.index_of == {"a": 0, "b": 1, "c": 2}
     assert [passage.whole for passage in THREE] == ["A title\nText.", "Two\nlines\u2028and more", ""]
     assert THREE.hash != Corpus(THREE[:2]).hash
     assert THREE.hash != Corpus([THREE[1], THREE[0], THREE[2]]).hash

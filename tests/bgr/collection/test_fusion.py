@@ -32,30 +32,30 @@ def slow(rankings, k, weights):
 def test_equal_to_the_formula(rankings, k, data):
     weights = data.draw(st.lists(st.sampled_from([0.5, 1, 2, 4]), min_size=len(rankings), max_size=len(rankings)))
     hits, expected = rrf(rankings, k=k, weights=weights), slow(rankings, k, weights)
-    assert hits.places.tolist() == [place for place, _ in expected]
+    assert hits.indices.tolist() == [place for place, _ in expected]
     np.testing.assert_allclose(hits.scores, [float(score) for _, score in expected], rtol=1e-6)
-    assert hits.places.dtype == np.int64
+    assert hits.indices.dtype == np.int64
     assert hits.scores.dtype == np.float32
 
 
 @given(RANKINGS, st.randoms())
 def test_the_order_of_the_rankings_decides_nothing(rankings, random):
     shuffled = random.sample(rankings, len(rankings))
-    assert rrf(rankings).places.tolist() == rrf(shuffled).places.tolist()
+    assert rrf(rankings).indices.tolist() == rrf(shuffled).indices.tolist()
 
 
 def test_by_hand():
     hits = rrf([[7, 3], np.array([3, 9])])
-    assert hits.places.tolist() == [3, 7, 9]
+    assert hits.indices.tolist() == [3, 7, 9]
     assert hits.scores == pytest.approx([1 / 61 + 1 / 62, 1 / 61, 1 / 62])
-    assert rrf([[5], [2], [9]]).places.tolist() == [2, 5, 9]  # equal scores, by place
-    assert rrf([]).places.tolist() == []
+    assert rrf([[5], [2], [9]]).indices.tolist() == [2, 5, 9]  # equal scores, by place
+    assert rrf([]).indices.tolist() == []
 
 
 def test_what_makes_no_sense_is_refused():
     with pytest.raises(ValueError, match="1 weights for 2 rankings"):
         rrf([[1], [2]], weights=[1.0])
-    with pytest.raises(ValueError, match=r"ranking 1 .* a place twice"):
+    with pytest.raises(ValueError, match=r"ranking 1 .* an index twice"):
         rrf([[1], [2, 3, 2]])
     with pytest.raises(ValueError, match="k is -1"):
         rrf([[1]], k=-1)

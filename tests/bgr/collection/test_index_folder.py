@@ -35,7 +35,7 @@ def same(index, corpus, encoder, half=False):
     fresh[1].encoder = encoder
     for mine, theirs in zip([index.bm25(), index.dense(), index.hybrid()], [*fresh, HybridSearch(fresh)], strict=True):
         for a, b in zip(mine.search(QUERIES, 7), theirs.search(QUERIES, 7), strict=True):
-            assert a.places.tolist() == b.places.tolist()
+            assert a.indices.tolist() == b.indices.tolist()
             assert np.array_equal(a.scores, b.scores)
 
 
@@ -101,7 +101,7 @@ def test_a_search_keeps_the_state_it_was_taken_in(tmp_path, encoder):
     index.compact()
     for search, found in zip(searches, before, strict=True):
         for a, b in zip(search.search(QUERIES, 5), found, strict=True):
-            assert np.array_equal(a.places, b.places)
+            assert np.array_equal(a.indices, b.indices)
     same(index, Corpus(passages(25, 30)), encoder)
 
 
@@ -134,16 +134,16 @@ def test_another_corpus_or_encoder_is_one_error_that_says_what_differs(tmp_path,
 
 def test_without_an_encoder_there_is_bm25_alone(tmp_path, encoder):
     index = build_index(tmp_path / "words", Corpus(passages(0, 9)))
-    assert index.bm25().search(["port"], 1)[0].places.tolist() == [3]
+    assert index.bm25().search(["port"], 1)[0].indices.tolist() == [3]
     with pytest.raises(DataError, match="no vectors; build it again with an encoder"):
         index.dense()
     index.add(passages(9, 12))
     index.delete(["p3"])
     index.compact()
-    assert index.bm25().search(["port"], 1)[0].places.tolist() == [6]  # p7, one place up
+    assert index.bm25().search(["port"], 1)[0].indices.tolist() == [6]  # p7, one place up
     build_index(tmp_path / "index", Corpus(passages(0, 9)), encoder=encoder, key="hash")
     closed = IndexFolder(tmp_path / "index")
-    assert len(closed.bm25().search(["port"], 9)[0].places) == 9
+    assert len(closed.bm25().search(["port"], 9)[0].indices) == 9
     for call in (closed.dense, lambda: closed.add(passages(9, 10))):
         with pytest.raises(DataError, match="open the index with its encoder and key"):
             call()
@@ -196,7 +196,7 @@ def test_where_an_index_may_be_built(tmp_path, encoder):
 
 def test_an_empty_corpus_grows(tmp_path, encoder):
     index = build_index(tmp_path / "index", Corpus([]), encoder=encoder, key="hash")
-    assert [len(hits.places) for hits in index.dense().search(["q"], 3) + index.bm25().search(["q"], 3)] == [0, 0]
+    assert [len(hits.indices) for hits in index.dense().search(["q"], 3) + index.bm25().search(["q"], 3)] == [0, 0]
     index.add(passages(0, 5))
     same(index, Corpus(passages(0, 5)), encoder)
 

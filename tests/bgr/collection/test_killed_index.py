@@ -73,8 +73,8 @@ def test_the_old_index_stays_and_the_next_run_goes_on(tmp_path, encoder, monkeyp
     kill_when_it_is_there(folder, what, stop)
     index = IndexFolder(folder, corpus=OLD, encoder=encoder, key="hash")
     assert index.manifest == before
-    assert index.dense().search(["old fact 3"], 1)[0].places.tolist() == [3]
-    assert index.bm25().search(["fact 13"], 1)[0].places.tolist() == [13]
+    assert index.dense().search(["old fact 3"], 1)[0].indices.tolist() == [3]
+    assert index.bm25().search(["fact 13"], 1)[0].indices.tolist() == [13]
     encoder.calls.clear()
     if what == "delete":
         index.delete(["p0", "p3"])

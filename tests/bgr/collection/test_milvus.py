@@ -30,7 +30,7 @@ def check_all(uri, encoder):
         fresh = DenseSearch.of_texts([passage.whole for passage in corpus], encoder)
         for k in (1, 5, 100):
             for mine, theirs in zip(search.search(QUERIES, k), fresh.search(QUERIES, k), strict=True):
-                assert mine.places.tolist() == theirs.places.tolist()
+                assert mine.indices.tolist() == theirs.indices.tolist()
                 np.testing.assert_allclose(mine.scores, theirs.scores, atol=1e-6)
 
     collection = MilvusCollection(uri, "facts")
@@ -44,7 +44,7 @@ def check_all(uri, encoder):
     search.insert([Passage("new", "", "a question")])
     left = Corpus([p for p in CORPUS if p.id not in ("p3", "p40")] + [Passage("new", "", "a question")])
     same(search, left)
-    assert search.search(["a question"], 1)[0].places.tolist() == [58]
+    assert search.search(["a question"], 1)[0].indices.tolist() == [58]
     with pytest.raises(DataError, match="two passages have the id 'p5'"):
         search.insert([CORPUS[5]])
     with pytest.raises(DataError, match="must have 1 to 1024 bytes"):
@@ -64,7 +64,7 @@ def check_all(uri, encoder):
         MilvusSearch(collection, left, encoder, key="hash")
     same(MilvusSearch.build(collection, left, encoder, key="hash", overwrite=True), left)
     same(MilvusSearch(MilvusCollection(uri, "facts"), left, encoder, key="hash"), left)
-    assert [len(hits.places) for hits in search.search(QUERIES, 0)] == [0, 0, 0]
+    assert [len(hits.indices) for hits in search.search(QUERIES, 0)] == [0, 0, 0]
 
 
 def test_a_local_database_answers_as_memory_does(tmp_path, encoder, monkeypatch):

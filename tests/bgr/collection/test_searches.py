@@ -20,7 +20,7 @@ def test_bm25_is_the_index_sorted():
         for query, hits in zip(QUERIES, search.search(QUERIES, k), strict=True):
             scores = index.scores(query)
             order = np.argsort(-scores, kind="stable")[:k]
-            assert hits.places.tolist() == order.tolist()
+            assert hits.indices.tolist() == order.tolist()
             assert np.array_equal(hits.scores, scores[order])
     assert search.search([], 3) == []
 
@@ -31,11 +31,11 @@ def test_dense_is_all_products_sorted(encoder):
     order = np.argsort(-products, axis=1, kind="stable")
     for k in (1, 4, 9):
         found = search.search(QUERIES, k)
-        assert [hits.places.tolist() for hits in found] == order[:, :k].tolist()
+        assert [hits.indices.tolist() for hits in found] == order[:, :k].tolist()
         for hits, row, places in zip(found, products, order, strict=True):
             np.testing.assert_allclose(hits.scores, row[places[:k]], atol=1e-6)
     assert search.search([], 3) == []
-    assert [hits.places.tolist() for hits in DenseSearch.of_texts([], encoder).search(["q"], 3)] == [[]]
+    assert [hits.indices.tolist() for hits in DenseSearch.of_texts([], encoder).search(["q"], 3)] == [[]]
 
 
 @pytest.mark.parametrize(
@@ -56,24 +56,24 @@ def test_hybrid_is_the_fusion_of_its_searches(encoder):
     words, dense = Bm25Search(TEXTS), DenseSearch.of_texts(TEXTS, encoder)
     for query, hits in zip(QUERIES, HybridSearch([words, dense]).search(QUERIES, 3), strict=True):
         matched = [place for place, score in words.index.top(query, 5) if score > 0]
-        expected = rrf([matched, dense.search([query], 5)[0].places])
-        assert hits.places.tolist() == expected.places[:3].tolist()
+        expected = rrf([matched, dense.search([query], 5)[0].indices])
+        assert hits.indices.tolist() == expected.indices[:3].tolist()
         assert hits.scores.tolist() == expected.scores[:3].tolist()
 
 
 def test_texts_without_a_word_of_the_query_take_no_part(encoder):
-    assert HybridSearch([Bm25Search(TEXTS)]).search(["Persona"], 5)[0].places.tolist() == [0]
+    assert HybridSearch([Bm25Search(TEXTS)]).search(["Persona"], 5)[0].indices.tolist() == [0]
     dense = DenseSearch.of_texts(TEXTS, encoder)
     both = HybridSearch([Bm25Search(TEXTS), dense]).search(["zebra"], 5)[0]
-    assert both.places.tolist() == dense.search(["zebra"], 5)[0].places.tolist()
+    assert both.indices.tolist() == dense.search(["zebra"], 5)[0].indices.tolist()
 
 
 def test_up_to_the_depth_fewer_begin_more(encoder):
     texts = [f"fact {n} of {n % 7} and {n % 5}" for n in range(60)]
     hybrid = HybridSearch([Bm25Search(texts), DenseSearch.of_texts(texts, encoder)], depth=20)
-    whole = hybrid.search(["fact 3 of 4"], 20)[0].places.tolist()
-    assert [hybrid.search(["fact 3 of 4"], k)[0].places.tolist() for k in (1, 7)] == [whole[:1], whole[:7]]
-    assert len(hybrid.search(["fact 3 of 4"], 50)[0].places) == 50
+    whole = hybrid.search(["fact 3 of 4"], 20)[0].indices.tolist()
+    assert [hybrid.search(["fact 3 of 4"], k)[0].indices.tolist() for k in (1, 7)] == [whole[:1], whole[:7]]
+    assert len(hybrid.search(["fact 3 of 4"], 50)[0].indices) == 50
 
 
 def test_searches_over_different_lists_are_refused():

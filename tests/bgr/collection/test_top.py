@@ -14,6 +14,6 @@ def test_equal_to_sorting_all(values, k):
     scores = np.array(values, dtype=np.float32)
     order = np.argsort(-scores, kind="stable")[: max(k, 0)]
     hits = best(scores, k)
-    assert hits.places.tolist() == order.tolist()
+    assert hits.indices.tolist() == order.tolist()
     assert np.array_equal(hits.scores, scores[order])
-    assert hits.places.dtype == np.int64
+    assert hits.indices.dtype == np.int64

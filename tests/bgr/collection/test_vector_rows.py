@@ -41,7 +41,7 @@ def test_equal_to_sorting_all_products(data):
     assert len(rows) == len(left)
     for query, hits in zip(queries, rows.nearest(queries, k), strict=True):
         places, scores = slow(query, left, k)
-        assert hits.places.tolist() == places.tolist()
+        assert hits.indices.tolist() == places.tolist()
         assert np.array_equal(hits.scores, scores)
     some = rng.integers(0, len(left), size=7)
     assert np.array_equal(rows.take(some), left[some])
@@ -57,11 +57,11 @@ def test_one_query_and_many_give_the_same(monkeypatch):
     for hits, blocks, query in zip(together, rows.nearest(queries, 10), queries, strict=True):
         (alone,) = rows.nearest(query[None], 10)
         for other in (alone, blocks):
-            assert np.array_equal(hits.places, other.places)
+            assert np.array_equal(hits.indices, other.indices)
             assert np.array_equal(hits.scores, other.scores)
     halves = VectorRows([vectors.astype(np.float16)]).nearest(queries, 10)
     expected = slow(queries[3], vectors.astype(np.float16).astype(np.float32), 10)
-    assert halves[3].places.tolist() == expected[0].tolist()
+    assert halves[3].indices.tolist() == expected[0].tolist()
 
 
 def test_many_equal_vectors_go_by_place():
@@ -69,7 +69,7 @@ def test_many_equal_vectors_go_by_place():
     vectors = unit(rng, 500, 8)
     vectors[100:400] = vectors[100]
     (hits,) = VectorRows([vectors]).nearest(vectors[100:101], 5)
-    assert hits.places.tolist() == [100, 101, 102, 103, 104]
+    assert hits.indices.tolist() == [100, 101, 102, 103, 104]
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
@@ -82,9 +82,9 @@ def test_ties_that_reach_far_beyond_the_candidates(monkeypatch, dtype, block, k)
     queries = unit(rng, 9, 24)
     for query, hits in zip(queries, VectorRows([vectors]).nearest(queries, k), strict=True):
         places, scores = slow(query, vectors, k)
-        assert hits.places.tolist() == places.tolist()
+        assert hits.indices.tolist() == places.tolist()
         assert np.array_equal(hits.scores, scores)
-        assert (hits.places.dtype, hits.scores.dtype) == (np.int64, np.float32)
+        assert (hits.indices.dtype, hits.scores.dtype) == (np.int64, np.float32)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
@@ -93,7 +93,7 @@ def test_all_vectors_equal(dtype):
     vectors = np.repeat(unit(rng, 1, 8), 5000, axis=0).astype(dtype)
     for queries in (vectors[:1], unit(rng, 2, 8)):
         for hits in VectorRows([vectors]).nearest(queries.astype(np.float32), 100):
-            assert hits.places.tolist() == list(range(100))
+            assert hits.indices.tolist() == list(range(100))
             assert len(set(hits.scores.tolist())) == 1
 
 
@@ -103,10 +103,10 @@ def test_vectors_that_are_no_numbers_are_not_found(dtype, monkeypatch):
     query = np.eye(4, dtype=np.float32)[:1]
     vectors = np.eye(4, dtype=dtype)
     vectors[1] = np.nan
-    assert VectorRows([vectors]).nearest(query, 4)[0].places.tolist() == [0, 2, 3]
+    assert VectorRows([vectors]).nearest(query, 4)[0].indices.tolist() == [0, 2, 3]
     many = VectorRows([np.tile(vectors, (50, 1))])
-    assert many.nearest(query, 51)[0].places.tolist() == [*range(0, 200, 4), 2]
-    assert len(many.nearest(query, 200)[0].places) == 150
+    assert many.nearest(query, 51)[0].indices.tolist() == [*range(0, 200, 4), 2]
+    assert len(many.nearest(query, 200)[0].indices) == 150
 
 
 def test_vectors_that_differ_less_than_the_rounding_of_a_product_are_told_apart():
@@ -116,17 +116,17 @@ def test_vectors_that_differ_less_than_the_rounding_of_a_product_are_told_apart(
     for queries in (query[None], np.repeat(query[None], 30, axis=0)):
         for hits in VectorRows([vectors]).nearest(queries, 5):
             places, scores = slow(query, vectors, 5)
-            assert hits.places.tolist() == places.tolist()
+            assert hits.indices.tolist() == places.tolist()
             assert np.array_equal(hits.scores, scores)
 
 
 def test_nothing_and_what_does_not_fit():
     rng = np.random.default_rng(2)
     queries = unit(rng, 2, 4)
-    assert [len(hits.places) for hits in VectorRows([]).nearest(queries, 5)] == [0, 0]
-    assert [len(hits.places) for hits in VectorRows([unit(rng, 3, 4)]).nearest(queries, 0)] == [0, 0]
+    assert [len(hits.indices) for hits in VectorRows([]).nearest(queries, 5)] == [0, 0]
+    assert [len(hits.indices) for hits in VectorRows([unit(rng, 3, 4)]).nearest(queries, 0)] == [0, 0]
     all_gone = VectorRows([unit(rng, 3, 4)], LiveRows(3, np.arange(3)))
-    assert [len(hits.places) for hits in all_gone.nearest(queries, 5)] == [0, 0]
+    assert [len(hits.indices) for hits in all_gone.nearest(queries, 5)] == [0, 0]
     with pytest.raises(ValueError, match="the vectors have 5 dimensions"):
         VectorRows([unit(rng, 3, 5)]).nearest(queries, 1)
     with pytest.raises(ValueError, match="not finite"):

@@ -83,7 +83,7 @@ def test_scores_are_those_of_a_fresh_index_to_the_bit(tmp_path_factory, parts, d
     for query in [*WORDS, "sea sea fish", "unheard ship", "", "the"]:
         assert np.array_equal(search.scores(query), fresh.scores(query))
         (hits,) = search.search([query], 3)
-        assert list(zip(hits.places.tolist(), hits.scores.tolist(), strict=True)) == fresh.top(query, 3)
+        assert list(zip(hits.indices.tolist(), hits.scores.tolist(), strict=True)) == fresh.top(query, 3)
 
 
 FILES = ["words", "word_ends", "starts", "rows", "counts", "lengths"]

@@ -219,7 +219,7 @@ def test_a_base_search_as_retriever():
     search = Bm25Search(["red ship", "blue car", "red car"])
     (found,) = SearchRetriever(search, 2).retrieve(["red cars and a red car"])
     (hits,) = search.search(["red cars and a red car"], 2)
-    assert (found.places, found.scores) == (tuple(hits.places.tolist()), tuple(hits.scores.tolist()))
+    assert (found.places, found.scores) == (tuple(hits.indices.tolist()), tuple(hits.scores.tolist()))
     assert found.places[0] == 2
     assert found.seconds > 0
 

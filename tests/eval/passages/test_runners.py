@@ -125,7 +125,7 @@ class LastFirst(Search):
     def __len__(self):
         return 10
 
-    def search(self, queries, k):
+    def search_all(self, queries, k):
         import numpy as np
 
         from bgr.collection.search import Hits

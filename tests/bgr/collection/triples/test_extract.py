@@ -163,7 +163,7 @@ def test_equal_passages_are_asked_for_once(tmp_path):
     script = Script(good)
     found = extract_triples(corpus, script, tmp_path / "f", model="m")
     assert script.asked == [0, 1]
-    assert [triple.place for triple in found.triples] == [0, 0, 1, 1, 2, 2]
+    assert [triple.passage for triple in found.triples] == [0, 0, 1, 1, 2, 2]
 
 
 def test_results_are_of_one_model_prompt_and_text(tmp_path, monkeypatch):

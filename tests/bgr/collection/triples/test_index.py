@@ -23,8 +23,8 @@ TRIPLES = [
     Triple("Sweden", "borders", "Norway", 5),
 ]
 KEYS = {"corpus_hash": "c" * 64, "encoder_key": "e" * 64}
-ARRAYS = ("vectors", "places", "head", "tail", "starts", "members")
-FILES = [f"{name}.npy" for name in ("text", "offsets", *ARRAYS)]
+ARRAYS = ("vectors", "passages", "head", "tail", "starts", "members")
+FILES = [f"{name}.npy" for name in ("text", "offsets", "vectors", "places", "head", "tail", "starts", "members")]
 
 
 @pytest.fixture
@@ -45,13 +45,13 @@ def test_the_graph_by_hand(index):
 
 def test_search(index, encoder):
     first, second = index.search(["Sweden borders Norway", "Uppsala lies in Sweden"], 3)
-    assert first.places.tolist()[:2] == [2, 6]
+    assert first.indices.tolist()[:2] == [2, 6]
     assert first.scores[0] == first.scores[1] == pytest.approx(1)
-    assert len(second.places) == 3
+    assert len(second.indices) == 3
     same = index.search_vectors(encoder(["Uppsala lies in Sweden"]), 3)[0]
-    assert np.array_equal(same.places, second.places)
+    assert np.array_equal(same.indices, second.indices)
     assert index.search([], 3) == []
-    assert len(index.search(["x"], 99)[0].places) == len(TRIPLES)
+    assert len(index.search(["x"], 99)[0].indices) == len(TRIPLES)
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
@@ -100,7 +100,7 @@ def test_passages_added_deleted_and_moved(tmp_path, monkeypatch, encoder, added,
     places = np.array([-1 if place in deleted else 9 - place for place in range(6)])
     new = [Triple("NORWAY", f"has {n}", f"thing {n}", n) for n in range(added)]
     now = before.changed(places, iter(new))
-    kept = [triple._replace(place=9 - triple.place) for triple in TRIPLES if triple.place not in deleted]
+    kept = [triple._replace(passage=9 - triple.passage) for triple in TRIPLES if triple.passage not in deleted]
     assert encoded == [triple.text for triple in new]
     assert list(now.triples) == kept + new
     anew = TripleIndex.build(kept + new, encoder)
@@ -126,7 +126,7 @@ def test_saved_and_opened(tmp_path, encoder, kind):
     mapped = again.vectors if again.vectors.base is None else again.vectors.base
     assert isinstance(mapped, np.memmap)
     for a, b in zip(index.search(["Norway"], 5), again.search(["Norway"], 5), strict=True):
-        assert np.array_equal(a.places, b.places)
+        assert np.array_equal(a.indices, b.indices)
         assert np.array_equal(a.scores, b.scores)
     assert [again.neighbours(n).tolist() for n in range(7)] == [index.neighbours(n).tolist() for n in range(7)]
 
@@ -137,7 +137,7 @@ def test_an_empty_index(tmp_path, encoder):
     again = TripleIndex.open(tmp_path / "index", encoder, **KEYS)
     assert len(again) == 0
     assert list(again.triples) == again.of_passage(0).tolist() == []
-    assert again.search(["Norway"], 5)[0].places.tolist() == []
+    assert again.search(["Norway"], 5)[0].indices.tolist() == []
 
 
 def test_an_index_is_replaced_and_one_that_is_open_stays(tmp_path, index, encoder):
@@ -255,3 +255,19 @@ def test_text_that_is_no_utf8(index):
     with pytest.raises(DataError, match="triple 0: its text is damaged"):
         index.triples[0]
     assert index.triples[1] == TRIPLES[1]
+
+
+@pytest.mark.parametrize("passages", [[], [2], [0], [0, 1, 3, 5], [5, 3, 0]])
+def test_the_part_of_some_passages_is_that_of_changed(index, passages):
+    moved = np.full(6, -1, dtype=np.int64)
+    moved[passages] = np.arange(len(passages))
+    expected, part = index.changed(moved, []), index.of_passages(np.array(passages, dtype=np.int64))
+    within = index.within(np.array(passages, dtype=np.int64))
+    assert list(part.triples) == list(expected.triples)
+    for name in ARRAYS:
+        assert np.array_equal(getattr(part, name), getattr(expected, name))
+    assert within.passages.tolist() == [passages[one] for one in expected.passages.tolist()]
+    assert [one.passage for one in within.triples] == within.passages.tolist()
+    for mine, theirs in zip(within.search(["Sweden"], 9), expected.search(["Sweden"], 9), strict=True):
+        assert np.array_equal(mine.indices, theirs.indices)
+        assert np.array_equal(mine.scores, theirs.scores)

@@ -245,7 +245,7 @@ def test_questions_over_a_corpus_have_the_same_graphs(tmp_path):
     (tmp_path / "m.json").write_text(json.dumps([chain, bare, without]))
     data = load_multihop(tmp_path / "m.json")
     first, *others = data.questions
-    names = [data.corpus[data.corpus.place[one]].whole for one in first.gold]
+    names = [data.corpus[data.corpus.index_of[one]].whole for one in first.gold]
     assert [[names[node] if node != ROOT else "Q" for node in edge] for edge in sorted(first.graph.edges)] == [
         ["Q", TEXTS[2]],
         [TEXTS[2], TEXTS[0]],

@@ -20,5 +20,5 @@ def test_facts_are_one_corpus():
     assert [passage.text for passage in data.corpus] == ["x is y", "y is z", "noise"]
     first, second = data.questions
     assert (first.hops, first.kind, first.answers) == (2, "SC-MH", ("yes",))
-    assert [data.corpus.place[one] for one in first.gold] == [0, 1]
-    assert ([data.corpus.place[one] for one in second.gold], second.hops) == ([0], 1)
+    assert [data.corpus.index_of[one] for one in first.gold] == [0, 1]
+    assert ([data.corpus.index_of[one] for one in second.gold], second.hops) == ([0], 1)

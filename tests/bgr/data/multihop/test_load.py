@@ -8,7 +8,7 @@ from bgr.errors import DataError
 
 
 def texts(data, ids):
-    return [(data.corpus[data.corpus.place[one]].title, data.corpus[data.corpus.place[one]].text) for one in ids]
+    return [(data.corpus[data.corpus.index_of[one]].title, data.corpus[data.corpus.index_of[one]].text) for one in ids]
 
 
 @pytest.mark.parametrize("lines", [False, True])

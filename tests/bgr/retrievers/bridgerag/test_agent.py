@@ -51,7 +51,7 @@ def steps(found):
 
 
 def best(dense, text, k):
-    return [int(place) for place in dense.search([text], k)[0].places]
+    return [int(place) for place in dense.search([text], k)[0].indices]
 
 
 def test_all_six_steps(bridge, dense, corpus):
@@ -91,7 +91,7 @@ def test_all_six_steps(bridge, dense, corpus):
     # every candidate has its cosine to the queries, whichever search found it
     everything = {query: dense.search([query], 6)[0] for query in queries}
     for place, svo in zip(pool["places"], pool["svo"], strict=True):
-        assert svo == max(hits.scores[hits.places.tolist().index(place)] for hits in everything.values())
+        assert svo == max(hits.scores[hits.indices.tolist().index(place)] for hits in everything.values())
 
 
 def test_the_final_order_by_hand(bridge):
@@ -195,7 +195,7 @@ class Nothing(Search):
     def __len__(self):
         return 0
 
-    def search(self, queries, k):
+    def search_all(self, queries, k):
         return [Hits(np.zeros(0, np.int64), np.zeros(0, np.float32)) for _ in queries]
 
 

@@ -57,7 +57,7 @@ def test_cosines_of_every_candidate_are_those_of_the_search(dense, encode):
     places = [5, 0, 2]
     found = cosines(dense, queries, places)
     for row, one in zip(found, dense.search(queries, 6), strict=True):
-        scores = dict(zip(one.places.tolist(), one.scores.tolist(), strict=True))
+        scores = dict(zip(one.indices.tolist(), one.scores.tolist(), strict=True))
         assert row.tolist() == [scores[place] for place in places]
     assert svo_cosines(dense, queries, places, {}) == tuple(found.max(axis=0).tolist())
 

@@ -43,7 +43,7 @@ class WordSearch(Search):
     def __len__(self) -> int:
         return len(self.texts)
 
-    def search(self, queries: Sequence[str], k: int) -> list[Hits]:
+    def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
         self.asked += queries
         return [self._hits(set(words(query)), k) for query in queries]
 

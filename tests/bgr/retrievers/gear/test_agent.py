@@ -62,12 +62,12 @@ def test_the_final_list_fuses_the_links_of_all_facts_and_the_rounds(gear, base):
     assert (first["fact"], first["triple"]["number"]) == (ADA, 1)
     assert (second["fact"], second["triple"]["number"]) == (STARTED, 2)
     # by hand: passages that share most words with the fact, and those of its two nearest triples, both of passage 0
-    assert base.search(["Ada Quist works for Borel foundry"], 2)[0].places.tolist() == [0, 1]
-    assert first["passages"] == rrf([[0, 1], [0]]).places.tolist() == [0, 1]
-    assert second["passages"] == rrf([[1, 0], [1]]).places.tolist() == [1, 0]
+    assert base.search(["Ada Quist works for Borel foundry"], 2)[0].indices.tolist() == [0, 1]
+    assert first["passages"] == rrf([[0, 1], [0]]).indices.tolist() == [0, 1]
+    assert second["passages"] == rrf([[1, 0], [1]]).indices.tolist() == [1, 0]
     fused = found.trace[1]["fused"]
     wanted = rrf([[0, 1], [1, 0], fused])
-    assert found.places == tuple(wanted.places.tolist())
+    assert found.places == tuple(wanted.indices.tolist())
     assert found.scores == tuple(wanted.scores.tolist())
 
 
@@ -106,7 +106,7 @@ def test_never_answered_ends_after_the_last_round_without_a_rewrite(gear):
     assert memory == [ADA, STARTED, LENGTH]  # in the order they were read, the repeated one once
     rounds = [r["fused"] for r in found.trace if r["step"] == "expand"]
     wanted = rrf([*(row["passages"] for row in found.trace[-1]["facts"]), *rounds])
-    assert found.places == tuple(wanted.places.tolist())
+    assert found.places == tuple(wanted.indices.tolist())
     assert found.usage.calls == 3 * 3 + 2
 
 
@@ -159,7 +159,7 @@ def test_a_failed_rewrite_ends_the_rounds(gear, rewrite):
 
 def test_everything_fails_and_there_is_still_a_list(gear, base):
     (found,) = gear(read="a", gist="b", reason="c", rewrite="d")[0].retrieve([QUESTION])
-    assert set(found.places) >= set(base.search([QUESTION], 2)[0].places.tolist())
+    assert set(found.places) >= set(base.search([QUESTION], 2)[0].indices.tolist())
     assert found.usage == Usage(calls=8, failed=4, tokens_in=80, tokens_out=8)
     assert all(record["failure"] for record in found.trace if "failure" in record)
 

@@ -51,7 +51,7 @@ def test_the_same_triples(index, stored):
     queries = [*(triple.text for triple in index.triples), "Oxla stream"]
     for k in (1, 3, 99):
         for here, there in zip(index.search(queries, k), triples.search(queries, k), strict=True):
-            assert here.places.tolist() == there.places.tolist()
+            assert here.indices.tolist() == there.indices.tolist()
             assert here.scores.tolist() == pytest.approx(there.scores.tolist(), abs=1e-6)
 
 

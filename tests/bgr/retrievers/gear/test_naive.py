@@ -15,7 +15,7 @@ TWO = GearSettings(passages=2)
 
 
 def test_the_question_alone_does_not_find_the_second_hop(base):
-    assert base.search([QUESTION], 3)[0].places.tolist() == [0, 3, 4]
+    assert base.search([QUESTION], 3)[0].indices.tolist() == [0, 3, 4]
 
 
 @pytest.mark.parametrize("score", [None, EncodedText])
@@ -37,7 +37,7 @@ def test_lists_are_fused_by_reciprocal_rank(base, index):
     assert {tuple(chain) for chain in chains} == {(1, 2), (1, 3)}  # 0 and 1 are in the beams already, 5 leads nowhere
     assert record["passages"] == [0, 1]
     wanted = rrf([[0, 1], [0, 3]])
-    assert found.places == tuple(wanted.places.tolist()) == tuple(record["fused"]) == (0, 1, 3)
+    assert found.places == tuple(wanted.indices.tolist()) == tuple(record["fused"]) == (0, 1, 3)
     assert found.scores == tuple(wanted.scores.tolist())
     assert record["beams"][0]["triples"][0] == {
         "number": 1,

@@ -35,7 +35,7 @@ def test_facts_are_linked_and_expanded(sync):
     assert (read["start"], expand["start"], read["failure"]) == ("linked", [1], None)
     chains = {tuple(triple["number"] for triple in beam["triples"]) for beam in expand["beams"]}
     assert chains == {(1, 0), (1, 2), (1, 3)}
-    assert found.places == tuple(rrf([expand["passages"], [0, 3]]).places.tolist())
+    assert found.places == tuple(rrf([expand["passages"], [0, 3]]).indices.tolist())
     number = {place: n for n, place in enumerate(found.places)}
     assert found.graph.edges == {(ROOT, number[0]), (number[0], number[1])}
     assert found.usage == Usage(calls=1, tokens_in=10, tokens_out=1)

@@ -117,7 +117,7 @@ def test_the_graph_follows_the_sub_questions():
 def test_given_lists():
     search = GivenSearch({"q": (5, 3, 5, 8)}, 10)
     (hits,) = search.search(["q"], 2)
-    assert (hits.places.tolist(), hits.places.dtype, len(search)) == ([5, 3], np.int64, 10)
+    assert (hits.indices.tolist(), hits.indices.dtype, len(search)) == ([5, 3], np.int64, 10)
     assert hits.scores.tolist() == [1, 0.5]
     with pytest.raises(BgrError, match="no passages are given for the question 'other'"):
         search.search(["other"], 2)
