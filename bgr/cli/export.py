@@ -1,24 +1,24 @@
-"""Write one self-contained checkpoint folder from a training run: weights, configs, tokenizer, settings, model card."""
+"""`bgr export`."""
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
+from bgr.cli.parser import Command, Output
+from bgr.retrievers.graph_hop.options import ExportOptions
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--run", required=True, type=Path, help="run folder of `bgr train retriever`")
-    parser.add_argument("--out", required=True, type=Path, help="new checkpoint folder")
-    parser.add_argument("--reader", type=Path, metavar="DIR", help="folder of `bgr train reader`, to answer questions")
-    parser.add_argument("--half", action="store_true", help="store the weights in fp16")
-    parser.add_argument("--metrics", type=Path, help="metrics.json of `bgr evaluate`, for the model card")
-    parser.add_argument("--overwrite", action="store_true", help="replace the folder if it exists")
+def command() -> Command:
+    return Command(
+        summary="write one self-contained checkpoint folder",
+        description="The folder holds weights, configs, tokenizer, settings and a model card of a training run.",
+        options=ExportOptions,
+        run=run,
+        example="bgr export --run work/run --reader work/reader --out work/checkpoint",
+    )
 
 
-def run(args: argparse.Namespace) -> None:
-    """Export and say where."""
+def run(options: ExportOptions) -> Output:
     from bgr.retrievers.graph_hop.export import export
 
-    export(args.run, args.out, reader=args.reader, half=args.half, metrics=args.metrics, overwrite=args.overwrite)
-    size = sum(path.stat().st_size for path in args.out.rglob("*") if path.is_file()) / 2**20
-    print(f"checkpoint in {args.out}, {size:.0f} MiB")
+    folder = export(options)
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 2**20
+    return Output(f"checkpoint in {folder}, {size:.0f} MiB")

@@ -13,6 +13,7 @@ from bgr.retrievers.base import Query, RetrievalResult
 from bgr.retrievers.graph_hop.checkpoint import Settings
 from bgr.retrievers.graph_hop.export import export
 from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
+from bgr.retrievers.graph_hop.options import ExportOptions
 
 FACTS = ["Paris lies in France .", "Rome lies in Italy .", "Persona was made in Sweden .", "Alpha has 3 people ."]
 QUESTION = "In which country was Persona made ?"
@@ -58,7 +59,7 @@ def test_bad_queries(small_checkpoint, query, said):
 
 @pytest.mark.parametrize("half", [False, True])
 def test_export_loads_and_gives_the_same_graph(small_checkpoint, tmp_path, half):
-    export(small_checkpoint, tmp_path / "out", half=half)
+    export(ExportOptions(run=small_checkpoint, out=tmp_path / "out", half=half))
     first, second = BgrPipeline.from_pretrained(small_checkpoint), BgrPipeline.from_pretrained(tmp_path / "out")
     assert second.settings == first.settings
     assert second.answer(QUESTION, FACTS).graph == first.answer(QUESTION, FACTS).graph
@@ -72,7 +73,7 @@ def test_calibration_is_kept_and_used(small_checkpoint, tmp_path):
     assert plain.fusion == Fusion(threshold=plain.fused_threshold)
     numbers = {"slope": 2.0, "offset": -0.5, "unseen": -3.0}
     replace(plain, rule="fused", calibration={"backward": numbers}, fused_threshold=-1).save(small_checkpoint)
-    export(small_checkpoint, tmp_path / "out")
+    export(ExportOptions(run=small_checkpoint, out=tmp_path / "out"))
     settings = BgrPipeline.from_pretrained(tmp_path / "out").settings
     assert settings.fusion == Fusion(backward=Calibration(2.0, -0.5, -3.0), threshold=-1)
 
@@ -80,7 +81,7 @@ def test_calibration_is_kept_and_used(small_checkpoint, tmp_path):
 def test_export_refuses_metrics_of_other_data(small_checkpoint, tmp_path):
     (tmp_path / "m.json").write_text(json.dumps({"about": {"data_hash": "xyz", "split": "test"}, "systems": {}}))
     with pytest.raises(CheckpointError, match="xyz"):
-        export(small_checkpoint, tmp_path / "out", metrics=tmp_path / "m.json")
+        export(ExportOptions(run=small_checkpoint, out=tmp_path / "out", metrics=tmp_path / "m.json"))
     assert not (tmp_path / "out").exists()
 
 
@@ -221,7 +222,7 @@ def small_reader(tmp_path):
 
 @pytest.mark.parametrize("half", [False, True])
 def test_an_exported_reader_answers(small_checkpoint, small_reader, tmp_path, half):
-    export(small_checkpoint, tmp_path / "out", reader=small_reader, half=half)
+    export(ExportOptions(run=small_checkpoint, out=tmp_path / "out", reader=small_reader, half=half))
     found = BgrPipeline.from_pretrained(tmp_path / "out").answer(QUESTION, FACTS)
     assert found.graph.nodes
     assert isinstance(found.answer, str)
@@ -229,7 +230,7 @@ def test_an_exported_reader_answers(small_checkpoint, small_reader, tmp_path, ha
     assert found.to_json()["answer"] == found.answer
     assert "| reader | t5, " in (tmp_path / "out" / "README.md").read_text()
     # an export of an export keeps it
-    export(tmp_path / "out", tmp_path / "again")
+    export(ExportOptions(run=tmp_path / "out", out=tmp_path / "again"))
     assert BgrPipeline.from_pretrained(tmp_path / "again").answer(QUESTION, FACTS).answer == found.answer
 
 
@@ -247,7 +248,7 @@ def test_ask_gives_the_answer(small_checkpoint, small_reader, tmp_path, capsys):
 
 
 def test_no_evidence_is_not_answerable(small_checkpoint, small_reader, tmp_path, capsys):
-    export(small_checkpoint, tmp_path / "out", reader=small_reader)
+    export(ExportOptions(run=small_checkpoint, out=tmp_path / "out", reader=small_reader))
     pipeline = BgrPipeline.from_pretrained(tmp_path / "out")
     pipeline._merged = lambda found: RetrievalResult(EvidenceGraph())
     found = pipeline.answer(QUESTION, FACTS)

@@ -15,50 +15,43 @@ from bgr.models.config import DIRECTIONS, BgrConfig
 from bgr.reader.reader import Reader, load_reader
 from bgr.reader.reader_settings import READER
 from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever, load_tokenizer
+from bgr.retrievers.graph_hop.options import ExportOptions
 from bgr.utils.atomic_io import output_folder, read_json
 
 
-def export(
-    run: Path,
-    out: Path,
-    *,
-    reader: Path | None = None,
-    half: bool = False,
-    metrics: Path | None = None,
-    overwrite: bool = False,
-) -> None:
+def export(options: ExportOptions) -> Path:
     """Copy what inference needs from a training run.
 
-    Args:
-        run: run folder (or another checkpoint folder).
-        out: new folder: ``bgr.json``, ``forward/``, ``backward/``, tokenizer, ``README.md``; ``reader/`` if any.
-        reader: folder of ``bgr train reader``; without it, the reader that `run` itself holds, if any.
-        half: store the weights in fp16, half the size.
-        metrics: ``metrics.json`` of ``bgr evaluate``, to stand in the model card.
-        overwrite: replace `out` if it exists.
+    Returns:
+        The new folder: ``bgr.json``, ``forward/``, ``backward/``, tokenizer, ``README.md``, and ``reader/`` if any.
 
     Raises:
-        DataError: `reader` is no reader's folder.
-        CheckpointError: the run or the reader lacks a file or its weights do not fit, or `metrics` belongs to other
+        DataError: the reader's folder holds no reader, or the new folder exists.
+        CheckpointError: the run or the reader lacks a file or its weights do not fit, or the metrics belong to other
             data.
     """
-    settings = Settings.load(run)
-    if metrics is not None:
-        settings = replace(settings, metrics={**settings.metrics, **_test_metrics(metrics, settings)})
-    models = {direction: load_retriever(run, direction) for direction in DIRECTIONS}
-    tokenizer = load_tokenizer(run)
-    answers = load_reader(run, device="cpu") if reader is None else Reader.from_pretrained(reader, device="cpu")
-    with output_folder(out, overwrite=overwrite) as folder:
+    settings = Settings.load(options.run)
+    if options.metrics is not None:
+        metrics = _test_metrics(options.metrics, settings)
+        settings = replace(settings, metrics={**settings.metrics, **metrics})
+    models = {direction: load_retriever(options.run, direction) for direction in DIRECTIONS}
+    tokenizer = load_tokenizer(options.run)
+    if options.reader is None:
+        reader = load_reader(options.run, device="cpu")
+    else:
+        reader = Reader.from_pretrained(options.reader, device="cpu")
+    with output_folder(options.out, overwrite=options.overwrite) as folder:
         for direction, model in models.items():
-            # the weights alone change type; a threshold is still what it was
-            (torch.nn.Module.half(model) if half else model).save_pretrained(folder / direction)
+            # only the weights change type; a threshold keeps its value
+            (torch.nn.Module.half(model) if options.half else model).save_pretrained(folder / direction)
         tokenizer.save_pretrained(folder)
         settings.save(folder)
-        if answers is not None:
-            answers.model.to(torch.float16 if half else torch.float32)
-            answers.save(folder / READER)
-        card = model_card(settings, models["forward"].config, models["backward"].config, reader=answers)
+        if reader is not None:
+            reader.model.to(torch.float16 if options.half else torch.float32)
+            reader.save(folder / READER)
+        card = model_card(settings, models["forward"].config, models["backward"].config, reader=reader)
         (folder / "README.md").write_text(card, encoding="utf-8")
+    return options.out
 
 
 def _test_metrics(path: Path, settings: Settings) -> dict[str, Any]:

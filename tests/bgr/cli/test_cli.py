@@ -3,13 +3,13 @@
 import importlib
 import subprocess
 import sys
+from dataclasses import fields
 
 import pytest
 
 from bgr import __version__
 from bgr.cli import COMMANDS, main
-
-WRITTEN = [name for name, (module, _) in COMMANDS.items() if importlib.util.find_spec(module)]
+from bgr.cli.parser import Command, option_texts
 
 
 def usage_error(argv: list[str]) -> int:
@@ -34,12 +34,39 @@ def test_help_and_version_exit_with_0(capsys):
     assert all(name in text for name in COMMANDS)
 
 
-@pytest.mark.parametrize("name", WRITTEN)
-def test_each_command_has_help(name, capsys):
-    assert usage_error([name, "--help"]) == 0
+def commands(name, entry):
+    """Each command below a word, by its full name."""
+    if isinstance(entry, Command):
+        yield name, entry
+        return
+    for word, each in entry.commands.items():
+        yield from commands(f"{name} {word}", each)
+
+
+WRITTEN = [importlib.import_module(f"bgr.cli.{word}") for word in COMMANDS]
+ENTRIES = dict(
+    pair
+    for word, module in zip(COMMANDS, WRITTEN, strict=True)
+    if hasattr(module, "command")
+    for pair in commands(word, module.command())
+)
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_each_command_has_help_with_an_example(name, capsys):
+    assert usage_error([*name.split(), "--help"]) == 0
     text = capsys.readouterr().out
     assert text.startswith(f"usage: bgr {name}")
-    assert importlib.import_module(COMMANDS[name][0]).__doc__.splitlines()[0] in text
+    assert f"  bgr {name} " in text.partition("\nexample:\n")[2]
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_each_option_is_described(name):
+    options = ENTRIES[name].options
+    texts = option_texts(options)
+    shown = [one.name for one in fields(options) if not one.metadata.get("hidden")]
+    assert [one for one in shown if not texts.get(one)] == []
+    assert set(texts) <= {one.name for one in fields(options)}
 
 
 def test_an_error_is_one_line_and_exit_code_1(tmp_path, capsys):
@@ -51,12 +78,17 @@ def test_an_error_is_one_line_and_exit_code_1(tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
-def test_starting_is_quick_because_commands_import_late():
-    """`bgr --version` loads neither torch nor anything else that takes seconds."""
-    code = (
-        "import sys\nfrom bgr.cli import main\n"
-        "try: main(['--version'])\nexcept SystemExit: pass\n"
-        "print(sorted({'torch', 'transformers', 'datasets', 'matplotlib', 'lightning'} & set(sys.modules)))"
-    )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert out.splitlines()[-1] == "[]"
+def test_help_loads_nothing_that_takes_seconds():
+    words = [name.split() for name in ENTRIES]
+    code = f"""
+import sys
+from bgr.cli import main
+for words in {words!r}:
+    try:
+        main([*words, "--help"])
+    except SystemExit:
+        pass
+    slow = {{"torch", "transformers", "datasets", "matplotlib", "lightning", "numpy", "networkx"}} & set(sys.modules)
+    assert not slow, (words, slow)
+"""
+    subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, check=True)

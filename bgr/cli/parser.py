@@ -1,0 +1,330 @@
+"""The parser of a command, made from its options dataclass with jsonargparse, and the command's run from start to end.
+
+To add a command:
+
+1. Write its options as a frozen dataclass that derives from `bgr.utils.options.Options`, each field described under
+   ``Args:`` of the docstring, in a module that imports nothing heavy (``options.py`` of the area).
+2. Write the typed function ``def search(options: SearchOptions) -> Found`` in the library. It neither parses nor prints
+   results; progress and notes go to standard error. Python calls it with the same dataclass.
+3. Let ``bgr/cli/WORD.py`` have ``def command() -> Command | Group`` (which imports from `training` and `eval` inside
+   functions), and add a new word to `bgr.cli.COMMANDS`:
+
+        def command() -> Command:
+            return Command(
+                summary="search a collection",
+                options=SearchOptions,
+                run=run,
+                example='bgr collection search work/films "Who directed Persona?"',
+                json=True,
+            )
+
+        def run(options: SearchOptions) -> Output:
+            from bgr.collection.search import search
+
+            found = search(options)
+            return Output(text=found.text(), data=found.to_json())
+
+The rest is the same for all commands: names in kebab case, defaults and examples in the help, ``--config FILE`` with
+the same options in YAML (the command line overrides the file), ``--json``, and the exit codes 0 (done), 1 (failed: one
+line on standard error), 2 (wrong usage: one line) and 130 (interrupted).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NoReturn
+
+from bgr.errors import BgrError
+from bgr.utils.options import Options, OptionsError, flag, kind_of
+
+
+@dataclass(frozen=True)
+class Output:
+    """Result of a command, for standard output.
+
+    Args:
+        text: for people; nothing is printed where it is empty.
+        data: for programs: anything that JSON holds, printed with ``--json``.
+        error: ends the command with exit code 1 after the output is printed.
+    """
+
+    text: str = ""
+    data: Any = None
+    error: BgrError | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """One command of the command line.
+
+    Args:
+        summary: one line for the list of commands, without a full stop.
+        options: dataclass of its options.
+        run: does the work; imports what is heavy inside.
+        example: one or more lines that can be typed.
+        description: more than the summary, for the command's own help.
+        json: whether ``--json`` prints the output's data.
+        passes_settings: whether words such as ``--trainer.max_epochs=3`` are collected in the field ``settings``.
+    """
+
+    summary: str
+    options: type[Options]
+    run: Callable[[Any], Output]
+    example: str
+    description: str = ""
+    json: bool = False
+    passes_settings: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Commands under a common word: `bgr data build`, `bgr data stats`."""
+
+    summary: str
+    commands: Mapping[str, Command | Group]
+
+
+def execute(name: str, entry: Command | Group, words: Sequence[str]) -> int:
+    """Run the command that the words choose.
+
+    Args:
+        name: what was typed so far, e.g. ``bgr data``.
+        words: what follows it.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        SystemExit: the help was printed (0), or the usage is wrong (2).
+    """
+    while isinstance(entry, Group):
+        word = choose(name, entry.summary, {word: each.summary for word, each in entry.commands.items()}, words)
+        name, entry, words = f"{name} {word}", entry.commands[word], words[1:]
+    options, as_json = parse(name, entry, words)
+    output = entry.run(options)
+    if as_json:
+        print(json.dumps(output.data, ensure_ascii=False, indent=2))
+    elif output.text:
+        print(output.text)
+    if output.error is not None:
+        raise output.error
+    return 0
+
+
+def choose(name: str, description: str, summaries: Mapping[str, str], words: Sequence[str]) -> str:
+    """The first of the words, which must be one of the known commands.
+
+    Raises:
+        SystemExit: it is not, or asks for help.
+    """
+    if words and words[0] in ("-h", "--help"):
+        width = max(map(len, summaries))
+        lines = [f"  {word:{width}}  {summary}" for word, summary in summaries.items()]
+        head = f"usage: {name} [-h] COMMAND …\n\n{_sentence(description)}\n\ncommands:"
+        print("\n".join([head, *lines, "", f"`{name} COMMAND --help` describes a command."]))
+        raise SystemExit(0)
+    if not words or words[0] not in summaries:
+        given = f"unknown command {words[0]!r}" if words else "a command is missing"
+        usage_error(name, f"{given}; allowed: {', '.join(summaries)}")
+    return words[0]
+
+
+def usage_error(name: str, message: str) -> NoReturn:
+    """Say in one line what is wrong with the usage, and exit with code 2.
+
+    Raises:
+        SystemExit: always.
+    """
+    print(f"{name}: error: {' '.join(message.split())} (see {name} --help)", file=sys.stderr)
+    raise SystemExit(2)
+
+
+def parse(name: str, command: Command, words: Sequence[str]) -> tuple[Any, bool]:
+    """The options that the words and the files given with ``--config`` stand for, and whether to print JSON.
+
+    Raises:
+        SystemExit: the help was printed (0), or the usage is wrong (2).
+    """
+    from jsonargparse import ArgumentError, Namespace
+
+    known = {one.name: one for one in fields(command.options)}
+    words, settings = _settings(words) if command.passes_settings else (list(words), [])
+    words, files = _config_files(words) if "config" not in known else (words, [])
+    parser = _parser(name, command)
+    from_files: dict[str, Any] = {}
+    for file in files:
+        from_files |= _read_config(name, parser, file)
+    try:
+        values = parser.parse_args(words, namespace=Namespace(**from_files))
+    except ArgumentError as error:
+        usage_error(name, _advice(str(error).removeprefix("argument "), parser))
+    # positional arguments that are not given are None or empty, and must not hide those of a file
+    placed = {key for key, one in known.items() if one.metadata.get("positional")}
+    typed = {key: value for key, value in vars(values).items() if value is not None}
+    given = from_files | {key: value for key, value in typed.items() if value != [] or key not in placed}
+    as_json = bool(given.pop("json", False))
+    given = {key: value for key, value in given.items() if key in known}
+    missing = [flag(one) for key, one in known.items() if _required(one) and key not in given]
+    if missing:
+        usage_error(name, f"the following options are required: {', '.join(missing)}")
+    if settings:
+        given["settings"] = settings
+    try:
+        return command.options(**given), as_json
+    except OptionsError as error:
+        usage_error(name, str(error))
+
+
+def _settings(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words without those of the form ``--section.key=value``, and these."""
+    chosen = [word for word in words if word.startswith("--") and "." in word.partition("=")[0]]
+    return [word for word in words if word not in chosen], chosen
+
+
+def _config_files(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words without ``--config FILE``, and the files. The command line counts over them wherever it stands."""
+    kept, files, rest = [], [], iter(words)
+    for word in rest:
+        if word == "--":
+            kept += [word, *rest]
+        elif word.startswith("--config="):
+            files.append(word.partition("=")[2])
+        elif word == "--config" and (file := next(rest, None)) is not None:
+            files.append(file)
+        else:
+            kept.append(word)
+    return kept, files
+
+
+def _read_config(name: str, parser: Any, file: str) -> dict[str, Any]:
+    """The options in a YAML file."""
+    from jsonargparse import ArgumentError
+
+    if not Path(file).is_file():
+        usage_error(name, f"--config {file}: no such file")
+    try:
+        found = parser.parse_string(Path(file).read_text(encoding="utf-8"), defaults=False)
+    except (ArgumentError, OSError, UnicodeDecodeError) as error:
+        usage_error(name, f"--config {file}: {str(error).replace('Parser key ', 'option ')}")
+    return {key: value for key, value in vars(found).items() if value is not None}
+
+
+def _advice(message: str, parser: Any) -> str:
+    """The message, with the option that was probably meant where one is unknown."""
+    prefix = "unrecognized arguments: "
+    if not message.startswith(f"{prefix}--"):
+        return message
+    word = message.removeprefix(prefix).split()[0].partition("=")[0]
+    close = get_close_matches(word, [option for action in parser._actions for option in action.option_strings], n=1)
+    return f"unknown option {word}" + (f"; did you mean {close[0]}?" if close else "")
+
+
+def _parser(name: str, command: Command) -> Any:
+    from jsonargparse import ArgumentParser, set_parsing_settings
+
+    set_parsing_settings(add_print_completion_argument=False)
+    parser = ArgumentParser(
+        prog=name,
+        description=f"{_sentence(command.summary)}\n\n{command.description}".strip(),
+        epilog="example:\n" + "\n".join(f"  {line.strip()}" for line in command.example.strip().splitlines()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        exit_on_error=False,
+        allow_abbrev=False,
+        print_config=None,
+    )
+    texts = option_texts(command.options)
+    groups: dict[str, Any] = {}
+    for one in _ordered(command.options):
+        if one.metadata.get("hidden"):
+            continue
+        title = _group_of(command.options, one.name)
+        if title and title not in groups:
+            groups[title] = parser.add_argument_group(title)
+        _add(groups.get(title, parser), command.options, one, texts.get(one.name, ""))
+    if command.json:
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    if "config" not in {one.name for one in fields(command.options)}:
+        parser.add_argument("--config", metavar="FILE", help="YAML file with options; the command line overrides it")
+    return parser
+
+
+def _add(parser: Any, options: type[Options], one: Field[Any], text: str) -> None:
+    """Add the argument of one field."""
+    kind, own = kind_of(options, one), one.metadata
+    text = f"{text}{_default_note(one, text)}".replace("%", "%%")
+    if kind.is_flag:
+        action = "store_false" if one.default is True else "store_true"
+        parser.add_argument(flag(one), dest=one.name, action=action, default=None, help=text)
+        return
+    metavar = own.get("metavar") or ("{" + ",".join(kind.choices) + "}" if kind.choices else kind.metavar)
+    nargs: Any = own.get("nargs") or {None: None, -1: "+"}.get(kind.count, kind.count)
+    if own.get("positional"):
+        nargs = "*" if kind.count == -1 else "?"
+        convert = _converter(kind.convert_one)
+        parser.add_argument(one.name, type=convert, nargs=nargs, metavar=metavar, default=None, help=text)
+        return
+    parser.add_argument(flag(one), type=_converter(kind.convert_one), nargs=nargs, metavar=metavar, help=text)
+
+
+class _NotValidError(argparse.ArgumentTypeError, ValueError):
+    """A value that is refused: argparse passes the message on for the first base, jsonargparse for the second."""
+
+
+def _converter(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def call(value: Any) -> Any:
+        try:
+            return convert(value)
+        except ValueError as error:
+            raise _NotValidError(str(error)) from None
+
+    return call
+
+
+def _ordered(options: type[Options]) -> Iterator[Field[Any]]:
+    """Fields of the class first, then those of its bases; positional ones before all others."""
+    known = {one.name: one for one in fields(options)}
+    names = [name for base in options.__mro__ for name in vars(base).get("__annotations__", ()) if name in known]
+    unique = [known[name] for name in dict.fromkeys(names)]
+    return iter(sorted(unique, key=lambda one: not one.metadata.get("positional")))
+
+
+def _group_of(options: type[Options], name: str) -> str:
+    """Title under which the help lists a field: the class attribute ``GROUP`` of the class that declares it."""
+    owner = next(base for base in options.__mro__ if name in vars(base).get("__annotations__", ()))
+    return str(vars(owner).get("GROUP", ""))
+
+
+def option_texts(options: type[Options]) -> dict[str, str]:
+    """Description of each field, from ``Args:`` in the docstrings of the class and of its bases."""
+    from docstring_parser.google import parse as parse_docstring
+
+    texts: dict[str, str] = {}
+    for base in options.__mro__:
+        for argument in parse_docstring(vars(base).get("__doc__") or "").params:
+            text = " ".join((argument.description or "").split()).removesuffix(".")
+            texts.setdefault(argument.arg_name, text)
+    return texts
+
+
+def _default_note(one: Field[Any], text: str) -> str:
+    """`` (default: 16)`` or `` (required)``, where the text does not say it already."""
+    if _required(one):
+        return " (required)"
+    if one.default is None or isinstance(one.default, bool) or "(default:" in text:
+        return ""
+    shown = " ".join(map(str, one.default)) if isinstance(one.default, tuple) else str(one.default)
+    return f" (default: {shown or 'none'})"
+
+
+def _required(one: Field[Any]) -> bool:
+    return one.default is MISSING
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")

@@ -1,0 +1,236 @@
+"""Options of a command: a frozen dataclass whose values are converted and checked wherever it is built.
+
+Each command of `bgr` is a function over such a dataclass, which Python calls and from which the command line makes its
+parser (`bgr.cli.parser`). This module imports nothing heavy, so that a module of options stays quick to import.
+
+    @dataclass(frozen=True, kw_only=True)
+    class SearchOptions(MachineOptions):
+        \"\"\"Options of `bgr collection search`.
+
+        Args:
+            folder: a collection.
+            questions: texts to search for.
+            k: number of texts for each question.
+            fusion: combination of the two rankings.
+        \"\"\"
+
+        folder: Folder = positional()
+        questions: tuple[str, ...] = positional()
+        k: Positive = 10
+        fusion: Literal["rrf", "sum"] = "rrf"
+"""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, Field, dataclass, field, fields
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from bgr.errors import BgrError
+
+
+class OptionsError(BgrError):
+    """Options that are out of range or contradict one another; the message names all of them."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """Bounds of a number, both allowed."""
+
+    least: float
+    most: float = math.inf
+
+    def __str__(self) -> str:
+        return f"{self.least:g} or more" if math.isinf(self.most) else f"{self.least:g} to {self.most:g}"
+
+
+@dataclass(frozen=True)
+class Metavar:
+    """Placeholder of a value in the help."""
+
+    text: str
+
+
+Positive = Annotated[int, Range(1)]
+Natural = Annotated[int, Range(0)]
+Amount = Annotated[float, Range(0)]
+Fraction = Annotated[float, Range(0, 1)]
+Folder = Annotated[Path, Metavar("DIR")]
+File = Annotated[Path, Metavar("FILE")]
+
+
+def positional(default: Any = MISSING, *, metavar: str | None = None) -> Any:
+    """A field that is given by its position on the command line, not by its name."""
+    return option(default, metavar=metavar, positional=True)
+
+
+def option(default: Any = MISSING, **metadata: Any) -> Any:
+    """A field with notes for the command line.
+
+    Args:
+        default: value where none is given; without it the option is required.
+        metadata: ``metavar`` (placeholder in the help, one for each value if it is a tuple), ``nargs`` ("*" allows an
+            empty list), ``positional``, ``hidden`` (only Python sets the field).
+    """
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Base class of all options. Building one converts its values and checks them.
+
+    Paths may be given as text, and tuples as lists. A subclass overrides `conflicts` to refuse combinations.
+
+    Raises:
+        OptionsError: a value is of the wrong type or out of range, or options contradict one another.
+    """
+
+    def __post_init__(self) -> None:
+        problems = []
+        for one in fields(self):
+            try:
+                value = kind_of(type(self), one).convert(getattr(self, one.name))
+                object.__setattr__(self, one.name, value)
+            except ValueError as error:
+                problems.append(f"{flag(one)}: {error}")
+        problems = problems or list(self.conflicts())
+        if problems:
+            raise OptionsError("; ".join(problems))
+
+    def conflicts(self) -> Iterator[str]:
+        """One line for each combination of options that is not allowed."""
+        return iter(())
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineOptions(Options):
+    """Device and precision of a model.
+
+    Args:
+        device: cpu, cuda, …; the GPU is used if there is one (default: automatic).
+        precision: bf16 is used where the device is fast at it (default: automatic).
+    """
+
+    device: Annotated[str, Metavar("NAME")] | None = None
+    precision: Literal["32", "bf16"] | None = None
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Type of a field, taken apart.
+
+    Args:
+        convert_one: makes a single value; raises ``ValueError`` with the value and what is allowed.
+        optional: whether None is allowed.
+        count: number of values: None for a single one, -1 for any number.
+        is_flag: whether it is true or false.
+        choices: the allowed texts, if these are known.
+        metavar: placeholder of one value.
+    """
+
+    convert_one: Callable[[Any], Any]
+    optional: bool
+    count: int | None
+    is_flag: bool
+    choices: tuple[str, ...]
+    metavar: str
+
+    def convert(self, value: Any) -> Any:
+        """The value as the dataclass holds it.
+
+        Raises:
+            ValueError: not a valid value; the message says what is allowed.
+        """
+        if value is None and self.optional:
+            return None
+        if self.count is None:
+            return self.convert_one(value)
+        if not isinstance(value, list | tuple):
+            raise ValueError(f"{value!r}: allowed: a list")
+        if self.count not in (-1, len(value)):
+            raise ValueError(f"{len(value)} values, allowed: {self.count}")
+        return tuple(map(self.convert_one, value))
+
+
+def flag(one: Field[Any]) -> str:
+    """Name of a field on the command line: ``--batch-size``, ``--no-plain`` for what is on by default, or ``DIR``."""
+    if one.metadata.get("positional"):
+        return str(one.metadata.get("metavar") or one.name)
+    return f"--{'no-' if one.default is True else ''}{one.name.replace('_', '-')}"
+
+
+def kind_of(options: type[Options], one: Field[Any]) -> Kind:
+    """The type of a field of `options`, taken apart.
+
+    Raises:
+        TypeError: a type that no command has used so far.
+    """
+    hint, optional, count = get_type_hints(options, include_extras=True)[one.name], False, None
+    if get_origin(hint) in (Union, types.UnionType):
+        hint, optional = next(arm for arm in get_args(hint) if arm is not type(None)), True
+    if get_origin(hint) is tuple:
+        arms = get_args(hint)
+        hint, count = arms[0], -1 if arms[-1] is Ellipsis else len(arms)
+    notes: tuple[Any, ...] = ()
+    if get_origin(hint) is Annotated:
+        hint, *rest = get_args(hint)
+        notes = tuple(rest)
+    bounds = next((note for note in notes if isinstance(note, Range)), None)
+    choices = get_args(hint) if get_origin(hint) is Literal else ()
+    placeholder = next((note.text for note in notes if isinstance(note, Metavar)), None)
+    if choices:
+        return Kind(lambda value: _choice(value, choices), optional, count, False, choices, placeholder or "NAME")
+    if hint not in _CONVERTERS:
+        raise TypeError(f"{options.__name__}.{one.name}: no option has the type {hint}")
+    convert, default = _CONVERTERS[hint]
+    return Kind(lambda value: convert(value, bounds), optional, count, hint is bool, (), placeholder or default)
+
+
+def _choice(value: Any, choices: tuple[str, ...]) -> str:
+    # a bare 32 in a YAML file is a number
+    if str(value) not in choices:
+        raise ValueError(f"{value!r}: allowed: {', '.join(choices)}")
+    return str(value)
+
+
+def _number(value: Any, kind: type[int] | type[float], bounds: Range | None) -> Any:
+    noun = "an integer" if kind is int else "a number"
+    try:
+        number = kind(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{value!r}: allowed: {noun}") from None
+    if isinstance(value, bool) or (number != value and not isinstance(value, str)):
+        raise ValueError(f"{value!r}: allowed: {noun}")
+    if bounds is not None and not (bounds.least <= number <= bounds.most and math.isfinite(number)):
+        raise ValueError(f"{value}: allowed: {bounds}")
+    return number
+
+
+def _text(value: Any, _: Range | None) -> str:
+    if not isinstance(value, str | int | float | Path) or isinstance(value, bool):
+        raise ValueError(f"{value!r}: allowed: a text")
+    return str(value)
+
+
+def _path(value: Any, _: Range | None) -> Path:
+    if not isinstance(value, str | Path):
+        raise ValueError(f"{value!r}: allowed: a path")
+    return Path(value)
+
+
+def _truth(value: Any, _: Range | None) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{value!r}: allowed: true or false")
+    return value
+
+
+_CONVERTERS: dict[Any, tuple[Callable[[Any, Range | None], Any], str]] = {
+    int: (lambda value, bounds: _number(value, int, bounds), "N"),
+    float: (lambda value, bounds: _number(value, float, bounds), "X"),
+    str: (_text, "TEXT"),
+    Path: (_path, "PATH"),
+    bool: (_truth, ""),
+}
