@@ -1,4 +1,4 @@
-# Two commands on a fresh machine: `make demo` and `make test`. Both need Python 3.11+, make and the package index.
+# Two commands for a fresh machine: `make demo` and `make test`. Both need Python 3.11+, make and the package index.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -22,7 +22,7 @@ lint: $(VENV)/.dev
 clean:
 	rm -rf $(VENV) work build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# one stamp for each set of extras, renewed when what is to be installed changes
+# One stamp file for each set of extras, renewed when the dependencies change.
 $(VENV)/.%: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[$*]"
