@@ -18,8 +18,7 @@ from bgr.data.example import Example
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.metrics.calibration import expected_calibration_error
 from bgr.metrics.evidence_set import evidence_set
-from bgr.metrics.gm import graph_match
-from bgr.metrics.gs import graph_structure_match
+from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from bgr.models.retriever import BgrRetriever
 from bgr.retrievers.base import DirectionResult
 from bgr.retrievers.graph_hop.checkpoint import MOST_LOG_ODDS, Settings
