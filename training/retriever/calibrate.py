@@ -99,7 +99,7 @@ def decode_dev(
     for item in data.val_dataloader():
         batch = item.to(device).batch
         with autocast(device):  # as the pipeline will run it
-            reading = model.read(batch.questions, batch.facts, batch.candidates)
+            reading = model.encode_batch(batch.questions, batch.facts, batch.candidates)
             for threshold in thresholds:
                 results[threshold] += decode(model, reading, threshold=threshold, explore=explore)
     return results
