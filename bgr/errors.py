@@ -1,8 +1,8 @@
-"""The library's errors: one base class, so that a caller (or the command line) can catch them all."""
+"""Errors of the library. All derive from `BgrError`, so that a caller can catch every one of them."""
 
 
 class BgrError(Exception):
-    """Anything the user can mend. The message is one line: what is wrong, where, and what is allowed."""
+    """An error that the user can fix. The message is one line: the problem, its place, and what is allowed."""
 
 
 class DataError(BgrError):

@@ -15,7 +15,7 @@ from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.batching import Sentences, make_batch
 from bgr.models.config import DIRECTIONS
 from bgr.models.retriever import BgrRetriever
-from bgr.models.state_cache import keep_encoded
+from bgr.models.state_cache import cache_encoded
 from bgr.reader.reader import Reader, ReaderInput, load_reader
 from bgr.retrievers.base import DirectionResult, Query, RetrievalResult, Retriever
 from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever, load_tokenizer
@@ -149,12 +149,12 @@ class BgrPipeline(Retriever):
         """
         texts = list(dict.fromkeys(facts))
         forward, backward = (
-            Sentences(texts, self.tokenizer, most_tokens=model.config.fact_tokens)
+            Sentences(texts, self.tokenizer, max_tokens=model.config.fact_tokens)
             for model in (self.forward, self.backward)
         )
         for sentences, model in ((forward, self.forward), (backward, self.backward)):
             with autocast(self.device, self.precision):
-                keep_encoded(sentences, model, Path(folder), progress=progress)
+                cache_encoded(sentences, model, Path(folder), progress=progress)
         self.kept = (forward, backward)
 
     def retrieve_directions(
@@ -197,8 +197,8 @@ class BgrPipeline(Retriever):
 
     def _lower(self, model: BgrRetriever, queries: Sequence[Query], *, with_facts: bool) -> tuple[Sentences, Sentences]:
         config, texts = model.config, [f for q in queries for f in q.facts] if with_facts else []
-        questions = Sentences((q.question for q in queries), self.tokenizer, most_tokens=config.question_tokens)
-        facts = Sentences(texts, self.tokenizer, most_tokens=config.fact_tokens)
+        questions = Sentences((q.question for q in queries), self.tokenizer, max_tokens=config.question_tokens)
+        facts = Sentences(texts, self.tokenizer, max_tokens=config.fact_tokens)
         for sentences in (questions, facts) if with_facts else (questions,):
             sentences.rows = model.encoder.lower(sentences.rows.to(self.device)).to("cpu")
         return questions, facts
@@ -260,5 +260,5 @@ def _walk(
     for start in range(0, len(queries), batch_size):
         part = [(q.question, q.facts) for q in queries[start : start + batch_size]]
         batch = make_batch(questions, facts, part).to(model.device)
-        results += decode(model, model.read(batch.questions, batch.facts, batch.candidates), explore=EXPLORE)
+        results += decode(model, model.encode_batch(batch.questions, batch.facts, batch.candidates), explore=EXPLORE)
     return results

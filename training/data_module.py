@@ -92,8 +92,8 @@ class BgrDataModule(LightningDataModule):
         self.setup()
         everything = [example for split in self.splits.values() for example in split]
         limits = model.config
-        self.questions = Sentences((e.question for e in everything), tokenizer, most_tokens=limits.question_tokens)
-        self.facts = Sentences((f for e in everything for f in e.facts), tokenizer, most_tokens=limits.fact_tokens)
+        self.questions = Sentences((e.question for e in everything), tokenizer, max_tokens=limits.question_tokens)
+        self.facts = Sentences((f for e in everything for f in e.facts), tokenizer, max_tokens=limits.fact_tokens)
         keep_lower_states(self.questions, model.encoder, cache, name="questions")
         keep_lower_states(self.facts, model.encoder, cache, name="facts")
 

@@ -14,8 +14,7 @@ from transformers import BertModel, get_linear_schedule_with_warmup
 from bgr.data.example import Example
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.metrics.evidence_set import evidence_set
-from bgr.metrics.gm import graph_match
-from bgr.metrics.gs import graph_structure_match
+from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from training.data_module import TrainingBatch
 from training.limits import at_least, share
 from training.optimizer import make_optimizer

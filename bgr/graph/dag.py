@@ -1,9 +1,9 @@
-"""Algorithms on the edges of an evidence graph: orders, cycles, what lies one change away, the most probable DAG.
+"""Algorithms on sets of edges: cycles, single-edit neighbors, the most probable DAG.
 
-`best_dag` is branch and bound. With the log-odds of independent edges as weights, a graph's total weight is its
-log-probability up to a constant. Without the constraints the best graph is made of all edges of 0 and above. Where that
-breaks one, every way to mend it becomes a problem of its own, with some edges forced and some forbidden; the most
-promising first.
+`best_dag` is a branch-and-bound search. With the log-odds of independent edges as weights, the total weight is the
+log-probability up to a constant. Without constraints, the best graph consists of all edges of weight 0 and above.
+If that graph violates a constraint, each way to repair it becomes a subproblem in which some edges are required and
+others forbidden. The subproblem with the highest bound is searched first.
 """
 
 from __future__ import annotations
@@ -22,26 +22,28 @@ Edges = frozenset[Edge]
 
 
 def tidy(edges: Iterable[Edge]) -> Edges | None:
-    """Without the facts that do not hang from the question, and without edges beside a longer path between the same
-    facts (shortcuts). ``None`` where the edges close a cycle."""
+    """Remove facts that the question does not reach and edges that shortcut a longer path between the same two facts.
+
+    Returns ``None`` if the edges contain a cycle.
+    """
     after: dict[int, list[int]] = {}
     for a, b in edges:
         after.setdefault(a, []).append(b)
     below = _descendants(after)
     if below is None:
         return None
-    hung = below.get(ROOT, set()) | {ROOT}
+    reachable = below.get(ROOT, set()) | {ROOT}
     return frozenset(
         (a, b)
         for a, targets in after.items()
-        if a in hung
+        if a in reachable
         for b in targets
         if not any(b in below.get(c, ()) for c in targets)
     )
 
 
 def _descendants(after: dict[int, list[int]]) -> dict[int, set[int]] | None:
-    """All facts below each fact that has one; ``None`` where a fact is below itself."""
+    """Descendants of each node that has any; ``None`` if a node is its own descendant."""
     below: dict[int, set[int]] = {}
     waiting: dict[int, int] = {}
     before: dict[int, list[int]] = {}
@@ -63,10 +65,11 @@ def _descendants(after: dict[int, list[int]]) -> dict[int, set[int]] | None:
 
 
 def changes(edges: Edges, addable: Iterable[Edge]) -> Iterator[Edges]:
-    """What lies one change away, tidied: an edge taken away, a fact taken out with the edges around it joined, and for
-    each edge of `addable` that starts in the graph: added, or put in place of one with the same source or target.
+    """Yield all edge sets that one change makes of `edges`, each after `tidy`.
 
-    Empty sets, and the set itself, are left out; the same set may come more than once.
+    A change removes an edge, removes a fact and joins its predecessors to its successors, adds an edge of `addable`
+    that starts in the graph, or lets such an edge replace one with the same source or target. Empty sets and `edges`
+    itself are skipped. A set may be yielded more than once.
     """
     for other in _untidied(edges, addable):
         found = tidy(other)
@@ -94,31 +97,31 @@ def _untidied(edges: Edges, addable: Iterable[Edge]) -> Iterator[Edges]:
                 yield (edges - {old}) | {new}
 
 
-MOST_PROBLEMS = 1_000
-"""Problems that one search opens before it gives up."""
+MAX_PROBLEMS = 1_000
+"""Subproblems that one search opens before it gives up."""
 
 Problem = tuple[frozenset[Edge], frozenset[Edge]]
-"""Edges that must be in the graph, and those that must not."""
+"""Edges that must be in the graph, and edges that must not."""
 
 
 @dataclass(frozen=True)
 class BestDag:
-    """The edges found; `exact` says that no allowed set of edges has a greater total weight."""
+    """The edges found. With `exact`, no valid set of edges has a greater total weight."""
 
     edges: frozenset[Edge]
     exact: bool
 
 
-def best_dag(weights: Mapping[Edge, float], *, most_problems: int = MOST_PROBLEMS) -> BestDag:
-    """The edges of greatest total weight that form a DAG with at least one edge from the question, in which every fact
-    hangs from the question. Empty where no edge leads from the question.
+def best_dag(weights: Mapping[Edge, float], *, max_problems: int = MAX_PROBLEMS) -> BestDag:
+    """Find the edges of greatest total weight that form a DAG in which every fact is reachable from the question.
 
-    An edge below 0 is taken only where it carries others that outweigh it, or as the one edge from the question.
+    The DAG has at least one edge from the question; the result is empty if there is no such edge. An edge of negative
+    weight is used only if it enables others that outweigh it, or as the only edge from the question.
 
     Args:
-        weights: of every edge that may be used.
-        most_problems: where the search opens more than that, the answer is not exact and empty: the caller decides
-            what is next best.
+        weights: weight of every edge that may be used.
+        max_problems: limit on the subproblems. If the search exceeds it, the result is empty and not exact, and the
+            caller chooses a fallback.
     """
     order = sorted(weights, key=lambda edge: (-weights[edge], edge))
     waiting = [(0.0, 0, (frozenset[Edge](), frozenset[Edge]()))]
@@ -132,7 +135,7 @@ def best_dag(weights: Mapping[Edge, float], *, most_problems: int = MOST_PROBLEM
             return BestDag(frozenset(chosen), True)
         for way in ways:
             opened += 1
-            if opened > most_problems:
+            if opened > max_problems:
                 return BestDag(frozenset(), False)
             bound = sum(w for edge, w in weights.items() if edge in way[0] or (w >= 0 and edge not in way[1]))
             heapq.heappush(waiting, (-bound, opened, way))
@@ -140,9 +143,9 @@ def best_dag(weights: Mapping[Edge, float], *, most_problems: int = MOST_PROBLEM
 
 
 def _mend(chosen: list[Edge], problem: Problem, order: list[Edge]) -> Iterable[Problem] | None:
-    """What to try instead of a set of edges that breaks a constraint; ``None`` where it breaks none.
+    """Subproblems that replace a problem whose best edges violate a constraint; ``None`` if they violate none.
 
-    No two of the ways allow the same graph, and together they allow all that the problem does.
+    No two of them allow the same graph, and together they allow every graph that the problem allows.
     """
     if not any(a == ROOT for a, _ in chosen):
         return _one_of([edge for edge in order if edge[0] == ROOT], problem)
@@ -150,21 +153,21 @@ def _mend(chosen: list[Edge], problem: Problem, order: list[Edge]) -> Iterable[P
     lost = min((a for a, _ in chosen if a != ROOT and a not in reached), default=None)
     if lost is not None:
         return [*_one_of([edge for edge in order if edge[1] == lost], problem), *_without(lost, problem, order)]
-    # now every fact has an edge into it, so that without a cycle each way back ends at the question
+    # every fact now has an incoming edge, so without a cycle each path backward ends at the question
     cycle = find_cycle(chosen)
     return None if cycle is None else _break(cycle, problem)
 
 
 def _one_of(edges: list[Edge], problem: Problem) -> Iterator[Problem]:
-    """At least one of the edges, by the first of them that is in."""
+    """Require at least one of the edges: one subproblem for each edge that is the first one present."""
     forced, forbidden = problem
-    for place, edge in enumerate(edges):
+    for i, edge in enumerate(edges):
         if edge not in forbidden:
-            yield forced | {edge}, forbidden | set(edges[:place])
+            yield forced | {edge}, forbidden | set(edges[:i])
 
 
 def _without(node: int, problem: Problem, order: list[Edge]) -> Iterator[Problem]:
-    """The graphs that the fact is not in."""
+    """Exclude the fact from the graph."""
     forced, forbidden = problem
     touching = {edge for edge in order if node in edge}
     if not touching & forced:
@@ -172,15 +175,15 @@ def _without(node: int, problem: Problem, order: list[Edge]) -> Iterator[Problem
 
 
 def _break(cycle: list[Edge], problem: Problem) -> Iterator[Problem]:
-    """Not all edges of the cycle, by the first of them that is out."""
+    """Forbid at least one edge of the cycle: one subproblem for each edge that is the first one absent."""
     forced, forbidden = problem
     free = [edge for edge in cycle if edge not in forced]
-    for place, edge in enumerate(free):
-        yield forced | set(free[:place]), forbidden | {edge}
+    for i, edge in enumerate(free):
+        yield forced | set(free[:i]), forbidden | {edge}
 
 
 def find_cycle(edges: Iterable[Edge]) -> list[Edge] | None:
-    """The edges of a cycle, if there is one: facts that nothing leads to are peeled off, what is left goes round."""
+    """The edges of one cycle, or ``None``. Facts without predecessors are removed until only cycles are left."""
     before: dict[int, list[int]] = {}
     for a, b in edges:
         before.setdefault(b, []).append(a)
@@ -192,28 +195,31 @@ def find_cycle(edges: Iterable[Edge]) -> list[Edge] | None:
             del before[node]
     if not before:
         return None
-    # walk back until a fact comes again
-    place: dict[int, int] = {}
+    # walk backward until a fact repeats
+    first_visit: dict[int, int] = {}
     walk = [next(iter(before))]
-    while walk[-1] not in place:
-        place[walk[-1]] = len(walk) - 1
+    while walk[-1] not in first_visit:
+        first_visit[walk[-1]] = len(walk) - 1
         walk.append(next(a for a in before[walk[-1]] if a in before))
-    round_trip = walk[place[walk[-1]] :]
+    round_trip = walk[first_visit[walk[-1]] :]
     return [(a, b) for b, a in itertools.pairwise(round_trip)]
 
 
 def graph_of(odds: Mapping[Edge, float]) -> tuple[EvidenceGraph, list[Edge]]:
-    """The graph of all edges with odds of 0 and above, as far as they hang from the question; and the edges left out
-    to keep it acyclic. An edge's score is its probability, ½ at the threshold."""
-    chances = {edge: 1 / (1 + math.exp(-score)) for edge, score in odds.items() if score >= 0}
-    kept, dropped = acyclic(chances)
-    return EvidenceGraph.reachable(kept, chances), dropped
+    """Build the graph of all edges with log-odds of 0 and above that the question reaches.
+
+    An edge's score is its probability, ½ at the threshold. The second value lists the edges left out to keep the graph
+    acyclic.
+    """
+    probabilities = {edge: 1 / (1 + math.exp(-score)) for edge, score in odds.items() if score >= 0}
+    kept, dropped = acyclic(probabilities)
+    return EvidenceGraph.reachable(kept, probabilities), dropped
 
 
 def acyclic(edges: Mapping[Edge, float]) -> tuple[list[Edge], list[Edge]]:
     """Split scored edges into a DAG and the edges left out of it.
 
-    Edges are taken by falling score (equal ones by their numbers); one that would close a cycle is left out.
+    Edges are added by falling score, and ties by number. An edge that would close a cycle is left out.
     """
     graph: nx.DiGraph = nx.DiGraph()
     kept: list[Edge] = []

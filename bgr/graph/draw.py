@@ -1,7 +1,7 @@
-"""Show an evidence graph: as a tree on the terminal, as a picture, as a page of its own.
+"""Drawing of evidence graphs as a text tree, a PNG image or an HTML page.
 
-Facts and questions come from anywhere: control characters are dropped, nothing is read as mathematics or as HTML, and
-the page loads nothing.
+Facts and questions are untrusted input: control characters are removed, no text is interpreted as mathematics or HTML,
+and the page loads no other resources.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
 from bgr.graph.layout import LINE, Arrow, Box, Picture, bends, lay_out
 from bgr.utils.text_layout import FONT, clean, text_width
 
-COLOURS = {  # state: line, fill
+COLORS = {  # state: line, fill
     "root": ("#444444", "#eeeeee"),
     "plain": ("#3b6fb6", "#eaf1fb"),
     "right": ("#2e7d4f", "#e8f5ec"),
@@ -25,17 +25,17 @@ COLOURS = {  # state: line, fill
     "missed": ("#b07a10", "#fff8e1"),
 }
 LEGEND = (("right", "in both"), ("wrong", "retrieved, not in gold"), ("missed", "in gold, not retrieved"))
-FOOT = 22.0
-"""Points below the graph for the legend."""
+LEGEND_HEIGHT = 22.0
+"""Space for the legend below the graph, in points."""
 
 
 def draw(
     graph: EvidenceGraph, facts: Sequence[str], question: str, path: str | Path, gold: EvidenceGraph | None = None
 ) -> None:
-    """Write a ``.png`` or ``.html`` file, by the name's ending.
+    """Write a ``.png`` or ``.html`` file, depending on the suffix of `path`.
 
     Raises:
-        BgrError: another ending.
+        BgrError: the suffix is another one.
     """
     writers = {".png": draw_png, ".html": draw_html}
     ending = Path(path).suffix.lower()
@@ -45,9 +45,9 @@ def draw(
 
 
 def tree_text(graph: EvidenceGraph, facts: Sequence[str], question: str) -> str:
-    """The graph as an indented tree, each edge with its score; a fact met again says ``(see above)``.
+    """Render the graph as an indented tree with the score of each edge. A repeated fact is shown as ``(see above)``.
 
-    ``[n]`` is the fact's place among the candidates, from 0.
+    ``[n]`` is the index of the fact among the candidates, counted from 0.
     """
     lines = [f"Q: {clean(question)}"]
     seen: set[int] = set()
@@ -66,7 +66,7 @@ def tree_text(graph: EvidenceGraph, facts: Sequence[str], question: str) -> str:
 
 
 def _children(graph: EvidenceGraph, node: int, indent: str) -> list[tuple[Edge, str, bool]]:
-    """What to write below a node, last first: edge, indentation, whether it is the last of its parent."""
+    """Edges below a node, last first, each with its indentation and whether it is the last one of its parent."""
     after = graph.successors(node)
     return [((node, child), indent, child == after[-1]) for child in reversed(after)]
 
@@ -74,12 +74,13 @@ def _children(graph: EvidenceGraph, node: int, indent: str) -> list[tuple[Edge, 
 def draw_png(
     graph: EvidenceGraph, facts: Sequence[str], question: str, path: str | Path, gold: EvidenceGraph | None = None
 ) -> None:
-    """A picture from left to right. With `gold`: green is right, red is wrong, dashed is missed."""
+    """Write a PNG image with the graph from left to right. With `gold`, correct parts are green, wrong ones red, missed
+    ones dashed."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     picture = lay_out(graph, facts, question, gold)
-    height = picture.height + (FOOT if gold is not None else 0)
+    height = picture.height + (LEGEND_HEIGHT if gold is not None else 0)
     figure = Figure(figsize=(picture.width / 72, height / 72))
     FigureCanvasAgg(figure)
     axes = figure.add_axes((0, 0, 1, 1))
@@ -92,9 +93,11 @@ def draw_png(
     if gold is not None:
         x = 8.0
         for state, text in LEGEND:
-            axes.text(x, picture.height + FOOT / 2, f"■ {text}", color=COLOURS[state][0], fontsize=FONT, va="center")
+            axes.text(
+                x, picture.height + LEGEND_HEIGHT / 2, f"■ {text}", color=COLORS[state][0], fontsize=FONT, va="center"
+            )
             x += text_width(text) + 24
-    with warnings.catch_warnings():  # a letter that the font lacks is drawn as a box
+    with warnings.catch_warnings():  # a glyph missing from the font is drawn as a box
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure.savefig(path, dpi=160, facecolor="white", format="png")
 
@@ -103,7 +106,7 @@ def _png_arrow(axes, arrow: Arrow) -> None:  # type: ignore[no-untyped-def]  # m
     from matplotlib.patches import PathPatch, Polygon
     from matplotlib.path import Path as Curve
 
-    colour, _ = COLOURS[arrow.state]
+    color, _ = COLORS[arrow.state]
     points = [arrow.points[0]]
     codes = [Curve.MOVETO]
     for start, end in pairwise(arrow.points):
@@ -111,20 +114,20 @@ def _png_arrow(axes, arrow: Arrow) -> None:  # type: ignore[no-untyped-def]  # m
         codes += [Curve.CURVE4] * 3
     style = "--" if arrow.state == "missed" else "-"
     axes.add_patch(
-        PathPatch(Curve(points, codes), fill=False, edgecolor=colour, linewidth=1.1, linestyle=style, zorder=1)
+        PathPatch(Curve(points, codes), fill=False, edgecolor=color, linewidth=1.1, linestyle=style, zorder=1)
     )
-    axes.add_patch(Polygon(_head(arrow), closed=True, color=colour, linewidth=0, zorder=3))
+    axes.add_patch(Polygon(_head(arrow), closed=True, color=color, linewidth=0, zorder=3))
     if arrow.label:
         frame = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
         axes.text(
-            *arrow.label_at, arrow.label, ha="center", va="center", fontsize=6.5, color=colour, bbox=frame, zorder=4
+            *arrow.label_at, arrow.label, ha="center", va="center", fontsize=6.5, color=color, bbox=frame, zorder=4
         )
 
 
 def _png_box(axes, box: Box) -> None:  # type: ignore[no-untyped-def]
     from matplotlib.patches import FancyBboxPatch
 
-    line, fill = COLOURS[box.state]
+    line, fill = COLORS[box.state]
     corner = (box.x - box.width / 2, box.y - box.height / 2)
     style = "--" if box.state == "missed" else "-"
     frame = FancyBboxPatch(
@@ -144,7 +147,7 @@ def _png_box(axes, box: Box) -> None:  # type: ignore[no-untyped-def]
 
 
 def _head(arrow: Arrow) -> list[tuple[float, float]]:
-    """The arrowhead; arrows arrive level."""
+    """Corners of the arrowhead; every arrow ends horizontally."""
     x, y = arrow.points[-1]
     return [(x, y), (x - 7, y - 3), (x - 7, y + 3)]
 
@@ -152,10 +155,10 @@ def _head(arrow: Arrow) -> list[tuple[float, float]]:
 def draw_html(
     graph: EvidenceGraph, facts: Sequence[str], question: str, path: str | Path, gold: EvidenceGraph | None = None
 ) -> None:
-    """A self-contained page: the picture as SVG (whole sentences on hover), then the evidence in order."""
+    """Write a self-contained page: the graph as SVG (full sentences on hover), then the evidence in order."""
     picture = lay_out(graph, facts, question, gold)
     evidence = "\n".join(f'<li><span class="n">[{n}]</span> {_html(facts[n])}</li>' for n in graph.order())
-    legend = " ".join(f'<span style="color:{COLOURS[state][0]}">■ {text}</span>' for state, text in LEGEND)
+    legend = " ".join(f'<span style="color:{COLORS[state][0]}">■ {text}</span>' for state, text in LEGEND)
     page = PAGE.format(
         title=_html(question),
         svg=_svg(picture),
@@ -208,25 +211,25 @@ def _svg(picture: Picture) -> str:
 
 
 def _svg_arrow(arrow: Arrow) -> str:
-    colour, _ = COLOURS[arrow.state]
+    color, _ = COLORS[arrow.state]
     curve = f"M{_xy(arrow.points[0])}"
     for start, end in pairwise(arrow.points):
         curve += " C" + " ".join(_xy(point) for point in (*bends(start, end), end))
     dashes = ' stroke-dasharray="4 3"' if arrow.state == "missed" else ""
     head = " ".join(_xy(point) for point in _head(arrow))
-    text = f'<path d="{curve}" fill="none" stroke="{colour}" stroke-width="1.1"{dashes}/>'
-    text += f'<polygon points="{head}" fill="{colour}"/>'
+    text = f'<path d="{curve}" fill="none" stroke="{color}" stroke-width="1.1"{dashes}/>'
+    text += f'<polygon points="{head}" fill="{color}"/>'
     if arrow.label:
         x, y = arrow.label_at
         width = 4.3 * len(arrow.label) + 1
         text += f'<rect x="{x - width / 2:.1f}" y="{y - 4.5:.1f}" width="{width:.1f}" height="9" fill="#fff"/>'
         text += f'<text x="{x:.1f}" y="{y + 2.4:.1f}" text-anchor="middle" font-size="6.5" '
-        text += f'fill="{colour}">{arrow.label}</text>'
+        text += f'fill="{color}">{arrow.label}</text>'
     return text
 
 
 def _svg_box(box: Box) -> str:
-    line, fill = COLOURS[box.state]
+    line, fill = COLORS[box.state]
     x, y = box.x - box.width / 2, box.y - box.height / 2
     dashes = ' stroke-dasharray="4 3"' if box.state == "missed" else ""
     text = f'<g><title>{escape(box.text)}</title><rect x="{x:.1f}" y="{y:.1f}" width="{box.width:.1f}" '

@@ -1,4 +1,4 @@
-"""The evidence graph: a DAG over candidate facts, hung from the question's root ``Q`` (paper, section 3.2)."""
+"""The evidence graph: a DAG over candidate facts, rooted at the question ``Q`` (paper, section 3.2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import networkx as nx
 from bgr.errors import GraphError
 
 ROOT = -1
-"""The node of the question. Facts are ``0 … n-1``, their places among the candidates."""
+"""The node of the question. Facts are ``0 … n-1``, their indices among the candidates."""
 
 Edge = tuple[int, int]
 
@@ -20,15 +20,15 @@ Edge = tuple[int, int]
 class EvidenceGraph:
     """Edges ``(a, b)``: fact ``b`` is found from fact ``a``, or from the question when ``a`` is ``ROOT``.
 
-    What every retriever returns, every metric takes and every plot draws. It may be empty. Building one checks the
+    Every retriever returns one, and every metric and plot takes one. It may be empty. The constructor checks the
     constraints of the paper's section 3.2: no edge into the root, no cycle, every fact reachable from the root.
 
     Args:
-        edges: pairs of node numbers; order and repetition do not matter.
+        edges: pairs of node numbers; order and duplicates do not matter.
         scores: optional probability of each edge, for display and for calibration; not part of the graph's identity.
 
     Raises:
-        GraphError: a constraint is broken; the message names the edge or node.
+        GraphError: a constraint is violated; the message names the edge or node.
     """
 
     edges: frozenset[Edge]
@@ -42,7 +42,7 @@ class EvidenceGraph:
     def _check(self) -> None:
         for a, b in self.edges:
             if b == ROOT:
-                raise GraphError(f"edge {a} -> Q: nothing may lead back to the question")
+                raise GraphError(f"edge {a} -> Q: no edge may lead to the question")
             if a < ROOT or b < 0:
                 raise GraphError(f"edge {a} -> {b}: facts are numbered from 0, the root is {ROOT}")
         graph = self.to_networkx()
@@ -54,7 +54,7 @@ class EvidenceGraph:
             raise GraphError(f"facts {sorted(lost)} cannot be reached from the question")
 
     def to_networkx(self) -> nx.DiGraph:
-        """A new ``networkx.DiGraph`` that always holds the root; edges carry ``score`` where there is one."""
+        """A new ``networkx.DiGraph``. It always contains the root, and scored edges have the attribute ``score``."""
         graph: nx.DiGraph = nx.DiGraph()
         graph.add_node(ROOT)
         for a, b in sorted(self.edges):
@@ -63,7 +63,7 @@ class EvidenceGraph:
 
     @classmethod
     def reachable(cls, edges: Iterable[Edge], scores: Mapping[Edge, float] | None = None) -> EvidenceGraph:
-        """The part of an acyclic edge set that hangs from the root; the rest is dropped."""
+        """The part of an acyclic edge set that is reachable from the root; the rest is dropped."""
         graph: nx.DiGraph = nx.DiGraph()
         graph.add_node(ROOT)
         graph.add_edges_from(edges)
@@ -73,7 +73,7 @@ class EvidenceGraph:
 
     @cached_property
     def nodes(self) -> tuple[int, ...]:
-        """The facts of the graph in increasing order, the root left out."""
+        """The facts of the graph in increasing order, without the root."""
         return tuple(sorted({n for edge in self.edges for n in edge} - {ROOT}))
 
     @cached_property
@@ -98,7 +98,7 @@ class EvidenceGraph:
 
     @property
     def leaves(self) -> tuple[int, ...]:
-        """Facts that lead to no other: the last evidence before the answer."""
+        """Facts without successors: the last evidence before the answer."""
         return tuple(n for n in self.nodes if not self.successors(n))
 
     @cached_property
@@ -108,7 +108,7 @@ class EvidenceGraph:
 
     @property
     def chains(self) -> int:
-        """The number of last facts, each the end of at least one chain of reasoning (paper, Table 2)."""
+        """The number of leaves, each the end of at least one chain of reasoning (paper, Table 2)."""
         return len(self.leaves)
 
     @property
@@ -121,9 +121,9 @@ class EvidenceGraph:
         return f"{'MC' if branching else 'SC'}-{'MH' if self.hops > 1 else 'SH'}"
 
     def order(self) -> list[int]:
-        """The facts in the order of reasoning: no fact before one that leads to it, and chain by chain.
+        """The facts in the order of reasoning: predecessors first, and chain by chain.
 
-        Depth first from the root, smallest number first, a fact waiting until all its predecessors have been written.
+        The order is depth first from the root, smallest number first; a fact waits for all its predecessors.
         """
         written: list[int] = []
         waiting = {node: len(self.predecessors(node)) for node in self.nodes}
@@ -138,9 +138,9 @@ class EvidenceGraph:
                     stack.append(after)
         return written
 
-    def relabel(self, places: Mapping[int, int]) -> EvidenceGraph:
-        """The same graph with each fact ``n`` renamed to ``places[n]``."""
-        full = {ROOT: ROOT, **places}
+    def relabel(self, indices: Mapping[int, int]) -> EvidenceGraph:
+        """The same graph with each fact ``n`` renamed to ``indices[n]``."""
+        full = {ROOT: ROOT, **indices}
         return EvidenceGraph(
             [(full[a], full[b]) for a, b in self.edges],
             {(full[a], full[b]): score for (a, b), score in self.scores.items()},
@@ -152,7 +152,7 @@ class EvidenceGraph:
 
 
 def next_nodes(graph: EvidenceGraph, node: int | None, direction: str) -> tuple[int, ...]:
-    """What follows `node` on a path (``None``: at its start). Backward, ``ROOT`` may be among them."""
+    """Nodes that may follow `node` on a path (``None``: that may start one). Backward, ``ROOT`` may be among them."""
     if direction == "forward":
         return graph.successors(ROOT if node is None else node)
     return graph.leaves if node is None else graph.predecessors(node)

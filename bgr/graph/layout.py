@@ -1,8 +1,8 @@
-"""Where the boxes and arrows of an evidence graph go: layers from left to right, measured in points.
+"""Layout of evidence graphs for drawing: layers from left to right, measured in points.
 
-The layered method of Sugiyama: layer by longest path from the question, an invisible node wherever an arrow passes a
-layer, order within the layers by the mean place of the neighbours, then heights as close to the neighbours as the
-boxes' spacing allows.
+This is Sugiyama's layered method. The layer of a node is its longest distance from the question, and an invisible node
+stands wherever an arrow crosses a layer. Nodes within a layer are sorted by the mean position of their neighbors, and
+their vertical positions are as close to those of the neighbors as the spacing allows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BOX_WIDTH, GAP_X, GAP_Y, PAD = 190.0, 84.0, 12.0, 6.0
 SWEEPS = 8
 
 Point = tuple[float, float]
-Node = int | tuple[Edge, int]  # a fact or the root; or where an edge passes a layer
+Node = int | tuple[Edge, int]  # a fact, the root, or the point where an edge crosses a layer
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Arrow:
-    """An edge through `points`, level at each of them; `state` as for `Box`; `label` its score, if it has one."""
+    """An edge through `points`, horizontal at each of them. `state` is as for `Box`; `label` is the score, if any."""
 
     edge: Edge
     points: tuple[Point, ...]
@@ -51,7 +51,7 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Picture:
-    """Boxes by their centres and arrows within ``0 … width``, ``0 … height``; y grows downwards."""
+    """Boxes (given by their centers) and arrows within ``0 … width``, ``0 … height``; y grows downward."""
 
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
@@ -60,7 +60,7 @@ class Picture:
 
 
 def lay_out(graph: EvidenceGraph, facts: Sequence[str], question: str, gold: EvidenceGraph | None = None) -> Picture:
-    """Place the graph and, where there is a gold graph, what it misses of it."""
+    """Lay out the graph and, if there is a gold graph, also the parts of it that `graph` misses."""
     states = dict.fromkeys(sorted(graph.edges), "plain")
     if gold is not None:
         states = {edge: "right" if edge in gold.edges else "wrong" for edge in graph.edges}
@@ -80,8 +80,8 @@ def lay_out(graph: EvidenceGraph, facts: Sequence[str], question: str, gold: Evi
     boxes = [
         Box(n, lines[n], texts[n], _node_state(n, graph, gold), xs[n], ys[n], BOX_WIDTH, heights[n]) for n in nodes
     ]
-    places = {node: (xs[node], ys[node]) for node in xs}
-    arrows = _arrows(states, chains, places, heights, graph.scores)
+    centers = {node: (xs[node], ys[node]) for node in xs}
+    arrows = _arrows(states, chains, centers, heights, graph.scores)
     width = len(layers) * (BOX_WIDTH + GAP_X) - GAP_X + 2 * PAD
     return Picture(tuple(boxes), arrows, width, max(y + _half(node, heights) for node, y in ys.items()) + PAD)
 
@@ -97,11 +97,11 @@ def _node_state(node: int, graph: EvidenceGraph, gold: EvidenceGraph | None) -> 
 
 
 def _layers(graph: EvidenceGraph, edges: Sequence[Edge]) -> tuple[list[list[Node]], dict[Edge, list[Node]]]:
-    """The nodes of each layer, and for each edge the nodes it runs through, both ends included."""
+    """The nodes of each layer, and for each edge the nodes that it passes through, including both ends."""
     dag: nx.DiGraph = nx.DiGraph()
     dag.add_node(ROOT)
     for edge in sorted(edges, key=lambda e: (e not in graph.edges, e)):
-        # the two graphs together may have a cycle: an edge that closes one does not count for the layers
+        # the union of both graphs may have a cycle: an edge that closes one is ignored here
         if not (edge[0] in dag and edge[1] in dag and nx.has_path(dag, edge[1], edge[0])):
             dag.add_edge(*edge)
     depth = {ROOT: 0}
@@ -121,8 +121,8 @@ def _layers(graph: EvidenceGraph, edges: Sequence[Edge]) -> tuple[list[list[Node
     return layers, chains
 
 
-def _neighbours(layers: list[list[Node]], chains: Mapping[Edge, list[Node]]) -> tuple[dict, dict]:
-    """For each node the ones it is joined to in the layer before and in the layer after."""
+def _neighbors(layers: list[list[Node]], chains: Mapping[Edge, list[Node]]) -> tuple[dict, dict]:
+    """The neighbors of each node in the layer before and in the layer after."""
     level = {node: number for number, layer in enumerate(layers) for node in layer}
     before: dict[Node, list[Node]] = {node: [] for node in level}
     after: dict[Node, list[Node]] = {node: [] for node in level}
@@ -135,20 +135,20 @@ def _neighbours(layers: list[list[Node]], chains: Mapping[Edge, list[Node]]) -> 
 
 
 def _sort_layers(layers: list[list[Node]], chains: Mapping[Edge, list[Node]]) -> None:
-    """Order each layer by the mean place of the neighbours, sweeping to and fro."""
-    before, after = _neighbours(layers, chains)
+    """Sort each layer by the mean position of the neighbors, sweeping forward and backward in turn."""
+    before, after = _neighbors(layers, chains)
     for sweep in range(SWEEPS):
         near = after if sweep % 2 else before
         for layer in reversed(layers) if sweep % 2 else layers:
-            place = {node: n for other in layers for n, node in enumerate(other)}
-            layer.sort(key=lambda node: _mean([place[n] for n in near[node]], place[node]))
+            position = {node: n for other in layers for n, node in enumerate(other)}
+            layer.sort(key=lambda node: _mean([position[n] for n in near[node]], position[node]))
 
 
 def _heights(
     layers: list[list[Node]], chains: Mapping[Edge, list[Node]], heights: Mapping[int, float]
 ) -> dict[Node, float]:
-    """The y of each node: near its neighbours, in order, no two boxes closer than the gap."""
-    before, after = _neighbours(layers, chains)
+    """The y of each node: near its neighbors, in the order of its layer, with at least the gap between two boxes."""
+    before, after = _neighbors(layers, chains)
     ys: dict[Node, float] = {}
     for layer in layers:
         ys |= dict(zip(layer, _spread([0.0] * len(layer), layer, heights), strict=True))
@@ -166,7 +166,7 @@ def _half(node: Node, heights: Mapping[int, float]) -> float:
 
 
 def _spread(wanted: list[float], layer: list[Node], heights: Mapping[int, float]) -> list[float]:
-    """The places nearest to the wanted ones (least squares) that keep the order and the gaps: isotonic regression."""
+    """The positions nearest to the wanted ones (least squares) that keep order and gaps, by isotonic regression."""
     offsets = [0.0]
     for a, b in pairwise(layer):
         offsets.append(offsets[-1] + _half(a, heights) + _half(b, heights) + GAP_Y)
@@ -186,25 +186,25 @@ def _mean(values: Sequence[float], otherwise: float) -> float:
 def _arrows(
     states: Mapping[Edge, str],
     chains: Mapping[Edge, list[Node]],
-    places: Mapping[Node, Point],
+    centers: Mapping[Node, Point],
     heights: Mapping[int, float],
     scores: Mapping[Edge, float],
 ) -> tuple[Arrow, ...]:
-    """Arrows leave on the right and arrive on the left, spread along the side in the order of where they lead."""
+    """Arrows start on the right side of a box and end on the left side, sorted by the position of the other end."""
     edges = sorted(states)
     leave: dict[Edge, Point] = {}
     arrive: dict[Edge, Point] = {}
     for node in {n for edge in edges for n in edge}:
-        out = sorted((e for e in edges if e[0] == node), key=lambda e: places[chains[e][1]][1])
-        into = sorted((e for e in edges if e[1] == node), key=lambda e: places[chains[e][-2]][1])
+        out = sorted((e for e in edges if e[0] == node), key=lambda e: centers[chains[e][1]][1])
+        into = sorted((e for e in edges if e[1] == node), key=lambda e: centers[chains[e][-2]][1])
         for group, ports, side in ((out, leave, 1), (into, arrive, -1)):
             step = min(13.0, (heights[node] - 4) / max(1, len(group)))
             for number, edge in enumerate(group):
-                x, y = places[node]
+                x, y = centers[node]
                 ports[edge] = (x + side * BOX_WIDTH / 2, y + step * (number - (len(group) - 1) / 2))
     arrows = []
     for edge in edges:
-        middle = [p for n in chains[edge][1:-1] for p in _through(places[n])]
+        middle = [p for n in chains[edge][1:-1] for p in _through(centers[n])]
         points = (leave[edge], *middle, arrive[edge])
         fan_in = sum(e[1] == edge[1] for e in edges) > sum(e[0] == edge[0] for e in edges)
         at = curve_point(points[0], points[1], 0.3) if fan_in else curve_point(points[-2], points[-1], 0.7)
@@ -214,18 +214,18 @@ def _arrows(
 
 
 def _through(point: Point) -> tuple[Point, Point]:
-    """An edge passes a layer level, from the left side of its column to the right side."""
+    """An edge crosses a layer horizontally, from the left side of its column to the right side."""
     return (point[0] - BOX_WIDTH / 2, point[1]), (point[0] + BOX_WIDTH / 2, point[1])
 
 
 def bends(start: Point, end: Point) -> tuple[Point, Point]:
-    """Control points of the cubic curve between two points that is level at both."""
+    """Control points of the cubic Bézier curve between two points that is horizontal at both."""
     reach = max(abs(end[0] - start[0]) / 2, GAP_X / 2)
     return (start[0] + reach, start[1]), (end[0] - reach, end[1])
 
 
 def curve_point(start: Point, end: Point, t: float) -> Point:
-    """The point at t in 0 … 1 of that curve."""
+    """The point of that curve at t in 0 … 1."""
     first, second = bends(start, end)
     weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3)
     x, y = (sum(w * p[axis] for w, p in zip(weights, (start, first, second, end), strict=True)) for axis in (0, 1))

@@ -1,9 +1,7 @@
-"""EM and F1 of short answers, as SQuAD defines them and MuSiQue, HotpotQA and 2WikiMultihopQA use them.
+"""Scores of answers: exact match in KQA Pro's form, and EM and F1 of short answers in SQuAD's form.
 
-HotpotQA's own script gives F1 = 0 besides, where one side is just yes, no or noanswer and the other is not; here such a
-pair is scored by its words like any other.
-
-QA EM: does a predicted answer say what the annotated one says, by KQA Pro's habits?
+MuSiQue, HotpotQA and 2WikiMultihopQA use SQuAD's EM and F1. Unlike HotpotQA's script, which also sets F1 to 0 if only
+one side is just yes, no or noanswer, this module scores such a pair by its words.
 """
 
 from __future__ import annotations
@@ -19,17 +17,17 @@ from bgr.utils.quantities import find_quantities
 _JOINTS = re.compile(r"\s*(?:[,;|]|\band\b)\s*")
 
 
-def normalise(text: str) -> str:
-    """The form in which answers are compared.
+def normalize_answer(text: str) -> str:
+    """The normal form in which `answer_match` compares answers.
 
     ==================  =========================================  ==============================
-    answer              what plays no part                         example
+    answer              ignored                                    example
     ==================  =========================================  ==============================
-    any                 case, spaces, quotes around it, last stop  ``" Yes. "`` → ``yes``
+    any                 case, spaces, outer quotes, final period   ``" Yes. "`` → ``yes``
     number, year        thousands separators, final zeros          ``1,950.0`` → ``1950``
     number with unit    the same; ``%``, a plural's last s         ``92 minutes`` → ``92 minute``
     date                how it is written                          ``May 3, 1990`` → ``1990-05-03``
-    name                nothing else: articles and accents count   ``The Thing`` → ``the thing``
+    name                nothing else; articles, accents count      ``The Thing`` → ``the thing``
     ==================  =========================================  ==============================
     """
     plain = " ".join(text.casefold().split())
@@ -45,14 +43,14 @@ def normalise(text: str) -> str:
 
 
 def answer_match(predicted: str | None, gold: str) -> bool:
-    """Whether the normal forms are equal; ``None``, no answer, never is.
+    """Return true if the normal forms are equal; ``None`` (no answer) never matches.
 
-    Numbers are equal within a millionth of their size, with equal units. Several names, divided by commas, semicolons,
-    bars or *and*, may stand in any order.
+    Numbers are equal within a relative tolerance of one millionth if their units are equal. Several names, separated by
+    commas, semicolons, bars or *and*, may be in any order.
     """
     if predicted is None:
         return False
-    one, other = normalise(predicted), normalise(gold)
+    one, other = normalize_answer(predicted), normalize_answer(gold)
     return one == other or _names(one) == _names(other) or _close(one, other)
 
 
@@ -83,21 +81,21 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def plain_answer(text: str) -> str:
-    """Lower case, without ASCII punctuation and the words a, an, the, single spaces between words: in this order."""
+    """SQuAD's normal form: lower case, no ASCII punctuation, no a, an or the, single spaces; applied in this order."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def answer_em(predicted: str | None, answers: Sequence[str]) -> float:
-    """1 where the plain form equals that of one of the answers, else 0; ``None`` and no answers give 0."""
+    """1 if the plain form equals that of one of the answers, else 0. ``None`` or no answers give 0."""
     if predicted is None:
         return 0.0
     return float(any(plain_answer(predicted) == plain_answer(answer) for answer in answers))
 
 
 def answer_f1(predicted: str | None, answers: Sequence[str]) -> float:
-    """The best over the answers of the F1 of words in plain form, each as often as it occurs; 0 … 1, higher is better.
+    """The highest F1 of words in plain form over the answers, counting repeated words; 0 … 1, higher is better.
 
-    Where one side has no words left it is 1 if neither has, else 0. ``None`` and no answers give 0.
+    If one side has no words left, F1 is 1 if neither side has any, else 0. ``None`` or no answers give 0.
     """
     if predicted is None:
         return 0.0
@@ -107,11 +105,11 @@ def answer_f1(predicted: str | None, answers: Sequence[str]) -> float:
 
 
 def answer_partial(predicted: str | None, answers: Sequence[str]) -> float:
-    """1 where, in plain form, all words of the prediction stand side by side in one of the answers or the other way
-    round, else 0; higher is better. Its mean is the partial match accuracy (PRISM, Table 7; the paper does not define
-    it, so this reading is ours).
+    """1 if, in plain form, the prediction is a contiguous part of an answer or an answer is one of the prediction.
 
-    Where one side has no words left it is 1 if neither has, else 0. ``None`` and no answers give 0.
+    Otherwise it is 0; higher is better. Its mean is the partial match accuracy of PRISM, Table 7; the paper does not
+    define it, so this definition is ours. If one side has no words left, it is 1 if neither side has any, else 0.
+    ``None`` or no answers give 0.
     """
     if predicted is None:
         return 0.0

@@ -1,16 +1,21 @@
-"""Precision, recall, F1 and exact match of the retrieved facts as a set (paper, section 5.3 and Table 4)."""
+"""Scores of retrieved evidence, as a set and as a ranked list.
+
+Precision, recall, F1 and exact match follow the paper's section 5.3 and Table 4, and R@k GEAR's section 6.1.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from bgr.graph.evidence_graph import EvidenceGraph
 
 
 @dataclass(frozen=True)
 class EvidenceScores:
-    """All in 0 … 1, higher is better."""
+    """Four scores in 0 … 1; higher is better."""
 
     precision: float
     recall: float
@@ -19,20 +24,21 @@ class EvidenceScores:
 
 
 def evidence_set(predicted: EvidenceGraph, gold: EvidenceGraph) -> EvidenceScores:
-    """`set_scores` of the facts of the two graphs, ``Q`` and the edges left out."""
+    """`set_scores` of the facts of two graphs, without ``Q`` and the edges."""
     return set_scores(predicted.nodes, gold.nodes)
 
 
 def set_scores(found: Iterable[Hashable], gold: Iterable[Hashable], *, missing: int = 0) -> EvidenceScores:
-    """Scores of what was found, as a set.
+    """Compare two sets.
 
-    precision = right / found, recall = right / gold, F1 their harmonic mean, em = 1 when the sets are equal.
-    Both empty: all four are 1. One empty: all four are 0. (The authors' code has precision and recall swapped.)
+    precision = right / found, recall = right / gold, F1 is their harmonic mean, and em is 1 if the sets are equal.
+    If both are empty, all four are 1; if only one is empty, all four are 0. (The authors' code swaps precision and
+    recall.)
 
     Args:
-        found: repetitions do not count.
-        gold: repetitions do not count.
-        missing: gold that cannot be found at all; it counts as not found.
+        found: retrieved items; duplicates do not count.
+        gold: relevant items; duplicates do not count.
+        missing: number of further relevant items that cannot be found at all; they count as not found.
     """
     retrieved, wanted = set(found), set(gold)
     needed = len(wanted) + missing
@@ -46,3 +52,30 @@ def set_scores(found: Iterable[Hashable], gold: Iterable[Hashable], *, missing: 
         f1=2 * right / (len(retrieved) + needed),
         em=float(right == len(retrieved) == needed),
     )
+
+
+def recall_at(ranked: Sequence[Hashable], gold: Collection[Hashable], k: int, *, missing: int = 0) -> float:
+    """``|gold ∩ first k| / (|gold| + missing)``, 0 … 1, higher is better.
+
+    Args:
+        ranked: distinct items, best first; the list may be shorter than `k`.
+        gold: distinct relevant items.
+        k: length of the prefix that counts.
+        missing: number of further relevant items that cannot be found at all; they count as not found.
+
+    Returns:
+        NaN if there is no relevant item: leave such questions out of a mean.
+    """
+    return float(recalls_at(ranked, gold, (k,), missing=missing)[0])
+
+
+def recalls_at(
+    ranked: Sequence[Hashable], gold: Collection[Hashable], ks: Sequence[int], *, missing: int = 0
+) -> np.ndarray:
+    """`recall_at` for several k at once: ``float64 [len(ks)]``."""
+    needed = set(gold)
+    total = len(needed) + missing
+    if not total:
+        return np.full(len(ks), np.nan)
+    hits = np.cumsum([0, *(one in needed for one in ranked)])  # hits among the first 0, 1, 2, …
+    return hits[np.minimum(ks, len(ranked))] / total

@@ -1,17 +1,13 @@
-"""A good mapping for the graph edit distance by swapping images: what the search has to beat, and the answer's upper
-bound when time runs out.
+"""Data structures and bounds for the search of the graph edit distance.
 
-Legend: ``a``, ``b`` nodes of the smaller and the larger graph. A mapping is written as an order of all ``b`` nodes; the
-image of node n of the smaller graph stands at place n, what is left over behind.
+`Side` holds one of the two graphs as ordered nodes and bit sets, and `Kinds` its interchangeable facts. `relax` is an
+upper bound on the gain of a mapping, and `good_order` finds a good mapping by local search, that is, a lower bound.
 
-One of the two graphs of an edit distance, laid out for the search: order, bit sets, interchangeable facts.
-
-An upper bound on the gain of a mapping: the smaller graph as a tree, its facts free to share an image at a price.
-
-Every fact of the smaller graph keeps one parent, and facts may share an image. The best such mapping is found exactly,
-children before parents. A price on every image, paid by whoever takes it and added to the bound once, makes sharing
-dear: whatever the prices, no proper mapping gains more, and the subgradient method moves them towards the least bound
-(Lagrangian relaxation). Exact or nearly so on trees, where a bound by degrees alone is weak.
+`relax` is a Lagrangian relaxation. Every fact of the smaller graph keeps only one parent, which makes the graph a tree,
+and facts may share an image. Dynamic programming, children before parents, finds the best such mapping exactly. Each
+image has a price, which every fact mapped to it pays and which is added to the bound once. For any prices, the result
+bounds the gain of every valid mapping; the subgradient method moves the prices toward the lowest bound. The bound is
+exact or nearly exact on trees, where a bound from degrees alone is weak.
 
 Legend: ``a``, ``b`` nodes of the smaller and the larger graph, the root first in each.
 """
@@ -30,14 +26,15 @@ from bgr.graph.evidence_graph import ROOT, Edge
 
 
 class Side(NamedTuple):
-    """Nodes are renumbered: 0 is the root, then parents before children, of those that may come next the one with the
-    most edges.
+    """One of the two graphs, with nodes renumbered.
+
+    Node 0 is the root. Parents come before children; of the nodes that may come next, the one with the most edges does.
 
     Args:
         facts: fact number of each node, the root's first.
-        parents: the nodes that lead to each node.
-        before, after: the same as bit sets, and those that each node leads to.
-        edges: how many there are.
+        parents: predecessors of each node.
+        before, after: predecessors and successors of each node as bit sets.
+        edges: number of edges.
     """
 
     facts: list[int]
@@ -48,7 +45,7 @@ class Side(NamedTuple):
 
     @classmethod
     def of(cls, edges: Collection[Edge]) -> Side:
-        """From the edges of an `EvidenceGraph`."""
+        """Build it from the edges of an `EvidenceGraph`."""
         children: dict[int, list[int]] = {ROOT: []}
         degree: dict[int, int] = {}
         edges_in: dict[int, int] = {}
@@ -86,7 +83,7 @@ class Side(NamedTuple):
         return side
 
     def matrix(self) -> np.ndarray:
-        """``[n, n]`` 0/1 matrix of the edges."""
+        """The adjacency matrix ``[n, n]`` of zeros and ones."""
         edges = np.zeros((len(self.facts), len(self.facts)), dtype=np.int64)
         for node, parents in enumerate(self.parents):
             edges[parents, node] = 1
@@ -95,15 +92,15 @@ class Side(NamedTuple):
 
 @dataclass(frozen=True)
 class Kinds:
-    """Which facts of a side are interchangeable.
+    """Classes of interchangeable facts of one graph.
 
-    Two facts are (have one `kind`) when they hang from the same facts and what hangs from them alone is alike: swapping
-    the two, each with its private subtree, turns the graph into itself.
+    Two facts are of one kind if they have the same predecessors and if the subgraphs reachable only through them are
+    isomorphic: swapping the two facts, each with its private subtree, is an automorphism.
 
     Args:
-        kind: number of each node's class.
+        kind: class number of each node.
         subtree: bit set of the node and all nodes that can be reached through it only.
-        twin_before: the last node before this one of its kind, or None.
+        twin_before: the last earlier node of the same kind, or ``None``.
     """
 
     kind: list[int]
@@ -112,7 +109,7 @@ class Kinds:
 
     @classmethod
     def of(cls, side: Side, shared: Collection[int]) -> Kinds:
-        """Facts in `shared` carry an identity that the other graph knows: they are interchangeable with no other."""
+        """Find the classes. Facts in `shared` occur in the other graph too and are interchangeable with no other."""
         shapes: dict[tuple[object, ...], int] = {}
         shape = [0] * len(side.facts)
         subtree = [1 << node for node in range(len(side.facts))]
@@ -136,7 +133,7 @@ class Kinds:
 
 
 ROUNDS = 60
-"""Steps of the subgradient method."""
+"""Maximum number of steps of the subgradient method."""
 
 NEVER = -1e9
 
@@ -145,13 +142,13 @@ NEVER = -1e9
 class Relaxed:
     """Bounds under the best prices.
 
-    Once the parent of a node has the image q and the node gets the image k, the bound falls by ``with_parent[node, q]``
-    and rises by ``alone[node, k]`` and 2 for each edge to its parents that is shared. `slack` can be taken off after
-    that: the children of a node share no more edges with it than its image has.
+    If the parent of a node has the image q and the node is mapped to the image k, the bound falls by
+    ``with_parent[node, q]`` and rises by ``alone[node, k]``, plus 2 for each shared edge to its parents. After that
+    `slack` can be subtracted, because the children of a node share no more edges with it than its image has.
 
     Args:
-        bound: on the gain of any mapping.
-        start: the same before the root's `slack` is taken off.
+        bound: upper bound on the gain of any mapping.
+        start: the same before the root's `slack` is subtracted.
         parent: ``[a]`` the parent that each node keeps.
         alone, slack, with_parent: ``[a, b]``.
     """
@@ -165,12 +162,12 @@ class Relaxed:
 
 
 def relax(small: Side, large: Side, replaced: np.ndarray, known: int, deadline: float) -> Relaxed:
-    """The least bound found.
+    """Compute the lowest upper bound found by the subgradient method.
 
     Args:
         replaced: ``[a, b]`` 1 where the image is another fact.
-        known: gain of some mapping, by which the steps are measured.
-        deadline: clock (`time.perf_counter`) after which no further step is made.
+        known: gain of some mapping, used for the step size.
+        deadline: value of `time.perf_counter` after which no further step is made.
     """
     trees = _Trees(small, large, replaced)
     price = np.zeros(len(large.facts))
@@ -180,7 +177,7 @@ def relax(small: Side, large: Side, replaced: np.ndarray, known: int, deadline: 
         if best is None or found.bound < best.bound:
             best = found
         direction = 1.0 - takers
-        if len(small.facts) < len(large.facts):  # an image may stay free: no price below zero
+        if len(small.facts) < len(large.facts):  # an image may remain free: prices are not negative
             direction[(price <= 0) & (direction > 0)] = 0
         length = float(direction @ direction)
         if not length or best.bound < known + 1 or time.perf_counter() > deadline:
@@ -205,17 +202,17 @@ class _Trees:
         self.out = others.sum(1)
         self.unless_edge = np.where(others > 0, 0.0, NEVER)  # [b, b]
         edges_in = np.array([len(parents) for parents in small.parents])[:, None]  # [a, 1]
-        # [a, b]: 2 for each edge to a parent, if that to the kept one is shared, and if not
+        # [a, b]: 2 for each edge to a parent, if the edge to the kept parent is shared, and if not
         self.kept = 2.0 * np.minimum(edges_in, others.sum(0))
         self.broken = 2.0 * np.minimum(edges_in - 1, others.sum(0))
 
     def bound(self, price: np.ndarray) -> tuple[Relaxed, np.ndarray]:
-        """The bound under these prices, and how many take each image in the best mapping."""
+        """The bound under these prices, and the number of nodes mapped to each image in the best mapping."""
         a, b = self.replaced.shape
         alone, slack, with_parent = np.zeros((a, b)), np.zeros((a, b)), np.zeros((a, b))
         broken, broken_image = np.zeros(a), np.zeros(a, dtype=np.int64)
         kept_image = np.zeros((a, b), dtype=np.int64)
-        wins = np.zeros((a, b))  # by sharing the edge to the kept parent instead of breaking it
+        wins = np.zeros((a, b))  # gain of sharing the edge to the kept parent over breaking it
         for node in reversed(range(a)):
             value = -self.replaced[node] - price
             if children := self.children[node]:
@@ -243,28 +240,31 @@ class _Trees:
 
 
 def _largest(values: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """``[n, b]``: the `count` largest of each column, the others set to 0."""
+    """``[n, b]``: keep the `count` largest values of each column and set the others to 0."""
     if len(values) == 1:
-        return values  # a single child: without an edge there is nothing to win
+        return values  # a single child: without an edge it gains nothing
     rank = np.argsort(np.argsort(-values, axis=0, kind="stable"), axis=0)
     return np.where(rank < count, values, 0)
 
 
-SHAKES = 30
-"""Local optima to try; each starts from the best so far with a few images swapped at random."""
+RESTARTS = 30
+"""Restarts of the local search, each from the best order with a few images swapped at random."""
 
-SHAKEN = 4
-"""Random swaps in one start."""
+SWAPS = 4
+"""Random swaps in one restart."""
 
 
 def good_order(edges: np.ndarray, other: np.ndarray, replaced: np.ndarray, deadline: float) -> tuple[np.ndarray, int]:
-    """The best order found and its gain, ``2 * common edges - replaced facts``.
+    """Find a good mapping by swapping images, and its gain ``2 * common edges - replaced facts``.
+
+    A mapping is an order of all ``b`` nodes: the image of node n of the smaller graph is at index n, and unused nodes
+    follow at the end.
 
     Args:
-        edges: ``[a, a]`` 0/1 matrix of the smaller graph.
-        other: ``[b, b]`` of the larger one.
+        edges: adjacency matrix ``[a, a]`` of the smaller graph.
+        other: adjacency matrix ``[b, b]`` of the larger one.
         replaced: ``[a, b]`` 1 where the image is another fact.
-        deadline: clock (`time.perf_counter`) after which no further start is made.
+        deadline: value of `time.perf_counter` after which no further restart is made.
     """
     size = len(other)
     padded, costs = np.zeros_like(other), np.zeros_like(other)
@@ -272,11 +272,11 @@ def good_order(edges: np.ndarray, other: np.ndarray, replaced: np.ndarray, deadl
     costs[: len(edges)] = replaced
     rng = random.Random(0)
     best, best_gain = _climb(np.arange(size), padded, other, costs)
-    for _ in range(SHAKES if size > 2 else 0):
+    for _ in range(RESTARTS if size > 2 else 0):
         if time.perf_counter() > deadline:
             break
         order = best.copy()
-        for _ in range(SHAKEN):
+        for _ in range(SWAPS):
             i, j = rng.randrange(1, size), rng.randrange(1, size)
             order[[i, j]] = order[[j, i]]
         order, gain = _climb(order, padded, other, costs)
@@ -286,13 +286,13 @@ def good_order(edges: np.ndarray, other: np.ndarray, replaced: np.ndarray, deadl
 
 
 def _climb(order: np.ndarray, edges: np.ndarray, other: np.ndarray, costs: np.ndarray) -> tuple[np.ndarray, int]:
-    """Swap the two images that gain the most until no swap gains; the root stays."""
+    """Swap the two images whose swap gains the most until no swap gains; the root is not swapped."""
     order = order.copy()
     while True:
-        moved, cost = other[np.ix_(order, order)], costs[:, order]  # [b, b]: as the mapping lays them on `edges`
-        # [i, j]: common edges of node i, if it had the image of node j and all others kept theirs
+        moved, cost = other[np.ix_(order, order)], costs[:, order]  # [b, b]: aligned with `edges` by the mapping
+        # [i, j]: common edges of node i if only it were mapped to the image of node j
         common = edges @ moved.T + edges.T @ moved
-        between = edges * moved.T + edges * moved  # of two nodes that swap: their edge after, and counted twice before
+        between = edges * moved.T + edges * moved  # correction for an edge between the two swapped nodes
         change = 2 * (common + between) - cost
         change = change + change.T
         now = 2 * common.diagonal() - cost.diagonal()

@@ -1,8 +1,8 @@
-"""First stage of the graph edit distance: an exact search without set-up costs, which settles all but large pairs.
+"""First stage of the graph edit distance: an exact search without setup costs, which solves all but large pairs.
 
-Is there a mapping that gains `target`? The target starts at what the degrees allow and goes down until the answer is
-yes. Facts of the smaller graph are mapped parents first, so once a fact is mapped all edges into it, and into its
-image, are shared or lost. Two slacks say how much may still be lost on either side.
+The search tests whether a mapping gains a target value. The target starts at the bound given by the degrees and is
+lowered until a mapping reaches it. Facts of the smaller graph are mapped parents first: when a fact is mapped, each
+edge into it and into its image is known to be shared or lost. Two slacks hold the loss still allowed on either side.
 """
 
 from __future__ import annotations
@@ -13,41 +13,41 @@ from typing import NamedTuple
 from bgr.metrics.ged_bounds import Side
 
 FEW = 4
-"""Up to so many nodes a search costs less than to compare degrees and to look for interchangeable nodes."""
+"""Up to this number of nodes, searching is cheaper than comparing degrees and finding interchangeable nodes."""
 
 
 class Quick(NamedTuple):
-    """No mapping gains more than `bound`; `reached` says that one gains as much."""
+    """No mapping gains more than `bound`; with `reached`, one gains exactly that."""
 
     bound: int
     reached: bool
 
 
 class _EnoughError(Exception):
-    """The search has visited as many partial mappings as it may."""
+    """The search has reached its limit of partial mappings."""
 
 
 def quick_gain(
-    small: Side, large: Side, *, labelled: bool, visits: int, highest: int | None = None, known: int | None = None
+    small: Side, large: Side, *, labeled: bool, visits: int, highest: int | None = None, known: int | None = None
 ) -> Quick:
     """Lower the bound on ``2 * common edges - replaced facts`` until a mapping reaches it.
 
     Args:
-        small, large: no fewer facts in `large`; all facts of `small` are mapped.
-        visits: partial mappings to look at, at most.
-        highest: a bound to start from, if one is proven.
-        known: gain of a mapping that is known.
+        small, large: the two graphs; `large` has at least as many facts, and all facts of `small` are mapped.
+        visits: maximum number of partial mappings to visit.
+        highest: a proven bound to start from, if any.
+        known: gain of a known mapping, if any.
     """
     count, images = len(small.facts), len(large.facts)
     if count == 1:
         return Quick(0, True)
-    partner, lost = _partners(small, large) if labelled else ([0] * count, 0)
+    partner, lost = _partners(small, large) if labeled else ([0] * count, 0)
     bound = 2 * _edges_in_common(small, large) - lost if highest is None else highest
     plan = _plan(small, large, partner, visits)
     spare_small, spare_large = 2 * small.edges - lost, 2 * large.edges - lost
-    if images > count:  # at least the edges into the images that stay free are not shared
+    if images > count:  # edges into images that remain free are not shared
         spare_large -= 2 * sum(sorted(map(len, large.parents))[1 : images - count + 1])
-    free, step = (1 << images) - 2, 1 if labelled else 2
+    free, step = (1 << images) - 2, 1 if labeled else 2
     try:
         while bound != known and not _reaches(plan, 1, free, spare_small - bound, spare_large - bound):
             bound -= step
@@ -57,15 +57,16 @@ def quick_gain(
 
 
 def _partners(small: Side, large: Side) -> tuple[list[int], int]:
-    """The same fact in the larger graph, as a bit, for each node (0: none, and the root); how many facts have none."""
-    places = {fact: 1 << place for place, fact in enumerate(large.facts)}
-    partner = [places.get(fact, 0) for fact in small.facts]
+    """The same fact in the larger graph as a bit, for each node (0 if there is none, and for the root), and the number
+    of facts without one."""
+    bits = {fact: 1 << node for node, fact in enumerate(large.facts)}
+    partner = [bits.get(fact, 0) for fact in small.facts]
     partner[0] = 0
     return partner, partner.count(0) - 1
 
 
 def _edges_in_common(small: Side, large: Side) -> int:
-    """The most that the degrees allow; the two roots face each other."""
+    """Upper bound on the common edges from the degrees, with root mapped to root."""
     if len(small.facts) <= FEW:
         return min(small.edges, large.edges)
     small_out, large_out = ([after.bit_count() for after in side.after] for side in (small, large))
@@ -79,16 +80,16 @@ def _paired(first: Iterable[int], second: Iterable[int]) -> int:
 
 
 class _Plan(NamedTuple):
-    """What the search looks up, by node of the smaller graph or by image.
+    """Lookup tables of the search, by node of the smaller graph or by image.
 
     Args:
-        parents, children: of each node, as numbers and as a bit set.
-        before, after: bit sets of each image's neighbours.
-        partner, wanted: the image that is the same fact as the node; those of all later nodes. As bits.
-        row_twin: an interchangeable node before this one, 0 if there is none.
-        image_twin: an interchangeable image before this one as a bit, 0 if there is none.
-        image, bit: of each mapped node, as number and as bit; the search writes here.
-        left: one number, the partial mappings that may still be looked at.
+        parents, children: those of each node, as numbers and as a bit set.
+        before, after: bit sets of each image's predecessors and successors.
+        partner, wanted: the image with the same fact as the node, and the partners of all later nodes, as bits.
+        row_twin: an earlier interchangeable node, or 0.
+        image_twin: an earlier interchangeable image as a bit, or 0.
+        image, bit: image of each mapped node, as a number and as a bit; written by the search.
+        left: a list with one number, the partial mappings that may still be visited.
     """
 
     parents: list[list[int]]
@@ -122,32 +123,33 @@ def _plan(small: Side, large: Side, partner: list[int], visits: int) -> _Plan:
 
 
 def _twins(keys: Sequence[Hashable]) -> list[int]:
-    """The last place before each that has the same key, 0 if there is none."""
+    """The last earlier index with the same key, or 0, for each index."""
     last: dict[Hashable, int] = {}
     twins = []
-    for place, key in enumerate(keys):
+    for i, key in enumerate(keys):
         twins.append(last.get(key, 0))
-        last[key] = place
+        last[key] = i
     return twins
 
 
 def _reaches(plan: _Plan, node: int, free: int, slack_small: int, slack_large: int) -> bool:
-    """Whether `node` and all after it can be mapped to `free` images and lose no more than the slacks.
+    """Return true if `node` and all later nodes can be mapped to `free` images within the slacks.
 
-    One long function over a plain tuple: it runs thousands of times in a pair, and calls and look-ups are its cost.
+    It is one long function over a plain tuple because it runs thousands of times per pair: calls and attribute lookups
+    would dominate its cost.
     """
     parents, children, before, after, partner, wanted, row_twin, image_twin, image, bit, left = plan
     left[0] -= 1
     if left[0] < 0:
         raise _EnoughError
-    shared, near = 0, 0  # the images of the parents; what these lead to
+    shared, near = 0, 0  # the images of the parents, and their successors
     for parent in parents[node]:
         shared |= bit[parent]
         near |= after[image[parent]]
     own_edges = 2 * len(parents[node])
     near &= free
     far = free & ~near if slack_small >= own_edges else 0
-    if row_twin[node]:  # interchangeable nodes get rising images
+    if row_twin[node]:  # interchangeable nodes get images in rising order
         rising = -bit[row_twin[node]]
         near, far = near & rising, far & rising
     own, needed, out = partner[node] & free, wanted[node], 2 * children[node].bit_count()
@@ -156,12 +158,12 @@ def _reaches(plan: _Plan, node: int, free: int, slack_small: int, slack_large: i
             new = candidates & -candidates
             candidates ^= new
             k = new.bit_length() - 1
-            if image_twin[k] & free:  # of interchangeable images the lowest
+            if image_twin[k] & free:  # of interchangeable images, try only the lowest
                 continue
             gain = 2 * (shared & before[k]).bit_count()
             if own and own != new:
                 gain -= 1
-            if needed & new:  # paid here, not where the later node finds its own fact taken
+            if needed & new:  # the later node that needs this image pays here
                 gain -= 1
             rest_small = slack_small - own_edges + gain
             rest_large = slack_large - 2 * before[k].bit_count() + gain

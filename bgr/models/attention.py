@@ -16,33 +16,33 @@ def attend(
     scale: float | None = None,
     dropout: float = 0.0,
 ) -> Tensor:
-    """What each query sees of the values whose mask is true; without a mask, of all.
+    """Attention of each query over the values whose mask is true, or over all values without a mask.
 
     *Shape:* ``queries [n, …, s, d]``, ``keys``, ``values [n, …, t, d]``, ``mask`` broadcast to ``[n, …, s, t]`` →
     ``[n, …, s, d]``. `scale` is ``d^-½`` unless given.
     """
     if queries.device.type != "cpu":
         return F.scaled_dot_product_attention(queries, keys, values, mask, scale=scale, dropout_p=dropout)
-    # on a CPU, for rows as short as ours, the fused kernel takes two to four times as long as these operations
+    # for rows as short as ours, the fused CPU kernel takes two to four times as long as these operations
     with torch.autocast("cpu", enabled=False):
         scaled, keys = queries * (queries.shape[-1] ** -0.5 if scale is None else scale), keys.to(queries.dtype)
-        # a softmax takes several times as long in 16 bits, and over fewer numbers side by side than a register holds:
-        # few keys are laid one below the other
-        down = keys.shape[-2] < 16
-        scores = (keys @ scaled.transpose(-1, -2)).transpose(-1, -2) if down else scaled @ keys.transpose(-1, -2)
+        # a softmax takes several times as long in 16 bits, and along rows shorter than a vector register:
+        # with few keys, the softmax runs along the other dimension
+        transposed = keys.shape[-2] < 16
+        scores = (keys @ scaled.transpose(-1, -2)).transpose(-1, -2) if transposed else scaled @ keys.transpose(-1, -2)
         scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
         if mask is not None:
             scores = scores.add_(torch.zeros_like(mask, dtype=scores.dtype).masked_fill_(~mask, float("-inf")))
-        shares = scores.transpose(-1, -2).softmax(-2).transpose(-1, -2) if down else scores.softmax(-1)
+        shares = scores.transpose(-1, -2).softmax(-2).transpose(-1, -2) if transposed else scores.softmax(-1)
         return F.dropout(shares.to(queries.dtype), dropout) @ values.to(queries.dtype)
 
 
 class Attention(nn.Module):
-    """Attention of several heads, with its projections.
+    """Multi-head attention with its projections.
 
     Args:
         width: ``d``.
-        heads: divides ``d``.
+        heads: number of heads, a divisor of ``d``.
     """
 
     def __init__(self, *, width: int, heads: int) -> None:

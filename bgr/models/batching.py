@@ -1,4 +1,4 @@
-"""From texts to a batch: every different sentence is tokenised once, and stands in a batch once."""
+"""From texts to a batch: every distinct sentence is tokenized once and occurs in a batch once."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from bgr.models.ragged import Ragged
 
 @dataclass(frozen=True)
 class Batch:
-    """What `BgrRetriever.read` takes.
+    """The input of `BgrRetriever.encode_batch`.
 
     Args:
-        questions: token ids, or kept lower states, of ``q`` questions.
-        facts: likewise of the ``f`` different facts of the batch.
-        candidates: ``[q, c]`` each question's facts as numbers into ``facts``, −1 behind the last.
+        questions: token ids, or cached lower states, of ``q`` questions.
+        facts: the same for the ``f`` distinct facts of the batch.
+        candidates: ``[q, c]`` each question's facts as indices into ``facts``, padded with −1.
     """
 
     questions: Ragged
@@ -33,35 +33,35 @@ class Batch:
 
 
 class Sentences:
-    """Different texts and their token ids; states of the encoder's frozen layers may take the ids' place.
+    """Distinct texts and their token ids, which may be replaced by states of the encoder.
 
     Args:
-        texts: any number, repetitions allowed.
+        texts: any number of texts; duplicates are allowed.
         tokenizer: a `transformers` tokenizer.
-        most_tokens: longer sentences are cut off there.
+        max_tokens: longer sentences are truncated.
     """
 
-    def __init__(self, texts: Iterable[str], tokenizer: Any, *, most_tokens: int) -> None:
+    def __init__(self, texts: Iterable[str], tokenizer: Any, *, max_tokens: int) -> None:
         self.number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         self.rows = Ragged.from_lists(
-            tokenizer(list(self.number), truncation=True, max_length=most_tokens)["input_ids"] if self.number else []
+            tokenizer(list(self.number), truncation=True, max_length=max_tokens)["input_ids"] if self.number else []
         )
 
     def __len__(self) -> int:
         return len(self.number)
 
     def take(self, numbers: Sequence[int]) -> Ragged:
-        """The given sentences; states come as float32 whatever they are kept in."""
+        """The given sentences; states are converted to float32."""
         rows = self.rows.select(torch.as_tensor(numbers, dtype=torch.long))
         return rows.to(dtype=torch.float32) if rows.flat.is_floating_point() else rows
 
 
 def make_batch(questions: Sentences, facts: Sentences, samples: Sequence[tuple[str, Sequence[str]]]) -> Batch:
-    """A batch of ``(question, candidate facts)``; a fact that several questions share is taken once."""
-    place: dict[int, int] = {}
+    """Build a batch of ``(question, candidate facts)``. A fact that several questions share occurs once."""
+    index: dict[int, int] = {}
     widest = max(len(candidates) for _, candidates in samples)
     table = torch.full((len(samples), widest), -1, dtype=torch.long)
     for row, (_, candidates) in enumerate(samples):
         numbers = [facts.number[text] for text in candidates]
-        table[row, : len(numbers)] = torch.tensor([place.setdefault(n, len(place)) for n in numbers], dtype=torch.long)
-    return Batch(questions.take([questions.number[text] for text, _ in samples]), facts.take(list(place)), table)
+        table[row, : len(numbers)] = torch.tensor([index.setdefault(n, len(index)) for n in numbers], dtype=torch.long)
+    return Batch(questions.take([questions.number[text] for text, _ in samples]), facts.take(list(index)), table)

@@ -10,21 +10,21 @@ DIRECTIONS = ("forward", "backward")
 
 
 class BgrConfig(PretrainedConfig):
-    """What one direction of BGR is made of; stored as ``config.json`` beside the weights.
+    """Configuration of one direction of BGR, stored as ``config.json`` next to the weights.
 
     Args:
-        encoder: the BERT's own configuration.
+        encoder: configuration of the BERT.
         direction: ``forward`` (question → last evidence) or ``backward`` (paper, section 4.1).
-        frozen_layers: encoder layers, counted from the embeddings, that training leaves as they are. Their output does
-            not change, so it can be computed once per sentence and kept.
-        width: of path states and matching; token states are projected to it. 0: the encoder's own, without projection
-            (the paper's setting).
+        frozen_layers: number of encoder layers, counted from the embeddings, that are not trained. Their output can be
+            computed once per sentence and cached.
+        width: width of path states and of the matcher, to which token states are projected. 0 means the encoder's width
+            without projection (the paper's setting).
         context_layers: layers of self-attention over a question and all its candidates; 0 is the paper's setting.
-        rows: summary rows a fact keeps for matching; 1 is the paper's ``[CLS]`` row.
+        rows: summary rows of a fact for matching; 1 is the paper's ``[CLS]`` row.
         dropout: dropout probability of path update and matcher.
-        question_tokens, fact_tokens: longest question and fact in tokens; what is longer is cut off.
-        threshold: a fact is next when its probability is above this; calibrated on the dev set.
-        max_paths, max_depth: decoding limits per question: live paths at one level, facts on one path.
+        question_tokens, fact_tokens: maximum length in tokens; longer questions and facts are truncated.
+        threshold: a fact is selected if its probability is above this value, calibrated on the dev set.
+        max_paths, max_depth: decoding limits per question: active paths at one level, facts on one path.
     """
 
     model_type = "bgr"
@@ -69,11 +69,11 @@ class BgrConfig(PretrainedConfig):
         if self.width % self.heads:
             problems.append(f"width is {width}, allowed: multiples of 64, or less than 128")
         if max(question_tokens, fact_tokens) > self.encoder.max_position_embeddings:
-            problems.append(f"question_tokens and fact_tokens end at {self.encoder.max_position_embeddings}")
+            problems.append(f"question_tokens and fact_tokens are at most {self.encoder.max_position_embeddings}")
         if problems:
             raise ValueError("; ".join(problems))
 
     @property
     def heads(self) -> int:
-        """Attention heads outside the encoder, each 64 wide: on a CPU narrower ones cost more than they give."""
+        """Attention heads outside the encoder, each of width 64: narrower heads do not pay on a CPU."""
         return max(1, self.width // 64)

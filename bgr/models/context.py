@@ -1,8 +1,8 @@
-"""A question and all its candidates read together: what one fact says may decide whether another is evidence.
+"""Context layers: joint encoding of a question and all its candidates.
 
-The paper encodes every sentence alone and compares a path with one candidate at a time. Then nothing can tell that of
-two films with the named actor only one has the named director too: that stands in a third sentence. A few thin layers
-of self-attention over the tokens of the question and of all its candidates can.
+The paper encodes every sentence alone and compares a path with one candidate at a time. Such a model cannot tell which
+of two films with the named actor also has the named director, because a third sentence says so. A few thin layers of
+self-attention over the tokens of the question and of all its candidates can.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ class ContextLayer(nn.Module):
         self.feed = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
         self.dropout = nn.Dropout(dropout)
-        # queries and keys start as one rotation: at first a token looks at its like in the other sentences
+        # queries and keys start as the same rotation: at first a token attends to similar tokens of other sentences
         nn.init.orthogonal_(self.attention.query.weight)
         with torch.no_grad():
             self.attention.key_value.weight[:width].copy_(self.attention.query.weight)
 
     def forward(self, states: Tensor, packing: Packing) -> Tensor:
-        """*Shape:* ``[total, d]`` → ``[total, d]``, each token looking at those of its row."""
-        states = states + self.dropout(self._look(self.norms[0](states), packing))
+        """*Shape:* ``[total, d]`` → ``[total, d]``, where each token attends to those of its row."""
+        states = states + self.dropout(self._attend(self.norms[0](states), packing))
         return states + self.dropout(self.feed(self.norms[1](states)))
 
-    def _look(self, states: Tensor, packing: Packing) -> Tensor:
+    def _attend(self, states: Tensor, packing: Packing) -> Tensor:
         part, states = self.attention, for_matrices(states)
         key, value = part.key_value(states).chunk(2, dim=-1)
         return part.out(attend_in_rows(part.query(states), key, value, packing, heads=part.heads))
 
 
 class Context(nn.Module):
-    """All layers, on ragged rows: join each question with its candidates, run, and part them again.
+    """All context layers on ragged rows: join each question with its candidates, run the layers, and split the result.
 
     Args:
         width: ``d``.
@@ -67,11 +67,11 @@ class Context(nn.Module):
         nn.init.normal_(self.kind.weight, std=0.02)
 
     def forward(self, questions: Ragged, facts: Ragged, counts: Tensor) -> tuple[Ragged, Ragged]:
-        """*Shape:* ``questions`` of ``q`` rows; ``facts`` of ``Σ counts`` rows, each question's candidates in turn;
-        ``counts [q]`` → the same rows with new states."""
+        """*Shape:* ``questions`` of ``q`` rows; ``facts`` of ``Σ counts`` rows, grouped by question; ``counts [q]`` →
+        the same rows with new states."""
         count = len(questions)
         rows = Ragged(torch.cat([questions.flat, facts.flat]), torch.cat([questions.lengths, facts.lengths]))
-        # question 0, its candidates, question 1, its candidates, …: row numbers in that order
+        # row numbers in the order: question 0, its candidates, question 1, its candidates, …
         owner = torch.cat([torch.arange(count, device=counts.device), owners(counts)])
         order = torch.argsort(owner, stable=True)
         joined = rows.select(order)

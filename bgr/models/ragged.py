@@ -1,7 +1,7 @@
-"""Sentences of unequal length as flat tensors, and the one place where they are padded.
+"""Rows of unequal length as flat tensors, and their padding.
 
 Legend of dimensions, the same in every file of `bgr.models`:
-``q`` questions in the batch, ``f`` facts in the batch, ``c`` candidates of one question, ``p`` paths alive,
+``q`` questions in the batch, ``f`` facts in the batch, ``c`` candidates of one question, ``p`` active paths,
 ``t`` tokens, ``d`` width, ``r`` summary rows of a fact, ``h`` hops.
 """
 
@@ -18,11 +18,11 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Ragged:
-    """Rows of unequal length laid end to end.
+    """Rows of unequal length, concatenated.
 
     Args:
         flat: ``[total, …]`` token ids or token states of all rows.
-        lengths: ``[s]`` tokens of each row; they add up to ``total``.
+        lengths: ``[s]`` number of tokens of each row; they sum to ``total``.
     """
 
     flat: Tensor
@@ -40,35 +40,35 @@ class Ragged:
 
     @property
     def starts(self) -> Tensor:
-        """``[s]`` place of each row's first token in `flat`."""
+        """``[s]`` index of the first token of each row in `flat`."""
         return self.lengths.cumsum(0) - self.lengths
 
     def mask(self) -> Tensor:
-        """``[s, t]`` bool, true where a row has a token; ``t`` is the longest row."""
+        """``[s, t]`` bool, true at tokens; ``t`` is the length of the longest row."""
         longest = int(self.lengths.max()) if len(self) else 0
         return torch.arange(longest, device=self.lengths.device)[None, :] < self.lengths[:, None]
 
     def padded(self, fill: float = 0.0) -> Tensor:
-        """``[s, t, …]`` with `fill` behind each row's end; ``padded()[mask()]`` is `flat` again.
+        """``[s, t, …]`` with `fill` after the end of each row; ``padded()[mask()]`` equals `flat`.
 
         Rows of 2 and 3 tokens: ``flat = [a b c d e]`` becomes ``[[a b 0] [c d e]]``.
         """
         mask = self.mask()
-        # padding is one more row behind the last
-        places = (self.starts[:, None] + torch.arange(mask.shape[1], device=mask.device)).where(mask, len(self.flat))
-        return take(torch.cat([self.flat, self.flat.new_full((1, *self.flat.shape[1:]), fill)]), places)
+        # padding is one more entry after the last token
+        indices = (self.starts[:, None] + torch.arange(mask.shape[1], device=mask.device)).where(mask, len(self.flat))
+        return take(torch.cat([self.flat, self.flat.new_full((1, *self.flat.shape[1:]), fill)]), indices)
 
     def select(self, rows: Tensor) -> Self:
-        """The given rows, in the given order (repetition allowed)."""
+        """The given rows in the given order; a row may be repeated."""
         lengths = self.lengths[rows]
         total = int(lengths.sum())
-        # place in the source of every token kept: its row's start, plus its place within the row
+        # index of every selected token in the source: the start of its row plus its position in the row
         within = torch.arange(total, device=lengths.device) - (lengths.cumsum(0) - lengths).repeat_interleave(lengths)
-        places = self.starts[rows].repeat_interleave(lengths) + within
-        return replace(self, flat=take(self.flat, places), lengths=lengths)
+        indices = self.starts[rows].repeat_interleave(lengths) + within
+        return replace(self, flat=take(self.flat, indices), lengths=lengths)
 
     def to(self, *args: object, **kwargs: object) -> Self:
-        """Moved to a device (both tensors); `flat` alone takes a dtype given as ``dtype=``."""
+        """Move both tensors to a device; ``dtype=`` applies to `flat` only."""
         dtype = kwargs.pop("dtype", None)
         flat = self.flat.to(*args, **kwargs)  # type: ignore[call-overload]
         if dtype is not None:
@@ -76,12 +76,12 @@ class Ragged:
         return replace(self, flat=flat, lengths=self.lengths.to(*args, **kwargs))  # type: ignore[call-overload]
 
 
-class Encoded(Ragged):
-    """Token states behind encoder and projection, as `BgrRetriever.encode` gives them."""
+class EncodedRows(Ragged):
+    """Token states after encoder and projection, the result of `BgrRetriever.encode`."""
 
 
 def take(table: Tensor, rows: Tensor) -> Tensor:
-    """``table[rows]``; for rows of real numbers several times as fast, and its gradient too.
+    """``table[rows]``, computed as an embedding lookup: for floats several times as fast, also in the backward pass.
 
     *Shape:* ``table [s, …]``, ``rows`` of any shape → ``[*rows, …]``.
     """
@@ -90,11 +90,11 @@ def take(table: Tensor, rows: Tensor) -> Tensor:
     return table[rows]
 
 
-def length_buckets(lengths: Tensor, *, waste: float = 0.1, most_tokens: int = 4_096) -> list[Tensor]:
-    """Groups of row numbers of nearly equal length, so that padding a group costs little.
+def length_buckets(lengths: Tensor, *, waste: float = 0.1, max_tokens: int = 4_096) -> list[Tensor]:
+    """Group rows of similar length, so that padding a group costs little.
 
-    Rows are sorted by length; a group ends where taking the next row would make more than `waste` of the padded group
-    padding, or more than `most_tokens` tokens. Every row is in exactly one group.
+    Rows are sorted by length. A group ends if the next row would make the share of padding exceed `waste` or the padded
+    size exceed `max_tokens`. Every row is in exactly one group.
 
     *Shape:* ``lengths [s]`` → groups ``[s_i]``.
     """
@@ -103,7 +103,7 @@ def length_buckets(lengths: Tensor, *, waste: float = 0.1, most_tokens: int = 4_
     sizes = lengths[order].tolist()
     for end, size in enumerate(sizes):
         padded = (end - start + 1) * size
-        if end > start and (padded > most_tokens or real + size < (1 - waste) * padded):
+        if end > start and (padded > max_tokens or real + size < (1 - waste) * padded):
             groups.append(order[start:end])
             start, real = end, 0
         real += size

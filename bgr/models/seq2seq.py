@@ -1,4 +1,4 @@
-"""Encoder-decoder checkpoints (T5 and its like): loading them safely, and how they generate."""
+"""Safe loading and greedy decoding of encoder-decoder checkpoints such as T5."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _KEPT = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id
 
 
 def load_seq2seq(source: str) -> tuple[PreTrainedModel, Any]:
-    """Model and tokenizer of a hub id or a local folder; weights as safetensors only, and no code from the source.
+    """Load model and tokenizer from a hub id or a local folder, with safetensors weights only and no remote code.
 
     Raises:
-        CheckpointError: nothing there that transformers can load, no encoder-decoder, or weights that lack a part.
+        CheckpointError: transformers cannot load it, it is not an encoder-decoder, or weights are missing.
     """
     folder = Path(source).expanduser()
     if not folder.is_dir() and (source.startswith((".", "/", "~")) or source.count("/") > 1):
@@ -30,7 +30,7 @@ def load_seq2seq(source: str) -> tuple[PreTrainedModel, Any]:
     try:
         config = AutoConfig.from_pretrained(name, **where)
         if not config.is_encoder_decoder:
-            raise CheckpointError(f"{source}: a {config.model_type} model, needed: an encoder-decoder such as t5")
+            raise CheckpointError(f"{source}: a {config.model_type} model, allowed: an encoder-decoder such as t5")
         tokenizer = AutoTokenizer.from_pretrained(name, **where)
         model, report = AutoModelForSeq2SeqLM.from_pretrained(
             name, use_safetensors=True, output_loading_info=True, **where
@@ -47,8 +47,10 @@ def load_seq2seq(source: str) -> tuple[PreTrainedModel, Any]:
 
 
 def greedy(model: PreTrainedModel, max_tokens: int, *, scored: bool = False) -> GenerationConfig:
-    """The checkpoint's own special tokens and nothing else of its habits (beams, lengths); `scored`: `generate` gives
-    logits too."""
+    """Settings for greedy decoding with the checkpoint's special tokens, without its other defaults (beams, lengths).
+
+    With `scored`, `generate` returns logits too.
+    """
     own = {name: getattr(model.generation_config, name, None) for name in _KEPT}
     if scored:
         own |= {"return_dict_in_generate": True, "output_logits": True}

@@ -1,7 +1,4 @@
-"""Facts that stay the same from question to question: their states behind encoder and projection, kept on disk.
-
-Token states that stay the same, computed once for many sentences and kept on disk: fp16, memory-mapped.
-"""
+"""Cache of token states on disk, in fp16 and memory-mapped: computed once for sentences that stay the same."""
 
 from __future__ import annotations
 
@@ -17,14 +14,14 @@ from torch import Tensor
 from tqdm import tqdm
 
 from bgr.models.batching import Sentences
-from bgr.models.ragged import Encoded, Ragged
+from bgr.models.ragged import EncodedRows, Ragged
 from bgr.models.retriever import BgrRetriever
 
 CHUNK = 2048
-"""Sentences that are computed between two writes."""
+"""Sentences computed between two writes."""
 
 
-def kept_states(
+def cached_states(
     path: Path,
     rows: Ragged,
     compute: Callable[[Ragged], Ragged],
@@ -33,18 +30,18 @@ def kept_states(
     title: str,
     progress: bool = True,
 ) -> Tensor:
-    """The file's states; computed and written first where there is no file. Needs ``2 · width`` bytes a token.
+    """Load the states from a file; if there is none, compute and write them first. A token takes ``2 · width`` bytes.
 
-    Of several processes that come here at once one computes and the others wait; a killed one lets go, and leaves
-    nothing that is taken for whole.
+    If several processes call this at once, one computes and the others wait. A process that is killed releases the lock
+    and leaves no file that could be mistaken for a complete one.
 
     Args:
-        path: named after everything that the states depend on (`states_key`).
+        path: a name that covers everything the states depend on (`states_key`).
         rows: token ids of all sentences.
-        compute: the states of some of them, rows as long as before.
-        width: of a state.
-        title: of the progress bar.
-        progress: show it on standard error.
+        compute: computes the states of some of the rows, with equal lengths.
+        width: width of a state.
+        title: title of the progress bar.
+        progress: show a progress bar on standard error.
 
     Returns:
         ``[total, width]`` fp16.
@@ -67,22 +64,22 @@ def kept_states(
 
 
 def states_key(setting: str, rows: Ragged, parameters: Iterable[Tensor]) -> str:
-    """A name for what token ids and weights give under a setting."""
+    """Hash of token ids, weights and a setting: the name of the states that these give."""
     digest = hashlib.sha256(setting.encode())
     for tensor in (rows.flat, rows.lengths, *parameters):
         digest.update(tensor.detach().cpu().numpy().tobytes())
     return digest.hexdigest()[:16]
 
 
-def keep_encoded(facts: Sentences, model: BgrRetriever, folder: Path, *, progress: bool = False) -> None:
-    """Replace token ids by what `BgrRetriever.encode` makes of them: fp16, memory-mapped, ``[total, width]``.
+def cache_encoded(facts: Sentences, model: BgrRetriever, folder: Path, *, progress: bool = False) -> None:
+    """Replace token ids by the result of `BgrRetriever.encode`: fp16, memory-mapped, ``[total, width]``.
 
-    The file is found again, and never used for another model or other facts (`kept_states`).
+    The file is reused later, but never for another model or other facts (`cached_states`).
 
     Args:
-        facts: token ids, which are replaced.
+        facts: sentences whose token ids are replaced.
         model: one direction, in evaluation mode.
-        folder: where the file is, or will be.
+        folder: folder of the file.
         progress: show a progress bar on standard error.
     """
     if not len(facts):
@@ -96,7 +93,7 @@ def keep_encoded(facts: Sentences, model: BgrRetriever, folder: Path, *, progres
     weights = [parameter.float() for part in (model.encoder, model.project) for parameter in part.parameters()]
     half = torch.is_autocast_enabled(model.device.type)
     key = states_key(f"{model.config.frozen_layers} {half}", rows, weights)
-    states = kept_states(
+    states = cached_states(
         folder / f"{direction}-{key}.npy",
         rows,
         compute,
@@ -104,4 +101,4 @@ def keep_encoded(facts: Sentences, model: BgrRetriever, folder: Path, *, progres
         title=f"facts, {direction}",
         progress=progress,
     )
-    facts.rows = Encoded(states, rows.lengths)
+    facts.rows = EncodedRows(states, rows.lengths)

@@ -15,7 +15,7 @@ import numpy as np
 from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
 from bgr.errors import DataError
 from bgr.llm.usage import Usage
-from bgr.metrics.ranking import recalls_at
+from bgr.metrics.evidence_set import recalls_at
 from bgr.retrievers.bridgerag.agent import BridgeRag
 from bgr.retrievers.bridgerag.judge import Case
 from bgr.retrievers.bridgerag.pool import Pool, fuse, ranked

@@ -15,7 +15,7 @@ from torch import Tensor
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.batching import Batch
 from bgr.models.ragged import Ragged
-from bgr.models.retriever import BgrRetriever, Paths, Reading
+from bgr.models.retriever import BgrRetriever, EncodedBatch, Paths
 from bgr.retrievers.graph_hop.decode import decode
 from eval.bench.oracle_retriever import GoldWalk
 
@@ -34,18 +34,18 @@ def avoided(model: BgrRetriever, batch: Batch, graphs: Sequence[EvidenceGraph], 
     """All pieces for one batch of token ids, on the gold's paths; in training no fact states are kept but those of
     frozen layers."""
     with torch.no_grad():
-        reading = model.read(batch.questions, batch.facts, batch.candidates)
+        encoded = model.encode_batch(batch.questions, batch.facts, batch.candidates)
         kept = model.encode(batch.facts)
         lower = [model.encoder.lower(rows) for rows in (batch.questions, batch.facts)]
     walk = GoldWalk(model, graphs)
-    decode(walk, reading)  # type: ignore[arg-type]
+    decode(walk, encoded)  # type: ignore[arg-type]
     steps = [(parents.clone(), columns.clone()) for parents, columns in walk.steps]
     with torch.no_grad():
-        paths = all_paths(model, reading, steps)
+        paths = all_paths(model, encoded, steps)
         features = model.token_features(
-            reading, paths, reading.question_mask[paths.question], reading.columns[paths.question].clamp(min=0)[:, 1:]
+            encoded, paths, encoded.question_mask[paths.question], encoded.columns[paths.question].clamp(min=0)[:, 1:]
         )
-    pieces = _model_pieces(model, reading, paths, steps, features) + _encoder_pieces(model, batch)
+    pieces = _model_pieces(model, encoded, paths, steps, features) + _encoder_pieces(model, batch)
     if not training:
         pieces.append(_read_pieces(model, batch, "fact states", batch.questions, kept))
     if model.encoder.frozen_layers:
@@ -54,20 +54,20 @@ def avoided(model: BgrRetriever, batch: Batch, graphs: Sequence[EvidenceGraph], 
 
 
 def _model_pieces(
-    model: BgrRetriever, reading: Reading, paths: Paths, steps: Sequence[tuple[Tensor, Tensor]], features: Tensor
+    model: BgrRetriever, encoded: EncodedBatch, paths: Paths, steps: Sequence[tuple[Tensor, Tensor]], features: Tensor
 ) -> list[Avoided]:
     return [
         Avoided(
             "matcher: the rows it reads, facts once",
             "whole layer for every path and fact",
-            lambda: factorised(model, reading, paths, features),
-            lambda: whole_layer(model, reading, paths, features),
+            lambda: factorised(model, encoded, paths, features),
+            lambda: whole_layer(model, encoded, paths, features),
         ),
         Avoided(
             "paths level by level",
             "one by one",
-            lambda: model.match(reading, all_paths(model, reading, steps)),
-            lambda: one_by_one(model, reading, steps),
+            lambda: model.match(encoded, all_paths(model, encoded, steps)),
+            lambda: one_by_one(model, encoded, steps),
         ),
     ]
 
@@ -92,64 +92,64 @@ def _encoder_pieces(model: BgrRetriever, batch: Batch) -> list[Avoided]:
 
 def _read_pieces(model: BgrRetriever, batch: Batch, what: str, questions: Ragged, facts: Ragged) -> Avoided:
     return Avoided(
-        f"reading, {what} kept",
+        f"encoded, {what} kept",
         "computed anew",
-        lambda: model.read(questions, facts, batch.candidates).relevance,
-        lambda: model.read(batch.questions, batch.facts, batch.candidates).relevance,
+        lambda: model.encode_batch(questions, facts, batch.candidates).relevance,
+        lambda: model.encode_batch(batch.questions, batch.facts, batch.candidates).relevance,
     )
 
 
-def all_paths(model: BgrRetriever, reading: Reading, steps: Sequence[tuple[Tensor, Tensor]]) -> Paths:
+def all_paths(model: BgrRetriever, encoded: EncodedBatch, steps: Sequence[tuple[Tensor, Tensor]]) -> Paths:
     """The paths of all levels, each level advanced at once."""
-    every = [model.start(reading)]
+    every = [model.start(encoded)]
     for parents, columns in steps:
-        every.append(model.extend(reading, every[-1], parents, columns))
+        every.append(model.extend(encoded, every[-1], parents, columns))
     return Paths.joined(every)
 
 
-def one_by_one(model: BgrRetriever, reading: Reading, steps: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+def one_by_one(model: BgrRetriever, encoded: EncodedBatch, steps: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
     """The logits of the same paths, each advanced and matched alone."""
-    start, zero = model.start(reading), torch.zeros(1, dtype=torch.long, device=reading.columns.device)
+    start, zero = model.start(encoded), torch.zeros(1, dtype=torch.long, device=encoded.columns.device)
     level = [_path(start, number) for number in range(len(start.question))]
-    logits = [model.match(reading, path) for path in level]
+    logits = [model.match(encoded, path) for path in level]
     for parents, columns in steps:
         level = [
-            model.extend(reading, level[parent], zero, columns[number : number + 1])
+            model.extend(encoded, level[parent], zero, columns[number : number + 1])
             for number, parent in enumerate(parents.tolist())
         ]
-        logits += [model.match(reading, path) for path in level]
+        logits += [model.match(encoded, path) for path in level]
     return torch.cat(logits)
 
 
-def factorised(model: BgrRetriever, reading: Reading, paths: Paths, features: Tensor) -> Tensor:
+def factorised(model: BgrRetriever, encoded: EncodedBatch, paths: Paths, features: Tensor) -> Tensor:
     """Summary rows of every sentence, then the matcher, as the model has it; token features are given."""
     rows = [
-        model.fact_rows(reading.fact_states, reading.fact_mask),
-        model.fact_rows(reading.question_states, reading.question_mask),
+        model.fact_rows(encoded.fact_states, encoded.fact_mask),
+        model.fact_rows(encoded.question_states, encoded.question_mask),
     ]
-    places, mask = reading.columns[paths.question].clamp(min=0), reading.question_mask[paths.question]
+    places, mask = encoded.columns[paths.question].clamp(min=0), encoded.question_mask[paths.question]
     logits = model.matcher(paths.states, mask, model.matcher.prepare(torch.cat(rows)), places, features)
     return logits.masked_fill(~paths.open, float("-inf"))
 
 
-def whole_layer(model: BgrRetriever, reading: Reading, paths: Paths, features: Tensor) -> Tensor:
+def whole_layer(model: BgrRetriever, encoded: EncodedBatch, paths: Paths, features: Tensor) -> Tensor:
     """The same with the whole matching layer for every path: self-attention over each candidate's tokens, attention of
     all of them to the path, the hidden layer for all; and in the end only ``[CLS]``'s rows are read."""
     logits = []
     for number, question in enumerate(paths.question.tolist()):
-        length = int(reading.question_mask[question].sum())
-        candidates = reading.columns[question, 1:]
-        states, mask = _sentences(reading, question, candidates.clamp(min=0))
+        length = int(encoded.question_mask[question].sum())
+        candidates = encoded.columns[question, 1:]
+        states, mask = _sentences(encoded, question, candidates.clamp(min=0))
         path = paths.states[number, :length]
         logits.append(_whole_layer(model, states, mask, path, features[number]))
     return torch.stack(logits).masked_fill(~paths.open, float("-inf"))
 
 
-def _sentences(reading: Reading, question: int, facts: Tensor) -> tuple[Tensor, Tensor]:
+def _sentences(encoded: EncodedBatch, question: int, facts: Tensor) -> tuple[Tensor, Tensor]:
     """The question and the given facts, padded alike: ``[1 + c, t, d]``, ``[1 + c, t]``."""
     parts = (
-        (reading.question_states[question : question + 1], reading.question_mask[question : question + 1]),
-        (reading.fact_states[facts], reading.fact_mask[facts]),
+        (encoded.question_states[question : question + 1], encoded.question_mask[question : question + 1]),
+        (encoded.fact_states[facts], encoded.fact_mask[facts]),
     )
     longest = max(mask.shape[1] for _, mask in parts)
     rooms = [longest - mask.shape[1] for _, mask in parts]

@@ -17,7 +17,7 @@ from tqdm import tqdm
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.metrics.ged import GedResult, graph_edit_distance
-from bgr.metrics.gs import graph_structure_match
+from bgr.metrics.gm_gs import graph_structure_match
 from bgr.utils.json_utils import parse_json
 from eval.bench.ged_result import Against, GedBench, Large, Scoring, networkx_distance, networkx_graph
 from eval.bench.reference.random_graphs import Pair, everyday_pairs, large_pairs
@@ -51,7 +51,7 @@ def bench_ged(
     """Measure the edit distance.
 
     Args:
-        pairs: random pairs of everyday size, each given to networkx and to ours, unlabelled and labelled.
+        pairs: random pairs of everyday size, each given to networkx and to ours, unlabeled and labeled.
         large: random pairs of each number of facts in `LARGE` and each kind.
         seed: draws the pairs.
         time_limit: seconds for one of the large pairs, and for one of the evaluation's.
@@ -66,23 +66,23 @@ def bench_ged(
     return GedBench(
         seed=seed,
         time_limit=time_limit,
-        against=tuple(against_networkx(drawn, labelled, progress) for labelled in (False, True) if drawn),
+        against=tuple(against_networkx(drawn, labeled, progress) for labeled in (False, True) if drawn),
         large=tuple(
-            _large(facts, large, related, labelled, seed, time_limit, progress)
+            _large(facts, large, related, labeled, seed, time_limit, progress)
             for facts in LARGE
             for related in (True, False)
-            for labelled in (False, True)
+            for labeled in (False, True)
             if large
         ),
         scoring=tuple(_scoring(name, found, time_limit, progress) for name, found in systems.items()),
     )
 
 
-def against_networkx(pairs: Sequence[Pair], labelled: bool, progress: bool = False) -> Against:
+def against_networkx(pairs: Sequence[Pair], labeled: bool, progress: bool = False) -> Against:
     """Both on the same pairs. Neither side's clock holds the making of its graphs; ours gets fresh ones each time."""
-    name = "labelled" if labelled else "unlabelled"
-    theirs, networkx_each = _networkx(pairs, labelled, name, progress)
-    ours, ours_each = _ours(pairs, lambda a, b: graph_edit_distance(a, b, labelled=labelled, time_limit=None))
+    name = "labeled" if labeled else "unlabeled"
+    theirs, networkx_each = _networkx(pairs, labeled, name, progress)
+    ours, ours_each = _ours(pairs, lambda a, b: graph_edit_distance(a, b, labeled=labeled, time_limit=None))
     return Against(
         name=name,
         pairs=len(pairs),
@@ -116,21 +116,19 @@ def read_predictions(path: str | Path) -> dict[str, list[Pair]]:
     return systems
 
 
-def _large(
-    facts: int, count: int, related: bool, labelled: bool, seed: int, time_limit: float, progress: bool
-) -> Large:
+def _large(facts: int, count: int, related: bool, labeled: bool, seed: int, time_limit: float, progress: bool) -> Large:
     name = "with mistakes" if related else "unrelated"
     pairs = large_pairs(facts, count, random.Random(seed), related=related)
     results, seconds = _timed(
         pairs,
-        lambda a, b: graph_edit_distance(a, b, labelled=labelled, time_limit=time_limit),
+        lambda a, b: graph_edit_distance(a, b, labeled=labeled, time_limit=time_limit),
         f"{facts} facts, {name}" if progress else None,
     )
     gaps = [found.upper - found.lower for found in results if not found.exact]
     return Large(
         name=name,
         facts=facts,
-        labelled=labelled,
+        labeled=labeled,
         pairs=count,
         exact=count - len(gaps),
         median_seconds=median(seconds),
@@ -143,7 +141,7 @@ def _large(
 
 def _scoring(system: str, pairs: Sequence[Pair], time_limit: float, progress: bool) -> Scoring:
     plain, plain_each = _ours(pairs, lambda a, b: graph_edit_distance(a, b, time_limit=time_limit))
-    labelled, labelled_each = _ours(pairs, lambda a, b: graph_edit_distance(a, b, labelled=True, time_limit=time_limit))
+    labeled, labelled_each = _ours(pairs, lambda a, b: graph_edit_distance(a, b, labeled=True, time_limit=time_limit))
     _, gs_each = _ours(pairs, graph_structure_match)
     small = [i for i, (a, b) in enumerate(pairs) if len(a.nodes) + len(b.nodes) <= COMPARED_FACTS]
     theirs, networkx_each = _networkx([pairs[i] for i in small], False, system, progress)
@@ -153,7 +151,7 @@ def _scoring(system: str, pairs: Sequence[Pair], time_limit: float, progress: bo
         ged_us=fmean(plain_each) * 1e6,
         ged_labelled_us=fmean(labelled_each) * 1e6,
         gs_us=fmean(gs_each) * 1e6,
-        not_exact=sum(not found.exact for found in (*plain, *labelled)),
+        not_exact=sum(not found.exact for found in (*plain, *labeled)),
         compared=len(small),
         networkx_us=fmean(networkx_each) * 1e6,
         ours_compared_us=fmean(plain_each[i] for i in small) * 1e6,
@@ -180,12 +178,12 @@ def _ours(pairs: Sequence[Pair], score: Callable[[EvidenceGraph, EvidenceGraph],
     return results, quickest
 
 
-def _networkx(pairs: Sequence[Pair], labelled: bool, name: str, progress: bool) -> tuple[list[int], list[float]]:
+def _networkx(pairs: Sequence[Pair], labeled: bool, name: str, progress: bool) -> tuple[list[int], list[float]]:
     """Results and quickest times; pairs that take long are run once."""
     made = [(networkx_graph(a), networkx_graph(b)) for a, b in pairs]
 
     def score(a: nx.DiGraph, b: nx.DiGraph) -> int:
-        return networkx_distance(a, b, labelled=labelled)
+        return networkx_distance(a, b, labeled=labeled)
 
     results, quickest = _timed(made, score, f"networkx, {name}" if progress else None)
     short = [i for i, seconds in enumerate(quickest) if seconds < LONG]

@@ -21,10 +21,10 @@ def networkx_graph(graph: EvidenceGraph) -> nx.DiGraph:
     return made
 
 
-def networkx_distance(first: nx.DiGraph, second: nx.DiGraph, *, labelled: bool) -> int:
+def networkx_distance(first: nx.DiGraph, second: nx.DiGraph, *, labeled: bool) -> int:
     """The exact distance between two `networkx_graph`; its time grows with the factorial of the number of facts."""
     distance = nx.graph_edit_distance(
-        first, second, node_match=_same_fact if labelled else None, roots=(ROOT, ROOT), timeout=None
+        first, second, node_match=_same_fact if labeled else None, roots=(ROOT, ROOT), timeout=None
     )
     return int(distance)
 
@@ -69,7 +69,7 @@ class Large:
 
     name: str
     facts: int
-    labelled: bool
+    labeled: bool
     pairs: int
     exact: int
     median_seconds: float
@@ -136,7 +136,7 @@ def _large_table(parts: tuple[Large, ...], limit: float) -> str:
     head = (f"large, {limit:g} s each", "facts", "pairs", "exact", "median s", "max s", "GED", "gap", "max gap")
     rows: list[tuple[str, ...]] = [head]
     for p in parts:
-        name = f"{p.name}, {'labelled' if p.labelled else 'unlabelled'}"
+        name = f"{p.name}, {'labeled' if p.labeled else 'unlabeled'}"
         numbers = f"{p.facts} {p.pairs} {p.exact} {p.median_seconds:.4f} {p.max_seconds:.3f} {p.mean_upper:.1f}"
         rows.append((name, *numbers.split(), f"{p.mean_gap:.1f}", f"{p.max_gap}"))
     return _table(rows)

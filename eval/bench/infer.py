@@ -13,7 +13,7 @@ import torch
 from bgr.data.example import Example
 from bgr.models.batching import Batch, Sentences, make_batch
 from bgr.models.retriever import BgrRetriever
-from bgr.models.state_cache import keep_encoded
+from bgr.models.state_cache import cache_encoded
 from bgr.pipeline import read_alike
 from bgr.retrievers.base import DirectionResult
 from bgr.retrievers.graph_hop.decode import EXPLORE, decode
@@ -70,17 +70,17 @@ class _Batches:
         self.kept = [self._all_facts() for _ in pair.models]
         for model, facts in zip(pair.models, self.kept, strict=True):
             with pair.precision():
-                keep_encoded(facts, model, folder, progress=progress)
+                cache_encoded(facts, model, folder, progress=progress)
         self.shared = read_alike(*pair.models)
         self.tokens = [self.batch(number, self.facts) for number in range(len(groups))]
 
     def _all_facts(self) -> Sentences:
         most = self.pair.forward.config.fact_tokens
-        return Sentences((f for g in self.groups for e in g for f in e.facts), self.pair.tokenizer, most_tokens=most)
+        return Sentences((f for g in self.groups for e in g for f in e.facts), self.pair.tokenizer, max_tokens=most)
 
     def batch(self, number: int, facts: Sentences) -> Batch:
         group, most = self.groups[number], self.pair.forward.config.question_tokens
-        questions = Sentences((e.question for e in group), self.pair.tokenizer, most_tokens=most)
+        questions = Sentences((e.question for e in group), self.pair.tokenizer, max_tokens=most)
         return make_batch(questions, facts, [(e.question, e.facts) for e in group]).to(self.pair.device)
 
     @torch.inference_mode()
@@ -114,9 +114,9 @@ class _Batches:
                 encoder.forward(self.tokens[number])
 
     def _walk(self, number: int, model: Any, batch: Batch) -> list[DirectionResult]:
-        reading = model.read(batch.questions, batch.facts, batch.candidates)
+        encoded = model.encode_batch(batch.questions, batch.facts, batch.candidates)
         walker: Any = model if self.pair.trained else GoldWalk(model, [e.graph for e in self.groups[number]])
-        return decode(walker, reading, explore=EXPLORE)
+        return decode(walker, encoded, explore=EXPLORE)
 
 
 def bench_infer(

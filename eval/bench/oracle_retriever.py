@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from bgr.graph.evidence_graph import EvidenceGraph, next_nodes
-from bgr.models.retriever import BgrRetriever, Paths, Reading
+from bgr.models.retriever import BgrRetriever, EncodedBatch, Paths
 
 SURE = 8.0
 """Log-odds of a step that the gold has, and of minus one that it has not."""
@@ -34,18 +34,18 @@ class GoldWalk:
         self.graphs = graphs
         self.steps: list[tuple[Tensor, Tensor]] = []
 
-    def start(self, reading: Reading) -> Paths:
-        return self.model.start(reading)
+    def start(self, encoded: EncodedBatch) -> Paths:
+        return self.model.start(encoded)
 
-    def extend(self, reading: Reading, paths: Paths, parents: Tensor, columns: Tensor) -> Paths:
+    def extend(self, encoded: EncodedBatch, paths: Paths, parents: Tensor, columns: Tensor) -> Paths:
         self.steps.append((parents, columns))
-        return self.model.extend(reading, paths, parents, columns)
+        return self.model.extend(encoded, paths, parents, columns)
 
-    def match(self, reading: Reading, paths: Paths) -> Tensor:
+    def match(self, encoded: EncodedBatch, paths: Paths) -> Tensor:
         """The model's logits, made to say what is next in the gold graphs."""
-        logits = self.model.match(reading, paths)
+        logits = self.model.match(encoded, paths)
         gold = torch.full_like(logits, -SURE)
-        first = reading.columns[:, 1].tolist()
+        first = encoded.columns[:, 1].tolist()
         for row, (question, last) in enumerate(zip(paths.question.tolist(), paths.last.tolist(), strict=True)):
             fact = None if last < 0 else last - first[question]
             gold[row, [node + 1 for node in next_nodes(self.graphs[question], fact, self.config.direction)]] = SURE

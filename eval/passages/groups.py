@@ -11,7 +11,7 @@ import numpy as np
 from bgr.collection.search import rrf
 from bgr.data.multihop.assemble import MultihopData
 from bgr.llm.usage import Price, Usage
-from bgr.metrics.ranking import recalls_at
+from bgr.metrics.evidence_set import recalls_at
 from eval.passages.found import Found
 from eval.passages.score import KS, RECALLS, SystemScores, mean
 

@@ -15,11 +15,9 @@ from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.llm.usage import Usage
 from bgr.metrics.answers import answer_em, answer_f1
-from bgr.metrics.evidence_set import set_scores
+from bgr.metrics.evidence_set import recalls_at, set_scores
 from bgr.metrics.ged import GedResult, graph_edit_distance
-from bgr.metrics.gm import graph_match
-from bgr.metrics.gs import graph_structure_match
-from bgr.metrics.ranking import recalls_at
+from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from eval.passages.found import Found
 
 

@@ -16,8 +16,7 @@ from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.metrics.answers import answer_match
 from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.ged import graph_edit_distance, released_graph_edit_distance
-from bgr.metrics.gm import graph_match
-from bgr.metrics.gs import graph_structure_match
+from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from bgr.retrievers.base import Query, RetrievalResult, Retriever
 
 METRICS = ("gm", "gs", "ged", "ged_labelled", "f1", "precision", "recall", "em")
@@ -179,7 +178,7 @@ def score_one(
     predicted, gold = result.graph, example.graph
     _check_facts(example, predicted)
     plain = graph_edit_distance(predicted, gold, time_limit=ged_seconds)
-    labelled = graph_edit_distance(predicted, gold, labelled=True, time_limit=ged_seconds)
+    labeled = graph_edit_distance(predicted, gold, labeled=True, time_limit=ged_seconds)
     found = evidence_set(predicted, gold)
     return Row(
         id=example.id,
@@ -193,9 +192,9 @@ def score_one(
         ged=plain.upper,
         ged_lower=plain.lower,
         ged_exact=plain.exact,
-        ged_labelled=labelled.upper,
-        ged_labelled_lower=labelled.lower,
-        ged_labelled_exact=labelled.exact,
+        ged_labelled=labeled.upper,
+        ged_labelled_lower=labeled.lower,
+        ged_labelled_exact=labeled.exact,
         precision=found.precision,
         recall=found.recall,
         f1=found.f1,

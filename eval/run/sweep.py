@@ -17,8 +17,7 @@ from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.ged import graph_edit_distance
-from bgr.metrics.gm import graph_match
-from bgr.metrics.gs import graph_structure_match
+from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from bgr.retrievers.graph_hop.reconstruction import GAMMAS
 from eval.report.plots import plot_sweep
 from eval.report.tables import markdown_table, text_table

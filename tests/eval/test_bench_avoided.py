@@ -36,7 +36,7 @@ def test_both_forms_of_every_piece_are_equal(make_retriever, batch, direction, s
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 def test_a_gold_walk_finds_the_gold(make_retriever, batch, direction):
     model = make_retriever(direction, max_depth=4)
-    reading = model.read(batch.questions, batch.facts, batch.candidates)
+    reading = model.encode_batch(batch.questions, batch.facts, batch.candidates)
     walk = GoldWalk(model, GRAPHS)
     assert [result.graph for result in decode(walk, reading)] == GRAPHS
     assert len(walk.steps) == 2

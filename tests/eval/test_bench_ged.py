@@ -34,8 +34,8 @@ def test_command_prints_the_three_parts(predictions: Path, capsys: pytest.Captur
     command = ["bench", "ged", "--pairs", "6", "--large", "1", "--seconds", "0.02", "--predictions", str(predictions)]
     assert main(command) == 0
     rows = {line.split("  ")[0]: line.split() for line in capsys.readouterr().out.splitlines()}
-    assert rows["unlabelled"][1:3] == rows["labelled"][1:3] == ["6", "6"]
-    assert rows["unrelated, labelled"][2:4] == ["24", "1"]
+    assert rows["unlabeled"][1:3] == rows["labeled"][1:3] == ["6", "6"]
+    assert rows["unrelated, labeled"][2:4] == ["24", "1"]
     assert rows["good"][1] == rows["flat"][1] == "2"
 
 
@@ -52,13 +52,13 @@ def test_command_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_wrong_distance_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = [*everyday_pairs(3, random.Random(0)), (EvidenceGraph([(-1, 0)]), EvidenceGraph([(-1, 0), (-1, 1)]))]
-    monkeypatch.setattr(bench_module, "networkx_distance", lambda a, b, labelled: 99)
-    found = against_networkx(pairs, labelled=False)
+    monkeypatch.setattr(bench_module, "networkx_distance", lambda a, b, labeled: 99)
+    found = against_networkx(pairs, labeled=False)
     assert len(found.differing) == 4
-    assert found.differing[-1] == "unlabelled, [[-1, 0]] and [[-1, 0], [-1, 1]]: networkx 99, ours 2 to 2"
+    assert found.differing[-1] == "unlabeled, [[-1, 0]] and [[-1, 0], [-1, 1]]: networkx 99, ours 2 to 2"
     empty = bench_ged(0, large=0)
     check(empty)
-    with pytest.raises(BgrError, match=r"^4 distances differ from networkx's; unlabelled, "):
+    with pytest.raises(BgrError, match=r"^4 distances differ from networkx's; unlabeled, "):
         check(replace(empty, against=(found,)))
 
 
@@ -84,7 +84,7 @@ def test_other_files_are_refused(line: str, tmp_path: Path) -> None:
 def test_networkx_maps_the_roots_onto_each_other() -> None:
     wide = networkx_graph(EvidenceGraph([(-1, 0), (-1, 1), (-1, 2)]))
     low = networkx_graph(EvidenceGraph([(-1, 3), (3, 0), (3, 1), (3, 2)]))
-    assert networkx_distance(wide, low, labelled=False) == 6
+    assert networkx_distance(wide, low, labeled=False) == 6
     assert nx.graph_edit_distance(wide, low) == 2  # any node for the root
 
 

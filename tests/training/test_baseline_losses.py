@@ -17,8 +17,8 @@ from training.retriever.loss import next_nodes
 @pytest.fixture
 def batch(tokenizer, baseline_examples):
     examples = baseline_examples
-    questions = Sentences((e.question for e in examples), tokenizer, most_tokens=64)
-    facts = Sentences((f for e in examples for f in e.facts), tokenizer, most_tokens=64)
+    questions = Sentences((e.question for e in examples), tokenizer, max_tokens=64)
+    facts = Sentences((f for e in examples for f in e.facts), tokenizer, max_tokens=64)
     return TrainingBatch(make_batch(questions, facts, [(e.question, e.facts) for e in examples]), examples)
 
 
@@ -66,7 +66,7 @@ def slow_dpr(model, batch):
 
 @torch.no_grad()
 def slow_mdr(model, batch):
-    reading, candidates = model.read(batch.batch), batch.batch.candidates
+    reading, candidates = model.encode_batch(batch.batch), batch.batch.candidates
     rows = []
     for question, example in enumerate(batch.examples):
         losses = []
@@ -82,7 +82,7 @@ def slow_mdr(model, batch):
 
 @torch.no_grad()
 def slow_grr(model, batch):
-    reading, rows = model.read(batch.batch), []
+    reading, rows = model.encode_batch(batch.batch), []
     for question, example in enumerate(batch.examples):
         losses = []
         for path, after in paths_of(example.graph):
@@ -99,7 +99,7 @@ def slow_grr(model, batch):
 
 @torch.no_grad()
 def slow_ssg(model, batch):
-    reading, rows = model.read(batch.batch), []
+    reading, rows = model.encode_batch(batch.batch), []
     stop = batch.batch.candidates.shape[1] + 1
     for question, example in enumerate(batch.examples):
         pointers = []

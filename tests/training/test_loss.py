@@ -22,7 +22,7 @@ def batch():
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 def test_every_pair_of_gold_path_and_candidate_is_scored_once(make_retriever, batch, direction):
     model = make_retriever(direction, context_layers=1)
-    reading = model.read(batch.questions, batch.facts, batch.candidates)
+    reading = model.encode_batch(batch.questions, batch.facts, batch.candidates)
     levels = gold_levels(GRAPHS, direction, columns=4)
     logits, targets, owner = gold_logits(model, reading, levels)
 
@@ -52,7 +52,7 @@ def test_every_pair_of_gold_path_and_candidate_is_scored_once(make_retriever, ba
 
 
 def test_relevance_targets_are_the_gold_facts(make_retriever, batch):
-    reading = make_retriever().read(batch.questions, batch.facts, batch.candidates)
+    reading = make_retriever().encode_batch(batch.questions, batch.facts, batch.candidates)
     logits, targets, owner = gold_relevance(reading, GRAPHS)
     assert owner.tolist() == [0, 1]
     assert targets.tolist() == [[True, False, True], [True, True, False]]

@@ -115,7 +115,7 @@ def dpr_loss(model: DprModel, batch: TrainingBatch) -> Tensor:
 def mdr_loss(model: MdrModel, batch: TrainingBatch) -> Tensor:
     """Contrastive at every gold path: each next fact, or the end, against the end, the question's other candidates and
     all facts of the batch's other questions (arXiv:2009.12756, section 2.2)."""
-    reading = model.read(batch.batch)
+    reading = model.encode_batch(batch.batch)
     paths, targets = gold_paths([e.graph for e in batch.examples], reading.candidates.shape[1])
     paths, targets = paths.to(reading.facts.device), targets.to(reading.facts.device)
     scores = model.scores(reading, paths)
@@ -142,7 +142,7 @@ def among_all(columns: Tensor, owner: Tensor, candidates: Tensor, facts: int) ->
 def grr_loss(model: GrrModel, batch: TrainingBatch) -> Tensor:
     """Binary cross-entropy at every gold path: each fact that is next, or the end, is 1, all others 0
     (arXiv:1911.10470, equation 5)."""
-    reading = model.read(batch.batch)
+    reading = model.encode_batch(batch.batch)
     paths, targets = gold_paths([e.graph for e in batch.examples], reading.candidates.shape[1])
     paths, targets = paths.to(reading.facts.device), targets.to(reading.facts.device)
     logits = model.logits(reading, paths)
@@ -153,7 +153,7 @@ def grr_loss(model: GrrModel, batch: TrainingBatch) -> Tensor:
 
 def ssg_loss(model: SsgModel, batch: TrainingBatch) -> Tensor:
     """Cross-entropy of every pointer after the gold ones before it; mean over questions, each the mean of its steps."""
-    reading = model.read(batch.batch)
+    reading = model.encode_batch(batch.batch)
     written, targets = gold_pointers([e.graph for e in batch.examples], stop=reading.mask.shape[1])
     written, targets = written.to(reading.mask.device), targets.to(reading.mask.device)
     steps = targets >= 0

@@ -18,8 +18,7 @@ from bgr.data.example import Example
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.metrics.calibration import expected_calibration_error
 from bgr.metrics.evidence_set import evidence_set
-from bgr.metrics.gm import graph_match
-from bgr.metrics.gs import graph_structure_match
+from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from bgr.models.retriever import BgrRetriever
 from bgr.retrievers.base import DirectionResult
 from bgr.retrievers.graph_hop.checkpoint import MOST_LOG_ODDS, Settings
@@ -100,7 +99,7 @@ def decode_dev(
     for item in data.val_dataloader():
         batch = item.to(device).batch
         with autocast(device):  # as the pipeline will run it
-            reading = model.read(batch.questions, batch.facts, batch.candidates)
+            reading = model.encode_batch(batch.questions, batch.facts, batch.candidates)
             for threshold in thresholds:
                 results[threshold] += decode(model, reading, threshold=threshold, explore=explore)
     return results

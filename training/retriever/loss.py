@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph, next_nodes
-from bgr.models.retriever import BgrRetriever, Paths, Reading
+from bgr.models.retriever import BgrRetriever, EncodedBatch, Paths
 
 
 @dataclass(frozen=True)
@@ -70,30 +70,32 @@ def gold_levels(
     return levels
 
 
-def gold_logits(model: BgrRetriever, reading: Reading, levels: Sequence[GoldLevel]) -> tuple[Tensor, Tensor, Tensor]:
+def gold_logits(
+    model: BgrRetriever, encoded: EncodedBatch, levels: Sequence[GoldLevel]
+) -> tuple[Tensor, Tensor, Tensor]:
     """Logits and targets at the end of every gold path, where it ends among them: two tensors ``[p, 1 + c]``; and the
     question of each path ``[p]``.
 
     A column that a path may not go to has the logit −inf.
     """
-    paths = model.start(reading)
+    paths = model.start(encoded)
     every = [paths]
     for level in levels[1:]:
-        paths = model.extend(reading, paths, level.parents, level.columns)
+        paths = model.extend(encoded, paths, level.parents, level.columns)
         every.append(paths)
     # one call for all levels
     together = Paths.joined(every)
-    return model.match(reading, together), torch.cat([level.targets for level in levels]), together.question
+    return model.match(encoded, together), torch.cat([level.targets for level in levels]), together.question
 
 
-def gold_relevance(reading: Reading, graphs: Sequence[EvidenceGraph]) -> tuple[Tensor, Tensor, Tensor]:
+def gold_relevance(encoded: EncodedBatch, graphs: Sequence[EvidenceGraph]) -> tuple[Tensor, Tensor, Tensor]:
     """Logits and targets of every candidate's relevance: is it in the gold graph at all? Two tensors ``[q, c]``; and
     the question of each row ``[q]``."""
-    columns = reading.columns[:, 1:]
+    columns = encoded.columns[:, 1:]
     targets = torch.zeros_like(columns, dtype=torch.bool)
     for row, graph in enumerate(graphs):
         targets[row, list(graph.nodes)] = True
-    logits = reading.relevance.float()[columns.clamp(min=0)].masked_fill(columns < 0, float("-inf"))
+    logits = encoded.relevance.float()[columns.clamp(min=0)].masked_fill(columns < 0, float("-inf"))
     return logits, targets, torch.arange(len(graphs), device=logits.device)
 
 

@@ -7,7 +7,7 @@ from transformers import AutoConfig
 
 from bgr.models.config import BgrConfig
 from bgr.models.packaged import resolve_model
-from bgr.models.retriever import BgrRetriever, Reading
+from bgr.models.retriever import BgrRetriever, EncodedBatch
 from bgr.retrievers.graph_hop.decode import decode
 from training.data_module import TrainingBatch
 from training.retrieval_module import RetrievalModule
@@ -73,20 +73,20 @@ class BgrModule(RetrievalModule):
     def loss(self, batch: TrainingBatch) -> Tensor:
         return self._loss(batch, self._read(batch))
 
-    def _read(self, batch: TrainingBatch) -> Reading:
+    def _read(self, batch: TrainingBatch) -> EncodedBatch:
         parts = batch.batch
-        return self.model.read(parts.questions, parts.facts, parts.candidates)
+        return self.model.encode_batch(parts.questions, parts.facts, parts.candidates)
 
-    def _loss(self, batch: TrainingBatch, reading: Reading) -> Tensor:
+    def _loss(self, batch: TrainingBatch, encoded: EncodedBatch) -> Tensor:
         graphs = [e.graph for e in batch.examples]
-        levels = gold_levels(graphs, self.model.config.direction, columns=reading.columns.shape[1])
-        steps = gold_logits(self.model, reading, [level.to(self.device) for level in levels])
+        levels = gold_levels(graphs, self.model.config.direction, columns=encoded.columns.shape[1])
+        steps = gold_logits(self.model, encoded, [level.to(self.device) for level in levels])
         # the whole gold set at once: a direct lesson for what reads all candidates together
-        return (multi_label_loss(*steps) + multi_label_loss(*gold_relevance(reading, graphs))) / 2
+        return (multi_label_loss(*steps) + multi_label_loss(*gold_relevance(encoded, graphs))) / 2
 
     def validation_step(self, batch: TrainingBatch, _: int) -> None:
-        reading = self._read(batch)
-        self.log("dev/loss", self._loss(batch, reading), batch_size=len(batch.examples))
-        results = decode(self.model, reading)
+        encoded = self._read(batch)
+        self.log("dev/loss", self._loss(batch, encoded), batch_size=len(batch.examples))
+        results = decode(self.model, encoded)
         for example, result in zip(batch.examples, results, strict=True):
             self.note_dev(result.graph, example)

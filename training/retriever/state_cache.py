@@ -7,7 +7,7 @@ from pathlib import Path
 from bgr.models.batching import Sentences
 from bgr.models.encoder import SentenceStates
 from bgr.models.ragged import Ragged
-from bgr.models.state_cache import kept_states, states_key
+from bgr.models.state_cache import cached_states, states_key
 from bgr.utils.devices import autocast, pick_precision
 
 
@@ -15,7 +15,7 @@ def keep_lower_states(sentences: Sentences, encoder: SentenceStates, folder: Pat
     """Replace the token ids of `sentences` by ``encoder.lower``'s states: fp16, memory-mapped, ``[total, d]``.
 
     The file is found again by the other direction and by the next run, and never used for anything else
-    (`kept_states`). Nothing happens where no layer is frozen.
+    (`cached_states`). Nothing happens where no layer is frozen.
 
     Where the device multiplies bfloat16 natively, the layers run in it: three times as fast, 0.6 % off in norm.
     """
@@ -28,7 +28,7 @@ def keep_lower_states(sentences: Sentences, encoder: SentenceStates, folder: Pat
             return encoder.lower(some)
 
     key = states_key(f"{encoder.frozen_layers} {pick_precision(device)}", rows, encoder.frozen_parameters())
-    states = kept_states(
+    states = cached_states(
         folder / f"{name}-{key}.npy",
         rows,
         compute,

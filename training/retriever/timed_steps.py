@@ -85,8 +85,8 @@ class TimedSteps:
     def _sentences(self, examples: Sequence[Example], tokenizer: Any) -> tuple[Sentences, Sentences]:
         config = self.model.config
         return (
-            Sentences((e.question for e in examples), tokenizer, most_tokens=config.question_tokens),
-            Sentences((f for e in examples for f in e.facts), tokenizer, most_tokens=config.fact_tokens),
+            Sentences((e.question for e in examples), tokenizer, max_tokens=config.question_tokens),
+            Sentences((f for e in examples for f in e.facts), tokenizer, max_tokens=config.fact_tokens),
         )
 
     def graphs(self, number: int) -> list[EvidenceGraph]:

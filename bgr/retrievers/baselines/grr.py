@@ -39,7 +39,7 @@ class GrrModel(BaselineModel):
         self.end = nn.Parameter(torch.randn(config.width))
         self.bias = nn.Parameter(torch.zeros(()))
 
-    def read(self, batch: Batch) -> GrrReading:
+    def encode_batch(self, batch: Batch) -> GrrReading:
         questions, facts = self.token_states(batch)
         vectors = self.facts(questions, facts, batch.candidates)
         return GrrReading(self.question(questions), vectors, batch.candidates)
@@ -67,7 +67,7 @@ class GrrModel(BaselineModel):
 
     @torch.inference_mode()
     def search(self, batch: Batch) -> list[Search]:
-        reading = self.read(batch)
+        reading = self.encode_batch(batch)
         return beam_search(
             lambda paths: F.logsigmoid(self.logits(reading, paths)),
             len(batch.candidates),

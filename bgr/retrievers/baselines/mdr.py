@@ -39,7 +39,7 @@ class MdrModel(BaselineModel):
         self.end = nn.Parameter(torch.randn(config.width))
         nn.init.normal_(self.kind.weight, std=0.02)
 
-    def read(self, batch: Batch) -> MdrReading:
+    def encode_batch(self, batch: Batch) -> MdrReading:
         questions, facts = self.token_states(batch)
         tokens = Ragged(torch.cat([questions.flat, facts.flat]), torch.cat([questions.lengths, facts.lengths]))
         return MdrReading(tokens, self.fact(facts), batch.candidates)
@@ -72,7 +72,7 @@ class MdrModel(BaselineModel):
 
     @torch.inference_mode()
     def search(self, batch: Batch) -> list[Search]:
-        reading = self.read(batch)
+        reading = self.encode_batch(batch)
         return beam_search(
             lambda paths: self.logits(reading, paths).log_softmax(1),
             len(batch.candidates),

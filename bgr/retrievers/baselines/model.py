@@ -22,7 +22,7 @@ from bgr.models.attention import Attention
 from bgr.models.batching import Batch
 from bgr.models.context import ContextLayer
 from bgr.models.encoder import SentenceStates
-from bgr.models.late_interaction import TokenMatch
+from bgr.models.late_interaction import LateInteraction
 from bgr.models.matcher import FactRows
 from bgr.models.packed import Packing, attend_in_rows
 from bgr.models.ragged import Ragged, take
@@ -138,7 +138,7 @@ class FactsInQuestion(nn.Module):
         self.rows = FactRows(width=width, heads=heads, rows=rows, dropout=dropout)
         self.question = Attention(width=width, heads=heads)
         self.both = nn.Linear(3 * width, width // 2)
-        self.match = TokenMatch(width=width)
+        self.match = LateInteraction(width=width)
         self.join = nn.Linear(rows * (width // 2) + self.match.features, width)
         self.dropout = nn.Dropout(dropout)
         self.norm = nn.LayerNorm(width)

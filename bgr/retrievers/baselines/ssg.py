@@ -48,7 +48,7 @@ class SsgModel(BaselineModel):
         self.stop = nn.Parameter(torch.randn(config.width))
         nn.init.normal_(self.kind.weight, std=0.02)
 
-    def read(self, batch: Batch) -> SsgReading:
+    def encode_batch(self, batch: Batch) -> SsgReading:
         questions, facts = self.token_states(batch)
         vectors = self.facts(questions, facts, batch.candidates)
         states = torch.cat([self.question(questions)[:, None] + self.kind.weight[0], vectors + self.kind.weight[1]], 1)
@@ -76,7 +76,7 @@ class SsgModel(BaselineModel):
 
     @torch.inference_mode()
     def search(self, batch: Batch) -> list[Search]:
-        reading = self.read(batch)
+        reading = self.encode_batch(batch)
         stop, most = reading.mask.shape[1], 2 * self.config.max_depth
         written = torch.zeros(len(reading.mask), 0, dtype=torch.long, device=reading.mask.device)
         chances = written.float()

@@ -96,8 +96,8 @@ class TrainedBaseline(Retriever):
     @torch.inference_mode()
     def _search_group(self, queries: Sequence[Query], batch_size: int) -> list[Search]:
         config, encoder = self.model.config, self.model.encoder
-        questions = Sentences((q.question for q in queries), self.tokenizer, most_tokens=config.question_tokens)
-        facts = Sentences((f for q in queries for f in q.facts), self.tokenizer, most_tokens=config.fact_tokens)
+        questions = Sentences((q.question for q in queries), self.tokenizer, max_tokens=config.question_tokens)
+        facts = Sentences((f for q in queries for f in q.facts), self.tokenizer, max_tokens=config.fact_tokens)
         for sentences in (questions, facts):
             sentences.rows = encoder.lower(sentences.rows.to(self.device)).to("cpu")
         found = []

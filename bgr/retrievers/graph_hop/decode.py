@@ -11,7 +11,7 @@ from torch import Tensor
 
 from bgr.graph.dag import graph_of
 from bgr.graph.evidence_graph import ROOT, Edge
-from bgr.models.retriever import ROOT_COLUMN, BgrRetriever, Paths, Reading
+from bgr.models.retriever import ROOT_COLUMN, BgrRetriever, EncodedBatch, Paths
 from bgr.retrievers.base import DirectionResult
 from bgr.retrievers.graph_hop.likelihood import FLOOR, Path, Step
 
@@ -25,7 +25,7 @@ fewer; one that is not would follow hundreds."""
 
 @torch.inference_mode()
 def decode(
-    model: BgrRetriever, reading: Reading, *, threshold: float | None = None, explore: float = 0.0
+    model: BgrRetriever, encoded: EncodedBatch, *, threshold: float | None = None, explore: float = 0.0
 ) -> list[DirectionResult]:
     """The evidence graph of each question.
 
@@ -37,7 +37,7 @@ def decode(
 
     Args:
         model: one direction.
-        reading: the encoded batch.
+        encoded: the encoded batch.
         threshold: instead of the configuration's.
         explore: also follow paths so far below the threshold, in log-odds. The graph stays the same; `odds` and
             `steps` then know what the graph might have been. Without it there are no `steps`.
@@ -48,16 +48,16 @@ def decode(
     """
     bound = _log_odds(model.config.threshold if threshold is None else threshold)
     forward = model.config.direction == "forward"
-    count = len(reading.columns)
+    count = len(encoded.columns)
     found: list[dict[Edge, float]] = [{} for _ in range(count)]
     steps: list[dict[Path, Step]] = [{} for _ in range(count)]
     limits: list[set[str]] = [set() for _ in range(count)]
     walked: list[Path] = [()] * count
-    paths = model.start(reading)
+    paths = model.start(encoded)
     last = torch.full_like(paths.question, ROOT)
     reached = torch.full(last.shape, float("inf"), device=last.device)
     for depth in range(model.config.max_depth + 1):
-        logits = model.match(reading, paths)
+        logits = model.match(encoded, paths)
         if explore:
             _keep_steps(steps, paths, walked, logits)
         margin = logits - bound
@@ -75,7 +75,7 @@ def decode(
         parents, columns = _continuing(odds, -explore, paths, model.config.max_paths, limits)
         if not len(parents):
             break
-        paths = model.extend(reading, paths, parents, columns)
+        paths = model.extend(encoded, paths, parents, columns)
         last, reached = columns - 1, odds[parents, columns]
         walked = [(*walked[path], column - 1) for path, column in zip(parents.tolist(), columns.tolist(), strict=True)]
     return [_finish(*each) for each in zip(found, steps, limits, strict=True)]

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from bgr.models.attention import Attention
 from bgr.models.context import Context, ContextLayer
-from bgr.models.late_interaction import Matched, TokenMarks, TokenMatch
+from bgr.models.late_interaction import LateInteraction, TokenMarks, TokenSimilarity
 from bgr.models.matcher import FactRows
 from bgr.models.ragged import Ragged
 from bgr.models.retriever import ROOT_COLUMN, BgrRetriever, Paths
@@ -71,7 +71,7 @@ def longer_path(model: BgrRetriever, path: Tensor, fact: Tensor) -> Tensor:
     return part.norms[3](path + gate * state)
 
 
-def matched(part: Matched, head: int, cosine: Tensor) -> Tensor:
+def matched(part: TokenSimilarity, head: int, cosine: Tensor) -> Tensor:
     return 4 * torch.sigmoid(part.sharpness[head] * (cosine.relu() - part.middle[head])) - 2
 
 
@@ -110,7 +110,7 @@ def in_context(context: Context | None, question: Tensor, facts: Sequence[Tensor
     return parts[0], list(parts[1:])
 
 
-def token_features(part: TokenMatch, candidate: Tensor, other: Tensor) -> Tensor:
+def token_features(part: LateInteraction, candidate: Tensor, other: Tensor) -> Tensor:
     """For every head and weighting: the candidate's tokens matched by the other side, then the other way round."""
     weights, other_weights = part.fact_weight(candidate).softmax(0), part.path_weight(other).softmax(0)
     forth, back = [], []
@@ -143,7 +143,7 @@ def logit(model: BgrRetriever, path: Tensor, last: Tensor | None, candidate: Ten
 
 
 @dataclass(frozen=True)
-class PlainReading:
+class PlainBatch:
     """Each question's token states, its candidates', the relevance of all candidates in turn, and their columns."""
 
     questions: list[Tensor]
@@ -165,7 +165,7 @@ class PlainRetriever(nn.Module):
         self.weights = model
         self.config = model.config
 
-    def read(self, questions: Ragged, facts: Ragged, candidates: Tensor) -> PlainReading:
+    def encode_batch(self, questions: Ragged, facts: Ragged, candidates: Tensor) -> PlainBatch:
         asked, known = _rows(questions), _rows(facts)
         read = []
         for question, row in zip(asked, candidates.tolist(), strict=True):
@@ -175,39 +175,39 @@ class PlainRetriever(nn.Module):
         columns = torch.full_like(candidates, -1)
         columns[is_fact] = torch.arange(int(is_fact.sum()), device=candidates.device)
         root = int(is_fact.sum()) + torch.arange(len(asked), device=candidates.device)
-        return PlainReading(
+        return PlainBatch(
             questions=[question for question, _ in read],
             facts=[states for _, states in read],
             relevance=torch.cat([relevance(self.weights, fact) for _, states in read for fact in states]),
             columns=torch.cat([root[:, None], columns], dim=1),
         )
 
-    def start(self, reading: PlainReading) -> Paths:
-        is_open = reading.columns >= 0
+    def start(self, encoded: PlainBatch) -> Paths:
+        is_open = encoded.columns >= 0
         is_open[:, ROOT_COLUMN] = False
         question = torch.arange(len(is_open), device=is_open.device)
-        return Paths(_padded(reading.questions), question, torch.full_like(question, -1), is_open)
+        return Paths(_padded(encoded.questions), question, torch.full_like(question, -1), is_open)
 
-    def extend(self, reading: PlainReading, paths: Paths, parents: Tensor, columns: Tensor) -> Paths:
+    def extend(self, encoded: PlainBatch, paths: Paths, parents: Tensor, columns: Tensor) -> Paths:
         states, questions, last, is_open = [], [], [], []
         for parent, column in zip(parents.tolist(), columns.tolist(), strict=True):
             question = int(paths.question[parent])
-            path = paths.states[parent, : len(reading.questions[question])]
-            states.append(longer_path(self.weights, path, reading.facts[question][column - 1]))
+            path = paths.states[parent, : len(encoded.questions[question])]
+            states.append(longer_path(self.weights, path, encoded.facts[question][column - 1]))
             questions.append(question)
-            last.append(reading.columns[question, column])
+            last.append(encoded.columns[question, column])
             may = paths.open[parent].clone()
             may[column], may[ROOT_COLUMN] = False, self.config.direction == "backward"
             is_open.append(may)
         width = paths.states.shape[1]
         return Paths(_padded(states, width), columns.new_tensor(questions), torch.stack(last), torch.stack(is_open))
 
-    def match(self, reading: PlainReading, paths: Paths) -> Tensor:
+    def match(self, encoded: PlainBatch, paths: Paths) -> Tensor:
         """Logit of every column for every path, −inf where a path may not go. *Shape:* ``[p, 1 + c]``."""
         rows = []
         for number, question in enumerate(paths.question.tolist()):
-            asked, facts = reading.questions[question], reading.facts[question]
-            first, last = int(reading.columns[question, 1]), int(paths.last[number])
+            asked, facts = encoded.questions[question], encoded.facts[question]
+            first, last = int(encoded.columns[question, 1]), int(paths.last[number])
             path, reached = paths.states[number, : len(asked)], None if last < 0 else facts[last - first]
             row = paths.states.new_full((paths.open.shape[1],), float("-inf"))
             for column in paths.open[number].nonzero().flatten().tolist():

@@ -70,7 +70,7 @@ def test_of_a_cycle_the_cheapest_edge_is_left_out_for_the_whole_not_one_by_one()
 
 def test_a_search_that_is_cut_short_says_so():
     weights = {(a, b): 1.0 + a * b % 7 for a in range(ROOT, 12) for b in range(12) if a != b}
-    assert not best_dag(weights, most_problems=50).exact
+    assert not best_dag(weights, max_problems=50).exact
 
 
 def test_the_order_of_the_edges_does_not_matter():

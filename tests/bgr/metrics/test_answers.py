@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgr.metrics.answers import answer_match, normalise
+from bgr.metrics.answers import answer_match, normalize_answer
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_these_are_not(predicted, gold):
 @given(st.text())
 def test_any_text_has_a_normal_form_that_rests(text):
     assert answer_match(text, text)
-    assert isinstance(normalise(text), str)
+    assert isinstance(normalize_answer(text), str)
 
 
 @given(st.integers(-(10**9), 10**9))

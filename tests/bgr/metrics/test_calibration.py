@@ -33,7 +33,9 @@ def test_equal_to_a_loop(bins):
     assert expected_calibration_error(chances, happened, bins=bins) == pytest.approx(slow)
 
 
-@pytest.mark.parametrize(("chances", "happened", "said"), [([0.5], [1, 0], "1 chances for 2"), ([1.5], [1], "0 to 1")])
+@pytest.mark.parametrize(
+    ("chances", "happened", "said"), [([0.5], [1, 0], "1 probabilities for 2"), ([1.5], [1], "0 to 1")]
+)
 def test_bad_input(chances, happened, said):
     with pytest.raises(ValueError, match=said):
         expected_calibration_error(chances, happened)

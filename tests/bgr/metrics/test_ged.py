@@ -16,8 +16,7 @@ from bgr.metrics import ged as ged_search
 from bgr.metrics.ged import GedResult, graph_edit_distance, released_graph_edit_distance
 from bgr.metrics.ged_bounds import Side, good_order, relax
 from bgr.metrics.ged_quick import quick_gain
-from bgr.metrics.gm import graph_match
-from bgr.metrics.gs import graph_structure_match
+from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from eval.bench.ged import against_networkx
 from eval.bench.reference.random_graphs import Pair, everyday_pairs, large_pairs
 
@@ -40,7 +39,7 @@ def graphs(draw: st.DrawFn) -> EvidenceGraph:
     return random_graph(random.Random(draw(st.integers(0, 2**32))), draw(st.integers(0, 7)))
 
 
-def networkx_says(a: EvidenceGraph, b: EvidenceGraph, labelled: bool) -> float:
+def networkx_says(a: EvidenceGraph, b: EvidenceGraph, labeled: bool) -> float:
     first, second = a.to_networkx(), b.to_networkx()
     for graph in (first, second):
         nx.set_node_attributes(graph, {n: n for n in graph}, "name")
@@ -48,7 +47,7 @@ def networkx_says(a: EvidenceGraph, b: EvidenceGraph, labelled: bool) -> float:
     def replace(x: dict, y: dict) -> int:
         if (x["name"] == ROOT) != (y["name"] == ROOT):
             return FORBIDDEN
-        return int(labelled and x["name"] != y["name"])
+        return int(labeled and x["name"] != y["name"])
 
     def single(x: dict) -> int:
         return FORBIDDEN if x["name"] == ROOT else 1
@@ -56,41 +55,41 @@ def networkx_says(a: EvidenceGraph, b: EvidenceGraph, labelled: bool) -> float:
     return nx.graph_edit_distance(first, second, node_subst_cost=replace, node_del_cost=single, node_ins_cost=single)
 
 
-def exhaustive(a: EvidenceGraph, b: EvidenceGraph, labelled: bool) -> int:
+def exhaustive(a: EvidenceGraph, b: EvidenceGraph, labeled: bool) -> int:
     """Every way to map each fact of `a` to a fact of `b` or to nothing, costed from the definition."""
     best = 10**6
     for images in set(permutations([*b.nodes, *[None] * len(a.nodes)], len(a.nodes))):
         image = {ROOT: ROOT, **dict(zip(a.nodes, images, strict=True))}
         kept = [v for v in images if v is not None]
         cost = len(a.nodes) - len(kept) + len(b.nodes) - len(kept)
-        cost += sum(labelled and v is not None and u != v for u, v in image.items())
+        cost += sum(labeled and v is not None and u != v for u, v in image.items())
         mapped = {(image[u], image[v]) for u, v in a.edges if image[u] is not None and image[v] is not None}
         cost += len(a.edges) - len(mapped & b.edges) + len(b.edges - mapped)
         best = min(best, cost)
     return best
 
 
-@pytest.mark.parametrize("labelled", [False, True])
+@pytest.mark.parametrize("labeled", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_equals_networkx(seed, labelled):
+def test_equals_networkx(seed, labeled):
     rng = random.Random(seed)
     for _ in range(60):
         a, b = random_graph(rng, rng.randint(0, 5)), random_graph(rng, rng.randint(0, 5))
-        found = graph_edit_distance(a, b, labelled=labelled, time_limit=None)
+        found = graph_edit_distance(a, b, labeled=labeled, time_limit=None)
         assert found.exact
-        assert found.lower == found.upper == networkx_says(a, b, labelled), (a, b)
+        assert found.lower == found.upper == networkx_says(a, b, labeled), (a, b)
 
 
-@pytest.mark.parametrize("labelled", [False, True])
-def test_equals_exhaustive_search(labelled):
+@pytest.mark.parametrize("labeled", [False, True])
+def test_equals_exhaustive_search(labeled):
     rng = random.Random(5)
     for _ in range(60):
         a, b = random_graph(rng, rng.randint(0, 4), pool=6, extra=0.6), random_graph(rng, rng.randint(0, 4), pool=6)
-        assert graph_edit_distance(a, b, labelled=labelled).upper == exhaustive(a, b, labelled), (a, b)
+        assert graph_edit_distance(a, b, labeled=labeled).upper == exhaustive(a, b, labeled), (a, b)
 
 
-@pytest.mark.parametrize("labelled", [False, True])
-def test_symmetry_rules_lose_nothing(labelled):
+@pytest.mark.parametrize("labeled", [False, True])
+def test_symmetry_rules_lose_nothing(labeled):
     """Bushy trees with many interchangeable parts, where both rules of `candidates` cut the most."""
     rng = random.Random(6)
     for _ in range(5):
@@ -99,7 +98,7 @@ def test_symmetry_rules_lose_nothing(labelled):
             for k in (rng.randint(1, 4), rng.randint(1, 4))
         )
         b = b.relabel({n: n + 3 for n in range(6)})
-        assert graph_edit_distance(a, b, labelled=labelled).upper == networkx_says(a, b, labelled), (a, b)
+        assert graph_edit_distance(a, b, labeled=labeled).upper == networkx_says(a, b, labeled), (a, b)
 
 
 def test_known_distances():
@@ -108,28 +107,28 @@ def test_known_distances():
     renamed = EvidenceGraph([(ROOT, 2), (2, 1)])
     assert graph_edit_distance(chain, star) == GedResult(2, 2, True)
     assert graph_edit_distance(chain, renamed) == GedResult(0, 0, True)
-    assert graph_edit_distance(chain, renamed, labelled=True) == GedResult(1, 1, True)
+    assert graph_edit_distance(chain, renamed, labeled=True) == GedResult(1, 1, True)
     assert graph_edit_distance(EMPTY, chain) == graph_edit_distance(chain, EMPTY) == GedResult(4, 4, True)
     assert graph_edit_distance(EMPTY, EMPTY) == GedResult(0, 0, True)
 
 
 @given(graphs(), graphs(), graphs(), st.booleans())
 @settings(max_examples=150)
-def test_it_is_a_metric(a, b, c, labelled):
+def test_it_is_a_metric(a, b, c, labeled):
     def distance(x: EvidenceGraph, y: EvidenceGraph) -> int:
-        found = graph_edit_distance(x, y, labelled=labelled, time_limit=None)
+        found = graph_edit_distance(x, y, labeled=labeled, time_limit=None)
         assert found.exact
         return found.upper
 
-    same = graph_match if labelled else graph_structure_match
+    same = graph_match if labeled else graph_structure_match
     assert distance(a, a) == 0
     assert distance(a, b) == distance(b, a)
     assert (distance(a, b) == 0) == same(a, b)
     assert distance(a, c) <= distance(a, b) + distance(b, c)
-    assert graph_edit_distance(a, b).upper <= graph_edit_distance(a, b, labelled=True).upper
+    assert graph_edit_distance(a, b).upper <= graph_edit_distance(a, b, labeled=True).upper
 
 
-def test_renaming_is_free_unlabelled():
+def test_renaming_is_free_unlabeled():
     rng = random.Random(2)
     for _ in range(30):
         graph = random_graph(rng, 10, pool=12)
@@ -138,9 +137,9 @@ def test_renaming_is_free_unlabelled():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("labelled", [False, True])
-def test_equals_networkx_on_everyday_pairs(labelled):
-    found = against_networkx(everyday_pairs(2000, random.Random(1)), labelled)
+@pytest.mark.parametrize("labeled", [False, True])
+def test_equals_networkx_on_everyday_pairs(labeled):
+    found = against_networkx(everyday_pairs(2000, random.Random(1)), labeled)
     assert found.differing == ()
     assert found.median_ratio > 20  # measured: above 50 on a machine without other work
 
@@ -152,28 +151,28 @@ def pairs_of(facts: int, count: int, seed: int) -> list[Pair]:
     ]
 
 
-@pytest.mark.parametrize("labelled", [False, True])
+@pytest.mark.parametrize("labeled", [False, True])
 @pytest.mark.parametrize("more", [0, 5])
-def test_second_stage_alone_gives_the_same(labelled, more, monkeypatch):
+def test_second_stage_alone_gives_the_same(labeled, more, monkeypatch):
     """Everyday pairs are settled before it; here it has them all, with and without help."""
     pairs = [*everyday_pairs(30, random.Random(1)), *pairs_of(8, 6, seed=2)]
-    expected = [graph_edit_distance(a, b, labelled=labelled, time_limit=None) for a, b in pairs]
+    expected = [graph_edit_distance(a, b, labeled=labeled, time_limit=None) for a, b in pairs]
     monkeypatch.setattr(ged_search, "FIRST_VISITS", 0)
     monkeypatch.setattr(ged_search, "MORE_VISITS", more)
     for (a, b), distance in zip(pairs, expected, strict=True):
-        assert graph_edit_distance(a, b, labelled=labelled, time_limit=None) == distance, (a, b)
+        assert graph_edit_distance(a, b, labeled=labeled, time_limit=None) == distance, (a, b)
 
 
-@pytest.mark.parametrize("labelled", [False, True])
-def test_bounds_of_every_stage_hold(labelled):
+@pytest.mark.parametrize("labeled", [False, True])
+def test_bounds_of_every_stage_hold(labeled):
     """Bounds are above the greatest gain, a mapping found by swapping is below it, and much of the time they meet."""
     closed = 0
     for a, b in pairs_of(9, 16, seed=3):
         sides = sorted((Side.of(a.edges), Side.of(b.edges)), key=lambda side: len(side.facts))
         base = len(sides[1].facts) - len(sides[0].facts) + len(a.edges) + len(b.edges)
-        gain = base - graph_edit_distance(a, b, labelled=labelled, time_limit=None).upper
+        gain = base - graph_edit_distance(a, b, labeled=labeled, time_limit=None).upper
         facts = [np.array(side.facts) for side in sides]
-        replaced = ((facts[0][:, None] != facts[1]) & labelled).astype(int)
+        replaced = ((facts[0][:, None] != facts[1]) & labeled).astype(int)
         replaced[0] = replaced[:, 0] = 0
         order, found = good_order(sides[0].matrix(), sides[1].matrix(), replaced, math.inf)
         chosen = order[: len(facts[0])]
@@ -182,20 +181,20 @@ def test_bounds_of_every_stage_hold(labelled):
         bound = relax(sides[0], sides[1], replaced, found, math.inf).bound
         assert found <= gain <= bound + 1e-6
         for visits in (1, 10, 100):
-            assert quick_gain(sides[0], sides[1], labelled=labelled, visits=visits).bound >= gain
+            assert quick_gain(sides[0], sides[1], labeled=labeled, visits=visits).bound >= gain
         closed += found == gain and bound < gain + 1
     assert closed > 4
 
 
-@pytest.mark.parametrize("labelled", [False, True])
-def test_out_of_time_is_flagged_and_the_bounds_hold(labelled, monkeypatch):
+@pytest.mark.parametrize("labeled", [False, True])
+def test_out_of_time_is_flagged_and_the_bounds_hold(labeled, monkeypatch):
     monkeypatch.setattr(ged_search, "FIRST_VISITS", 20)
     flagged = 0
     for a, b in pairs_of(10, 12, seed=4):
-        true = graph_edit_distance(a, b, labelled=labelled, time_limit=None)
+        true = graph_edit_distance(a, b, labeled=labeled, time_limit=None)
         assert true.exact
         for limit in (0.0, 0.002, 0.01):
-            cut = graph_edit_distance(a, b, labelled=labelled, time_limit=limit)
+            cut = graph_edit_distance(a, b, labeled=labeled, time_limit=limit)
             flagged += not cut.exact
             assert cut.lower <= true.upper <= cut.upper
             assert cut.exact == (cut.lower == cut.upper)
@@ -205,7 +204,7 @@ def test_out_of_time_is_flagged_and_the_bounds_hold(labelled, monkeypatch):
 def test_the_time_limit_is_kept():
     for a, b in large_pairs(24, 2, random.Random(5), related=False):
         start = time.process_time()
-        found = graph_edit_distance(a, b, labelled=True, time_limit=0.2)
+        found = graph_edit_distance(a, b, labeled=True, time_limit=0.2)
         assert time.process_time() - start < 0.6  # the first stage and one step of the search come on top
         assert 0 < found.lower <= found.upper <= len(a.edges) + len(b.edges) + 48
 
@@ -219,8 +218,8 @@ def test_large_graphs_close_to_gold_are_exact():
         for place in rng.sample(range(len(edges)), 3):
             edges[place] = (ROOT, edges[place][1])
         predicted = EvidenceGraph.reachable(edges)
-        for labelled in (False, True):
-            found = graph_edit_distance(predicted, gold, labelled=labelled, time_limit=5.0)
+        for labeled in (False, True):
+            found = graph_edit_distance(predicted, gold, labeled=labeled, time_limit=5.0)
             assert found.exact
             assert found.upper <= 6
 

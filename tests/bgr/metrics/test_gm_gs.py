@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from bgr.metrics.gm import graph_match
-from bgr.metrics.gs import graph_structure_match
+from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from eval.bench.ged_result import networkx_graph, networkx_isomorphic
 from eval.bench.reference.random_graphs import random_graph as evidence_graph
 from eval.bench.reference.random_graphs import with_mistakes

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgr.metrics.ranking import recall_at, recalls_at
+from bgr.metrics.evidence_set import recall_at, recalls_at
 
 
 def test_by_hand():

@@ -53,7 +53,7 @@ def decode_graphs(make_retriever):
             Ragged.from_lists([[2, 6 + i, 3] for i in range(FACTS)]),
             torch.arange(FACTS).repeat(count, 1),
         )
-        reading = model.read(batch.questions, batch.facts, batch.candidates)
+        reading = model.encode_batch(batch.questions, batch.facts, batch.candidates)
         return decode(Oracle(model, graphs), reading)
 
     return go
@@ -98,7 +98,7 @@ def test_exploring_leaves_the_graph_as_it_is_and_weighs_more(make_retriever):
         Ragged.from_lists([[2, 6 + i, 3] for i in range(FACTS)]),
         torch.arange(FACTS).repeat(2, 1),
     )
-    reading = model.read(batch.questions, batch.facts, batch.candidates)
+    reading = model.encode_batch(batch.questions, batch.facts, batch.candidates)
     oracle = Oracle(model, [sure, doubtful], chance=0.7)
     narrow, wide = decode(oracle, reading), decode(oracle, reading, explore=2.2)
     assert [r.graph for r in wide] == [r.graph for r in narrow] == [EvidenceGraph([(ROOT, 0)])] * 2
@@ -125,7 +125,7 @@ def test_few_doubtful_paths_are_followed_and_all_sure_ones(make_retriever, monke
     )
     for threshold, followed in ((0.5, [(), (0,), (0, 2), (0, 3), (1,)]), (0.8, [(), (0,), (0, 2)])):
         model = make_retriever("forward", threshold=threshold)
-        reading = model.read(batch.questions, batch.facts, batch.candidates)
+        reading = model.encode_batch(batch.questions, batch.facts, batch.candidates)
         (found,) = decode(Oracle(model, [graph], chance=0.7), reading, explore=2.2)
         assert sorted(found.steps) == followed
         assert found.limits == ()
@@ -135,7 +135,7 @@ def test_backward_steps_may_lead_to_the_question(make_retriever):
     model = make_retriever("backward")
     batch = Batch(Ragged.from_lists([[2, 5, 3]]), Ragged.from_lists([[2, 6, 3]]), torch.zeros(1, 1, dtype=torch.long))
     oracle = Oracle(model, [EvidenceGraph([(ROOT, 0)])])
-    (found,) = decode(oracle, model.read(batch.questions, batch.facts, batch.candidates), explore=1.0)
+    (found,) = decode(oracle, model.encode_batch(batch.questions, batch.facts, batch.candidates), explore=1.0)
     assert {path: sorted(step.odds) for path, step in found.steps.items()} == {(): [0], (0,): [ROOT]}
 
 

@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from bgr.models.batching import Sentences, make_batch
-from bgr.models.ragged import Encoded
-from bgr.models.state_cache import keep_encoded
+from bgr.models.ragged import EncodedRows
+from bgr.models.state_cache import cache_encoded
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Query
 
@@ -21,9 +21,9 @@ QUERIES = [
 
 
 def logits(model, tokenizer, facts):
-    questions = Sentences((q.question for q in QUERIES), tokenizer, most_tokens=64)
+    questions = Sentences((q.question for q in QUERIES), tokenizer, max_tokens=64)
     batch = make_batch(questions, facts, [(q.question, q.facts) for q in QUERIES])
-    reading = model.read(batch.questions, batch.facts, batch.candidates)
+    reading = model.encode_batch(batch.questions, batch.facts, batch.candidates)
     paths = model.start(reading)
     one = model.extend(reading, paths, torch.tensor([0, 1]), torch.tensor([2, 1]))
     return torch.cat([model.match(reading, paths), model.match(reading, one)])
@@ -32,9 +32,9 @@ def logits(model, tokenizer, facts):
 @pytest.mark.parametrize("settings", [{}, {"frozen_layers": 2, "width": 24, "context_layers": 1}], ids=str)
 def test_kept_facts_give_the_same_logits(make_retriever, tokenizer, tmp_path, settings):
     model = make_retriever("forward", **settings)
-    fresh, kept = (Sentences(FACTS, tokenizer, most_tokens=64) for _ in range(2))
-    keep_encoded(kept, model, tmp_path)
-    assert isinstance(kept.rows, Encoded)
+    fresh, kept = (Sentences(FACTS, tokenizer, max_tokens=64) for _ in range(2))
+    cache_encoded(kept, model, tmp_path)
+    assert isinstance(kept.rows, EncodedRows)
     assert kept.rows.flat.dtype == torch.float16
     assert kept.rows.flat.shape == (len(fresh.rows.flat), model.config.width)
     with torch.no_grad():
@@ -45,7 +45,7 @@ def test_kept_facts_give_the_same_logits(make_retriever, tokenizer, tmp_path, se
 
 def test_the_file_is_found_again_and_only_by_the_same_model_and_facts(make_retriever, tokenizer, tmp_path):
     def files(model, facts):
-        keep_encoded(Sentences(facts, tokenizer, most_tokens=64), model, tmp_path)
+        cache_encoded(Sentences(facts, tokenizer, max_tokens=64), model, tmp_path)
         return {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.npy")}
 
     once = files(make_retriever(), FACTS)
@@ -69,12 +69,12 @@ def test_an_interrupted_write_is_not_taken_for_whole(make_retriever, tokenizer, 
 
     monkeypatch.setattr(model, "encode", stops)
     with pytest.raises(KeyboardInterrupt):
-        keep_encoded(Sentences(FACTS, tokenizer, most_tokens=64), model, tmp_path)
+        cache_encoded(Sentences(FACTS, tokenizer, max_tokens=64), model, tmp_path)
     assert not list(tmp_path.glob("*.npy"))
     monkeypatch.undo()
-    kept = Sentences(FACTS, tokenizer, most_tokens=64)
-    keep_encoded(kept, model, tmp_path)
-    fresh = Sentences(FACTS, tokenizer, most_tokens=64)
+    kept = Sentences(FACTS, tokenizer, max_tokens=64)
+    cache_encoded(kept, model, tmp_path)
+    fresh = Sentences(FACTS, tokenizer, max_tokens=64)
     with torch.no_grad():
         torch.testing.assert_close(kept.rows.flat.float(), model.encode(fresh.rows).flat, atol=1e-2, rtol=1e-2)
 

@@ -27,7 +27,7 @@ def test_select_takes_rows_in_order(lengths, data):
 
 @given(LENGTHS)
 def test_buckets_hold_every_row_once_and_little_padding(lengths):
-    groups = length_buckets(torch.tensor(lengths), waste=0.1, most_tokens=100)
+    groups = length_buckets(torch.tensor(lengths), waste=0.1, max_tokens=100)
     assert sorted(i for group in groups for i in group.tolist()) == list(range(len(lengths)))
     for group in groups:
         sizes = [lengths[i] for i in group.tolist()]

@@ -24,12 +24,12 @@ def test_equals_the_plain_definition(make_retriever, batch, direction, kept, set
     model = make_retriever(direction, frozen_layers=int(kept == "frozen"), **settings)
     questions, facts = batch.questions, batch.facts
     plain = PlainRetriever(model)
-    slow = plain.read(questions, facts, batch.candidates)
+    slow = plain.encode_batch(questions, facts, batch.candidates)
     if kept == "frozen":
         questions, facts = model.encoder.lower(questions), model.encoder.lower(facts)
     elif kept == "encoded":
         facts = model.encode(facts)
-    fast = model.read(questions, facts, batch.candidates)
+    fast = model.encode_batch(questions, facts, batch.candidates)
     places = fast.columns[:, 1:][batch.candidates >= 0]
     torch.testing.assert_close(fast.relevance[places], slow.relevance, atol=1e-5, rtol=1e-5)
     # level 0, then both questions go to their second candidate, then the first goes on to its third
@@ -51,7 +51,7 @@ def test_a_question_does_not_depend_on_its_batch(make_retriever):
     facts = [[2, *(rng.randrange(5, 60) for _ in range(rng.randint(1, 12))), 3] for _ in range(9)]
     table = [rng.sample(range(9), rng.randint(2, 6)) for _ in questions]
     widest = max(map(len, table))
-    together = model.read(
+    together = model.encode_batch(
         Ragged.from_lists(questions),
         Ragged.from_lists(facts),
         torch.tensor([row + [-1] * (widest - len(row)) for row in table]),
@@ -60,7 +60,7 @@ def test_a_question_does_not_depend_on_its_batch(make_retriever):
     every = model.extend(together, every, torch.arange(5), torch.full((5,), 2))
     logits = model.match(together, every)
     for i, (question, row) in enumerate(zip(questions, table, strict=True)):
-        alone = model.read(
+        alone = model.encode_batch(
             Ragged.from_lists([question]), Ragged.from_lists([facts[j] for j in row]), torch.arange(len(row))[None]
         )
         path = model.extend(alone, model.start(alone), torch.tensor([0]), torch.tensor([2]))
@@ -72,8 +72,8 @@ def test_saved_and_loaded_it_is_the_same(make_retriever, batch, tmp_path):
     model.save_pretrained(tmp_path)
     again = type(model).from_pretrained(tmp_path).eval()
     assert (again.config.direction, again.config.frozen_layers, again.config.threshold) == ("backward", 1, 0.3)
-    first = model.read(batch.questions, batch.facts, batch.candidates)
-    second = again.read(batch.questions, batch.facts, batch.candidates)
+    first = model.encode_batch(batch.questions, batch.facts, batch.candidates)
+    second = again.encode_batch(batch.questions, batch.facts, batch.candidates)
     assert all(torch.equal(a, b) for a, b in zip(model.state_dict().values(), again.state_dict().values(), strict=True))
     # to rounding: a loaded tensor may lie otherwise in memory, which changes the order of a sum
     logits = (model.match(first, model.start(first)), again.match(second, again.start(second)))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
-from bgr.metrics.gs import graph_structure_match
+from bgr.metrics.gm_gs import graph_structure_match
 
 ROUNDS = 4
 

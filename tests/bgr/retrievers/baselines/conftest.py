@@ -35,8 +35,8 @@ def batch_of(tokenizer):
     """``batch_of(samples)``: a batch of token ids."""
 
     def make(samples=SAMPLES):
-        questions = Sentences((q for q, _ in samples), tokenizer, most_tokens=64)
-        facts = Sentences((f for _, part in samples for f in part), tokenizer, most_tokens=64)
+        questions = Sentences((q for q, _ in samples), tokenizer, max_tokens=64)
+        facts = Sentences((f for _, part in samples for f in part), tokenizer, max_tokens=64)
         return make_batch(questions, facts, samples)
 
     return make
