@@ -1,4 +1,4 @@
-"""One sample, from the dataset's construction to the report: a question, its candidate facts and the gold graph."""
+"""A sample of a dataset: a question, its candidate facts and the gold evidence graph."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ STRUCTURES = ("SC-SH", "SC-MH", "MC-SH", "MC-MH")
 
 @dataclass(frozen=True)
 class Example:
-    """A question over its target database.
+    """A question over its target database (the candidate facts).
 
     Args:
-        id: stable name of the sample, unique in its dataset.
-        question: the question's text.
-        facts: the candidate sentences (the target database); ``graph`` numbers them from 0.
+        id: identifier of the sample, unique in its dataset.
+        question: text of the question.
+        facts: candidate sentences (the target database); ``graph`` numbers them from 0.
         graph: the gold evidence graph.
         answer: the annotated answer.
         program: the KoPL program in KQA Pro's form, ``[{function, dependencies, inputs}, …]``; empty if unknown.
@@ -40,7 +40,7 @@ class Example:
         if self.graph.nodes and self.graph.nodes[-1] >= len(self.facts):
             raise DataError(
                 f"sample {shown(self.id)}: the graph names fact {shown(self.graph.nodes[-1])}, "
-                f"there are {len(self.facts)} candidates"
+                f"but there are {len(self.facts)} candidates"
             )
         if self.type not in QUESTION_TYPES:
             raise DataError(
@@ -52,7 +52,7 @@ class Example:
         return self.graph.structure
 
     def to_json(self) -> dict[str, Any]:
-        """A plain record; ``type`` and ``structure`` are written for readers of the file."""
+        """A record for JSON. ``structure`` follows from the graph; it is written for people who read the file."""
         return {
             "id": self.id,
             "question": self.question,
@@ -69,7 +69,7 @@ class Example:
         """The inverse of `to_json`.
 
         Raises:
-            DataError: a field is missing or the graph is not valid; the message names the sample.
+            DataError: a field is missing or the graph is invalid; the message names the sample.
         """
         try:
             return cls(

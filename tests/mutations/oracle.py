@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bgr.data.example import Example
-from bgr.data.kb.executor import Executor, apply
+from bgr.data.kb.executor import Executor, run_step
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.program import Program
 from bgr.data.kb.results import Nodes
@@ -183,7 +183,7 @@ def _near(kb: KnowledgeBase, example: Example) -> frozenset[str]:
     results: list[Any] = []
     seen: set[str] = set()
     for step in Program.from_json(example.program).steps:
-        results.append(apply(kb, step, results))
+        results.append(run_step(kb, step, results))
         found = results[-1]
         seen |= set(found.ids) if isinstance(found, Nodes) and step.function != "FindAll" else set()
         seen |= {end for fact in found.facts or () for end in (fact.head, fact.tail) if end is not None}

@@ -1,4 +1,4 @@
-"""The KoPL functions that give values or an answer, as pure functions of the base, earlier results and the inputs."""
+"""KoPL functions that give values or an answer: pure functions of the knowledge base, earlier results and inputs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def what(kb: KnowledgeBase, nodes: Nodes) -> Answer:
 
 
 def count(kb: KnowledgeBase, nodes: Nodes) -> Answer:
-    """A node that several statements led to counts as often as they, as in KoPL."""
+    """Count nodes. As in KoPL, a node counts once for each statement that led to it."""
     return Answer(str(len(nodes.ids)))
 
 
 def select_between(kb: KnowledgeBase, left: Nodes, right: Nodes, key: str, order: str) -> Answer:
     facts = _common_unit([*_facts(kb, left.ids, key), *_facts(kb, right.ids, key)], key)
-    # of equal values KoPL takes the first for "less", the last for "greater"
+    # among equal values KoPL takes the first for "less", the last for "greater"
     chosen = min(facts, key=_number) if order == "less" else max(reversed(facts), key=_number)
     return Answer(kb.name(chosen.head), facts=facts)
 
@@ -53,7 +53,7 @@ def query_attribute_under_condition(kb: KnowledgeBase, nodes: Nodes, key: str, q
 
 
 def verify(kb: KnowledgeBase, found: Answer, target: Value, op: str = "=") -> Answer:
-    """VerifyStr, VerifyNum, VerifyYear, VerifyDate: yes, no, or not sure where only some of the values fit."""
+    """VerifyStr, VerifyNum, VerifyYear, VerifyDate: yes, no, or not sure if only some of the values fit."""
     fitting = sum(map(matcher(target, op), found.values))
     return Answer("no" if fitting == 0 else "yes" if fitting == len(found.values) else "not sure")
 
@@ -83,7 +83,7 @@ def _between(kb: KnowledgeBase, left: Nodes, right: Nodes) -> list[Statement]:
 
 
 def _common_unit(facts: list[Statement], key: str) -> list[Statement]:
-    """The quantities in the unit that most of them have; of equally common units the first met."""
+    """The quantities in the most frequent unit; among equally frequent units, in the one that comes first."""
     quantities = [fact for fact in facts if fact.value is not None and fact.value.type == "quantity"]
     if not quantities:
         raise DataError(f"none of the entities has a quantity under {key!r} to compare")
@@ -103,10 +103,10 @@ def _number(fact: Statement) -> float:
 
 
 def target_of_key(kb: KnowledgeBase, key: str, text: str) -> Value:
-    """A value to compare with those under a key, whose type the knowledge base knows.
+    """Parse a value that is to be compared with a key's values, as a value of their type.
 
     Raises:
-        DataError: the key has no value, or the text is not of its type.
+        DataError: the key has no value, or the text does not have its type.
     """
     kind = kb.key_type(key)
     if kind is None:

@@ -1,4 +1,4 @@
-"""One attribute key as sorted columns, so that a filter over many entities is a binary search."""
+"""Sorted columns of an attribute key, with which a filter over many entities is a binary search."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SortedColumn:
 
 
 class Column:
-    """All statements of one attribute key, indexed by value type; agrees with `comparison.matches` on each."""
+    """All statements of one attribute key, indexed by value type; gives the results of `comparison.matches`."""
 
     def __init__(self, statements: Iterable[Statement]) -> None:
         found = [(statement, statement.value) for statement in statements if statement.value is not None]
@@ -55,44 +55,45 @@ class Column:
         groups["date", "1"] = dates
         self._mixed = bool(years)
         single = len({s.head for s, _ in found}) == len(found)
-        self._bare = {name: _bare(pairs) for name, pairs in groups.items()} if single else None
-        self._pairs = {} if single else {name: _pairs(pairs) for name, pairs in groups.items()}
+        self._single = {name: _single_values(pairs) for name, pairs in groups.items()} if single else None
+        self._multi = {} if single else {name: _multi_values(pairs) for name, pairs in groups.items()}
 
-    def bare_columns(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """Kind and unit of a target to what `bare` gives for it; empty where a node has several statements."""
-        return self._in_order(self._bare or {})
+    def single_value_columns(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """Kind and unit of a target to the result of `single_values`; empty if a node has several statements."""
+        return self._with_ordered_dates(self._single or {})
 
-    def several_columns(self) -> dict[tuple[str, str], dict[str, list[tuple[Any, Statement]]]]:
-        """As `bare_columns` for `pairs`; empty where no node has several statements."""
-        return self._in_order(self._pairs)
+    def multi_value_columns(self) -> dict[tuple[str, str], dict[str, list[tuple[Any, Statement]]]]:
+        """Kind and unit of a target to the result of `multi_values`; empty if no node has several statements."""
+        return self._with_ordered_dates(self._multi)
 
-    def _in_order(self, groups: dict[tuple[str, str], T]) -> dict[tuple[str, str], T]:
-        """With the kind ``date in order`` for dates under any operator but ``=``, unless there are years too."""
+    def _with_ordered_dates(self, groups: dict[tuple[str, str], T]) -> dict[tuple[str, str], T]:
+        """Add the kind ``date in order``, for dates under any operator but ``=``, unless there are years too."""
         return groups if self._mixed or not groups else {**groups, ("date in order", "1"): groups["date", "1"]}
 
-    def bare(self, target: Value, op: str) -> dict[str, Any] | None:
-        """Node to bare value for all that is comparable with `target`, where comparing the bare values decides.
+    def single_values(self, target: Value, op: str) -> dict[str, Any] | None:
+        """Node to plain value for every value that is comparable with `target`.
 
-        ``None`` where it does not: a node has several statements, or a date meets dates and years.
+        ``None`` if comparing the plain values is not enough: a node has several statements, or a date must be compared
+        with dates and years.
         """
-        if self._bare is None or self._needs_years(target, op):
+        if self._single is None or self._needs_years(target, op):
             return None
-        return self._bare.get((target.type, target.unit), {})
+        return self._single.get((target.type, target.unit), {})
 
-    def pairs(self, target: Value, op: str) -> dict[str, list[tuple[Any, Statement]]] | None:
-        """As `bare` where nodes have several statements: node to bare values, each with its statement."""
-        if self._bare is not None or self._needs_years(target, op):
+    def multi_values(self, target: Value, op: str) -> dict[str, list[tuple[Any, Statement]]] | None:
+        """The counterpart of `single_values` for several statements: node to plain values, each with its statement."""
+        if self._single is not None or self._needs_years(target, op):
             return None
-        return self._pairs.get((target.type, target.unit), {})
+        return self._multi.get((target.type, target.unit), {})
 
     def _needs_years(self, target: Value, op: str) -> bool:
-        """A date has to be compared with years too; none of them is equal to it."""
+        """True for a date that has to be compared with years too; no year equals a date."""
         return target.type == "date" and self._mixed and op != "="
 
     def select(self, target: Value, operator: str, limit: int | None = None) -> list[Statement] | None:
-        """The statements whose value stands in the relation `operator` to `target`, in the order of the file.
+        """The statements whose value fulfills ``value operator target``, in the order of the file.
 
-        ``None`` if they are more than `limit`: then looking at each node is less work than sorting them.
+        ``None`` if there are more than `limit`: testing each node is then less work than sorting the statements.
         """
         found = self._select(target, operator)
         if limit is not None and len(found) > limit:
@@ -111,19 +112,19 @@ class Column:
         if target.type == "year":
             return self._all_by_year.select(target.value, operator)
         found = self._dates.select(target.value, operator)
-        # a year is never equal to a date; it lies before or after it by its number
+        # a year never equals a date; it is before or after the date's year
         if operator == "!=":
             return found + self._years.statements
         return found if operator == "=" else found + self._years.select(year_of(target), operator)
 
 
-def _bare(pairs: Iterable[tuple[Statement, Any]]) -> dict[str, Any]:
-    # one object for equal values: a few thousand years are ten numbers, and those stay in the processor's cache
+def _single_values(pairs: Iterable[tuple[Statement, Any]]) -> dict[str, Any]:
+    # equal values share one object, so that the few distinct ones stay in the processor's cache
     shared: dict[Any, Any] = {}
     return {statement.head: shared.setdefault(value, value) for statement, value in pairs}
 
 
-def _pairs(pairs: Iterable[tuple[Statement, Any]]) -> dict[str, list[tuple[Any, Statement]]]:
+def _multi_values(pairs: Iterable[tuple[Statement, Any]]) -> dict[str, list[tuple[Any, Statement]]]:
     by_node: dict[str, list[tuple[Any, Statement]]] = {}
     for statement, value in pairs:
         by_node.setdefault(statement.head, []).append((value, statement))

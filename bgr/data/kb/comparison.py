@@ -1,4 +1,4 @@
-"""How KoPL compares a statement's value with a program's value, and how it reads the latter."""
+"""Comparison of a statement's value with a program's value, and parsing of the latter, as in KoPL."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ TIMES = ("date", "year")
 
 
 def matcher(target: Value, op: str) -> Callable[[Value], bool]:
-    """The test whether ``value op target`` holds; false for values that cannot be compared with `target`.
+    """A function that tests ``value op target``; false for values that cannot be compared with `target`.
 
     Strings compare with strings, quantities with those of their unit, dates and years with each other. ``=`` between
-    times means that `target` contains the value: 1960-02-01 lies in 1960, but 1960 not in 1960-02-01. ``<`` and ``>``
+    times means that `target` contains the value: 1960-02-01 is in 1960, but 1960 is not in 1960-02-01. ``<`` and ``>``
     between a date and a year compare years.
     """
     compare, goal = COMPARE[op], target.value
@@ -45,7 +45,7 @@ def matcher(target: Value, op: str) -> Callable[[Value], bool]:
 
 
 def matches(value: Value, target: Value, op: str) -> bool:
-    """Whether ``value op target`` holds, see `matcher`."""
+    """True if ``value op target`` holds, see `matcher`."""
     return matcher(target, op)(value)
 
 
@@ -75,14 +75,14 @@ def year_of(value: Value) -> int:
 
 
 def parse_target(text: str, kind: str) -> Value:
-    """The value a program names.
+    """Parse a value of a program.
 
     Args:
-        text: for a quantity ``number`` or ``number unit``; for a date or year either of the two.
+        text: for a quantity ``number`` or ``number unit``; for a date or year, either of the two.
         kind: ``string``, ``quantity``, ``date`` or ``year``; the last two are read alike, as in KoPL.
 
     Raises:
-        DataError: the text is not of that kind.
+        DataError: the text does not have that kind.
     """
     if kind == "string":
         return Value("string", text)
@@ -94,5 +94,5 @@ def parse_target(text: str, kind: str) -> Value:
     except ValueError:
         value = math.nan
     if math.isnan(value):
-        raise DataError(f"not a quantity: {shown(text)}, expected a number, a blank and a unit, or a number alone")
+        raise DataError(f"not a quantity: {shown(text)}, expected a number, or a number, a space and a unit")
     return Value("quantity", value, unit or "1")

@@ -1,8 +1,7 @@
-"""The indices of a knowledge base, built once when it is loaded.
+"""Indices of a knowledge base, built once when it is loaded.
 
-Names of the indices of a knowledge base: one text each, so that a program finds an index by one look-up.
-
-Names and keys hold no line break (whitespace is normalised), hence no two indices share a name.
+Each index has a name, one text, so that a program finds it by one look-up. The parts of a name are joined by line
+breaks; predicates and keys have none (whitespace is normalized), hence names are unique.
 """
 
 from __future__ import annotations
@@ -12,35 +11,35 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from bgr.data.kb.columns import Column
 from bgr.data.kb.loading import FORWARD, Row
-from bgr.data.kb.results import BaseOrder
+from bgr.data.kb.results import OrderedIds
 from bgr.data.kb.schema import Statement, Value
 
 
 def link_name(predicate: str, direction: str) -> str:
-    """The ends of one relation in one direction."""
+    """Name of the index from a node to its neighbors by one relation in one direction."""
     return sys.intern(f"{predicate}\n{direction}")
 
 
 def column_name(key: str, kind: str, unit: str) -> str:
-    """The bare values of one attribute key that are comparable with targets of that kind and unit."""
+    """Name of the column of one attribute key's values that are comparable with targets of that kind and unit."""
     return sys.intern(f"{key}\n{kind}\n{unit}")
 
 
 def target_column(key: str, target: Value, op: str) -> str:
-    """The column that a filter reads; dates that are not asked for equality must be told from years."""
+    """Name of the column that a filter reads. Order between dates needs a column without years."""
     kind = "date in order" if target.type == "date" and op != "=" else target.type
     return column_name(key, kind, target.unit)
 
 
-MANY = 8
-"""From so many ends on they are kept as keys: ten times the memory, and no step has to make a set of them."""
+MIN_KEYED_NEIGHBORS = 8
+"""From this number on, neighbors are stored as keys: ten times the memory, but no step has to make a set of them."""
 
-Ends = Collection[str]
-"""Node ids: a tuple, or ids to their places in a dictionary."""
+Neighbors = Collection[str]
+"""Node ids: a tuple, or a dictionary from each id to its position."""
 
 
 class Indices:
-    """What the executor looks up; keys are in the order of the base.
+    """The dictionaries in which the executor looks up; keys are in the order of the knowledge base.
 
     Args:
         nodes: all concepts and entities.
@@ -56,7 +55,7 @@ class Indices:
         relations: Callable[[str], Sequence[Row]],
         concepts: Callable[[str], Iterable[str]],
     ) -> None:
-        self.members: dict[str, BaseOrder] = {}
+        self.members: dict[str, OrderedIds] = {}
         self._by_key: dict[str, dict[str, list[Statement]]] = {}
         self._by_relation: dict[tuple[str, str], dict[str, list[Statement]]] = {}
         self._between: dict[str, dict[str, list[Statement]]] = {}
@@ -64,12 +63,12 @@ class Indices:
         self.key_type: dict[str, str] = {}
         for node in nodes:
             for concept in concepts(node):
-                self.members.setdefault(concept, BaseOrder())[node] = None
+                self.members.setdefault(concept, OrderedIds())[node] = None
             for statement in attributes(node):
                 self._add_attribute(node, statement)
             for statement, direction in relations(node):
                 self._add_relation(node, statement, direction)
-        # tuples hold their items in place: one step less to them than through a list
+        # a tuple stores its items in place, which saves one memory access over a list
         self.by_key = {key: {i: tuple(found) for i, found in rows.items()} for key, rows in self._by_key.items()}
         self.by_relation = {
             key: {i: tuple(found) for i, found in rows.items()} for key, rows in self._by_relation.items()
@@ -78,35 +77,35 @@ class Indices:
         del self._by_key, self._by_relation, self._between
         self.predicates = dict.fromkeys(predicate for predicate, _ in self.by_relation)
         self.columns = {key: Column(s for found in rows.values() for s in found) for key, rows in self.by_key.items()}
-        self.ends = {
-            link_name(*key): {node: _ends(found, key[1]) for node, found in rows.items()}
+        self.neighbors = {
+            link_name(*key): {node: _neighbors(found, key[1]) for node, found in rows.items()}
             for key, rows in self.by_relation.items()
         }
-        self.bare = {
+        self.single_values = {
             column_name(key, kind, unit): values
             for key, column in self.columns.items()
-            for (kind, unit), values in column.bare_columns().items()
+            for (kind, unit), values in column.single_value_columns().items()
         }
-        self.several = {
+        self.multi_values = {
             column_name(key, kind, unit): {i: tuple(found) for i, found in values.items()}
             for key, column in self.columns.items()
-            for (kind, unit), values in column.several_columns().items()
+            for (kind, unit), values in column.multi_value_columns().items()
         }
         self.numbers = {key: values for key, column in self.columns.items() if (values := _numbers(column)) is not None}
         texts = _texts(self.by_key)
-        self.text = {
+        self.printed = {
             key: {i: found[0] for i, found in rows.items()}
             for key, rows in texts.items()
             if all(len(found) == 1 for found in rows.values())
         }
-        self.texts = {key: rows for key, rows in texts.items() if key not in self.text}
+        self.printed_lists = {key: rows for key, rows in texts.items() if key not in self.printed}
 
-    def ends_of_names(self, ids_by_name: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Ends]]:
-        """Link to name to the ends of all nodes of that name."""
+    def neighbors_of_name(self, ids_by_name: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Neighbors]]:
+        """Link name to node name to the neighbors of all nodes of that name."""
         alone = {ids[0]: name for name, ids in ids_by_name.items() if len(ids) == 1}
         shared = [(name, ids) for name, ids in ids_by_name.items() if len(ids) > 1]
-        found: dict[str, dict[str, Ends]] = {}
-        for link, rows in self.ends.items():
+        found: dict[str, dict[str, Neighbors]] = {}
+        for link, rows in self.neighbors.items():
             by_name = found[link] = {alone[i]: ends for i, ends in rows.items() if i in alone}
             for name, ids in shared:
                 ends = tuple(end for i in ids for end in rows.get(i, ()))
@@ -136,27 +135,27 @@ class Indices:
         self.key_type[key] = "date" if kind == "year" else kind
 
 
-def _ends(statements: Sequence[Statement], direction: str) -> Ends:
-    """The nodes at the other ends; with their places where there are many and no two are equal."""
+def _neighbors(statements: Sequence[Statement], direction: str) -> Neighbors:
+    """The nodes at the other ends; with their positions if there are many and no two are equal."""
     found = tuple(s.tail or "" if direction == FORWARD else s.head for s in statements)
-    if len(found) < MANY:
+    if len(found) < MIN_KEYED_NEIGHBORS:
         return found
-    places = {node: place for place, node in enumerate(found)}
-    return places if len(places) == len(found) else found
+    positions = {node: position for position, node in enumerate(found)}
+    return positions if len(positions) == len(found) else found
 
 
 def _numbers(column: Column) -> dict[str, float] | None:
-    """Node to number where each has one value at most and all quantities are of one unit: nothing else to look at."""
-    found = [values for (kind, _), values in column.bare_columns().items() if kind == "quantity"]
+    """Node to number if each node has at most one value and all quantities have one unit, else ``None``."""
+    found = [values for (kind, _), values in column.single_value_columns().items() if kind == "quantity"]
     return found[0] if len(found) == 1 else None
 
 
 def _texts(by_key: Mapping[str, Mapping[str, Sequence[Statement]]]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Key to node to its values as KoPL prints them; equal values share one text."""
+    """Key to node to the node's values as KoPL prints them; equal values share one text."""
     printed: dict[int, str] = {}
 
     def text(statement: Statement) -> str:
-        # values live as long as the base, and equal ones are one object: its address stands for it
+        # values live as long as the knowledge base and equal ones are one object, so the address identifies the value
         found = printed.get(id(statement.value))
         if found is None:
             found = printed[id(statement.value)] = str(statement.value)

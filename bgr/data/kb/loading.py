@@ -1,22 +1,97 @@
-"""Reads the records of a ``kb.json`` (KQA Pro 1.0) into statements; every error names the entity and the field."""
+"""Reading of a ``kb.json`` (KQA Pro 1.0): first its records, then the statements in them.
+
+A record is kept as text, a tenth of its size when parsed, and is parsed at each access. Every error names the entity
+and the field.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from bgr.data.kb.schema import Qualifiers, Statement, Value
 from bgr.errors import DataError
-from bgr.utils.json_utils import shown
+from bgr.utils.json_stream import JsonText, open_json
+from bgr.utils.json_utils import is_text, shown
 
 FORWARD, BACKWARD = "forward", "backward"
 DIRECTIONS = (FORWARD, BACKWARD)
 Row = tuple[Statement, str]
 
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+"""A surrogate in JSON's escaped form. Only the parsed record shows whether its other half follows."""
+
+
+class Records(Mapping[str, Any]):
+    """Records by id, in the order of the file; each access parses the record again."""
+
+    def __init__(self, raw: dict[str, bytes], where: str) -> None:
+        self._raw = raw
+        self._where = where
+
+    def __getitem__(self, node: str) -> Any:
+        try:
+            return json.loads(self._raw[node])
+        except RecursionError:  # the reader of the file allows deeper nesting than this one
+            raise DataError(f"{self._where} {shown(node)}: nested too deeply") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._raw)
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+
+def read_records(path: str | Path, *, progress: bool = False) -> Any:
+    """Read a file of the form ``{section: {id: record}}``; a section that is not an object is returned unchanged.
+
+    Raises:
+        DataError: the file is missing, truncated or invalid JSON, or an id or a section is repeated; the message names
+            file, line, column and record.
+    """
+    with open_json(path, progress=progress) as text:
+        if text.peek() != "{":
+            return text.value()[0]
+        sections: dict[str, Any] = {}
+        for _ in text.entries("{", "}"):
+            name = text.key()
+            if name in sections:
+                text.fail(f"{shown(name)} is repeated")
+            sections[name] = _section(text, name) if text.peek() == "{" else text.value()[0]
+        text.finish()
+        return sections
+
+
+def _section(text: JsonText, name: str) -> Records:
+    raw: dict[str, bytes] = {}
+    for _ in text.entries("{", "}"):
+        node = text.key()
+        text.entry = f"{name} {shown(node)}"
+        if node in raw:
+            text.fail("the id is repeated, allowed: unique ids")
+        value, record = text.value()
+        if not is_text(node) or (_SURROGATE.search(record) and _has_lone_surrogate(value)):
+            text.fail("half of a surrogate pair, which is not a character")
+        raw[node] = record.encode()
+    text.entry = ""
+    return Records(raw, f"{text.where}: {name}")
+
+
+def _has_lone_surrogate(value: Any) -> bool:
+    """True if a text inside `value` cannot be encoded as UTF-8."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except (UnicodeEncodeError, RecursionError):
+        return True
+    return False
+
 
 class Reader:
-    """Turns records into statements and keeps one object for equal values and for the two ends of one relation."""
+    """Converts records to statements. Equal values are one object, and so are the two ends of one relation."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -35,7 +110,7 @@ class Reader:
         return rows
 
     def relations(self, where: str, entity: str, record: Mapping[str, Any], known: Mapping[str, Any]) -> list[Row]:
-        """The relation statements of one entity with the side it stands on, in order."""
+        """The relation statements of one entity, each with the entity's direction in it, in order."""
         rows = []
         for index, row in enumerate(list_field(where, record, "relations")):
             try:
@@ -53,7 +128,7 @@ class Reader:
         return rows
 
     def relation(self, ends: tuple[str, str], predicate: str, qualifiers: Qualifiers) -> Statement:
-        """One object for one relation, from whichever end it is read."""
+        """The statement of a relation; the same object from both ends."""
         key = (ends, predicate, qualifiers if len(qualifiers) < 2 else frozenset(qualifiers))
         statement = self._relations.get(key)
         if statement is None:
@@ -65,7 +140,7 @@ class Reader:
         found = row.get("qualifiers")
         if found is None or found == {}:
             return ()
-        # two keys that differ in whitespace alone are one
+        # keys that differ only in whitespace are merged
         merged: dict[str, tuple[Value, ...]] = {}
         for key, values in found.items():
             if not isinstance(values, list):
@@ -76,7 +151,7 @@ class Reader:
 
     def value(self, record: Mapping[str, Any]) -> Value:
         raw = record["value"]
-        key = (record["type"], raw.__class__, raw, record.get("unit"))  # the class: True equals 1
+        key = (record["type"], raw.__class__, raw, record.get("unit"))  # with the class, because True equals 1
         value = self._values.get(key)
         if value is None:
             value = self._values[key] = Value.from_json(record)
@@ -88,24 +163,24 @@ class Reader:
 
 
 def text(raw: str) -> str:
-    """Whitespace normalised, and one object for equal texts: lookups then compare addresses, and memory shrinks."""
+    """The text with normalized whitespace, interned: look-ups then compare addresses, and memory shrinks."""
     return sys.intern(" ".join(raw.split()))
 
 
 def label(raw: Any) -> str:
-    """A name, key or predicate: as `text`, and not empty.
+    """A name, key or predicate, normalized by `text`.
 
     Raises:
-        DataError: it is empty, or no text.
+        DataError: it is empty or not a text.
     """
     found = text(raw) if isinstance(raw, str) else ""
     if not found:
-        raise DataError(f"{shown(raw)} as a name, allowed: a text that is not empty")
+        raise DataError(f"{shown(raw)} as a name, allowed: a non-empty text")
     return found
 
 
 def list_field(where: str, record: Mapping[str, Any], field: str) -> list[Any]:
-    """A field that holds a list; absent or null means empty."""
+    """A field that holds a list; a missing or null field is an empty list."""
     found = record.get(field)
     if found is None:
         return []
@@ -119,13 +194,13 @@ def either(record: Mapping[str, Any], first: str, second: str) -> Any:
     for field in (first, second):
         if field in record:
             return record[field]
-    raise DataError(f"neither {first!r} nor {second!r} is there")
+    raise DataError(f"field {first!r} (or {second!r}) is missing")
 
 
 def reason(error: Exception, row: Any) -> str:
-    """What is wrong with a row of a record, or with a whole one, by the error that reading it raised.
+    """An explanation of the error that reading a row, or a whole record, raised.
 
-    Reading checks what would go through unseen; here, where time no longer matters, what it stumbled over is named.
+    To stay fast, reading checks only what would otherwise pass unnoticed; this finds the cause of everything else.
     """
     if isinstance(error, DataError):
         return str(error)

@@ -1,4 +1,4 @@
-"""KoPL programs in KQA Pro's form, checked before anything runs (KoPL documentation; KQA Pro 1.0)."""
+"""KoPL programs in KQA Pro's form, checked before they run (KoPL documentation; KQA Pro 1.0)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bgr.data.kb.comparison import OPERATORS, parse_target
-from bgr.data.kb.compiled.compiler import LeanCall, lean_plan
+from bgr.data.kb.compiled.compiler import CompiledCall, compile_program
 from bgr.data.kb.loading import DIRECTIONS, text
 from bgr.data.kb.schema import Value
 from bgr.errors import DataError, ProgramError
 from bgr.utils.json_utils import MOST_SHOWN, is_text, shown
 
-# what a step gives: entities, entities with the statements that led to them, values, or an answer alone
+# types of a step's result: entities, entities with the statements that led to them, values, or only an answer
 ENTITIES, FACTS, VALUES, ANSWER = "entities", "entities with facts", "values", "an answer"
 
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -27,9 +27,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a function takes from earlier steps, which texts it is given, and what it gives.
+    """Types of the results that a function takes from earlier steps, roles of its text inputs, type of its result.
 
-    `kind` is the type of the value among its inputs, where the function fixes one.
+    `kind` is the type of the value among the inputs, if the function fixes one.
     """
 
     takes: tuple[str, ...]
@@ -67,20 +67,20 @@ def _signatures() -> dict[str, Signature]:
 FUNCTIONS: dict[str, Signature] = _signatures()
 """The 27 functions of KoPL by name."""
 
-MANY_NAMES = 2000
+MAX_NAMES_TO_COMPARE = 2000
 
 Call = tuple[str, tuple[int, ...], tuple[str | Value, ...]]
-"""What an executor needs of a step: function, dependencies, inputs with the value parsed."""
+"""A step as the executor needs it: function, dependencies, inputs with the value parsed."""
 
 ALIASES = {"QueryName": "What"}
 
-MOST_STEPS = 100
-"""KQA Pro's longest programs have some twenty steps; what reads a program may recurse from step to step."""
+MAX_STEPS = 100
+"""KQA Pro's longest programs have about twenty steps. The limit protects code that recurses from step to step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One function call; `dependencies` number earlier steps of the program from 0."""
+    """One function call; `dependencies` are numbers, from 0, of earlier steps of the program."""
 
     function: str
     dependencies: tuple[int, ...] = ()
@@ -95,7 +95,7 @@ class Step:
         """The inputs with the value of Filter*, QFilter* and Verify* parsed.
 
         Raises:
-            DataError: the value is not of the kind that the function takes.
+            DataError: the value does not have the type that the function takes.
         """
         kind, roles = self.signature.kind, self.signature.inputs
         if kind is None:
@@ -104,7 +104,7 @@ class Step:
         return tuple(parse_target(given, kind) if role == "value" else given for role, given in pairs)
 
     def input(self, role: str) -> str | None:
-        """The text input in that role (``"key"``, ``"predicate"`` …), or ``None`` where the function has none."""
+        """The text input in that role (``"key"``, ``"predicate"`` …), or ``None`` if the function has none."""
         roles = self.signature.inputs
         return self.inputs[roles.index(role)] if role in roles else None
 
@@ -113,7 +113,8 @@ class Step:
 class Program:
     """A checked program; the last step gives the answer.
 
-    `where` names it in messages. `plan` and `lean` are for the executor: with facts, and for the answer alone.
+    `where` names the program in messages. `plan` and `compiled` are for the executor: with facts, and for the answer
+    only.
 
     Raises:
         ProgramError: a step is malformed; the message names the item, the step and what is allowed.
@@ -122,7 +123,7 @@ class Program:
     steps: tuple[Step, ...]
     where: str = field(default="program", compare=False)
     plan: tuple[Call, ...] = field(init=False, compare=False, repr=False)
-    lean: tuple[LeanCall, ...] | None = field(init=False, compare=False, repr=False)
+    compiled: tuple[CompiledCall, ...] | None = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.steps:
@@ -130,24 +131,24 @@ class Program:
         arguments = [self._check(index) for index in range(len(self.steps))]
         plan = [(step.function, step.dependencies, given) for step, given in zip(self.steps, arguments, strict=True)]
         object.__setattr__(self, "plan", tuple(plan))
-        object.__setattr__(self, "lean", lean_plan(plan))
+        object.__setattr__(self, "compiled", compile_program(plan))
         last = self.steps[-1]
         if last.signature.gives not in (ANSWER, VALUES):
             raise ProgramError(
-                f"{self.label(len(self.steps) - 1)}: gives {last.signature.gives}, a program ends in an answer"
+                f"{self.label(len(self.steps) - 1)}: gives {last.signature.gives}, a program must end in an answer"
             )
 
     @classmethod
     def from_json(cls, records: Sequence[Mapping[str, Any]], where: str = "program") -> Program:
-        """From KQA Pro's ``[{function, dependencies, inputs}, …]``; whitespace inside inputs is normalised.
+        """Read KQA Pro's ``[{function, dependencies, inputs}, …]``; whitespace inside inputs is normalized.
 
         Raises:
-            ProgramError: see the class; also a record that has not that form.
+            ProgramError: see the class; also a record of another form.
         """
         if not isinstance(records, Sequence) or isinstance(records, str):
             raise ProgramError(f"{where}: a program is a list of steps, not {shown(records)}")
-        if len(records) > MOST_STEPS:
-            raise ProgramError(f"{where}: the program has {len(records):,} steps, allowed: {MOST_STEPS}")
+        if len(records) > MAX_STEPS:
+            raise ProgramError(f"{where}: the program has {len(records):,} steps, allowed: {MAX_STEPS}")
         return cls(tuple(_step(record, f"{where}, step {index}") for index, record in enumerate(records)), where)
 
     def to_json(self) -> list[dict[str, Any]]:
@@ -158,13 +159,13 @@ class Program:
         ]
 
     def label(self, index: int) -> str:
-        """How messages name a step."""
+        """A step's name in messages."""
         function = self.steps[index].function
         plain = function.isalnum() and len(function) < MOST_SHOWN
         return f"{self.where}, step {index} ({function if plain else shown(function)})"
 
     def _check(self, index: int) -> tuple[str | Value, ...]:
-        """The step's parsed inputs, once all of it has been found sound."""
+        """Check a step and return its parsed inputs."""
         step, label = self.steps[index], self.label(index)
         if step.function not in FUNCTIONS:
             raise ProgramError(f"{label}: unknown function, known: {', '.join(sorted(FUNCTIONS))}")
@@ -193,7 +194,7 @@ class Program:
 def _step(record: Any, where: str) -> Step:
     given = record.get("function", record.get("functions")) if isinstance(record, Mapping) else None
     if given is None or not is_text(given):
-        raise ProgramError(f"{where}: a step is {{function, dependencies, inputs}} with a function's name")
+        raise ProgramError(f"{where}: not a step {{function, dependencies, inputs}} with a function's name")
     function = text(given)
     function = ALIASES.get(function, function)
     dependencies, inputs = record.get("dependencies", []), record.get("inputs", [])
@@ -204,11 +205,11 @@ def _step(record: Any, where: str) -> Step:
     return Step(function, tuple(dependencies), tuple(map(text, inputs)))
 
 
-def unknown(label: str, what: str, name: str, known: Sequence[str]) -> ProgramError:
-    """The error for a name that the knowledge base does not hold, with the nearest ones it does."""
-    if len(known) > MANY_NAMES:  # to compare with each takes a second, and a file may hold many unknown names
+def unknown_name_error(label: str, role: str, name: str, known: Sequence[str]) -> ProgramError:
+    """The error for a name that is not in the knowledge base, with the most similar names that are."""
+    if len(known) > MAX_NAMES_TO_COMPARE:  # comparing all takes a second, and a file may have many unknown names
         start = name[:1].casefold()
         known = [other for other in known if other[:1].casefold() == start and abs(len(other) - len(name)) <= 3]
     near = difflib.get_close_matches(name, known, n=3)
     hint = f"; close: {', '.join(map(shown, near))}" if near else ""
-    return ProgramError(f"{label}: unknown {what} {shown(name)}{hint}")
+    return ProgramError(f"{label}: unknown {role} {shown(name)}{hint}")

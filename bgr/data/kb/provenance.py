@@ -1,13 +1,13 @@
-"""Which facts an answer rests on, and which of them led to which (paper, section 3.2; backward slicing).
+"""Provenance of an answer: the facts that support it and the edges between them (paper, section 3.2).
 
-A step's result holds, for every node in it, the facts that put it there (its provenance): those of Filter*, QFilter*
-and Relate are the facts of that step; And and Or unite both branches; FilterConcept leaves it as it was; Find and
-FindAll start from nothing. A fact grounded from a node hangs from each fact of that node's provenance, or from the
-question if there is none. `QueryRelation` and `QueryRelationQualifier` ground a fact from a pair of nodes, whose
-provenance is the union. A fact does not hang from itself when a program reads it twice.
+The provenance of a node in a step's result is the set of facts that put it there. Filter*, QFilter* and Relate replace
+it by the facts of that step; And and Or unite that of both branches; FilterConcept keeps it; Find and FindAll start
+with none. A fact grounded from a node has an edge from each fact of that node's provenance, or from the question if
+there is none. `QueryRelation` and `QueryRelationQualifier` ground a fact from a pair of nodes, whose provenance is the
+union. A fact that a program reads twice has no edge from itself.
 
-Slicing goes from the last step to the first and marks what the answer needs: nodes, and facts of a step that a
-qualifier filter kept while it dropped other facts of the same node.
+Backward slicing goes from the last step to the first and marks the parts that the answer needs: nodes, and of the facts
+of a step only those that a later qualifier filter kept.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from bgr.errors import ProgramError
 from bgr.graph.evidence_graph import ROOT, Edge
 
 Origins = tuple[tuple[int, str], ...]
-"""The nodes a fact was grounded from, each with the step that gave it."""
+"""The nodes that a fact was grounded from, each with the step that gave it."""
 Grounding = tuple[Statement, Origins]
 
 
 class TooManyFactsError(ProgramError):
-    """An answer that rests on more facts than asked for; `count` says how many."""
+    """More facts support an answer than allowed; `count` is their number."""
 
     def __init__(self, where: str, count: int, limit: int) -> None:
-        super().__init__(f"{where}: the answer rests on {count} facts, allowed: {limit}")
+        super().__init__(f"{where}: {count} facts support the answer, allowed: {limit}")
         self.count = count
 
 
 def trace(
     program: Program, results: list[Nodes | Answer], max_facts: int | None = None
 ) -> tuple[tuple[Fact, ...], tuple[Edge, ...]]:
-    """Facts in order of first grounding, and sorted edges between their places; the root is ``ROOT``.
+    """Facts in order of first grounding, and sorted edges between their numbers; the question is ``ROOT``.
 
     Args:
         program: the program that was executed.
-        results: what each of its steps gave.
-        max_facts: refuse an answer that rests on more statements; edges can be as many as pairs of facts.
+        results: the results of its steps.
+        max_facts: refuse an answer with more supporting statements, because edges can be as many as pairs of facts.
 
     Raises:
         TooManyFactsError: see `max_facts`.
@@ -57,12 +57,12 @@ def trace(
 
 
 class _Tracer:
-    """One backward pass marks what is needed, one forward pass grounds it."""
+    """A backward pass that marks the needed nodes and facts, and a forward pass that grounds them."""
 
     def __init__(self, program: Program, results: list[Nodes | Answer]) -> None:
         self.steps = program.steps
         self.results = results
-        # per step: needed nodes, each with those of its facts at this step that are needed (none for plain nodes)
+        # for each step the needed nodes, each with its needed facts of this step (none for nodes without facts)
         self.needed: list[dict[str, dict[Statement, None]]] = [{} for _ in results]
         self.used: dict[Statement, dict[Qualifier, None]] = {}
         self.answers: set[int] = set()
@@ -70,7 +70,7 @@ class _Tracer:
         self._facts_of: dict[int, dict[str, dict[Statement, None]]] = {}
 
     def mark(self) -> None:
-        """Mark what the answer needs, from the last step to the first."""
+        """Mark the nodes and facts that the answer needs, from the last step to the first."""
         self.answers = {len(self.steps) - 1}
         for index in range(len(self.steps) - 1, -1, -1):
             if isinstance(self.results[index], Nodes):
@@ -81,7 +81,7 @@ class _Tracer:
     # -- backward -----------------------------------------------------------------------------------------------------
 
     def _need_for_answer(self, index: int) -> list[int]:
-        """Mark what an answer step reads; returns the answer steps among its dependencies."""
+        """Mark the nodes and facts that an answer step reads; returns the answer steps among its dependencies."""
         step, result = self.steps[index], self.results[index]
         assert isinstance(result, Answer)
         if step.function in ("What", "Count"):
@@ -117,7 +117,7 @@ class _Tracer:
                         self._need(dependency, node)
 
     def _need_filtered(self, index: int) -> None:
-        """A qualifier filter needs of the step before only the facts that it kept."""
+        """Mark, of the facts of the step before a qualifier filter, only those that the filter kept."""
         result = self._nodes(index)
         for node, fact, pair in zip(result.ids, result.facts or (), result.used or (), strict=True):
             if fact in self.needed[index].get(node, ()):
@@ -125,7 +125,7 @@ class _Tracer:
                 self._use([fact], [pair])
 
     def _need(self, index: int, node: str) -> None:
-        """A node with all the facts that this step has for it."""
+        """Mark a node with all the facts that the step has for it."""
         self.needed[index].setdefault(node, {}).update(self._step_facts(index).get(node, {}))
 
     def _step_facts(self, index: int) -> dict[str, dict[Statement, None]]:
@@ -145,7 +145,7 @@ class _Tracer:
     # -- forward ------------------------------------------------------------------------------------------------------
 
     def groundings(self) -> list[Grounding]:
-        """The needed facts in the order in which the steps ground them: the fact and the nodes it was grounded from."""
+        """The needed facts in the order of their grounding, each with the nodes that it was grounded from."""
         found: list[Grounding] = []
         for index, (step, result) in enumerate(zip(self.steps, self.results, strict=True)):
             if isinstance(result, Answer):
@@ -160,7 +160,7 @@ class _Tracer:
         return found
 
     def graph(self, groundings: list[Grounding]) -> tuple[tuple[Fact, ...], tuple[Edge, ...]]:
-        """Number the facts and draw an edge from each fact of a node's provenance to what was grounded from it."""
+        """Number the facts and add edges from the facts of a node's provenance to the facts grounded from the node."""
         number: dict[Fact, int] = {}
         place: dict[Statement, int] = {}
         edges: set[Edge] = set()
@@ -177,7 +177,7 @@ class _Tracer:
         return tuple((d, self._end(fact, place)) for place, d in enumerate(self.steps[index].dependencies))
 
     def _provenance(self, index: int, node: str) -> tuple[Statement, ...]:
-        """The facts that put a node into a step's result; empty if the question names it."""
+        """The facts that put a node into a step's result; empty if the question names the node."""
         if node not in self.needed[index]:
             return ()
         known = self._provenances.get((index, node))
@@ -199,10 +199,10 @@ class _Tracer:
 
     @staticmethod
     def _end(fact: Statement, place: int) -> str:
-        """The node a fact was read from: an attribute's head; of a relation the head (left branch) or tail (right)."""
+        """The node a fact was read from: the head of an attribute; the head (left branch) or tail of a relation."""
         return fact.tail if fact.tail is not None and place == 1 else fact.head
 
 
 def _source(fact: Statement, direction: str) -> str:
-    """The node a step's fact was grounded from."""
+    """The node that a step's fact was grounded from."""
     return fact.head if direction == FORWARD else fact.tail or ""

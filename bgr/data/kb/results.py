@@ -1,4 +1,4 @@
-"""What a step of a program gives: nodes of the knowledge base, or an answer, with the statements behind them."""
+"""Results of a program's steps: nodes of the knowledge base, or an answer, with the statements behind them."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from bgr.data.kb.schema import Statement, Value
 Qualifier = tuple[str, Value]
 
 
-class BaseOrder(dict[str, Any]):
-    """Node ids as keys, in the order of the base."""
+class OrderedIds(dict[str, Any]):
+    """Node ids as keys, in the order of the knowledge base."""
 
 
 class Nodes:
-    """Entities and concepts, in an order that depends on the program and the base alone.
+    """Entities and concepts, in an order that depends only on the program and the knowledge base.
 
     Args:
-        ids: node ids; repeated where several statements led to one node, as in KoPL.
+        ids: node ids; repeated if several statements led to one node, as in KoPL.
         facts: the statement that led to each id, aligned with `ids`; ``None`` after steps that ground nothing.
-        used: the qualifier by which a filter kept each fact, aligned; ``None`` where none was asked for.
-        ordered: `ids` are distinct and in the order of the base.
+        used: the qualifier by which a filter kept each fact, aligned; ``None`` if no qualifier was tested.
+        ordered: `ids` are distinct and in the order of the knowledge base.
     """
 
-    # a plain class: a program makes one at each step, and a dataclass with a cached property takes three times as long
+    # a plain class, because each step makes one, and a dataclass with a cached property takes three times as long
     __slots__ = ("_unique", "facts", "ids", "ordered", "used")
 
     def __init__(
@@ -51,13 +51,13 @@ class Nodes:
 
 @dataclass(slots=True)
 class Answer:
-    """The answer of a last step, or the values a Verify step goes on with.
+    """The answer of a last step, or the values that a Verify step tests.
 
     Args:
-        text: as KoPL prints it: one text, or a list of texts.
-        values: the typed values behind a list, where there are any.
+        text: the answer as KoPL prints it: one text, or a list of texts.
+        values: the typed values behind a list, if there are any.
         facts: the statements that were read.
-        used: the qualifier that was asked for or read, aligned with `facts`; ``None`` where none was.
+        used: the qualifier that was tested or read, aligned with `facts`; ``None`` if there was none.
     """
 
     text: str | list[str]

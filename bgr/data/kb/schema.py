@@ -1,6 +1,6 @@
-"""A statement as the knowledge base stores it: with all its qualifiers, once for both of its ends.
+"""Values, statements and facts of a knowledge base (KQA Pro 1.0; KoPL documentation).
 
-Values and facts of a knowledge base in KQA Pro's form (KQA Pro 1.0; KoPL documentation).
+A statement is stored once for both of its ends, with all its qualifiers; a fact is a statement as one program uses it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from bgr.utils.json_utils import shown
 
 VALUE_TYPES = ("string", "quantity", "date", "year")
 NO_UNIT = "1"
-LARGEST = 1e300
-"""Of a quantity; in the smallest unit it is a float still."""
-YEAR_DIGITS = 12
-"""A year may lie in deep time, but no year of the universe has more digits."""
+MAX_QUANTITY = 1e300
+"""Quantities up to this are still finite after conversion to the smallest unit."""
+MAX_YEAR_DIGITS = 12
+"""More than any year of the universe needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,12 @@ class Value:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Value:
-        """From ``{type, value, unit?}``; a date may be written ``yyyy-mm-dd`` or ``yyyy/mm/dd``.
+        """Read ``{type, value, unit?}``; a date may be written ``yyyy-mm-dd`` or ``yyyy/mm/dd``.
 
-        Between date and year the text decides, not the declared type, and numbers have a float's precision: as in KoPL.
+        As in KoPL, the text and not the declared type tells dates from years, and numbers have a float's precision.
 
         Raises:
-            DataError: unknown type, or a value or unit that does not fit it.
+            DataError: unknown type, or a value or unit that does not fit the type.
             KeyError: `record` lacks a field.
         """
         kind, raw = record["type"], record["value"]
@@ -59,7 +59,7 @@ class Value:
         return {"type": self.type, "value": raw, **({"unit": self.unit} if self.type == "quantity" else {})}
 
     def __str__(self) -> str:
-        """As KoPL prints it: a quantity with its unit unless that is ``1``, a date as ``yyyy-mm-dd``."""
+        """The value as KoPL prints it: a quantity with its unit unless that is ``1``, a date as ``yyyy-mm-dd``."""
         value = self.value
         if self.type == "quantity":
             whole = int(value)  # type: ignore[arg-type]
@@ -69,10 +69,10 @@ class Value:
 
 
 def parse_date(text: str) -> datetime.date:
-    """``yyyy-mm-dd`` or ``yyyy/mm/dd``.
+    """Parse ``yyyy-mm-dd`` or ``yyyy/mm/dd``.
 
     Raises:
-        DataError: the text has not that form, or there is no such day.
+        DataError: the text has another form, or there is no such day.
     """
     parts = text.replace("/", "-").split("-")
     try:
@@ -83,12 +83,12 @@ def parse_date(text: str) -> datetime.date:
 
 
 def parse_time(text: str) -> Value:
-    """A date when the text holds ``/`` or an inner ``-``, else a year (a leading ``-`` is a year before Christ)."""
+    """Parse a date if the text has ``/`` or an inner ``-``, else a year (a leading ``-`` is a year before Christ)."""
     text = text.strip()
     if "/" in text or "-" in text[1:]:
         return Value("date", parse_date(text))
     digits = text.removeprefix("-")
-    if not digits.isdecimal() or len(digits) > YEAR_DIGITS:
+    if not digits.isdecimal() or len(digits) > MAX_YEAR_DIGITS:
         raise DataError(f"not a year or a date: {shown(text)}, expected yyyy, yyyy-mm-dd or yyyy/mm/dd")
     return Value("year", int(text))
 
@@ -100,27 +100,27 @@ def _number(raw: str | float) -> float | int:
         number = math.inf
     except ValueError:
         raise DataError(f"not a number: {shown(raw)}") from None
-    if not abs(number) <= LARGEST:
-        raise DataError(f"not a finite number: {shown(raw)}, allowed: up to {LARGEST:g}")
+    if not abs(number) <= MAX_QUANTITY:
+        raise DataError(f"not a finite number: {shown(raw)}, allowed: up to {MAX_QUANTITY:g}")
     return int(number) if isinstance(raw, int) else number
 
 
 def _filled(text: Any, what: str) -> str:
     if not isinstance(text, str) or not text:
-        raise DataError(f"{what} {shown(text)}, allowed: a text that is not empty")
+        raise DataError(f"{what} {shown(text)}, allowed: a non-empty text")
     return text
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One statement of the knowledge base as one program uses it.
+    """A statement of the knowledge base as one program uses it.
 
     Args:
         head: entity id the statement is about.
         predicate: attribute key or relation name.
         value: the attribute's value; ``None`` for a relation.
         tail: id of the entity or concept a relation leads to; ``None`` for an attribute.
-        qualifiers: only those the program uses, as sorted ``(key, value)`` pairs.
+        qualifiers: only those that the program uses, as sorted ``(key, value)`` pairs.
     """
 
     head: str
@@ -135,7 +135,7 @@ class Fact:
 
     @property
     def statement(self) -> tuple[str, str, Value | str | None]:
-        """Identity without the qualifiers: two facts with one statement say the same thing."""
+        """Head, predicate, and value or tail, without the qualifiers: facts with equal statements say the same."""
         return (self.head, self.predicate, self.value if self.tail is None else self.tail)
 
 
@@ -147,7 +147,7 @@ class Statement:
     """An attribute (`value`) or a relation (`tail`) of `head`; compared by identity.
 
     Args:
-        number: place in the knowledge base, in the order of the file.
+        number: index in the knowledge base, in the order of the file.
         head: id of the subject.
         predicate: attribute key or relation name.
         value: the attribute's value; ``None`` for a relation.
@@ -167,13 +167,13 @@ class Statement:
         return self.tail is not None
 
     def qualifier(self, key: str) -> tuple[Value, ...]:
-        """The values of one qualifier key; empty where there is none."""
+        """The values of one qualifier key; empty if there is none."""
         for name, values in self.qualifiers:
             if name == key:
                 return values
         return ()
 
     def fact(self, qualifiers: tuple[tuple[str, Value], ...] = ()) -> Fact:
-        """The statement as a fact, with those of its qualifiers that are wanted."""
+        """The statement as a fact with the given qualifiers."""
         ordered = tuple(sorted(set(qualifiers), key=lambda pair: (pair[0], pair[1].type, str(pair[1]))))
         return Fact(self.head, self.predicate, self.value, self.tail, ordered)

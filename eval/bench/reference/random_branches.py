@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 from bgr.data.kb.comparison import OPERATORS
-from bgr.data.kb.executor import apply
+from bgr.data.kb.executor import run_step
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.loading import DIRECTIONS
 from bgr.data.kb.program import VALUES, Step
@@ -144,7 +144,7 @@ class BranchWriter:
         step = Step(function, tuple(dependencies), inputs)
         self.steps.append(step)
         try:
-            self.results.append(apply(self.kb, step, self.results))
+            self.results.append(run_step(self.kb, step, self.results))
         except DataError:  # a program that fails is one to compare too: the next step finds nothing to ask
             self.results.append(Answer([]) if step.signature.gives == VALUES else Nodes(()))
         return len(self.steps) - 1

@@ -1,6 +1,6 @@
-"""The KoPL functions that give values or an answer, for the answer alone; see `lean_node_steps`.
+"""Compiled KoPL functions that give values or an answer; see `compiled_node_steps`.
 
-What a step gives is what KoPL prints, but for the functions whose values a Verify* reads.
+Results are texts as KoPL prints them, except of the functions whose values a Verify* reads.
 """
 
 from __future__ import annotations
@@ -14,14 +14,12 @@ from typing import Any
 from bgr.data.kb import answer_steps
 from bgr.data.kb.answer_steps import target_of_key
 from bgr.data.kb.comparison import matcher
-from bgr.data.kb.compiled.compiled_node_steps import Compare, Fits, nodes
-from bgr.data.kb.compiled.compiled_program import Chain, Ids, evaluate
+from bgr.data.kb.compiled.compiled_node_steps import Chain, Compare, Fits, Ids, evaluate, nodes
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.schema import Statement, Value
 
 Targets = Mapping[str, Fits]
-"""The test for equality with one text, by the type of the values under the key; only the types that the text can be
-read as."""
+"""Tests for equality with one text, by each type that the text can be parsed as."""
 
 
 def what(kb: KnowledgeBase, ids: Ids, given: tuple[()]) -> list[str]:
@@ -59,13 +57,13 @@ def select_among(kb: KnowledgeBase, ids: Ids, given: tuple[str, str]) -> str | l
 
 
 def query_attribute(kb: KnowledgeBase, ids: Ids, key: str) -> list[str]:
-    alone = kb.text.get(key)
+    alone = kb.printed.get(key)
     if alone is not None:
         if len(ids) == 1:
             (node,) = ids
             return [alone[node]] if node in alone else []
         return [alone[i] for i in ids if i in alone]
-    texts = kb.texts.get(key)
+    texts = kb.printed_lists.get(key)
     return [text for i in ids if i in texts for text in texts[i]] if texts is not None else []
 
 
@@ -92,14 +90,14 @@ def verify(kb: KnowledgeBase, values: Sequence[Value], given: tuple[Value, str])
 
 
 def verify_attribute(kb: KnowledgeBase, ids: Ids, given: tuple[str, str, Compare, Any, Value, str]) -> str:
-    """QueryAttr and Verify* in one."""
+    """QueryAttr and Verify* in one call."""
     key, column, compare, goal, target, op = given
-    values = kb.bare.get(column)
+    values = kb.single_values.get(column)
     if values is not None:
         if len(ids) == 1:
             (node,) = ids
             return "yes" if node in values and compare(values[node], goal) else "no"
-        if len(values) == len(kb.attribute_rows(key)):  # all of one kind
+        if len(values) == len(kb.attribute_rows(key)):  # all values are of one type
             found = [values[i] for i in ids if i in values]
             return verdict(sum(map(compare, found, repeat(goal))), len(found))
     rows = kb.attribute_rows(key)
@@ -107,7 +105,7 @@ def verify_attribute(kb: KnowledgeBase, ids: Ids, given: tuple[str, str, Compare
 
 
 def verdict(fitting: int, of: int) -> str:
-    """What Verify* says when so many values fit."""
+    """The answer of Verify* if `fitting` of `of` values fit."""
     return "no" if fitting == 0 else "yes" if fitting == of else "not sure"
 
 

@@ -1,49 +1,69 @@
-"""The KoPL functions that give entities, for the answer alone: on bare node ids, without the statements behind them.
+"""Compiled KoPL functions that give entities: node ids without the statements behind them.
 
-Each does what its namesake in `node_steps` does, which is its slow twin in the tests, and takes the input that
-`lean_plan` prepared. Most of a program's time goes into reading memory that no other program has read of late, so each
-step touches as few objects as it can; a single node, the commonest result, goes through no loop. Where a QFilter* comes
-next a step gives the statements too, as a pair ``(ids, facts)``.
+Each gives the result of its namesake in `node_steps`, with which the tests compare it, and takes the input that
+`compile_program` prepared. Most of a program's time is spent on reading memory that is not in the processor's cache, so
+each step touches as few objects as it can; a single node, the most frequent result, needs no loop. Before a QFilter* a
+step gives the statements too, as a pair ``(ids, facts)``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import compress, repeat
 from typing import Any
 
 from bgr.data.kb import node_steps
-from bgr.data.kb.compiled.compiled_program import Chain, Ids, evaluate
 from bgr.data.kb.knowledge_base import KnowledgeBase
-from bgr.data.kb.results import BaseOrder, Nodes
+from bgr.data.kb.results import Nodes, OrderedIds
 from bgr.data.kb.schema import Statement, Value
+
+Ids = Collection[str]
+"""Node ids: a tuple or list (repeated as in KoPL), the members of a concept in the order of the knowledge base, or the
+neighbors by a relation with their positions."""
+
+CompiledCall = tuple[Callable[[KnowledgeBase, Any, Any], Any], Any]
+"""A function and its prepared input; for a function of two results, this includes the chain of the second one."""
+
+Chain = tuple[CompiledCall, ...]
 
 Compare = Callable[[Any, Any], bool]
 Fits = Callable[[Value], bool]
 Filter = tuple[str, Compare, Any, tuple[Any, ...]]
-"""Name of a column, comparison, bare value to compare with, and the filter's inputs."""
+"""Name of a column, comparison, plain value to compare with, and the filter's inputs."""
 WithFacts = tuple[Sequence[str], Sequence[Statement]]
 NONE: tuple[str, ...] = ()
-FEW = 16
-"""Of many nodes a filter looks up those that fit if they are fewer than one in so many, else it goes through all."""
+LOOK_UP_SHARE = 16
+"""Of many nodes, a filter looks up those that fit if they are fewer than one in this number, else it tests all."""
+
+
+def evaluate(kb: KnowledgeBase, chain: Chain) -> Any:
+    """The result of the last call of a chain.
+
+    Raises:
+        DataError: a step cannot be executed.
+    """
+    found = None
+    for run, given in chain:
+        found = run(kb, found, given)
+    return found
 
 
 def find_all(kb: KnowledgeBase, _: None, given: tuple[()]) -> Ids:
-    return kb.everything
+    return kb.all_ids
 
 
 def find(kb: KnowledgeBase, _: None, name: str) -> Ids:
-    return kb.found.get(name, NONE)
+    return kb.ids_of_name.get(name, NONE)
 
 
 def find_relate(kb: KnowledgeBase, _: None, given: tuple[str, str]) -> Ids:
     link, name = given
-    links = kb.ends_of_names.get(link)
+    links = kb.neighbors_of_name.get(link)
     return links.get(name, NONE) if links is not None else NONE
 
 
 def members(kb: KnowledgeBase, _: None, concept: str) -> Ids:
-    """FindAll and FilterConcept in one."""
+    """FindAll and FilterConcept in one call."""
     return kb.members_of_name(concept)
 
 
@@ -54,20 +74,20 @@ def filter_concept(kb: KnowledgeBase, ids: Ids, concept: str) -> Ids:
 
 def filter_attribute(kb: KnowledgeBase, ids: Ids, given: Filter) -> Ids:
     column, compare, goal, wanted = given
-    values = kb.bare.get(column)
+    values = kb.single_values.get(column)
     if len(ids) == 1 and values is not None:
         (node,) = ids
         return ids if node in values and compare(values[node], goal) else NONE
     if len(ids) > node_steps.SCAN_LIMIT:
         key, target, op = (*wanted, "=")[:3]
-        facts = node_steps.look_up(kb, nodes(ids), key, target, op, FEW)
+        facts = node_steps.look_up(kb, nodes(ids), key, target, op, LOOK_UP_SHARE)
         if facts is not None:
             return [fact.head for fact in facts]
         if values is not None:
             return _filter_many(kb, ids, values, given)
     if values is not None:
         return distinct([i for i in ids if i in values and compare(values[i], goal)], ids)
-    pairs = kb.several.get(column)
+    pairs = kb.multi_values.get(column)
     if pairs is not None:
         found = [i for i in distinct(ids, ids) if i in pairs]
         return [i for i in found for value, _ in pairs[i] if compare(value, goal)]
@@ -75,21 +95,21 @@ def filter_attribute(kb: KnowledgeBase, ids: Ids, given: Filter) -> Ids:
 
 
 def _filter_many(kb: KnowledgeBase, ids: Ids, values: Mapping[str, Any], given: Filter) -> Ids:
-    """By loops that do not leave the interpreter's own code."""
+    """Filter by loops that run in C (`compress`, `map`, `filter`)."""
     _, compare, goal, _ = given
-    if type(ids) is BaseOrder and len(values) <= 2 * len(ids):  # a column is in the order of the base too
+    if type(ids) is OrderedIds and len(values) <= 2 * len(ids):  # a column is in the order of the base too
         fitting = compress(values, map(compare, values.values(), repeat(goal)))
-        return list(fitting) if ids is kb.everything else list(filter(ids.__contains__, fitting))
+        return list(fitting) if ids is kb.all_ids else list(filter(ids.__contains__, fitting))
     found = list(filter(values.__contains__, ids if isinstance(ids, dict) else dict.fromkeys(ids)))
     return list(compress(found, map(compare, map(values.__getitem__, found), repeat(goal))))
 
 
 def filter_with_facts(kb: KnowledgeBase, ids: Ids, given: Filter) -> WithFacts:
     column, compare, goal, wanted = given
-    if column in kb.bare:
+    if column in kb.single_values:
         kept, rows = filter_attribute(kb, ids, given), kb.attribute_rows(wanted[0])
         return kept, [rows[i][0] for i in kept]  # type: ignore[return-value]
-    pairs = kb.several.get(column)
+    pairs = kb.multi_values.get(column)
     if pairs is not None and len(ids) <= node_steps.SCAN_LIMIT:
         facts = [fact for i in distinct(ids, ids) if i in pairs for value, fact in pairs[i] if compare(value, goal)]
         return [fact.head for fact in facts], facts
@@ -115,13 +135,13 @@ def filter_qualifier_with_facts(kb: KnowledgeBase, found: WithFacts, given: tupl
 
 
 def relate(kb: KnowledgeBase, ids: Ids, link: str) -> Ids:
-    links = kb.ends.get(link)
+    links = kb.neighbors.get(link)
     if links is None:
         return NONE
     if len(ids) == 1:
         (node,) = ids
         return links.get(node, NONE)
-    if type(ids) is BaseOrder and len(links) < len(ids):
+    if type(ids) is OrderedIds and len(links) < len(ids):
         return [end for node in links if node in ids for end in links[node]]
     return [end for node in dict.fromkeys(ids) if node in links for end in links[node]]
 
@@ -144,7 +164,7 @@ def intersect(kb: KnowledgeBase, left: Ids, given: tuple[Chain, tuple[()]]) -> I
         kept = [i for i in right if i in left]
     if len(kept) > 1:
         if isinstance(left, dict):
-            kept.sort(key=(kb.everything if type(left) is BaseOrder else left).__getitem__)
+            kept.sort(key=(kb.all_ids if type(left) is OrderedIds else left).__getitem__)
         else:
             both = _lookup(kept)
             kept = distinct([i for i in left if i in both], left)
@@ -156,12 +176,12 @@ def unite(kb: KnowledgeBase, left: Ids, given: tuple[Chain, tuple[()]]) -> Ids:
 
 
 def nodes(ids: Ids) -> Nodes:
-    """For the steps with facts."""
-    return Nodes(ids, ordered=type(ids) is BaseOrder)
+    """The ids as input of the steps with facts."""
+    return Nodes(ids, ordered=type(ids) is OrderedIds)
 
 
 def distinct(kept: Ids, source: Ids) -> Any:
-    """What was kept of `source`, each once."""
+    """The ids kept of `source`, each once."""
     return kept if len(kept) < 2 or isinstance(source, dict) else list(dict.fromkeys(kept))
 
 

@@ -1,8 +1,11 @@
-"""A program prepared for its answer alone, once, when it is checked.
+"""Compilation of a program for its answer only, done once, when the program is checked.
 
-The steps that lead to the answer become a chain of calls, each with its input put together: names of indices, parsed
+The steps that lead to the answer become a chain of calls, each with its prepared input: names of indices, parsed
 values, and for a function of two results the chain of the second one. Two steps that often follow each other become one
-call. Statements are carried along only where a QFilter* reads them, typed values only where a Verify* does.
+call. Statements are passed on only if a QFilter* reads them, typed values only if a Verify* does.
+
+Compiled programs make the executor 76 times (20,070 entities) to 227 times (126,740 entities) faster than the package
+``kopl`` on questions' programs, and six to ten times faster than it is with facts (see the README).
 """
 
 from __future__ import annotations
@@ -11,9 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bgr.data.kb.comparison import COMPARE, matcher, parse_target
-from bgr.data.kb.compiled import compiled_answer_steps as lean_answer_steps
-from bgr.data.kb.compiled import compiled_node_steps as lean_node_steps
-from bgr.data.kb.compiled.compiled_program import Chain, LeanCall
+from bgr.data.kb.compiled import compiled_answer_steps, compiled_node_steps
+from bgr.data.kb.compiled.compiled_node_steps import Chain, CompiledCall
 from bgr.data.kb.indices import link_name, target_column
 from bgr.data.kb.schema import Value
 from bgr.errors import DataError
@@ -21,16 +23,16 @@ from bgr.errors import DataError
 Call = tuple[str, tuple[int, ...], tuple[Any, ...]]
 """A step of a checked program: function, dependencies, parsed inputs."""
 
-LONGEST = 256
+MAX_STEPS = 256
 FAMILIES = ("QFilter", "FilterConcept", "Filter", "Verify")
 
 
-def lean_plan(plan: Sequence[Call]) -> Chain | None:
-    """The chain of a checked program; ``None`` where a result is read twice or, but for the last, not at all.
+def compile_program(plan: Sequence[Call]) -> Chain | None:
+    """The chain of a checked program; ``None`` if a result, other than the last, is not read exactly once.
 
-    ``None`` also for a program so long that its chains could lie deeper in each other than Python's stack allows.
+    Also ``None`` for programs above `MAX_STEPS`, whose nested chains could exceed Python's stack.
     """
-    if len(plan) > LONGEST:
+    if len(plan) > MAX_STEPS:
         return None
     readers: list[list[str]] = [[] for _ in plan]
     for function, before, _ in plan:
@@ -47,54 +49,59 @@ def lean_plan(plan: Sequence[Call]) -> Chain | None:
 
 
 def _extended(chain: Chain, second: Sequence[Chain], family: str, given: tuple[Any, ...], reader: str) -> Chain:
-    """The chain that led to a step's first input with that step at its end."""
+    """The chain of a step's first input, extended by the step."""
     if second:
-        return (*chain, (TWO[family], (second[0], given)))
+        return (*chain, (BINARY[family], (second[0], given)))
     facts = reader == "QFilter"
     before, last = chain[:-1], chain[-1:]
     run, text = last[0] if last else (None, "")
-    if family == "Relate" and run is lean_node_steps.find and not facts:
-        return (*before, (lean_node_steps.find_relate, (link_name(*given), text)))
-    if family == "FilterConcept" and run is lean_node_steps.find_all:
-        return (*before, (lean_node_steps.members, given[0]))
-    if family == "Verify" and run is lean_answer_steps.query_attribute:
+    if family == "Relate" and run is compiled_node_steps.find and not facts:
+        return (*before, (compiled_node_steps.find_relate, (link_name(*given), text)))
+    if family == "FilterConcept" and run is compiled_node_steps.find_all:
+        return (*before, (compiled_node_steps.members, given[0]))
+    if family == "Verify" and run is compiled_answer_steps.query_attribute:
         target, op = (*given, "=")[:2]
-        together = (text, target_column(text, target, op), COMPARE[op], target.value, target, op)
-        return (*before, (lean_answer_steps.verify_attribute, together))
+        prepared = (text, target_column(text, target, op), COMPARE[op], target.value, target, op)
+        return (*before, (compiled_answer_steps.verify_attribute, prepared))
     return (*chain, _call(family, given, facts, reader))
 
 
-def _call(family: str, given: tuple[Any, ...], facts: bool, reader: str) -> LeanCall:
-    """One call; `facts`: a QFilter* reads its statements."""
+def _call(family: str, given: tuple[Any, ...], facts: bool, reader: str) -> CompiledCall:
+    """One call; `facts` is true if a QFilter* reads its statements."""
     if family == "Filter":
         key, target, op = (*given, "=")[:3]
-        run = lean_node_steps.filter_with_facts if facts else lean_node_steps.filter_attribute
+        run = compiled_node_steps.filter_with_facts if facts else compiled_node_steps.filter_attribute
         return run, (target_column(key, target, op), COMPARE[op], target.value, given)
     if family == "QFilter":
         key, target, op = (*given, "=")[:3]
-        ids, pairs = lean_node_steps.filter_qualifier, lean_node_steps.filter_qualifier_with_facts
+        ids, pairs = compiled_node_steps.filter_qualifier, compiled_node_steps.filter_qualifier_with_facts
         return pairs if facts else ids, (key, matcher(target, op))
     if family == "Relate":
-        return (lean_node_steps.relate_with_facts, given) if facts else (lean_node_steps.relate, link_name(*given))
+        return (
+            (compiled_node_steps.relate_with_facts, given) if facts else (compiled_node_steps.relate, link_name(*given))
+        )
     if family == "QueryAttrUnderCondition":
         key, qualifier, text = given
-        plain, values = lean_answer_steps.query_attribute_under_condition, lean_answer_steps.values_under_condition
+        plain, values = (
+            compiled_answer_steps.query_attribute_under_condition,
+            compiled_answer_steps.values_under_condition,
+        )
         return values if reader == "Verify" else plain, (key, qualifier, _targets(text), text)
     if family == "QueryAttrQualifier":
         key, text, qualifier = given
-        return lean_answer_steps.query_attribute_qualifier, (key, qualifier, _targets(text), text)
+        return compiled_answer_steps.query_attribute_qualifier, (key, qualifier, _targets(text), text)
     if family == "Verify":
-        return lean_answer_steps.verify, (*given, "=")[:2]
-    return ONE[family], given[0] if len(given) == 1 else given
+        return compiled_answer_steps.verify, (*given, "=")[:2]
+    return UNARY[family], given[0] if len(given) == 1 else given
 
 
 def _family(function: str) -> str:
-    """Functions that differ in the type of their value alone share a name."""
+    """The shared name of functions that differ only in the type of their value."""
     return next((family for family in FAMILIES if function.startswith(family)), function)
 
 
 def _targets(text: str) -> Mapping[str, Callable[[Value], bool]]:
-    """The tests for equality with a text, by the type it is read as, where it can be."""
+    """Tests for equality with a text, by each type that the text can be parsed as."""
     found = {}
     for kind in ("string", "quantity", "date"):
         try:
@@ -104,22 +111,22 @@ def _targets(text: str) -> Mapping[str, Callable[[Value], bool]]:
     return found
 
 
-ONE: dict[str, Callable[..., Any]] = {
-    "FindAll": lean_node_steps.find_all,
-    "Find": lean_node_steps.find,
-    "FilterConcept": lean_node_steps.filter_concept,
-    "What": lean_answer_steps.what,
-    "Count": lean_answer_steps.count,
-    "SelectAmong": lean_answer_steps.select_among,
-    "QueryAttr": lean_answer_steps.query_attribute,
+UNARY: dict[str, Callable[..., Any]] = {
+    "FindAll": compiled_node_steps.find_all,
+    "Find": compiled_node_steps.find,
+    "FilterConcept": compiled_node_steps.filter_concept,
+    "What": compiled_answer_steps.what,
+    "Count": compiled_answer_steps.count,
+    "SelectAmong": compiled_answer_steps.select_among,
+    "QueryAttr": compiled_answer_steps.query_attribute,
 }
-"""Functions of one result whose input needs no preparation."""
+"""Functions of at most one result whose input needs no preparation."""
 
-TWO: dict[str, Callable[..., Any]] = {
-    "And": lean_node_steps.intersect,
-    "Or": lean_node_steps.unite,
-    "SelectBetween": lean_answer_steps.select_between,
-    "QueryRelation": lean_answer_steps.query_relation,
-    "QueryRelationQualifier": lean_answer_steps.query_relation_qualifier,
+BINARY: dict[str, Callable[..., Any]] = {
+    "And": compiled_node_steps.intersect,
+    "Or": compiled_node_steps.unite,
+    "SelectBetween": compiled_answer_steps.select_between,
+    "QueryRelation": compiled_answer_steps.query_relation,
+    "QueryRelationQualifier": compiled_answer_steps.query_relation_qualifier,
 }
 """Functions of two results."""

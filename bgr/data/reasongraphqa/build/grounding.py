@@ -54,7 +54,7 @@ def _number(text: str) -> tuple[float, str] | None:
 
 
 MAX_FACTS = 24
-MOST_DETAIL = 300
+MAX_DETAIL = 300
 """Characters of a question, and of what is said about it, in a report."""
 
 TYPE_OF_FUNCTION = {
@@ -167,7 +167,7 @@ def ground(question: Question, executor: Executor) -> Grounded | Dropped:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= MOST_DETAIL else f"{text[: MOST_DETAIL - 1]}…"
+    return text if len(text) <= MAX_DETAIL else f"{text[: MAX_DETAIL - 1]}…"
 
 
 def _broken(edges: tuple[Edge, ...]) -> str:

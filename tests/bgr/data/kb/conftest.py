@@ -1,4 +1,4 @@
-"""A made-up knowledge base with everything that KQA Pro's form allows, and the films of the two worked examples."""
+"""A random knowledge base that uses everything in KQA Pro's form, and the films of the two worked examples."""
 
 import random
 from typing import Any
@@ -87,7 +87,7 @@ def _attribute(key: str, value: Any, **qualifiers: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def film_records() -> dict[str, Any]:
-    """The knowledge base of the worked examples: Bergman's films, two capitals, and enough beside them to slice off."""
+    """The knowledge base of the worked examples: Bergman's films, two capitals, and facts that slicing must remove."""
     names = {"film": {}, "person": {}, "country": {}, "city": {}, "element": {}}
     names["film"] = {"F1": "Persona", "F2": "Winter Light", "F3": "The Seventh Seal", "F4": "Hamlet", "F5": "Hamlet"}
     names["person"] = {"P1": "Ingmar Bergman", "P2": "Max von Sydow", "P3": "Marie Curie"}
@@ -145,7 +145,7 @@ def films(film_records: dict[str, Any]) -> Executor:
 
 @pytest.fixture(scope="session")
 def program() -> Any:
-    """Writes a program from ``"Function(input, …) @dependency …"``; without ``@`` a step hangs on the one before."""
+    """Parses ``"Function(input, …) @dependency …"``; without ``@`` a step depends on the one before."""
 
     def write(*lines: str) -> Program:
         records = []

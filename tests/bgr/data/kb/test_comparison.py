@@ -62,27 +62,27 @@ def test_a_column_selects_what_matches() -> None:
 @pytest.mark.parametrize(
     "kinds", [{"quantity"}, {"string"}, {"date"}, {"year"}, {"date", "year"}, {"quantity", "string"}]
 )
-def test_bare_values_decide_where_they_are_given(kinds: set[str]) -> None:
+def test_single_values_give_the_result_of_matches(kinds: set[str]) -> None:
     values = [v for v in VALUES if v.type in kinds]
     statements = [Statement(n, f"E{n}", "k", value) for n, value in enumerate(values)]
     column = Column(statements)
     for target in VALUES:
         for op in OPERATORS[:2] if target.type == "string" else OPERATORS:
-            bare = column.bare(target, op)
+            bare = column.single_values(target, op)
             assert (bare is None) == (target.type == "date" and "year" in kinds and op != "=")
             slow = [s.head for s in statements if s.value is not None and matches(s.value, target, op)]
             if bare is not None:
                 assert [i for i in bare if COMPARE[op](bare[i], target.value)] == slow
-    assert column.pairs(values[0], "=") is None
+    assert column.multi_values(values[0], "=") is None
 
 
-def test_pairs_decide_where_nodes_have_several_values() -> None:
+def test_multi_values_give_the_result_of_matches() -> None:
     statements = [Statement(n, f"E{n % 3}", "k", value) for n, value in enumerate(VALUES)]
     column = Column(statements)
     for target in VALUES:
         for op in OPERATORS[:2] if target.type == "string" else OPERATORS:
-            pairs = column.pairs(target, op)
-            assert column.bare(target, op) is None
+            pairs = column.multi_values(target, op)
+            assert column.single_values(target, op) is None
             assert (pairs is None) == (target.type == "date" and op != "=")
             slow = {s for s in statements if s.value is not None and matches(s.value, target, op)}
             if pairs is not None:
@@ -116,7 +116,7 @@ def test_parse_target_refuses(text: str, kind: str) -> None:
     [
         (Value("quantity", 206.0), "206"),
         (Value("quantity", 2.5, "metre"), "2.5 metre"),
-        # KoPL cuts negative fractions off, and so do we
+        # negative fractions are truncated, as in KoPL
         (Value("quantity", -3.5), "-3"),
         (YEAR, "1960"),
         (DAY, "1960-02-01"),

@@ -47,7 +47,7 @@ def compare(records: dict[str, Any], programs: list[Program], linear: bool = Fal
 
 
 def linear_answer(reference: KoplReference, program: Program) -> str | list[str]:
-    """kopl's answer through its public ``forward``, which guesses the dependencies from the order of the steps."""
+    """kopl's answer by its public ``forward``, which infers the dependencies from the order of the steps."""
     return reference.engine.forward([step.function for step in program.steps], [list(s.inputs) for s in program.steps])
 
 
@@ -89,7 +89,7 @@ def test_answers_equal_the_reference_on_atlas(tmp_path: Path) -> None:
 def test_answer_and_run_agree_and_facts_are_sound(random_records: dict[str, Any]) -> None:
     kb = KnowledgeBase(random_records)
     executor = Executor(kb)
-    known = {s.fact().statement for i in kb.everything for s in (*kb.attributes(i), *(r for r, _ in kb.relations(i)))}
+    known = {s.fact().statement for i in kb.all_ids for s in (*kb.attributes(i), *(r for r, _ in kb.relations(i)))}
     for program in random_programs(kb, 300, random.Random(6), noise=0):
         try:
             answer = executor.answer(program)
@@ -103,7 +103,7 @@ def test_answer_and_run_agree_and_facts_are_sound(random_records: dict[str, Any]
         assert len(set(execution.facts)) == len(execution.facts)
         assert {fact.statement for fact in execution.facts} <= known
         assert execution.edges == tuple(sorted(set(execution.edges)))
-        # every fact hangs from something, and the first from the question
+        # every fact has a predecessor, and that of the first is the question
         assert {b for _, b in execution.edges} == set(range(len(execution.facts)))
         assert not execution.facts or (ROOT, 0) in execution.edges
 
@@ -174,7 +174,7 @@ def test_verify_is_not_sure_where_values_disagree(films: Executor, program: Any)
 
 
 def test_the_answer_does_not_depend_on_hash_order(random_records: dict[str, Any]) -> None:
-    """Our order is that of first appearance, which the comparison with ordered sets relies on."""
+    """Our order is that of first appearance; the comparison with ordered sets relies on it."""
     kb = KnowledgeBase(random_records)
     both = Program.from_json(
         [

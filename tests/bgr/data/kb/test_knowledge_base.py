@@ -22,7 +22,7 @@ def kb(film_records: dict[str, Any]) -> KnowledgeBase:
 
 
 def small(**fields: Any) -> dict[str, Any]:
-    """A base of one concept and one entity, with some of the entity's fields replaced."""
+    """A knowledge base of one concept and one entity, with some of the entity's fields replaced."""
     entity = {"name": "Some  thing", "instanceOf": ["C"], "attributes": [], "relations": [], **fields}
     return {"concepts": {"C": {"name": "concept", "subclassOf": []}}, "entities": {"E": entity}}
 
@@ -44,7 +44,7 @@ def test_both_spellings_give_one_base(film_records: dict[str, Any]) -> None:
             if row["value"]["type"] == "date":
                 row["value"]["value"] = row["value"]["value"].replace("-", "/")
     one, two = KnowledgeBase(film_records), KnowledgeBase(other)
-    for node in one.everything:
+    for node in one.all_ids:
         assert [s.fact() for s in one.attributes(node)] == [s.fact() for s in two.attributes(node)]
         assert [(s.fact(), d) for s, d in one.relations(node)] == [(s.fact(), d) for s, d in two.relations(node)]
 
@@ -55,7 +55,7 @@ def test_input_is_not_changed(random_records: dict[str, Any]) -> None:
     assert random_records == before
 
 
-def test_names_are_normalised_and_may_be_ambiguous(kb: KnowledgeBase) -> None:
+def test_names_are_normalized_and_may_be_ambiguous(kb: KnowledgeBase) -> None:
     assert kb.ids("Hamlet") == ["F4", "F5"]
     assert kb.ids("nobody") == ()
     assert KnowledgeBase(small()).ids("Some thing") == ["E"]
@@ -68,7 +68,7 @@ def test_concepts_and_members(random_records: dict[str, Any]) -> None:
     assert not kb.is_concept(artists[0])
     assert kb.all_concepts_of(artists[0])[: len(kb.concepts_of(artists[0]))] == kb.concepts_of(artists[0])
     assert set(kb.members("C1")) == {"C2", *artists}
-    # C5 and C6 stand below each other: the cycle ends, and each is among its own members
+    # C5 and C6 are each other's sub-concepts: the search ends, and each is among its own members
     assert {"C5", "C6"} <= set(kb.members("C5"))
 
 
@@ -136,7 +136,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "no entities": (lambda: {"concepts": {}}, "field 'entities' must hold an object"),
     "both kinds": (lambda: {"concepts": small()["entities"], "entities": small()["entities"]}, "'E' is both a concept"),
     "no name": (_without("name"), "entity 'E': field 'name' is missing"),
-    "no concepts": (_without("instanceOf"), "entity 'E': neither 'instanceOf' nor 'subclassOf' is there"),
+    "no concepts": (_without("instanceOf"), "entity 'E': field 'instanceOf' (or 'subclassOf') is missing"),
     "concepts as text": (lambda: small(instanceOf="C"), "entity 'E': 'instanceOf' must be a list, is 'C'"),
     "attributes as object": (lambda: small(attributes={"k": 1}), "entity 'E': 'attributes' must be a list, is {"),
     "no key": (_broken("attributes", {}), "entity 'E', attributes[1]: field 'key' is missing"),
@@ -168,7 +168,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         _broken("attributes", {"key": "k", "value": {"type": "string", "value": "v"}, "qualifiers": [1]}),
         "attributes[1]: 'qualifiers' is [1], allowed: an object of lists of values",
     ),
-    "value that is none": (
+    "not an object as value": (
         _broken("attributes", {"key": "k", "value": {"type": "string", "value": None}}),
         "attributes[1]: value None, allowed: a text or a number",
     ),
@@ -178,11 +178,11 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "empty value": (
         _broken("attributes", {"key": "k", "value": {"type": "string", "value": "  "}}),
-        "attributes[1]: value '', allowed: a text that is not empty",
+        "attributes[1]: value '', allowed: a non-empty text",
     ),
     "number as unit": (
         _broken("attributes", {"key": "k", "value": {"type": "quantity", "value": 3, "unit": 1}}),
-        "attributes[1]: unit 1, allowed: a text that is not empty",
+        "attributes[1]: unit 1, allowed: a non-empty text",
     ),
     "list as value": (
         _broken("attributes", {"key": "k", "value": {"type": "string", "value": ["v"]}}),
@@ -200,26 +200,29 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         _broken("attributes", {"key": "k", "value": {"type": "year", "value": 10**12}}),
         "attributes[1]: not a year or a date: '1000000000000'",
     ),
-    "qualifier of no list": (
+    "qualifier not a list": (
         _broken("attributes", {"key": "k", "value": {"type": "string", "value": "v"}, "qualifiers": {"q": "v"}}),
         "attributes[1]: qualifier 'q' holds 'v', allowed: a list of values",
     ),
-    "row of no object": (_broken("attributes", ["k"]), "attributes[1]: ['k'], allowed: an object"),
-    "empty key": (_broken("attributes", {"key": " ", "value": {}}), "attributes[1]: ' ' as a name, allowed: a text"),
-    "empty name": (lambda: small(name="\t"), "entity 'E': '\\t' as a name, allowed: a text that is not empty"),
-    "number as name": (lambda: small(name=5), "entity 'E': 5 as a name, allowed: a text that is not empty"),
-    "numbers as concepts": (lambda: small(instanceOf=[5]), "entity 'E': 'instanceOf' is [5], allowed: a list of ids"),
-    "record of no object": (
-        lambda: {**small(), "concepts": {"C": "concept"}},
-        "concept 'C': is 'concept', allowed: an object",
+    "row not an object": (_broken("attributes", ["k"]), "attributes[1]: ['k'], allowed: an object"),
+    "empty key": (
+        _broken("attributes", {"key": " ", "value": {}}),
+        "attributes[1]: ' ' as a name, allowed: a non-empty",
     ),
-    "object of no text": (
+    "empty name": (lambda: small(name="\t"), "entity 'E': '\\t' as a name, allowed: a non-empty text"),
+    "number as name": (lambda: small(name=5), "entity 'E': 5 as a name, allowed: a non-empty text"),
+    "numbers as concepts": (lambda: small(instanceOf=[5]), "entity 'E': 'instanceOf' is [5], allowed: a list of ids"),
+    "record not an object": (
+        lambda: {**small(), "concepts": {"C": "concept"}},
+        "concept 'C': must be an object, is 'concept'",
+    ),
+    "object not a text": (
         lambda: small(relations=[{"relation": "r", "object": ["C"], "direction": "forward"}]),
         "relations[0]: object ['C'] is neither an entity nor a concept",
     ),
     "no relation name": (
         lambda: small(relations=[{"object": "C", "direction": "forward"}]),
-        "entity 'E', relations[0]: neither 'relation' nor 'predicate' is there",
+        "entity 'E', relations[0]: field 'relation' (or 'predicate') is missing",
     ),
     "unknown object": (
         lambda: small(relations=[{"relation": "r", "object": "X", "direction": "forward"}]),

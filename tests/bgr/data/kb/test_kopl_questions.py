@@ -1,4 +1,4 @@
-"""What KoPL's documentation leaves open: for each question listed in `bgr.data.kb.executor`, kopl's answer and ours."""
+"""Questions that KoPL's documentation leaves open, as listed in `bgr.data.kb.executor`: kopl's answer and ours."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ ROWS = [("A", "likes", "B"), ("A", "likes", "B"), ("A", "knows", "T1"), ("C", "l
 
 
 def records() -> dict[str, Any]:
-    """`likes` is stated at both ends, `knows` at its head alone; a relation may lead to a concept."""
+    """`likes` is stated at both ends, `knows` only at its head; a relation may lead to a concept."""
     entities = {
         i: {"name": name, "instanceOf": ["K1"], "attributes": list(attributes), "relations": []}
         for i, (name, attributes) in ATTRIBUTES.items()
@@ -74,7 +74,7 @@ CASES: dict[str, list[tuple[str, str | list[str]]]] = {
         ("Find(Ann); FilterNum(height, 1 metre, >); Find(Ann); And @1 2; Count", "1"),
         ("Find(Ann); Relate(likes, forward); Count", "2"),
         ("Find(Ann); FilterNum(height, 3 metre, !=); What", ["Ann"]),  # the other height
-        ("Find(Twin); FilterNum(weight, 9, !=); Count", "1"),  # without the key nothing passes
+        ("Find(Twin); FilterNum(weight, 9, !=); Count", "1"),  # a node without the key is not kept
         ("Find(Ann); QueryAttr(height)", ["3 metre", "5 metre"]),
         ("Find(Ann); QueryAttr(height); VerifyNum(2 metre, >)", "yes"),
         ("Find(Ann); QueryAttr(height); VerifyNum(4 metre, >)", "not sure"),
@@ -85,8 +85,8 @@ CASES: dict[str, list[tuple[str, str | list[str]]]] = {
         ("FindAll; FilterNum(height, 3 metre, =); QFilterYear(since, 1955, >); What", ["Bob"]),
     ],
     "year and date": [
-        ("FindAll; FilterYear(born, 1960, =); What", ["Ann", "Bob"]),  # 1960-02-01 lies in 1960
-        ("FindAll; FilterDate(born, 1960-02-01, =); What", ["Ann"]),  # but 1960 not in 1960-02-01
+        ("FindAll; FilterYear(born, 1960, =); What", ["Ann", "Bob"]),  # 1960-02-01 is in 1960
+        ("FindAll; FilterDate(born, 1960-02-01, =); What", ["Ann"]),  # but 1960 is not in 1960-02-01
         ("FindAll; FilterDate(born, 1960-02-01, !=); What", ["Bob", "Cid"]),
         ("FindAll; FilterDate(born, 1960-01-01, >); What", ["Ann", "Cid"]),  # Bob's year is compared as a year
         ("FindAll; FilterYear(born, 1960, >); What", ["Cid"]),
@@ -97,10 +97,10 @@ CASES: dict[str, list[tuple[str, str | list[str]]]] = {
         ("FindAll; FilterNum(height, 1 metre, >); What", ["Ann", "Ann", "Bob"]),
         ("FindAll; FilterNum(height, 3 metre, !=); What", ["Ann", "Twin"]),
         ("FindAll; FilterNum(height, 7, =); What", ["Dot"]),
-        ("FindAll; SelectAmong(height, smallest)", ["Twin"]),  # in metre, which most of the values have
-        ("Find(Cid); Find(Dot); SelectBetween(height, greater) @0 1", "Cid"),  # foot and none: the first met
+        ("FindAll; SelectAmong(height, smallest)", ["Twin"]),  # in metre, the most frequent unit
+        ("Find(Cid); Find(Dot); SelectBetween(height, greater) @0 1", "Cid"),  # foot and no unit: the first of the two
         ("Find(Dot); Find(Cid); SelectBetween(height, greater) @0 1", "Dot"),
-        ("Find(Dot); SelectAmong(height, largest)", ["Dot"]),  # "tall" is passed over
+        ("Find(Dot); SelectAmong(height, largest)", ["Dot"]),  # "tall" is ignored
     ],
     "ties": [
         ("Find(Ann); Find(Bob); SelectBetween(height, less) @0 1", "Ann"),

@@ -28,7 +28,7 @@ def test_json_and_back() -> None:
     assert program.steps[1].input("predicate") == "drafted by"
     assert program.steps[1].input("key") is None
     assert Program.from_json(program.to_json()) == program
-    # KQA Pro leaves out what is empty in places
+    # KQA Pro sometimes omits empty fields
     assert (
         Program.from_json([{"function": "FindAll"}, {"function": "Count", "dependencies": [0]}]).steps[0].inputs == ()
     )
@@ -38,8 +38,8 @@ BAD: list[tuple[Any, str]] = [
     ({}, "a program is a list of steps, not {}"),
     ("Find", "a program is a list of steps, not 'Find'"),
     ([], "the program has no steps"),
-    ([FIND, 3], ", step 1: a step is {function, dependencies, inputs}"),
-    ([{"dependencies": []}], ", step 0: a step is {function, dependencies, inputs}"),
+    ([FIND, 3], ", step 1: not a step {function, dependencies, inputs}"),
+    ([{"dependencies": []}], ", step 0: not a step {function, dependencies, inputs}"),
     ([FIND, step("Cuont", [0])], ", step 1 (Cuont): unknown function, known: And, Count, Filter"),
     ([FIND, step("Count", [1])], ", step 1 (Count): depends on step 1, allowed: earlier steps, 0 to 0"),
     ([FIND, step("Count", [2]), COUNT], ", step 1 (Count): depends on step 2, allowed: earlier steps, 0 to 0"),
@@ -72,7 +72,7 @@ BAD: list[tuple[Any, str]] = [
         [FIND, COUNT, step("VerifyNum", [1], "1", "=")],
         "(VerifyNum): takes values, but run, step 1 (Count) gives an answer",
     ),
-    ([FIND], ", step 0 (Find): gives entities, a program ends in an answer"),
+    ([FIND], ", step 0 (Find): gives entities, a program must end in an answer"),
 ]
 
 

@@ -19,7 +19,7 @@ def short(execution: Execution) -> list[str]:
 
 
 def edges(execution: Execution) -> set[tuple[str, str]]:
-    """The edges by fact, the root as ``Q``."""
+    """The edges between facts, the root as ``Q``."""
     names = {**dict(enumerate(short(execution))), ROOT: "Q"}
     assert execution.edges == tuple(sorted(execution.edges))
     EvidenceGraph(execution.edges)
@@ -98,7 +98,7 @@ def test_or_keeps_each_entity_with_its_own_branch(films: Executor, program: Any)
     }
 
 
-def test_a_filter_slices_off_what_a_relation_reached_in_vain(films: Executor, program: Any) -> None:
+def test_a_filter_slices_off_facts_of_nodes_that_it_drops(films: Executor, program: Any) -> None:
     count = films.run(program("Find(Ingmar Bergman)", "Relate(director, backward)", "Count"))
     assert (count.answer, len(count.facts)) == ("3", 3)
     assert set(count.edges) == {(ROOT, 0), (ROOT, 1), (ROOT, 2)}
@@ -118,7 +118,7 @@ def test_filter_concept_passes_provenance_on(films: Executor, program: Any) -> N
 
 def test_a_qualifier_filter_narrows_the_facts_of_one_entity(films: Executor, program: Any) -> None:
     before = ["Find(The Seventh Seal)", "Relate(cast member, forward)"]
-    # two statements that differ in a qualifier nobody asked for say the same: one fact, though KoPL counts two
+    # two statements that differ only in an unused qualifier are one fact, though KoPL counts two
     both = films.run(program(*before, "Count"))
     assert (both.answer, short(both)) == ("2", ["F3 cast member P2"])
     one = films.run(program(*before, "QFilterStr(object has role, squire)", "What"))
@@ -169,11 +169,11 @@ def test_qualifiers_of_one_statement_are_merged_over_the_program(films: Executor
     assert execution.answer == ["country of discovery"]
     (fact,) = execution.facts
     assert fact.qualifiers == (("point in time", Value("year", 1898)),)
-    # read twice, the fact does not hang from itself
+    # read twice, the fact has no edge from itself
     assert execution.edges == ((ROOT, 0),)
 
 
-def test_select_among_rests_on_every_entity_compared(films: Executor, program: Any) -> None:
+def test_select_among_is_supported_by_every_entity_compared(films: Executor, program: Any) -> None:
     steps = ["Find(Ingmar Bergman)", "Relate(director, backward)", "SelectAmong(runtime, smallest)"]
     execution = films.run(program(*steps))
     assert execution.answer == ["Winter Light"]
@@ -187,7 +187,7 @@ def test_select_among_rests_on_every_entity_compared(films: Executor, program: A
     }
 
 
-def test_query_relation_hangs_from_both_ends(films: Executor, program: Any) -> None:
+def test_query_relation_has_edges_from_both_ends(films: Executor, program: Any) -> None:
     plain = films.run(program("Find(Winter Light)", "Find(Ingmar Bergman)", "QueryRelation @0 1"))
     assert (plain.answer, plain.edges) == (["director"], ((ROOT, 0),))
     steps = ["Find(Paris)", "Relate(capital, backward)", "Find(Radium)", "QueryRelation @2 1"]
@@ -204,7 +204,7 @@ def test_relation_qualifier(films: Executor, program: Any) -> None:
     assert short(execution) == ["M1 country of discovery L2 point in time=1898"]
 
 
-def test_verify_rests_on_the_value_it_checks(films: Executor, program: Any) -> None:
+def test_verify_is_supported_by_the_value_it_checks(films: Executor, program: Any) -> None:
     steps = ["Find(Ingmar Bergman)", "Relate(director, backward)", "FilterYear(release date, 1963, =)"]
     execution = films.run(program(*steps, "QueryAttr(runtime)", "VerifyNum(80 minute, >)"))
     assert execution.answer == "yes"
@@ -242,12 +242,12 @@ def test_a_relation_read_from_either_end_is_one_fact(films: Executor, program: A
     assert there.facts == back.facts
 
 
-def test_a_fact_read_twice_does_not_hang_from_itself(films: Executor, program: Any) -> None:
+def test_a_fact_read_twice_has_no_edge_from_itself(films: Executor, program: Any) -> None:
     steps = ["Find(Sweden)", "Relate(capital, forward)", "Relate(capital, backward)", "What"]
     assert films.run(program(*steps)).edges == ((ROOT, 0),)
 
 
-def test_no_answer_rests_on_no_fact(films: Executor, program: Any) -> None:
+def test_an_empty_answer_has_no_facts(films: Executor, program: Any) -> None:
     steps = ["Find(Ingmar Bergman)", "Relate(director, backward)", "FilterYear(release date, 1900, =)", "Count"]
     execution = films.run(program(*steps))
     assert (execution.answer, execution.facts, execution.edges) == ("0", (), ())
@@ -256,6 +256,6 @@ def test_no_answer_rests_on_no_fact(films: Executor, program: Any) -> None:
 def test_more_facts_than_allowed(films: Executor, program: Any) -> None:
     steps = program("Find(Ingmar Bergman)", "Relate(director, backward)", "Count")
     assert len(films.run(steps, max_facts=3).facts) == 3
-    with pytest.raises(TooManyFactsError, match="rests on 3 facts, allowed: 2") as error:
+    with pytest.raises(TooManyFactsError, match="3 facts support the answer, allowed: 2") as error:
         films.run(steps, max_facts=2)
     assert error.value.count == 3

@@ -1,4 +1,4 @@
-"""A kb.json read record by record is what `json.load` gives."""
+"""Reading a kb.json record by record gives the result of `json.load`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import pytest
 
 from bgr.data.kb.knowledge_base import KnowledgeBase
-from bgr.data.kb.records import read_records
+from bgr.data.kb.loading import read_records
 from bgr.errors import DataError
 
 BASE = {
@@ -34,7 +34,7 @@ def test_as_json_load(tmp_path, layout):
     assert (kb.entities, kb.name("E2")) == (("E2", "E1"), "Überall 🎬")
 
 
-def test_a_character_of_two_halves_is_none_but_a_half_is_refused(tmp_path):
+def test_surrogate_pairs_are_read_and_lone_surrogates_refused(tmp_path):
     path = tmp_path / "kb.json"
     path.write_text(r'{"entities": {"E": {"name": "\ud83c\udfac"}}, "concepts": {}}')
     assert read_records(path)["entities"]["E"] == {"name": "🎬"}
@@ -54,8 +54,8 @@ def test_a_character_of_two_halves_is_none_but_a_half_is_refused(tmp_path):
         ('{"concepts": {}, "entities": {"E" {}}}', "Expecting ':' delimiter"),
         ('{"concepts": {}, 3: 4}', "Expecting property name"),
         ('{"concepts": {}} x', "Extra data"),
-        ('{"concepts": {}, "entities": {"E": 1, "E": 2}}', r"\(entities 'E'\): stands here for the second time"),
-        ('{"concepts": {}, "entities": {}, "concepts": {}}', r"'concepts' stands here for the second time"),
+        ('{"concepts": {}, "entities": {"E": 1, "E": 2}}', r"\(entities 'E'\): the id is repeated"),
+        ('{"concepts": {}, "entities": {}, "concepts": {}}', r"'concepts' is repeated"),
     ],
 )
 def test_errors_name_the_place(tmp_path, text, message):

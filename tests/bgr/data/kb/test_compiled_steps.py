@@ -1,4 +1,4 @@
-"""The answer alone equals the answer with facts (its slow twin) in text and order; what the lean plan leaves out."""
+"""Compiled programs give the answers of the steps with facts, text and order included; the calls they consist of."""
 
 import pickle
 import random
@@ -8,20 +8,19 @@ from typing import Any
 import pytest
 
 from bgr.data.kb import node_steps
-from bgr.data.kb.compiled import compiled_answer_steps as lean_answer_steps
-from bgr.data.kb.compiled import compiled_node_steps as lean_node_steps
-from bgr.data.kb.compiled.compiled_program import Chain, LeanCall
-from bgr.data.kb.compiled.compiler import TWO, lean_plan
+from bgr.data.kb.compiled import compiled_answer_steps, compiled_node_steps
+from bgr.data.kb.compiled.compiled_node_steps import Chain, CompiledCall
+from bgr.data.kb.compiled.compiler import BINARY, compile_program
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.program import Program
 from bgr.errors import ProgramError
 from eval.bench.reference.random_programs import random_programs
 
-HELPERS = {"nodes", "distinct", "verdict"}
+HELPERS = {"evaluate", "nodes", "distinct", "verdict"}
 STEPS = {
     function.__name__
-    for module in (lean_node_steps, lean_answer_steps)
+    for module in (compiled_node_steps, compiled_answer_steps)
     for name, function in vars(module).items()
     if getattr(function, "__module__", "") == module.__name__ and not name.startswith("_") and name not in HELPERS
 }
@@ -34,16 +33,16 @@ def answer_or_error(call: Any) -> Any:
         return str(error)
 
 
-def calls(chain: Chain | None) -> Iterator[LeanCall]:
-    """All calls of a chain and of those inside it, in the order in which they run."""
+def calls(chain: Chain | None) -> Iterator[CompiledCall]:
+    """All calls of a chain and of the chains inside it, in the order of execution."""
     for run, given in chain or ():
-        if run in TWO.values():
+        if run in BINARY.values():
             yield from calls(given[0])
         yield run, given
 
 
 def names(program: Program) -> list[str]:
-    return [run.__name__ for run, _ in calls(program.lean)]
+    return [run.__name__ for run, _ in calls(program.compiled)]
 
 
 @pytest.mark.parametrize(("noise", "limit"), [(0.0, 128), (0.3, 128), (0.0, 1)])
@@ -61,7 +60,7 @@ def test_equal_to_the_steps_with_facts(
     assert seen == STEPS
 
 
-def test_what_a_plan_leaves_out(program: Any) -> None:
+def test_steps_merged_into_one_call(program: Any) -> None:
     reached = program("Find(Persona)", "Relate(director, forward)", "What")
     assert names(reached) == ["find_relate", "what"]
     facts = program(
@@ -75,7 +74,7 @@ def test_what_a_plan_leaves_out(program: Any) -> None:
 
 def test_a_branch_is_a_chain_in_the_input(program: Any) -> None:
     both = program("Find(Sweden)", "Find(France)", "Relate(capital, forward)", "Or @0 2", "Count")
-    assert [run.__name__ for run, _ in both.lean] == ["find", "unite", "count"]
+    assert [run.__name__ for run, _ in both.compiled] == ["find", "unite", "count"]
     assert names(both) == ["find", "find_relate", "unite", "count"]
 
 
@@ -86,9 +85,9 @@ def test_a_branch_is_a_chain_in_the_input(program: Any) -> None:
         ["Find(Sweden)", "Find(France)", "Relate(capital, forward) @0", "What"],
     ],
 )
-def test_a_result_read_twice_or_never_has_no_lean_plan(films: Executor, program: Any, lines: list[str]) -> None:
+def test_a_result_read_twice_or_never_is_not_compiled(films: Executor, program: Any, lines: list[str]) -> None:
     steps = program(*lines)
-    assert steps.lean is None
+    assert steps.compiled is None
     assert films.answer(steps) == films.run(steps).answer != []
 
 
@@ -114,6 +113,6 @@ def test_programs_can_be_sent_to_other_processes(random_records: dict[str, Any])
         )
 
 
-def test_a_plan_is_made_of_the_steps_alone(program: Any) -> None:
+def test_compilation_depends_only_on_the_steps(program: Any) -> None:
     steps = program("Find(Persona)", "QueryAttr(runtime)")
-    assert lean_plan(steps.plan) == steps.lean
+    assert compile_program(steps.plan) == steps.compiled
