@@ -56,7 +56,7 @@ def _from_released(args: argparse.Namespace) -> None:
 
 
 def _from_musique(args: argparse.Namespace) -> None:
-    from bgr.data.multihop.decomposition import read_decompositions
+    from bgr.data.multihop.musique import read_decompositions
     from bgr.data.multihop.records import read_records
     from bgr.data.reasongraphqa.build.splits import SPLITS
     from bgr.utils.hash_split import SHARES, hash_place

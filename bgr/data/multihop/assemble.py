@@ -1,8 +1,7 @@
-"""ReasonGraphQA's questions over one corpus of their facts.
+"""Multi-hop questions over one corpus of passages, assembled from the questions of any file or of ReasonGraphQA.
 
-Multi-hop questions over one corpus of passages, whatever file they came from.
-
-From what a file says of each question to questions over one corpus: passages found by title and text together.
+The readers of the published forms give a `ParsedQuestion` for each record; `assemble` finds their passages in the
+corpus by title and text.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ from bgr.utils.json_utils import shown
 
 @dataclass(frozen=True)
 class MultihopQuestion:
-    """A question with what must be found to answer it.
+    """A question with the evidence that must be found to answer it.
 
     Args:
-        id: unique in its data.
-        question: its text.
-        answers: the answer, then other ways to say it; empty where the file has none.
+        id: identifier, unique in the data.
+        question: text of the question.
+        answers: the answer, then its aliases; empty if the file has none.
         gold: ids of the corpus' passages that are needed, each once.
-        hops: steps of reasoning, as the file tells them; else the number of gold passages.
-        kind: the file's own word for the type of question; empty where it has none.
-        missing: gold passages that the corpus lacks; they count as not found.
-        sentences: the gold sentences, ``(passage id, number)`` into `MultihopData.sentences`, where the file has them.
-        context: ids of the passages that the file gives to read with this question.
-        graph: how the gold passages hang together, where the data tell; its facts are numbers into `gold`.
+        hops: number of reasoning steps that the file states; else the number of gold passages.
+        kind: the file's own name for the type of question; empty if it has none.
+        missing: number of gold passages that are not in the corpus; they count as not found.
+        sentences: the gold sentences, ``(passage id, number)`` into `MultihopData.sentences`, if the file has them.
+        context: ids of the passages that the file gives with this question.
+        graph: evidence graph over the gold passages, if the data has one; its facts are numbers into `gold`.
     """
 
     id: str
@@ -55,12 +54,12 @@ class MultihopData:
     """Questions and the corpus that is searched for all of them.
 
     Args:
-        name: for tables.
+        name: name in tables.
         corpus: the passages.
-        questions: in the order of the file.
-        sentences: of each passage by its id, where the file splits them.
-        repeated: passages that stood in the corpus file again, with equal title and text.
-        left_out: questions that the file marks as not answerable.
+        questions: the questions, in the order of the file.
+        sentences: passage id to the passage's sentences, if the file splits them.
+        repeated: number of passages of the corpus file whose title and text were already there.
+        left_out: number of questions that the file marks as not answerable.
     """
 
     name: str
@@ -72,12 +71,12 @@ class MultihopData:
 
     @property
     def missing(self) -> int:
-        """Gold passages of all questions that the corpus lacks."""
+        """Number of gold passages, over all questions, that are not in the corpus."""
         return sum(question.missing for question in self.questions)
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the corpus and of every question with its gold."""
+        """SHA-256 of the corpus and of every question with its gold evidence."""
         digest = hashlib.sha256(self.corpus.hash.encode())
         for q in self.questions:
             parts = [q.id, q.question, q.answers, q.gold, q.hops, q.kind, q.missing, q.sentences, q.context]
@@ -86,17 +85,17 @@ class MultihopData:
         return digest.hexdigest()
 
     def first(self, count: int | None) -> MultihopData:
-        """The same corpus with the first questions only; all for ``None``."""
+        """The same corpus with only the first questions; all for ``None``."""
         return replace(self, questions=self.questions[:count])
 
     def of_contexts(self) -> MultihopData:
-        """The same questions over those passages only that come with one of them."""
-        needed = {one for question in self.questions for one in question.context}
+        """The same questions over a corpus of only the passages in their contexts."""
+        needed = {passage for question in self.questions for passage in question.context}
         return replace(self, corpus=Corpus(passage for passage in self.corpus if passage.id in needed))
 
 
 class Paragraph(NamedTuple):
-    """A passage as a file gives it; `sentences` where it gives them one by one."""
+    """A passage as a file gives it, with `sentences` if the file splits them."""
 
     title: str
     text: str
@@ -104,10 +103,12 @@ class Paragraph(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Draft:
-    """A question before its passages have ids: `gold` are numbers into `context`, `sentences` pairs of such a number
-    and that of a sentence, `missing` gold passages of which the file has no text, `graph` says how those of `gold` hang
-    together, in numbers into `context`."""
+class ParsedQuestion:
+    """A question as a file gives it, before its passages have ids.
+
+    `gold` and the nodes of `graph` are numbers into `context`, `sentences` are pairs of such a number and the number of
+    a sentence, and `missing` counts the gold passages of which the file has no text. The rest: see `MultihopQuestion`.
+    """
 
     id: str
     question: str
@@ -121,10 +122,10 @@ class Draft:
     graph: EvidenceGraph | None = None
 
 
-class Pool:
-    """Passages, each title and text once, in the order in which they came.
+class PassagePool:
+    """Distinct passages (by title and text) in the order of their addition.
 
-    `sentences` by passage id; `repeated` counts what came again.
+    `sentences` are by passage id; `repeated` counts additions of passages that were already there.
     """
 
     def __init__(self) -> None:
@@ -133,7 +134,7 @@ class Pool:
         self._passages: dict[str, Passage] = {}
 
     def add(self, paragraph: Paragraph) -> str:
-        """The passage's id, new or not."""
+        """Add a passage if it is new, and return its id."""
         found = self.find(paragraph)
         if found is not None:
             self.repeated += 1
@@ -145,9 +146,9 @@ class Pool:
         return new
 
     def find(self, paragraph: Paragraph) -> str | None:
-        """The id of the passage with this title and text; sentences count as joined with or without spaces.
+        """The id of the passage with this title and text; sentences may be joined with or without spaces.
 
-        A passage that came as one text takes the sentences: gold ones are numbers into them.
+        A passage without sentences takes those of `paragraph`, because gold sentences are numbers into them.
         """
         joined = ("".join(paragraph.sentences), " ".join(paragraph.sentences)) if paragraph.sentences else ()
         for text in (paragraph.text, *joined):
@@ -163,95 +164,99 @@ class Pool:
 
 
 def passage_id(title: str, text: str) -> str:
-    """An id made of title and text alone: the same passage has it in every file."""
+    """An id that depends only on title and text, so that a passage has the same id in every file."""
     raw = f"{len(title)}:{title}{text}".encode(errors="surrogatepass")
     return hashlib.sha256(raw).hexdigest()[:20]
 
 
 def join_sentences(sentences: Sequence[str]) -> str:
-    """A paragraph of its sentences. HotpotQA's bring the space before them along, 2WikiMultihopQA's do not."""
-    return ("" if any(one[:1].isspace() for one in sentences[1:]) else " ").join(sentences)
+    """Join sentences to a paragraph. HotpotQA's begin with a space, 2WikiMultihopQA's do not."""
+    return ("" if any(sentence[:1].isspace() for sentence in sentences[1:]) else " ").join(sentences)
 
 
-def assemble(name: str, drafts: Iterable[Draft], pool: Pool | None, *, left_out: int = 0) -> MultihopData:
-    """Questions over the corpus of a file, or over all passages of all questions where there is none.
+def assemble(
+    name: str, parsed: Iterable[ParsedQuestion], pool: PassagePool | None, *, left_out: int = 0
+) -> MultihopData:
+    """Questions over the corpus of a file, or over the passages of all questions if there is no such file.
 
     Args:
-        name: of the data.
-        drafts: the questions.
-        pool: of the corpus file; ``None``: the union of the questions' contexts.
+        name: name of the data.
+        parsed: the questions.
+        pool: passages of the corpus file; ``None`` for the union of the questions' contexts.
         left_out: see `MultihopData`.
 
     Raises:
-        DataError: two questions have one id.
+        DataError: two questions have the same id.
     """
-    drafts = list(drafts)
+    parsed = list(parsed)
     repeated = pool.repeated if pool is not None else 0
     union = pool is None
-    pool = pool or Pool()
+    pool = pool or PassagePool()
     questions: dict[str, MultihopQuestion] = {}
-    for draft in drafts:
-        if draft.id in questions:
-            raise DataError(f"{name}: two questions have the id {shown(draft.id)}, allowed: each once")
-        ids = [pool.add(p) if union else pool.find(p) for p in draft.context]
-        questions[draft.id] = _question(draft, ids, pool.sentences)
+    for question in parsed:
+        if question.id in questions:
+            raise DataError(f"{name}: two questions have the id {shown(question.id)}, allowed: unique ids")
+        ids = [pool.add(p) if union else pool.find(p) for p in question.context]
+        questions[question.id] = _question(question, ids, pool.sentences)
     return MultihopData(name, pool.corpus(), tuple(questions.values()), pool.sentences, repeated, left_out)
 
 
-def _question(draft: Draft, ids: Sequence[str | None], sentences: Mapping[str, Sequence[str]]) -> MultihopQuestion:
-    gold = [ids[number] for number in dict.fromkeys(draft.gold)]
-    there = tuple(dict.fromkeys(one for one in gold if one is not None))
-    missing = draft.missing + gold.count(None)
+def _question(
+    parsed: ParsedQuestion, ids: Sequence[str | None], sentences: Mapping[str, Sequence[str]]
+) -> MultihopQuestion:
+    gold = [ids[number] for number in dict.fromkeys(parsed.gold)]
+    known = tuple(dict.fromkeys(passage for passage in gold if passage is not None))
+    missing = parsed.missing + gold.count(None)
     return MultihopQuestion(
-        id=draft.id,
-        question=draft.question,
-        answers=draft.answers,
-        gold=there,
-        hops=draft.hops if draft.hops is not None else len(there) + missing,
-        kind=draft.kind,
+        id=parsed.id,
+        question=parsed.question,
+        answers=parsed.answers,
+        gold=known,
+        hops=parsed.hops if parsed.hops is not None else len(known) + missing,
+        kind=parsed.kind,
         missing=missing,
-        sentences=_sentences(draft, ids, sentences),
-        context=tuple(dict.fromkeys(one for one in ids if one is not None)),
-        graph=_graph(draft.graph, ids, there),
+        sentences=_sentences(parsed, ids, sentences),
+        context=tuple(dict.fromkeys(passage for passage in ids if passage is not None)),
+        graph=_graph(parsed.graph, ids, known),
     )
 
 
 def _sentences(
-    draft: Draft, ids: Sequence[str | None], sentences: Mapping[str, Sequence[str]]
+    parsed: ParsedQuestion, ids: Sequence[str | None], sentences: Mapping[str, Sequence[str]]
 ) -> tuple[tuple[str, int], ...]:
-    """The gold sentences; without those whose number names another one, where the passage came split otherwise."""
+    """The gold sentences, without those whose number is of another sentence where the corpus splits the passage."""
     found = []
-    for place, number in draft.sentences:
-        passage, text = ids[place], draft.context[place].sentences[number]
-        if passage is not None and [one.strip() for one in sentences[passage][number : number + 1]] == [text.strip()]:
+    for index, number in parsed.sentences:
+        passage, text = ids[index], parsed.context[index].sentences[number]
+        if passage is not None and [s.strip() for s in sentences[passage][number : number + 1]] == [text.strip()]:
             found.append((passage, number))
     return tuple(found)
 
 
 def _graph(graph: EvidenceGraph | None, ids: Sequence[str | None], gold: Sequence[str]) -> EvidenceGraph | None:
-    """In numbers into the gold passages; ``None`` where one of its passages is missing, or two are the same text."""
+    """The graph with numbers into the gold passages; ``None`` if a passage is missing or two have the same text."""
     if graph is None:
         return None
     named = [ids[number] for number in graph.nodes]
     if None in named or len(set(named)) < len(named):
         return None
-    return graph.relabel({place: gold.index(str(ids[place])) for place in graph.nodes})
+    return graph.relabel({node: gold.index(str(ids[node])) for node in graph.nodes})
 
 
 def from_examples(name: str, examples: Iterable[Example]) -> MultihopData:
-    """Every fact of every question is a passage without a title; those of a question's gold graph are its gold.
+    """ReasonGraphQA's examples as questions over the union of their facts.
 
-    The corpus is the union of the questions' facts: give the examples of one split, or of all, to decide what is
-    searched. Hops are those of the gold graph; the kind is its structure (paper, Table 3).
+    Each fact is a passage without a title; the facts of a question's gold graph are its gold passages. Hops are those
+    of the gold graph; the kind is its structure (paper, Table 3).
 
     Raises:
-        DataError: two examples have one id.
+        DataError: two examples have the same id.
     """
-    return assemble(name, (_draft(example) for example in examples), None)
+    return assemble(name, (_parsed(example) for example in examples), None)
 
 
-def _draft(example: Example) -> Draft:
-    return Draft(
+def _parsed(example: Example) -> ParsedQuestion:
+    return ParsedQuestion(
         id=example.id,
         question=example.question,
         answers=(example.answer,),

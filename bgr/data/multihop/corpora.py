@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bgr.data.multihop.assemble import Paragraph, Pool, join_sentences
+from bgr.data.multihop.assemble import Paragraph, PassagePool, join_sentences
 from bgr.data.multihop.records import as_record, as_text, get_text, read_records, read_text
 from bgr.errors import DataError
 from bgr.utils.json_utils import parse_json, shown
@@ -26,20 +26,20 @@ from bgr.utils.json_utils import parse_json, shown
 
 @dataclass(frozen=True)
 class CorpusFile:
-    """The passages of a file, each title and text once; `articles` by address where they have one."""
+    """The distinct passages of a file, and its articles by their address, if they have one."""
 
-    pool: Pool
+    pool: PassagePool
     articles: dict[str, list[Paragraph]]
 
 
 def read_corpus(path: str | Path) -> CorpusFile:
-    """Read a corpus in any of the forms above.
+    """Read a corpus in one of the forms above.
 
     Raises:
-        DataError: the file is missing or damaged, or an item has another form; the message says which.
+        DataError: the file is missing or damaged, or an item has another form; the message names it.
     """
     path = Path(path)
-    pool, articles = Pool(), {}  # type: Pool, dict[str, list[Paragraph]]
+    pool, articles = PassagePool(), {}  # type: PassagePool, dict[str, list[Paragraph]]
     for paragraph, address in _paragraphs(path):
         pool.add(paragraph)
         if address is not None:
@@ -60,7 +60,7 @@ def _paragraphs(path: Path) -> Iterator[tuple[Paragraph, str | None]]:
 
 
 def _by_title(path: Path) -> dict[str, Any] | None:
-    """The file where it is one object from titles to passages; JSON lines are several, or one with a title."""
+    """The content of a file that is one object, title to passage; ``None`` for other forms, JSON lines included."""
     text = read_text(path)
     if text.lstrip()[:1] != "{":
         return None
@@ -68,7 +68,7 @@ def _by_title(path: Path) -> dict[str, Any] | None:
         whole = parse_json(text, str(path), lines=True)
     except DataError:
         first = text.lstrip().split("\n", 1)[0].rstrip()
-        if first.endswith("}"):  # JSON lines, whose reader says what is wrong
+        if first.endswith("}"):  # JSON lines, whose reader reports the error
             return None
         raise
     return None if {"title", "text"} <= whole.keys() or {"title", "body"} <= whole.keys() else whole
@@ -77,7 +77,7 @@ def _by_title(path: Path) -> dict[str, Any] | None:
 def _titled(title: str, value: Any, where: str) -> Paragraph:
     title = as_text(title, f"{where}: title")
     if isinstance(value, list):
-        sentences = tuple(as_text(one, f"{where}: sentence {n}") for n, one in enumerate(value))
+        sentences = tuple(as_text(sentence, f"{where}: sentence {n}") for n, sentence in enumerate(value))
         return Paragraph(title, join_sentences(sentences), sentences)
     if not isinstance(value, str):
         raise DataError(f"{where}: is {shown(value)}, allowed: a text or a list of sentences")

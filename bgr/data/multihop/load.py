@@ -1,4 +1,4 @@
-"""Published multi-hop datasets, their form told from their content."""
+"""Loading of published multi-hop datasets, whose form is recognized by their content."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MARKS: Mapping[str, tuple[str, ...]] = {
     "2wikimultihopqa": ("context", "evidences"),
     "hotpotqa": ("context",),
 }
-"""Forms, and the fields by which the first record tells its own; the first that fits."""
+"""Forms, and the fields by which they are recognized in the first record; the first form that fits is taken."""
 
 
 def load_multihop(path: str | Path, *, corpus: str | Path | None = None, form: str | None = None) -> MultihopData:
@@ -29,8 +29,8 @@ def load_multihop(path: str | Path, *, corpus: str | Path | None = None, form: s
 
     Args:
         path: the questions, in one of the published forms (`MARKS`).
-        corpus: a corpus file (`bgr.data.multihop.corpora`); without one the passages of all questions are the corpus.
-        form: the name of the form; ``None`` tells it from the content.
+        corpus: a corpus file (`bgr.data.multihop.corpora`); by default the passages of all questions are the corpus.
+        form: the name of the form; ``None`` recognizes it by the content.
 
     Raises:
         DataError: a file is missing or damaged, the form is unknown, or MultiHop-RAG has no corpus file.
@@ -43,13 +43,13 @@ def load_multihop(path: str | Path, *, corpus: str | Path | None = None, form: s
     file = read_corpus(corpus) if corpus is not None else None
     if form == "multihop-rag":
         if file is None:
-            raise DataError(f"{path}: MultiHop-RAG's queries hold no passages; give its corpus.json as corpus file")
-        drafts, left_out = read_multihop_rag(records, file.articles)
+            raise DataError(f"{path}: MultiHop-RAG's queries have no passages; give its corpus.json as corpus file")
+        parsed, left_out = read_multihop_rag(records, file.articles)
     else:
-        drafts, left_out = (read_musique if form == "musique" else read_hotpotqa)(records)
-    if not drafts:
-        raise DataError(f"{path}: holds no question that is answerable")
-    return assemble(path.stem, drafts, file.pool if file is not None else None, left_out=left_out)
+        parsed, left_out = (read_musique if form == "musique" else read_hotpotqa)(records)
+    if not parsed:
+        raise DataError(f"{path}: has no answerable question")
+    return assemble(path.stem, parsed, file.pool if file is not None else None, left_out=left_out)
 
 
 def _form_of(where: str, record: Any) -> str:
@@ -58,4 +58,4 @@ def _form_of(where: str, record: Any) -> str:
         if all(field in record for field in fields):
             return form
     known = "; ".join(f"{form}: {', '.join(fields)}" for form, fields in MARKS.items())
-    raise DataError(f"{where}: of no known form, allowed are records with {known}")
+    raise DataError(f"{where}: unknown form, allowed: records with {known}")

@@ -1,19 +1,22 @@
 """MuSiQue: ``musique_ans_v1.0_*.jsonl`` and ``musique_full_v1.0_*.jsonl`` of its authors, and the same records as a
 JSON list, as HippoRAG publishes its samples (``musique.json``, ``musique_train.json``).
 
-MuSiQue's question decompositions as evidence graphs over paragraphs (Trivedi et al., 2022: section 3).
-
-A sub-question is answered by one paragraph, and names the answer of an earlier one as ``#1``: an edge from that one's
-paragraph to its own. A sub-question that names none hangs from the question.
+Question decompositions become evidence graphs over paragraphs (Trivedi et al., 2022: section 3). A sub-question is
+answered by one paragraph and refers to the answer of an earlier one as ``#1``, which gives an edge from the paragraph
+of the earlier one to its own. A sub-question without references has an edge from the question. `read_musique` gives
+questions over a corpus, `read_decompositions` samples that BGR can be trained on.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from bgr.data.multihop.assemble import Draft, Paragraph
+from bgr.collection.corpus import Passage
+from bgr.data.example import Example
+from bgr.data.multihop.assemble import Paragraph, ParsedQuestion
 from bgr.data.multihop.records import as_record, get_answers, get_flag, get_list, get_text
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
@@ -21,74 +24,77 @@ from bgr.utils.json_utils import shown
 
 _REFERENCE = re.compile(r"#(\d{1,4})(?!\d)")
 
+NOT_ANSWERABLE = "marked as not answerable"
+NO_PARAGRAPH = "a sub-question has no text or no paragraph"
+OTHER_PARAGRAPHS = "the supporting paragraphs are not those of the sub-questions"
+NO_TEXT = "question or answer is empty"
+
 
 class SubQuestion(NamedTuple):
-    """A step of a decomposition, and the place of the paragraph that answers it."""
+    """A step of a decomposition, with the index of the paragraph that answers it."""
 
     question: str
     paragraph: int
 
 
 def sub_questions(record: Mapping[str, Any], where: str) -> list[SubQuestion] | None:
-    """The decomposition of a record, its paragraphs as places in the record's list; ``None`` where there is none, or a
+    """The decomposition of a record, with paragraphs as indices into the record's list; ``None`` if there is none, or a
     step has no text or no paragraph.
 
     Raises:
-        DataError: a field is of another type, or names no paragraph of the record; the message says where.
+        DataError: a field has another type or refers to a missing paragraph; the message names the location.
     """
     if "question_decomposition" not in record:
         return None
-    places = _places(record, where)
+    indices = _indices(record, where)
     steps = []
     for number, step in enumerate(get_list(record, "question_decomposition", where)):
         inside = f"{where}: question_decomposition, number {number}"
         support = as_record(step, inside).get("paragraph_support_idx")
         if support is None or "question" not in step:
             return None
-        if type(support) is not int or support not in places:
+        if type(support) is not int or support not in indices:
             raise DataError(f"{inside}: paragraph_support_idx is {shown(support)}, allowed: the idx of a paragraph")
-        steps.append(SubQuestion(get_text(step, "question", inside), places[support]))
+        steps.append(SubQuestion(get_text(step, "question", inside), indices[support]))
     return steps
 
 
 def decomposition_graph(steps: Sequence[SubQuestion]) -> EvidenceGraph:
-    """The graph over the paragraphs of a decomposition.
+    """The evidence graph over the paragraphs of a decomposition.
 
-    Sub-questions on one paragraph are one node. A reference within a paragraph is no edge, nor is one that leads back
-    to a paragraph met earlier; so there is no cycle, and since every paragraph has an edge from the question or an
-    earlier one when it is first met, each hangs from the question.
+    Sub-questions on one paragraph are one node. References within a paragraph, and those back to an earlier paragraph,
+    give no edge, so that there is no cycle. The first sub-question on a paragraph gives it an edge from the question or
+    an earlier paragraph, so that each is reachable from the question.
     """
-    met: dict[int, int] = {}
+    first: dict[int, int] = {}
     edges: set[Edge] = set()
     for number, step in enumerate(steps):
-        own = met.setdefault(step.paragraph, number)
+        own = first.setdefault(step.paragraph, number)
         sources = [steps[n].paragraph for n in references(step.question, number)]
-        edges |= {(source, step.paragraph) for source in sources if met[source] < own}
+        edges |= {(source, step.paragraph) for source in sources if first[source] < own}
         if not sources:
             edges.add((ROOT, step.paragraph))
     return EvidenceGraph(edges)
 
 
 def references(question: str, earlier: int) -> list[int]:
-    """Places, from 0, of the earlier sub-questions that one names; ``#3`` where there are but two is plain text."""
+    """Numbers, from 0, of the earlier sub-questions that one refers to; ``#3`` after only two is plain text."""
     return [n - 1 for n in dict.fromkeys(map(int, _REFERENCE.findall(question))) if 1 <= n <= earlier]
 
 
-def _places(record: Mapping[str, Any], where: str) -> dict[int, int]:
-    """Where the paragraph with each ``idx`` stands; without that field its place is its number."""
-    places: dict[int, int] = {}
+def _indices(record: Mapping[str, Any], where: str) -> dict[int, int]:
+    """Index, in the record's list, of the paragraph with each ``idx``; by default the two are equal."""
+    indices: dict[int, int] = {}
     for number, paragraph in enumerate(get_list(record, "paragraphs", where)):
         index = as_record(paragraph, f"{where}: paragraph {number}").get("idx", number)
-        if type(index) is not int or index in places:
-            raise DataError(
-                f"{where}: paragraph {number}: idx is {shown(index)}, allowed: an integer that no other has"
-            )
-        places[index] = number
-    return places
+        if type(index) is not int or index in indices:
+            raise DataError(f"{where}: paragraph {number}: idx is {shown(index)}, allowed: a unique integer")
+        indices[index] = number
+    return indices
 
 
-def read_musique(records: Sequence[tuple[str, Any]]) -> tuple[list[Draft], int]:
-    """The answerable questions, and how many are not.
+def read_musique(records: Sequence[tuple[str, Any]]) -> tuple[list[ParsedQuestion], int]:
+    """The answerable questions, and the number of the others.
 
     A question marked ``"answerable": false`` (in ``musique_full``) lacks a gold paragraph and is left out. Hops are the
     steps of its decomposition; the kind is the prefix of its id (``2hop``, ``3hop1``, …). HippoRAG's other samples have
@@ -96,26 +102,26 @@ def read_musique(records: Sequence[tuple[str, Any]]) -> tuple[list[Draft], int]:
     paragraphs gives the gold graph.
 
     Raises:
-        DataError: a field is missing or of another type; the message says where.
+        DataError: a field is missing or has another type; the message names the location.
     """
-    drafts = [_draft(as_record(record, where), where) for where, record in records]
-    return [draft for draft in drafts if draft is not None], drafts.count(None)
+    questions = [_parsed(as_record(record, where), where) for where, record in records]
+    return [question for question in questions if question is not None], questions.count(None)
 
 
-def _draft(record: Any, where: str) -> Draft | None:
+def _parsed(record: Any, where: str) -> ParsedQuestion | None:
     if "answerable" in record and not get_flag(record, "answerable", where):
         return None
     name = get_text(record, "id", where)
     context, gold = [], []
     for number, paragraph in enumerate(get_list(record, "paragraphs", where)):
-        place = f"{where}: paragraph {number}"
-        paragraph = as_record(paragraph, place)
+        inside = f"{where}: paragraph {number}"
+        paragraph = as_record(paragraph, inside)
         field = "paragraph_text" if "paragraph_text" in paragraph or "text" not in paragraph else "text"
-        context.append(Paragraph(get_text(paragraph, "title", place), get_text(paragraph, field, place)))
-        if get_flag(paragraph, "is_supporting", place):
+        context.append(Paragraph(get_text(paragraph, "title", inside), get_text(paragraph, field, inside)))
+        if get_flag(paragraph, "is_supporting", inside):
             gold.append(number)
     steps = "question_decomposition" in record
-    return Draft(
+    return ParsedQuestion(
         id=name,
         question=get_text(record, "question", where),
         answers=get_answers(record, where),
@@ -128,8 +134,69 @@ def _draft(record: Any, where: str) -> Draft | None:
 
 
 def _graph(record: Any, where: str, gold: Sequence[int]) -> EvidenceGraph | None:
-    """That of the decomposition, where it is over the supporting paragraphs."""
+    """The graph of the decomposition, if it is over the supporting paragraphs."""
     steps = sub_questions(record, where)
     if not steps or {step.paragraph for step in steps} != set(gold):
         return None
     return decomposition_graph(steps)
+
+
+@dataclass(frozen=True)
+class Decompositions:
+    """Samples in the order of the file, and the ids of the questions that gave no sample, by reason."""
+
+    examples: tuple[Example, ...]
+    dropped: Mapping[str, tuple[str, ...]]
+
+
+def read_decompositions(records: Sequence[tuple[str, Any]]) -> Decompositions:
+    """The records of a MuSiQue file as samples with evidence graphs over their paragraphs.
+
+    Facts are the distinct paragraphs, title and text (`Passage.whole`), in the order of the file. The type is
+    ``query``, because all answers are spans of a paragraph. Aliases of the answer are not kept.
+
+    Args:
+        records: the records with their locations, as `bgr.data.multihop.records.read_records` gives them.
+
+    Raises:
+        DataError: a field is missing or has another type, or an id is repeated; the message names the location.
+    """
+    found: dict[str, Example] = {}
+    dropped: dict[str, list[str]] = {}
+    seen: set[str] = set()
+    for where, record in records:
+        name = get_text(as_record(record, where), "id", where)
+        if name in seen:
+            raise DataError(f"{where}: id is {shown(name)}, which an earlier record has, allowed: unique ids")
+        seen.add(name)
+        result = _example_or_reason(record, where)
+        if isinstance(result, Example):
+            found[name] = result
+        else:
+            dropped.setdefault(result, []).append(name)
+    return Decompositions(tuple(found.values()), {reason: tuple(names) for reason, names in dropped.items()})
+
+
+def _example_or_reason(record: Mapping[str, Any], where: str) -> Example | str:
+    """The sample, or the reason why there is none."""
+    questions, _ = read_musique([(where, record)])
+    if not questions:
+        return NOT_ANSWERABLE
+    parsed = questions[0]
+    if not parsed.question.strip() or not parsed.answers or not parsed.answers[0].strip():
+        return NO_TEXT
+    get_list(record, "question_decomposition", where)  # required for a sample
+    steps = sub_questions(record, where)
+    if steps is None:
+        return NO_PARAGRAPH
+    if {step.paragraph for step in steps} != set(parsed.gold):
+        return OTHER_PARAGRAPHS
+    return _sample(parsed, steps)
+
+
+def _sample(parsed: ParsedQuestion, steps: Sequence[SubQuestion]) -> Example:
+    texts = [Passage("", paragraph.title, paragraph.text).whole for paragraph in parsed.context]
+    index = {text: n for n, text in enumerate(dict.fromkeys(texts))}
+    merged = [step._replace(paragraph=index[texts[step.paragraph]]) for step in steps]
+    graph = decomposition_graph(merged)
+    return Example(parsed.id, parsed.question, tuple(index), graph, parsed.answers[0], (), "query")

@@ -1,6 +1,6 @@
-"""The records of a file: a JSON list, or JSON lines.
+"""Records of a file (a JSON list or JSON lines) and checked access to their fields.
 
-Fields of records that may hold anything; every error is one line: where, what it is, what is allowed.
+The content is untrusted; every error is one line with the location, the value and what is allowed.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def as_text(value: Any, where: str) -> str:
 
 
 def get_text(record: Mapping[str, Any], name: str, where: str) -> str:
-    """A field that must be there and be a text."""
+    """A required field, which must be a text."""
     return as_text(_get(record, name, where, "a text"), f"{where}: {name}")
 
 
 def get_list(record: Mapping[str, Any], name: str, where: str) -> list[Any]:
-    """A field that must be there and be a list."""
+    """A required field, which must be a list."""
     value = _get(record, name, where, "a list")
     if not isinstance(value, list):
         raise DataError(f"{where}: {name} is {shown(value)}, allowed: a list")
@@ -41,14 +41,14 @@ def get_list(record: Mapping[str, Any], name: str, where: str) -> list[Any]:
 
 
 def get_texts(record: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
-    """A field that must be there and be a list of texts."""
+    """A required field, which must be a list of texts."""
     return tuple(
         as_text(value, f"{where}: {name}, number {n}") for n, value in enumerate(get_list(record, name, where))
     )
 
 
 def get_flag(record: Mapping[str, Any], name: str, where: str) -> bool:
-    """A field that must be there and be true or false."""
+    """A required field, which must be true or false."""
     value = _get(record, name, where, "true or false")
     if not isinstance(value, bool):
         raise DataError(f"{where}: {name} is {shown(value)}, allowed: true or false")
@@ -56,9 +56,9 @@ def get_flag(record: Mapping[str, Any], name: str, where: str) -> bool:
 
 
 def get_answers(record: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    """``answer`` (a text, or a list of texts) and ``answer_aliases``, each once."""
-    one = [get_text(record, "answer", where)] if not isinstance(record.get("answer"), list) else None
-    answers = one if one is not None else list(get_texts(record, "answer", where))
+    """The distinct texts of ``answer`` (a text, or a list of texts) and ``answer_aliases``."""
+    several = isinstance(record.get("answer"), list)
+    answers = list(get_texts(record, "answer", where)) if several else [get_text(record, "answer", where)]
     if "answer_aliases" in record:
         answers += get_texts(record, "answer_aliases", where)
     return tuple(dict.fromkeys(answers))
@@ -74,7 +74,7 @@ def read_text(path: Path) -> str:
     """A file's text.
 
     Raises:
-        DataError: it is missing or cannot be read.
+        DataError: the file is missing or cannot be read.
     """
     try:
         return path.read_text(encoding="utf-8-sig")
@@ -85,10 +85,10 @@ def read_text(path: Path) -> str:
 
 
 def read_records(path: Path) -> list[tuple[str, Any]]:
-    """Each record with where it stands, ``FILE: item 3`` (from 0) or ``FILE: line 4`` (from 1).
+    """Each record with its location, ``FILE: item 3`` (from 0) or ``FILE: line 4`` (from 1).
 
     Raises:
-        DataError: the file is no list in JSON and no JSON lines, or holds no record.
+        DataError: the file is neither a JSON list nor JSON lines, or has no record.
     """
     text = read_text(path)
     if text.lstrip()[:1] == "[":
@@ -99,5 +99,5 @@ def read_records(path: Path) -> list[tuple[str, Any]]:
         lines = [(f"{path}: line {number}", line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
         found = [(where, parse_json(line, where)) for where, line in lines]
     if not found:
-        raise DataError(f"{path}: holds no record, allowed: a JSON list of objects, or JSON lines")
+        raise DataError(f"{path}: has no record, allowed: a JSON list of objects, or JSON lines")
     return found

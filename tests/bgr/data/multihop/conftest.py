@@ -48,7 +48,7 @@ def musique():
 
 @pytest.fixture
 def hotpot():
-    """One bridge question; the second paragraph's sentences bring their spaces along."""
+    """One bridge question; the second paragraph's sentences begin with spaces."""
     return [
         {
             "_id": "abc",

@@ -9,9 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgr.data.multihop.decomposition import NO_PARAGRAPH, NO_TEXT, NOT_ANSWERABLE, OTHER_PARAGRAPHS, read_decompositions
 from bgr.data.multihop.load import load_multihop
-from bgr.data.multihop.musique import SubQuestion, decomposition_graph, references
+from bgr.data.multihop.musique import (
+    NO_PARAGRAPH,
+    NO_TEXT,
+    NOT_ANSWERABLE,
+    OTHER_PARAGRAPHS,
+    SubQuestion,
+    decomposition_graph,
+    read_decompositions,
+    references,
+)
 from bgr.data.multihop.records import read_records
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
@@ -64,7 +72,7 @@ def test_a_chain_by_hand():
         # one paragraph answers two sub-questions: one node, no edge to itself
         ([("a", 0), ("of #1", 0), ("of #2", 1)], [(ROOT, 0), (0, 1)]),
         ([("a", 0), ("of #1", 1), ("b", 1)], [(ROOT, 0), (0, 1), (ROOT, 1)]),
-        # back to a paragraph met earlier: no edge
+        # a reference back to an earlier paragraph: no edge
         ([("a", 0), ("of #1", 1), ("of #2", 0), ("of #3", 2)], [(ROOT, 0), (0, 1), (0, 2)]),
         # not the number of an earlier sub-question: plain text
         ([("the #1 hit, #9, #0", 0), ("of #2", 1)], [(ROOT, 0), (ROOT, 1)]),
@@ -82,7 +90,7 @@ def test_references_in_a_text():
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.sets(st.integers(1, 9), max_size=3)), min_size=1, max_size=8))
 def test_any_decomposition_is_a_graph_over_its_paragraphs(steps):
-    """Against a slow twin that grows a graph edge by edge and refuses those that would close a circle in time."""
+    """Compared with a slow version that adds edges one by one and skips those back to an earlier paragraph."""
     found = graph_of(*((" ".join(f"#{n}" for n in sorted(named)), paragraph) for paragraph, named in steps))
     order = list(dict.fromkeys(paragraph for paragraph, _ in steps))
     assert set(found.nodes) == set(order)
@@ -103,7 +111,7 @@ def test_equal_paragraphs_are_one_fact():
     assert example.graph == EvidenceGraph([(ROOT, 1), (1, 0)])
 
 
-def test_without_idx_the_place_counts():
+def test_without_idx_paragraphs_are_numbered_in_order():
     one = record([("a", 10), ("of #1", 12)])
     for paragraph in one["paragraphs"]:
         del paragraph["idx"]
@@ -112,7 +120,7 @@ def test_without_idx_the_place_counts():
     assert read(one).examples[0].graph == EvidenceGraph([(ROOT, 0), (0, 2)])
 
 
-def test_what_gives_no_sample_is_told_by_reason():
+def test_questions_without_sample_are_listed_by_reason():
     good = [("a", 10), ("of #1", 12)]
     unsupported = record(good, "e")
     unsupported["paragraphs"][3]["is_supporting"] = True
@@ -140,7 +148,7 @@ BAD = [
     (("question_decomposition", 1, "paragraph_support_idx"), 4, "paragraph_support_idx is 4, allowed: the idx"),
     (("question_decomposition", 1, "paragraph_support_idx"), True, "paragraph_support_idx is True"),
     (("question_decomposition", 1, "paragraph_support_idx"), [], "paragraph_support_idx is []"),
-    (("paragraphs", 1, "idx"), 10, "paragraph 1: idx is 10, allowed: an integer that no other has"),
+    (("paragraphs", 1, "idx"), 10, "paragraph 1: idx is 10, allowed: a unique integer"),
     (("paragraphs", 1, "idx"), {}, "paragraph 1: idx is {}"),
     (("paragraphs", 1, "title"), 7, "title is 7, allowed: a text"),
     (("id",), "2hop__0", "which an earlier record has"),
@@ -189,13 +197,13 @@ def test_any_value_anywhere_is_read_or_refused(path, value):
     assert len(found.examples) + sum(map(len, found.dropped.values())) == 1
 
 
-def test_a_place_by_hash():
+def test_the_split_by_hash():
     ids = [f"2hop__{n}" for n in range(4000)]
     places = [hash_place(one) for one in ids]
     assert places == [hash_place(one) for one in reversed(ids)][::-1]
     for place, share in enumerate((0.7, 0.1, 0.2)):
         assert abs(places.count(place) / len(ids) - share) < 0.03
-    # more for train takes none from it: the shares lie one after the other
+    # a larger share for train keeps its samples: the shares follow each other
     more = [hash_place(one, (80, 10, 10)) for one in ids]
     assert all(new == 0 for old, new in zip(places, more, strict=True) if old == 0)
     assert {hash_place(one, (0, 0, 3)) for one in ids} == {2}
@@ -204,7 +212,7 @@ def test_a_place_by_hash():
 
 
 @pytest.mark.parametrize("shares", [(0, 0, 0), (-1, 50, 51), ()])
-def test_shares_that_are_none(shares):
+def test_invalid_shares(shares):
     with pytest.raises(ValueError, match="shares"):
         hash_place("a", shares)
 
@@ -224,7 +232,7 @@ def test_every_question_of_the_published_sample_is_a_graph_over_its_supporting_p
         assert nx.descendants(graph, ROOT) == set(example.graph.nodes)
         supporting = {f"{p['title']}\n{p['paragraph_text']}" for p in raw["paragraphs"] if p["is_supporting"]}
         assert {example.facts[node] for node in example.graph.nodes} == supporting
-        # each reference of the file is an edge: read here once more, by hand
+        # each reference of the file is an edge: parsed here a second time
         steps = raw["question_decomposition"]
         place = [raw["paragraphs"][step["paragraph_support_idx"]] for step in steps]
         whole = [f"{p['title']}\n{p['paragraph_text']}" for p in place]
@@ -235,7 +243,7 @@ def test_every_question_of_the_published_sample_is_a_graph_over_its_supporting_p
 
 
 def test_questions_over_a_corpus_have_the_same_graphs(tmp_path):
-    """In numbers into the gold passages; a decomposition that says too little gives none."""
+    """Their nodes are numbers into the gold passages; an incomplete decomposition gives no graph."""
     chain = record([("Where is Oslo?", 12), ("Who sails to #1 ?", 10)], "2hop__1")
     bare = record([("a", 10), ("b", 11)], "2hop__2")
     for step in bare["question_decomposition"]:

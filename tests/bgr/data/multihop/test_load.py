@@ -26,7 +26,7 @@ def test_musique_that_cannot_be_answered_is_left_out(write, musique):
     musique.append({**musique[0], "answerable": False})  # the same id, as in musique_full
     data = load_multihop(write("full.json", musique))
     assert (len(data.questions), data.left_out) == (2, 1)
-    with pytest.raises(DataError, match="no question that is answerable"):
+    with pytest.raises(DataError, match="has no answerable question"):
         load_multihop(write("none.json", [{**musique[0], "answerable": False}]))
 
 
@@ -42,7 +42,7 @@ def test_hippo_sample_without_decomposition(write):
     assert (question.hops, question.kind, question.answers) == (1, "", ("harbour", "a port"))
 
 
-def test_a_title_alone_is_no_match(write, musique):
+def test_a_title_alone_does_not_match(write, musique):
     corpus = [
         {"title": "Oslo", "text": "Oslo is a band of three."},
         {"title": "Ship", "text": "A ship sails."},
@@ -62,7 +62,7 @@ def test_hotpotqa(write, hotpot):
         ("Bergen", "Bergen is a city. It rains."),
     ]
     ferry, bergen = question.gold
-    assert question.sentences == ((ferry, 1), (bergen, 0))  # the sentence past the end is dropped
+    assert question.sentences == ((ferry, 1), (bergen, 0))  # the sentence beyond the end is dropped
     assert data.sentences[ferry][1] == " It starts in Oslo."
 
 
@@ -72,7 +72,7 @@ def test_hotpotqa_fullwiki_may_lack_gold(write, hotpot):
     assert (len(question.gold), question.missing, question.hops) == (1, 1, 2)
 
 
-def test_2wiki_is_told_by_its_evidences(write, hotpot):
+def test_2wiki_is_recognized_by_its_evidences(write, hotpot):
     record = {**hotpot[0], "evidences": [["Ferry", "start", "Oslo"]], "type": "compositional"}
     assert load_multihop(write("dev.json", [record])).questions[0].kind == "compositional"
 
@@ -88,7 +88,7 @@ def test_sentences_match_a_corpus_however_they_were_joined(write, hotpot, join):
     ]
 
 
-def test_a_gold_sentence_that_the_corpus_splits_otherwise_is_dropped(write, hotpot):
+def test_a_gold_sentence_that_the_corpus_splits_differently_is_dropped(write, hotpot):
     corpus = dict(hotpot[0]["context"]) | {"Ferry": ["The ferry is white. It starts in Oslo."]}
     data = load_multihop(write("q.json", hotpot), corpus=write("c.json", corpus))
     ferry, bergen = data.questions[0].gold
@@ -121,14 +121,14 @@ def test_ids_and_hashes(write, musique):
     assert [p.id for p in data.corpus] == [passage_id(p.title, p.text) for p in data.corpus]
     assert passage_id("a", "bc") != passage_id("ab", "c")
     again = load_multihop(write("other.json", musique, lines=True))
-    assert again.hash == data.hash  # the file's name and form play no part
+    assert again.hash == data.hash  # independent of the file's name and form
     musique[1]["paragraphs"][0]["is_supporting"] = True
     other = load_multihop(write("q.json", musique))
     assert (other.corpus.hash, other.hash != data.hash) == (data.corpus.hash, True)
     assert (len(data.first(1).questions), data.first(1).corpus) == (1, data.corpus)
 
 
-def test_an_empty_text_is_found_by_nothing_else(write):
+def test_an_empty_text_matches_only_itself(write):
     """A passage without sentences does not match the passage of its title that is empty."""
     paragraphs = [
         {"title": "Oslo", "paragraph_text": "", "is_supporting": False},

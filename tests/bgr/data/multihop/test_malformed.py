@@ -1,4 +1,4 @@
-"""Whatever a file holds, the error is one line that says where and what is allowed."""
+"""Damaged files: the error is one line with the location and what is allowed."""
 
 import copy
 
@@ -34,7 +34,7 @@ MUSIQUE = [
     ((1, "paragraphs", 1, "title"), "\ud800", "paragraph 1: title is '\\ud800', allowed: a text"),
     ((1, "answer_aliases"), [None], "answer_aliases, number 0 is None, allowed: a text"),
     ((1, "answerable"), "yes", "answerable is 'yes', allowed: true or false"),
-    ((1, "id"), "2hop__1_2", "two questions have the id '2hop__1_2', allowed: each once"),
+    ((1, "id"), "2hop__1_2", "two questions have the id '2hop__1_2', allowed: unique ids"),
     ((1,), [], "item 1: is [], allowed: an object"),
 ]
 
@@ -75,15 +75,15 @@ def test_multihop_rag(write, rag):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "holds no record"),
-        ("[]", "holds no record"),
+        ("", "has no record"),
+        ("[]", "has no record"),
         ("[1]", "item 0: is 1, allowed: an object"),
-        ('[{"a": 1}]', "of no known form"),
+        ('[{"a": 1}]', "unknown form"),
         ('{"paragraphs": []}\n{"par', "line 2: not valid JSON"),
         ("[" * 100_000, "nested too deeply"),
     ],
 )
-def test_files_that_are_none(tmp_path, text, message):
+def test_invalid_files(tmp_path, text, message):
     path = tmp_path / "q.json"
     path.write_text(text)
     with pytest.raises(DataError, match=message):
