@@ -1,4 +1,4 @@
-"""Atlas, the embedded knowledge base: five data packages joined into one ``kb.json`` in KQA Pro's schema."""
+"""Construction of Atlas, the embedded knowledge base: five data packages joined in KQA Pro's schema (``kb.json``)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from bgr.data.atlas.sources.core import choose_airports, choose_cities, choose_films, whole
+from bgr.data.atlas.sources.core import all_films, choose_airports, choose_cities, choose_films
 from bgr.data.atlas.sources.elements import add_elements, read_elements
 from bgr.data.atlas.sources.films import add_film, add_genres, read_films
 from bgr.data.atlas.sources.packages import missing_package, open_sqlite
@@ -16,7 +16,7 @@ from bgr.data.atlas.sources.places import add_world, read_world
 from bgr.data.atlas.statements import KnowledgeBuilder
 from bgr.errors import DataError
 
-SMALLEST = 3_000
+MIN_SIZE = 3_000
 
 # name -> parents, each parent before its children
 CONCEPTS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -52,20 +52,20 @@ def build_knowledge_base(
     """Atlas as KQA Pro's ``{concepts, entities}``; the same arguments and package versions give the same result.
 
     Args:
-        full: take everything the packages hold; ``size`` does not matter then.
+        full: take all entities of the packages; ``size`` is ignored.
         seed: decides between films that are equally well linked.
-        size: number of entities of the dense core; a hundred languages and countries of films may come on top.
+        size: number of entities of the dense core, plus up to a hundred languages and countries of films.
         progress: show a bar on standard error.
 
     Raises:
-        DataError: a data package is not installed, or ``size`` is too small to hold all countries and elements.
+        DataError: a data package is not installed, or ``size`` is too small for all countries and elements.
     """
-    if not full and size < SMALLEST:
-        raise DataError(f"size {size}: Atlas needs at least {SMALLEST} entities")
+    if not full and size < MIN_SIZE:
+        raise DataError(f"size {size}: Atlas needs at least {MIN_SIZE} entities")
     kb = KnowledgeBuilder()
     for name, parents in CONCEPTS:
         kb.concept(name, *parents)
-    # elements are few and need no choice, so they come before the films, which fill what room is left
+    # elements are few and need no selection, so they come before the films, which fill the rest
     with tqdm(total=3, desc="knowledge base", unit="part", disable=not progress) as bar:
         _add_places(kb, None if full else size)
         bar.update()
@@ -78,7 +78,7 @@ def build_knowledge_base(
 
 
 def counts(kb: dict[str, Any]) -> dict[str, Any]:
-    """Entities, and statements by concept, relation and attribute; each relation counts once, not at both ends."""
+    """Numbers of entities and statements, by concept, relation and attribute; a relation counts once for both ends."""
     entities = kb["entities"].values()
     names = {identifier: record["name"] for identifier, record in kb["concepts"].items()}
     relations = Counter(r["relation"] for e in entities for r in e["relations"] if r["direction"] == "forward")
@@ -95,7 +95,7 @@ def counts(kb: dict[str, Any]) -> dict[str, Any]:
 
 
 def _add_places(kb: KnowledgeBuilder, size: int | None) -> None:
-    """The world; without a size all of its cities and airports."""
+    """Add countries, cities and airports; without a size all of them."""
     try:
         world = read_world()
     except ImportError as error:
@@ -105,11 +105,11 @@ def _add_places(kb: KnowledgeBuilder, size: int | None) -> None:
     add_world(kb, world, cities, airports)
 
 
-def _add_films(kb: KnowledgeBuilder, room: int | None, seed: int) -> None:
-    """Films, people and companies; without a limit all of them."""
+def _add_films(kb: KnowledgeBuilder, max_entities: int | None, seed: int) -> None:
+    """Add films, people and companies; without a limit all of them."""
     with closing(open_sqlite("bokeh-sampledata", "_data", "movies.db")) as connection:
         films = read_films(connection)
-    core = whole(films) if room is None else choose_films(films, room, seed)
+    core = all_films(films) if max_entities is None else choose_films(films, max_entities, seed)
     add_genres(kb, core.films)
     for film in core.films:
         add_film(kb, film, core.people, core.companies)

@@ -1,4 +1,4 @@
-"""What a question speaks of: descriptions of entities as trees, and the KoPL steps that they stand for."""
+"""Questions before they have words: descriptions of entities as trees, and their KoPL programs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SUFFIX = {"string": "Str", "quantity": "Num", "year": "Year", "date": "Date"}
 
 @dataclass(frozen=True)
 class Condition:
-    """An attribute filter: ``key op value``, on statements that carry `qualifier` where it is given."""
+    """An attribute filter: ``key op value``, on statements that have `qualifier` if it is given."""
 
     key: str
     op: str
@@ -22,7 +22,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Link:
-    """One relation followed from `base` in `direction`; `qualifier` is ``(key, op, value)``."""
+    """A relation followed from `base` in `direction`; `qualifier` is ``(key, op, value)``."""
 
     base: Description
     predicate: str
@@ -32,14 +32,14 @@ class Link:
 
 @dataclass(frozen=True)
 class Description:
-    """A set of entities as a question can speak of it.
+    """A set of entities as a question can describe it.
 
-    Exactly one of these: a `name`; one or more `links`, joined by `join`; `options`, named things of which one is
-    chosen; or none of them: all entities of the kind.
+    It is given by a `name`; by one or more `links`, joined by `join`; by `options`, named entities of which one is
+    chosen; or by none of these, for all entities of the kind.
 
     Args:
-        kind: a kind of ``phrasing_kinds.yaml``.
-        members: the ids it stands for, in the order of the knowledge base's statements.
+        kind: a kind of ``phrasing/kinds.yaml``.
+        members: the ids of the entities, in the order of the knowledge base's statements.
         concept: name of the concept to keep (KoPL's FilterConcept), or ``None``.
         conditions: attribute filters, applied in order after everything else.
     """
@@ -58,27 +58,27 @@ class Description:
         return len(self.members) == 1
 
     def names(self) -> list[str]:
-        """Every name that the description says, its own and those of its parts."""
+        """All names in the description, its own and those of its parts."""
         inner = [name for link in self.links for name in link.base.names()]
         return [*([self.name] if self.name else []), *self.options, *inner]
 
     def under(self, condition: Condition, members: tuple[str, ...]) -> Description:
-        """The same with one more filter."""
+        """The description with one more filter."""
         return replace(self, conditions=(*self.conditions, condition), members=members)
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A question before it has words: the asking strategy (its KoPL function) and what it is asked of.
+    """A question before it has words: the asking strategy (its KoPL function) and its arguments.
 
     Args:
         function: ``What``, ``Count``, ``QueryAttr`` … ; a Verify function is written ``Verify``.
-        subject: what the question is about.
-        other: the second thing of SelectBetween, QueryRelation and QueryRelationQualifier.
+        subject: the entities that the question is about.
+        other: the second entity of SelectBetween, QueryRelation and QueryRelationQualifier.
         key: attribute key, or the predicate of QueryRelationQualifier.
         op: the direction of a Select (``greater``, ``largest`` …) or the operator of a Verify.
-        value: the value a Verify tests, or that QueryAttrQualifier names.
-        qualifier: ``(key, value)`` of a condition; the value is ``None`` where the question asks for it.
+        value: the value that a Verify tests, or the attribute value of QueryAttrQualifier.
+        qualifier: ``(key, value)`` of a condition; the value is ``None`` if the question asks for it.
     """
 
     function: str
@@ -95,7 +95,7 @@ class Draft:
 
 @dataclass
 class _Steps:
-    """A program as it is written, in KQA Pro's order: each branch in full before the next."""
+    """Writer of a program in KQA Pro's order: each branch in full before the next."""
 
     steps: list[dict[str, Any]] = field(default_factory=list)
 

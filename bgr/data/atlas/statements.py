@@ -1,4 +1,4 @@
-"""A knowledge base under construction: entities and statements, every relation written at both of its ends."""
+"""Builder of a knowledge base: entities and statements, every relation written at both of its ends."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def day(value: datetime.date) -> Value:
 class KnowledgeBuilder:
     """Collects concepts, entities and statements; ``to_json`` gives KQA Pro's ``kb.json``.
 
-    A statement made twice is kept once, and insertion order is kept, so that equal input gives equal bytes.
+    Repeated statements are kept once, in insertion order, so that equal input gives equal bytes.
     """
 
     def __init__(self) -> None:
@@ -51,13 +51,13 @@ class KnowledgeBuilder:
         return len(self._entities)
 
     def concept(self, name: str, *parents: str) -> str:
-        """Add a concept under parents that are known already, by name. Returns its id."""
+        """Add a concept below known concepts, given by name. Returns its id."""
         identifier = concept_id(name)
         self._concepts[identifier] = {"name": name, "subclassOf": [concept_id(parent) for parent in parents]}
         return identifier
 
     def entity(self, identifier: str, name: str, *concepts: str) -> str:
-        """Add an entity, or more concepts (by name) to one that is there. Returns its id.
+        """Add an entity, or concepts (by name) to an entity that exists. Returns its id.
 
         Raises:
             DataError: an empty name or an unknown concept.
@@ -75,20 +75,20 @@ class KnowledgeBuilder:
         return identifier
 
     def attribute(self, entity: str, key: str, value: Value, qualifiers: Qualifiers | None = None) -> None:
-        """State ``key = value`` of an entity."""
-        written = _qualifiers(qualifiers)
-        statement = {"key": key, "value": value.to_json(), "qualifiers": written}
-        if self._is_new(entity, key, f"{value}|{written}"):
+        """Add the statement ``key = value`` of an entity."""
+        record = _qualifiers(qualifiers)
+        statement = {"key": key, "value": value.to_json(), "qualifiers": record}
+        if self._is_new(entity, key, f"{value}|{record}"):
             self._entities[entity]["attributes"].append(statement)
 
     def relation(self, head: str, predicate: str, tail: str, qualifiers: Qualifiers | None = None) -> None:
-        """State ``head predicate tail``: forward at the head, backward at the tail, with the same qualifiers."""
+        """Add ``head predicate tail``: forward at the head, backward at the tail, with the same qualifiers."""
         if not self._is_new(head, predicate, tail):
             return
-        written = _qualifiers(qualifiers)
+        record = _qualifiers(qualifiers)
         for here, there, direction in ((head, tail, "forward"), (tail, head, "backward")):
             self._entities[here]["relations"].append(
-                {"relation": predicate, "object": there, "direction": direction, "qualifiers": written}
+                {"relation": predicate, "object": there, "direction": direction, "qualifiers": record}
             )
 
     def to_json(self) -> dict[str, Any]:

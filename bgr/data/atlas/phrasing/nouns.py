@@ -1,4 +1,4 @@
-"""Noun phrases: a description of entities in words, from its own parts inward ("the film by the maker of Persona")."""
+"""Noun phrases for descriptions of entities, nested like them ("the film by the maker of Persona")."""
 
 from __future__ import annotations
 
@@ -7,26 +7,25 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from bgr.data.atlas.phrasing.book import OPERATOR_SLOTS, Phrasebook
-from bgr.data.atlas.phrasing.markup import agree, fill, indefinite, invert, trailing
+from bgr.data.atlas.phrasing.phrasebook import OPERATOR_SLOTS, Phrasebook, agree, fill, indefinite, invert, trailing
 from bgr.data.atlas.phrasing.values import quantity_text, value_text
 from bgr.data.atlas.question_tree import Condition, Description, Link
 from bgr.data.kb.comparison import year_of
 
 _RELATIVE = re.compile(r"\b(that|which|who|whom|whose|where)\b")
 LONG = 45
-"""From so many letters on, a phrase stands at the end of what holds it, if there is such a wording."""
+"""Characters; a phrase of at least this length comes last in its template, if there is such a template."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """One thing said of a noun.
+    """One modifier of a noun.
 
     Args:
-        shape: ``vp`` (a verb phrase), ``post`` (behind the noun), ``pre`` (before it) or ``noun`` (instead of it).
-        template: wording with brackets and placeholders.
-        words: what fills the placeholders.
-        heavy: its words hold a description; nothing may follow it that could be read as part of that.
+        shape: ``vp`` (a verb phrase), ``post`` (after the noun), ``pre`` (before it) or ``noun`` (instead of it).
+        template: template with brackets and placeholders.
+        words: texts of the placeholders.
+        heavy: true if the words contain a description, to which a text that follows could seem to belong.
     """
 
     shape: str
@@ -36,19 +35,19 @@ class Piece:
 
     @property
     def relative(self) -> bool:
-        """Whether it ends in a relative clause but is no verb phrase ("that {x} made", "country that {x} is in")."""
+        """True if it ends in a relative clause but is not a verb phrase ("that {x} made", "country that {x} is in")."""
         return self.shape in ("post", "noun") and _RELATIVE.search(self.template) is not None
 
     def text(self, plural: bool = False) -> str:
         return fill(agree(self.template, plural), self.words)
 
     def question(self, subject: str) -> str:
-        """A verb phrase as a yes/no question, without its mark."""
+        """A verb phrase as a yes/no question, without its question mark."""
         return fill(invert(self.template), {**self.words, "subject": subject})
 
 
 class NounPhrases:
-    """Words descriptions. All chance comes from `rng`."""
+    """Verbalizes descriptions. All random choices come from `rng`."""
 
     def __init__(self, book: Phrasebook, rng: random.Random) -> None:
         self.book = book
@@ -57,7 +56,7 @@ class NounPhrases:
     # -- whole phrases ------------------------------------------------------------------------------------------------
 
     def phrase(self, description: Description) -> str:
-        """With its article: a name, "the film that …", or "a film that …" where there are several such."""
+        """A description with its article: a name, "the film that …", or "a film that …" if there are several."""
         if description.name is not None:
             return self.name(description.kind, description.name)
         if description.single:
@@ -68,11 +67,11 @@ class NounPhrases:
         return f"{indefinite(bare)} {bare}"
 
     def bare(self, description: Description, *, plural: bool = False) -> str:
-        """Noun and modifiers without an article."""
+        """The noun and its modifiers without an article."""
         return self.assemble(description, self.pieces(description), plural=plural)
 
     def assemble(self, description: Description, pieces: list[Piece], *, plural: bool = False) -> str:
-        """Noun and the given pieces: before it, behind it, then clauses; heavy pieces last."""
+        """The noun with the given pieces: before it, after it, then clauses; heavy pieces last."""
         noun = next((p for p in pieces if p.shape == "noun"), None)
         head = noun.text(plural) if noun else agree(self.head(description), plural)
         also = noun is not None and not noun.heavy and not noun.relative
@@ -81,7 +80,7 @@ class NounPhrases:
         clauses = sorted((p for p in pieces if p.shape == "vp"), key=lambda p: p.heavy)
         text = " ".join([*pre, head, *(p.text(plural) for p in post)])
         if clauses:
-            # a clause after a clause must not seem to belong to the last noun in between
+            # a clause after another clause must not seem to belong to the last noun of that one
             text += " and" if any(p.relative for p in pieces) else ""
             text += f" {self.pronoun(description)} {self.predicate(description, clauses, plural=plural, also=also)}"
         return text
@@ -89,7 +88,7 @@ class NounPhrases:
     def predicate(
         self, description: Description, clauses: list[Piece], *, plural: bool = False, also: bool = False
     ) -> str:
-        """Verb phrases joined to one; alternatives of an Or stay together behind the rest."""
+        """Verb phrases joined to one; the alternatives of an Or stay together after the others."""
         texts = [p.text(plural) for p in clauses]
         if also and self.rng.random() < 0.7 and not re.match(r"(is|are|was|were|has|have|can) ", texts[0]):
             texts[0] = "also " + texts[0]
@@ -104,12 +103,12 @@ class NounPhrases:
         return (", and " if heavy else self.rng.choice((" and ", " and ", " and also "))).join(texts)
 
     def name(self, kind: str, name: str) -> str:
-        """A name as it may stand in a sentence, with the article that some names take."""
+        """A name as it may be written in a sentence, with the article that some names take."""
         pattern: str = self.rng.choice(self.book.kinds[kind]["named"])
         return pattern.replace("{name}", self._with_article(name) if pattern == "{name}" else name)
 
     def head(self, description: Description) -> str:
-        """The noun, with number brackets."""
+        """The noun, with brackets for singular and plural."""
         concept = description.concept
         if concept and concept != self.book.kinds[description.kind]["concept"]:
             return f"[{concept}|{concept}s]"
@@ -123,18 +122,19 @@ class NounPhrases:
     # -- pieces -------------------------------------------------------------------------------------------------------
 
     def pieces(self, description: Description, *, verbs: int = 0, nouns: bool = True) -> list[Piece]:
-        """What the description says, each part in a shape that fits beside the others.
+        """The parts of a description, each in a shape that fits the others.
 
         Args:
-            verbs: at least so many parts, counted from the last, become verb phrases.
-            nouns: whether the noun itself may be replaced ("the maker of {x}").
+            description: the description.
+            verbs: minimum number of parts, counted from the last, that become verb phrases.
+            nouns: allow to replace the noun itself ("the maker of {x}").
         """
         parts: list[Link | Condition] = [*description.links, *description.conditions]
         alternatives = description.join == "Or" and len(description.links) > 1
         bases = {id(link): self.phrase(link.base) for link in description.links}
         heavy = [isinstance(p, Link) and p.base.name is None for p in parts]
         special = description.concept not in (None, self.book.kinds[description.kind]["concept"])
-        # a heavy part goes last, so it may be the one that becomes the verb phrase
+        # a heavy part comes last, so that it may be the one that becomes the verb phrase
         order = sorted(range(len(parts)), key=lambda n: heavy[n])
         made: dict[int, Piece] = {}
         for rank, n in enumerate(order):
@@ -157,7 +157,7 @@ class NounPhrases:
     def piece(
         self, description: Description, part: Link | Condition, shapes: list[str], bases: Mapping[int, str]
     ) -> Piece:
-        """One link or condition in the first of the shapes, drawn at random, for which there is a wording."""
+        """A link or condition in the first of the shapes, in random order, for which there is a template."""
         order = self.rng.sample(shapes, len(shapes))
         for shape in [*order, "vp"]:
             found = self._link(part, shape, bases[id(part)]) if isinstance(part, Link) else self.condition(part, shape)
@@ -179,7 +179,7 @@ class NounPhrases:
         return Piece(shape, template, words, heavy=link.base.name is None)
 
     def condition(self, condition: Condition, shape: str) -> Piece | None:
-        """A filter as a verb phrase, or before the noun ("90-minute") where that means exactly the same."""
+        """A filter as a verb phrase, or before the noun ("90-minute") if that means exactly the same."""
         entry = self.book.attributes[condition.key]
         value = condition.value
         if shape == "pre":
@@ -206,14 +206,14 @@ class NounPhrases:
         return Piece("vp", template, words)
 
     def choose(self, templates: Sequence[str], place: str, text: str) -> str:
-        """A template for a text that takes the given place; a long text had better come last."""
+        """A random template in which `text` fills the given placeholder; a long text mostly comes last."""
         if len(text) < LONG:
             return self.rng.choice(templates)
         weights = [0.1 if trailing(t, place) else 1.0 for t in templates]
         return self.rng.choices(templates, weights)[0]
 
     def _plain(self, condition: Condition, text: str) -> str:
-        """Row and group numbers and the like are written plainly, never as 1.2 million or with a comma."""
+        """A number without unit: row and group numbers and the like are never written as 1.2 million."""
         small = isinstance(condition.value.value, int | float) and condition.value.value < 10_000
         return quantity_text(self.book, condition.key, condition.value, self.rng) if not small else text
 
@@ -223,7 +223,7 @@ class NounPhrases:
 
 
 def without(description: Description, part: Link | Condition) -> Description:
-    """The description with one link or condition taken away; its members are no longer right."""
+    """The description without one link or condition; its members are not updated."""
     return replace(
         description,
         links=tuple(link for link in description.links if link is not part),

@@ -1,20 +1,20 @@
-"""Values in words: numbers with units, years and dates, each in several ways that mean exactly the same."""
+"""Verbalization of values: numbers with units, years and dates, each in several ways with exactly the same meaning."""
 
 from __future__ import annotations
 
 import datetime
 import random
 
-from bgr.data.atlas.phrasing.book import OPERATOR_SLOTS, Phrasebook
+from bgr.data.atlas.phrasing.phrasebook import OPERATOR_SLOTS, Phrasebook
 from bgr.data.kb.schema import Value
 
 _MONTHS = (
     "January February March April May June July August September October November December"
-).split()  # not strftime: that follows the locale
+).split()  # not strftime, which depends on the locale
 
 
 def number_text(value: float | int, rng: random.Random) -> str:
-    """``1250000`` as ``1,250,000`` or ``1.25 million``, the latter only where it is exact and short."""
+    """``1250000`` as ``1,250,000`` or ``1.25 million``, the latter only if it is exact and short."""
     if isinstance(value, float) and not value.is_integer():
         return repr(value)
     whole = int(value)
@@ -40,7 +40,7 @@ def quantity_text(book: Phrasebook, key: str, value: Value, rng: random.Random) 
 
 
 def date_text(book: Phrasebook, date: datetime.date, rng: random.Random) -> str:
-    """A day, written out or in ISO form."""
+    """A date, in words or in ISO form."""
     words = {
         "day": str(date.day),
         "day_th": f"{date.day}{_ordinal(date.day)}",
@@ -65,7 +65,7 @@ def time_text(book: Phrasebook, value: Value, op: str, rng: random.Random) -> st
 
 
 def value_text(book: Phrasebook, key: str, value: Value, op: str, rng: random.Random) -> str:
-    """Any value as it stands in an attribute's wording; times carry their preposition."""
+    """Any value as it is written in an attribute's template; times have their preposition."""
     if value.type == "quantity":
         return quantity_text(book, key, value, rng)
     if value.type == "string":

@@ -1,4 +1,4 @@
-"""Which drafts become questions: executed, unambiguous, small enough, without a give-away, not a repetition."""
+"""Acceptance of drafts as questions (unambiguous, small, not revealing the answer, not repeated); answer choices."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bgr.data.atlas.question_tree import Draft, to_program
+from bgr.data.atlas.sampler.index import AtlasIndex
 from bgr.data.atlas.sampler.recipes import QUESTION_TYPE, Cell
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.program import Program
@@ -20,19 +21,21 @@ from bgr.graph.evidence_graph import EvidenceGraph
 MAX_FACTS = 24
 USUAL_FACTS = 7
 LARGE_SHARE = 0.12
-"""The share of drafts above `USUAL_FACTS` that is let through."""
+"""Share of the drafts with more than `USUAL_FACTS` facts that is accepted."""
 HOP_SHARE = {1: 1.0, 2: 1.0, 3: 0.6, 4: 0.4}
-"""The share of drafts of that many hops that is let through (deeper: `DEEP_SHARE`); the paper's mean is 2.1."""
+"""Share of the drafts with that many hops that is accepted (more hops: `DEEP_SHARE`); the paper's mean is 2.1."""
 DEEP_SHARE = 0.2
 MAX_WORDS = 45
-"""A longer question is one that nobody would ask."""
+"""Longer questions are not natural."""
 MAX_SAME_FACTS = 2
-"""So many questions at most may rest on the same set of facts."""
+"""Maximum number of questions with the same set of facts."""
+CHOICES = 10
+PADDING = "unknown"
 
 
 @dataclass(frozen=True)
-class Checked:
-    """A draft with its program, its one answer and the place that its evidence graph gives it."""
+class CheckedDraft:
+    """An executed draft: its program, its only answer, its facts and its evidence graph."""
 
     draft: Draft
     program: list[dict[str, Any]]
@@ -46,7 +49,7 @@ class Checked:
 
 
 class Checker:
-    """Executes drafts and refuses those that make no good question; remembers what has been asked."""
+    """Executes drafts and rejects those that do not make a good question; remembers the accepted questions."""
 
     def __init__(self, executor: Executor, rng: random.Random) -> None:
         self.executor = executor
@@ -54,7 +57,7 @@ class Checker:
         self._questions: set[str] = set()
         self._evidence: Counter[frozenset[Fact]] = Counter()
 
-    def check(self, draft: Draft) -> Checked | None:
+    def check(self, draft: Draft) -> CheckedDraft | None:
         """Execute a draft; ``None`` if it has no single answer, no usable graph, or too many facts."""
         program = to_program(draft)
         try:
@@ -76,11 +79,11 @@ class Checker:
             return None
         if self.rng.random() > HOP_SHARE.get(graph.hops, DEEP_SHARE):
             return None
-        return Checked(draft, program, answers[0], execution.facts, graph)
+        return CheckedDraft(draft, program, answers[0], execution.facts, graph)
 
-    def accept(self, checked: Checked, question: str) -> bool:
-        """Whether the worded question may stand; if so it is remembered."""
-        if question in self._questions or len(question.split()) > MAX_WORDS or gives_away(checked, question):
+    def accept(self, checked: CheckedDraft, question: str) -> bool:
+        """True, and the question is remembered, if the verbalized question is acceptable."""
+        if question in self._questions or len(question.split()) > MAX_WORDS or reveals_answer(checked, question):
             return False
         self._questions.add(question)
         self._evidence[frozenset(checked.facts)] += 1
@@ -88,15 +91,59 @@ class Checker:
 
     @staticmethod
     def _counted(draft: Draft, answer: str) -> bool:
-        """KoPL counts an entity once for each way that leads to it; the question asks how many entities there are."""
+        """False for counts in which KoPL counts an entity repeatedly, once for each statement that leads to it."""
         return draft.function != "Count" or answer == str(len(draft.subject.members))
 
 
-def gives_away(checked: Checked, question: str) -> bool:
-    """Whether the answer stands in the question, where the question does not have to name it."""
+def reveals_answer(checked: CheckedDraft, question: str) -> bool:
+    """True if the question contains the answer and does not have to."""
     draft = checked.draft
     if draft.function == "Verify" or (checked.answer in draft.names() and draft.function.startswith("Select")):
         return False
     if draft.function == "Count":
         return False
     return re.search(rf"(?<!\w){re.escape(checked.answer)}(?!\w)", question, re.IGNORECASE) is not None
+
+
+def choices_for(index: AtlasIndex, checked: CheckedDraft, rng: random.Random) -> list[str]:
+    """Ten choices as in KQA Pro: texts of the same kind with the answer among them, in random order.
+
+    For a boolean question, yes and no come first.
+    """
+    draft, answer = checked.draft, checked.answer
+    if draft.function == "Verify":
+        return ["yes", "no", *[PADDING] * (CHOICES - 2)]
+    others = dict.fromkeys(text for text in _pool(index, draft, answer, rng) if text != answer)
+    found = list(others)[: CHOICES - 1]
+    found.append(answer)
+    rng.shuffle(found)
+    return found + [PADDING] * (CHOICES - len(found))
+
+
+def _pool(index: AtlasIndex, draft: Draft, answer: str, rng: random.Random) -> list[str]:
+    if draft.function == "Count":
+        numbers = [n for n in range(max(0, int(answer) - 9), int(answer) + 10) if n != int(answer)]
+        return [str(n) for n in rng.sample(numbers, CHOICES - 1)]
+    if draft.function == "QueryRelation":
+        return rng.sample(sorted(index.kb.predicates), len(index.kb.predicates))
+    if draft.function in ("QueryAttr", "QueryAttrUnderCondition"):
+        assert draft.value is not None
+        texts = [str(value) for value in index.pool(draft.key, draft.value.unit)]
+        return rng.sample(texts, min(len(texts), 2 * CHOICES))
+    if draft.qualifier is not None:
+        return _qualifier_pool(index, draft.qualifier[0], rng)
+    entities = index.entities[draft.subject.kind]
+    sample = [index.kb.name(node) for node in rng.sample(entities, min(len(entities), 2 * CHOICES))]
+    rivals = [*draft.subject.options, *draft.names()] if draft.function.startswith("Select") else []
+    members = [index.kb.name(node) for node in draft.subject.members] if draft.function == "SelectAmong" else []
+    between = [index.kb.name(draft.other.members[0])] if draft.function == "SelectBetween" and draft.other else []
+    named = [name for name in rivals if name in members]
+    return [*named, *members, *between, *([index.kb.name(draft.subject.members[0])] if between else []), *sample]
+
+
+def _qualifier_pool(index: AtlasIndex, key: str, rng: random.Random) -> list[str]:
+    """Values of the same qualifier key, then those of other keys."""
+    own = index.qualifier_values(key)
+    others = [v for k in sorted(index.kb.qualifier_keys) if k != key for v in index.qualifier_values(k)]
+    others = [v for v in others if v.isdigit() == (bool(own) and own[0].isdigit())]
+    return rng.sample(own, len(own)) + rng.sample(others, len(others))

@@ -1,17 +1,17 @@
-"""One drawing method for each asking strategy: a draft with its answer in the data, or ``None`` to try again."""
+"""Sampling of drafts, one method for each asking strategy; ``None`` where the random choices lead to no draft."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from bgr.data.atlas.question_tree import Condition, Description, Draft
-from bgr.data.atlas.sampler.parts import ATTRIBUTE_KINDS, NothingToDraw, Recipe
-from bgr.data.atlas.sampler.sets import SetDrafts
+from bgr.data.atlas.sampler.recipes import Recipe
+from bgr.data.atlas.sampler.sets import ATTRIBUTE_KINDS, NoSuchEntities, SetDrafts
 from bgr.data.atlas.sampler.thresholds import IDENTIFIERS, round_between, usable_qualifiers
 from bgr.data.kb.comparison import year_of
 from bgr.data.kb.schema import Statement, Value
 
-# how often the questions for a name are about a kind of thing
+# weights of the kinds of entities that questions for a name are about
 NAME_KINDS = {
     "film": 0.38, "human": 0.24, "country": 0.1, "city": 0.05, "airport": 0.03, "element": 0.05, "company": 0.04,
     "language": 0.03, "currency": 0.02, "region": 0.02, "continent": 0.01, "genre": 0.01, "time zone": 0.01,
@@ -20,27 +20,27 @@ NAME_KINDS = {
 
 
 class Drafter(SetDrafts):
-    """Draws drafts by recipe; counting and selecting are inherited. All chance comes from `rng`."""
+    """Samples drafts by recipe; counting and selecting are inherited. All random choices come from `rng`."""
 
-    def draw(self, recipe: Recipe) -> Draft | None:
+    def sample(self, recipe: Recipe) -> Draft | None:
         method: Callable[[Recipe], Draft | None] = getattr(self, recipe.strategy)
         try:
             return method(recipe)
-        except NothingToDraw:
+        except NoSuchEntities:
             return None
 
     # -- query --------------------------------------------------------------------------------------------------------
 
     def what(self, recipe: Recipe) -> Draft | None:
-        target = self._thing(NAME_KINDS)
+        target = self._random_entity(NAME_KINDS)
         if recipe.form == "code":
             return self._by_code()
         subject = self._subject(target, recipe)
         return Draft("What", subject) if subject else None
 
     def query_attribute(self, recipe: Recipe) -> Draft | None:
-        """QueryAttr, or QueryAttrUnderCondition where the key has several values or a qualifier to mention."""
-        target = self._thing(ATTRIBUTE_KINDS)
+        """QueryAttr, or QueryAttrUnderCondition if the key has several values or a qualifier to mention."""
+        target = self._random_entity(ATTRIBUTE_KINDS)
         subject = self._subject(target, recipe)
         if subject is None:
             return None
@@ -57,11 +57,11 @@ class Drafter(SetDrafts):
     # -- qualifiers ---------------------------------------------------------------------------------------------------
 
     def attribute_qualifier(self, recipe: Recipe) -> Draft | None:
-        target = self._thing({"film": 0.6, "country": 0.4})
+        target = self._random_entity({"film": 0.6, "country": 0.4})
         subject = self._subject(target, recipe)
-        told = {condition.key for condition in subject.conditions} if subject else set()
+        known_keys = {condition.key for condition in subject.conditions} if subject else set()
         statements = [
-            s for k, found in self.index.values(target).items() for s in found if s.qualifiers and k not in told
+            s for k, found in self.index.values(target).items() for s in found if s.qualifiers and k not in known_keys
         ]
         if subject is None or not statements:
             return None
@@ -88,7 +88,7 @@ class Drafter(SetDrafts):
     # -- boolean ------------------------------------------------------------------------------------------------------
 
     def verify(self, recipe: Recipe) -> Draft | None:
-        target = self._thing(ATTRIBUTE_KINDS)
+        target = self._random_entity(ATTRIBUTE_KINDS)
         subject = self._subject(target, recipe)
         statement = self._statement(target, subject) if subject else None
         if subject is None or statement is None or statement.value is None:
@@ -101,7 +101,7 @@ class Drafter(SetDrafts):
         return Draft("Verify", subject, key=draft.key, op=test[0], value=test[1], qualifier=draft.qualifier)
 
     def _test(self, key: str, value: Value) -> tuple[str, Value] | None:
-        """An operator and a value to test, true as often as false."""
+        """An operator and a value to test, true in half of the cases."""
         truth = self.rng.random() < 0.5
         pool = self.index.pool(key, value.unit)
         ops = [
@@ -129,7 +129,7 @@ class Drafter(SetDrafts):
     def _attribute_draft(
         self, function: str, subject: Description, statement: Statement, several: bool, wanted: bool
     ) -> Draft | None:
-        """The attribute's draft, under a condition where the key has several values or one is wanted."""
+        """The attribute's draft, with a condition if the key has several values or one is wanted."""
         usable = usable_qualifiers(self.index, statement)
         if not several and not (wanted and usable):
             return Draft(function, subject, key=statement.predicate, value=statement.value)
@@ -140,9 +140,9 @@ class Drafter(SetDrafts):
         return Draft(name, subject, key=statement.predicate, value=statement.value, qualifier=asked)
 
     def _pair(self, recipe: Recipe, *, qualified: bool) -> tuple[Description, Description, Statement] | None:
-        """Head and tail of a relation's statement, each named or described."""
+        """Head and tail of a relation's statement, each given by name or description, and the statement."""
         kinds = {"film": 0.5, "element": 0.5} if qualified else {"film": 0.7, "element": 0.1, "country": 0.2}
-        head = self._thing(kinds)
+        head = self._random_entity(kinds)
         statements = [s for s, side in self.index.kb.relations(head) if side == "forward"]
         statements = [s for s in statements if s.tail in self.index.kind and (s.qualifiers or not qualified)]
         if not statements:
@@ -156,13 +156,13 @@ class Drafter(SetDrafts):
         return (subject, other, statement) if subject and other else None
 
     def _apart(self, target: str, end: str, depth: int, joins: float) -> Description | None:
-        """A description of one end of a relation that does not lead through the other."""
+        """A description of one end of a relation that does not lead through the other end."""
         found = self.walker.described(target, depth, joins=joins, avoid=frozenset({end}))
         return found if found and found.members == (target,) else None
 
     def _by_code(self) -> Draft | None:
-        """The thing that an identifier belongs to, among all of its kind."""
-        target = self._thing({"country": 0.3, "airport": 0.25, "element": 0.25, "state": 0.1, "film": 0.1})
+        """The entity with an identifier, among all of its kind."""
+        target = self._random_entity({"country": 0.3, "airport": 0.25, "element": 0.25, "state": 0.1, "film": 0.1})
         kind = self.index.kind[target]
         keys = [key for key in self.index.values(target) if key in IDENTIFIERS]
         if not keys:
@@ -171,6 +171,6 @@ class Drafter(SetDrafts):
         value = self.index.values(target)[key][0].value
         assert value is not None
         condition = Condition(key, "=", value)
-        members = self.index.keep(self.index.things[kind], condition)
+        members = self.index.keep(self.index.entities[kind], condition)
         subject = self.walker.unfiltered(kind).under(condition, members)
         return Draft("What", subject) if subject.single else None

@@ -1,11 +1,11 @@
-"""The knowledge base as the sampler walks it: kinds, links into an entity, typed values by key."""
+"""Index of a knowledge base for the sampler: entities by kind, links into an entity, values by key."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bgr.data.atlas.phrasing.book import Phrasebook
+from bgr.data.atlas.phrasing.phrasebook import Phrasebook
 from bgr.data.atlas.question_tree import Condition, Link
 from bgr.data.kb.comparison import matches
 from bgr.data.kb.knowledge_base import KnowledgeBase
@@ -16,7 +16,7 @@ _OPPOSITE = {"forward": "backward", "backward": "forward"}
 
 @dataclass(frozen=True)
 class Entry:
-    """A way into an entity: from `base`, following `predicate` in `direction`; `fan` things can be reached that way."""
+    """A link into an entity: from `base` by `predicate` in `direction`, which leads from `base` to `fan` entities."""
 
     base: str
     predicate: str
@@ -26,30 +26,30 @@ class Entry:
 
 
 class AtlasIndex:
-    """Views of a knowledge base that speaks Atlas' vocabulary.
+    """Views of a knowledge base in Atlas' vocabulary.
 
     Args:
         kb: the knowledge base.
-        book: the phrasings; kinds, relations and attributes that have none are left alone.
+        book: the templates; kinds, relations and attributes without templates are ignored.
     """
 
     def __init__(self, kb: KnowledgeBase, book: Phrasebook) -> None:
         self.kb = kb
         self.book = book
-        self.things: dict[str, list[str]] = {}
+        self.entities: dict[str, list[str]] = {}
         self.kind: dict[str, str] = {}
         for kind, entry in book.kinds.items():
             concept = next((i for i in kb.ids(entry["concept"]) if kb.is_concept(i)), None)
             members = kb.members(concept) if concept is not None else {}
-            self.things[kind] = [i for i in members if not kb.is_concept(i)]
-            self.kind.update(dict.fromkeys(self.things[kind], kind))
+            self.entities[kind] = [i for i in members if not kb.is_concept(i)]
+            self.kind.update(dict.fromkeys(self.entities[kind], kind))
         self._entries: dict[str, dict[tuple[str, str], list[Entry]]] = {}
         self._values: dict[str, dict[str, list[Statement]]] = {}
         self._pools: dict[tuple[str, str], list[Value]] = {}
         self._qualifier_values: dict[str, list[str]] = {}
 
     def entries(self, node: str) -> dict[tuple[str, str], list[Entry]]:
-        """The ways into an entity, by (predicate, direction of the walk); only those that have wordings."""
+        """The links into an entity that have templates, by (predicate, direction)."""
         found = self._entries.get(node)
         if found is None:
             found = self._entries[node] = {}
@@ -67,7 +67,7 @@ class AtlasIndex:
         return found
 
     def values(self, node: str) -> dict[str, list[Statement]]:
-        """The attribute statements of an entity by key; only keys that have wordings."""
+        """The attribute statements of an entity, by key; only keys that have templates."""
         found = self._values.get(node)
         if found is None:
             found = self._values[node] = {}
@@ -77,7 +77,7 @@ class AtlasIndex:
         return found
 
     def pool(self, key: str, unit: str) -> list[Value]:
-        """All different values of a key in one unit, in the order of the base; the source of wrong choices."""
+        """All distinct values of a key in one unit, in the order of the knowledge base; the source of wrong choices."""
         found = self._pools.get((key, unit))
         if found is None:
             rows = self.kb.attribute_rows(key).values()
@@ -86,7 +86,7 @@ class AtlasIndex:
         return found
 
     def qualifier_values(self, key: str) -> list[str]:
-        """All different values of a qualifier key, as texts, sorted."""
+        """All distinct values of a qualifier key, as sorted texts."""
         found = self._qualifier_values.get(key)
         if found is None:
             kb = self.kb
@@ -98,7 +98,7 @@ class AtlasIndex:
         return found
 
     def follow(self, link: Link) -> dict[str, None]:
-        """The entities a link leads to, as ordered keys."""
+        """The entities that a link leads to, as ordered keys."""
         rows = self.kb.relation_rows(link.predicate, link.direction)
         found: dict[str, None] = {}
         for base in link.base.members:
@@ -109,11 +109,11 @@ class AtlasIndex:
         return found
 
     def keep(self, nodes: Iterable[str], condition: Condition) -> tuple[str, ...]:
-        """Those of the nodes that meet a condition."""
+        """The nodes that meet a condition."""
         return tuple(n for n in nodes if any(self.meets(s, condition) for s in self.values(n).get(condition.key, ())))
 
     def meets(self, statement: Statement, condition: Condition) -> bool:
-        """Whether one statement meets a condition on its key."""
+        """True if a statement meets a condition on its key."""
         if statement.value is None or not matches(statement.value, condition.value, condition.op):
             return False
         return condition.qualifier is None or self._qualified(
@@ -125,7 +125,7 @@ class AtlasIndex:
         return [self.kb.name(concept) for concept in self.kb.concepts_of(node)]
 
     def in_concept(self, nodes: Iterable[str], name: str) -> bool:
-        """Whether all nodes belong to the concept of that name."""
+        """True if all nodes belong to the concept of that name."""
         members = [self.kb.members(i) for i in self.kb.ids(name) if self.kb.is_concept(i)]
         return all(any(n in m for m in members) for n in nodes)
 

@@ -1,11 +1,29 @@
-"""How many questions of each structure and type Atlas asks, and the recipes that draw them."""
+"""Shares of the structures and types among Atlas' questions, and the recipes by which they are sampled."""
 
 from __future__ import annotations
 
-from bgr.data.atlas.sampler.parts import Recipe
+from dataclasses import dataclass
 
 Cell = tuple[str, str]
 """(structure, question type)."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Parameters for sampling a draft: its strategy, the depth of its descriptions and how they are narrowed.
+
+    Args:
+        strategy: name of a method of `Drafter`.
+        depth: number of relations between a name and the subject.
+        joins: probability that a description is narrowed by a second relation rather than a filter.
+        form: a variant of the strategy.
+    """
+
+    strategy: str
+    depth: int = 0
+    joins: float = 0.0
+    form: str = ""
+
 
 # percent of all questions; the rows add up to the paper's Table 3 (19.5, 38.6, 8.7, 33.2)
 SHARES: dict[Cell, float] = {
@@ -31,7 +49,7 @@ QUESTION_TYPE = {
     "QueryAttrQualifier": "qualifier", "QueryRelationQualifier": "qualifier",
 }  # fmt: skip
 
-# for each cell: weight and recipe; a draft that turns out to belong to another cell is used there
+# weighted recipes for each cell; a draft that turns out to belong to another cell is used there
 RECIPES: dict[Cell, list[tuple[float, Recipe]]] = {
     ("SC-SH", "query"): [
         (4.0, Recipe("query_attribute")),

@@ -1,7 +1,7 @@
-"""Atlas' questions: KoPL programs drawn from the knowledge base, executed, and worded (KQA Pro's form).
+"""Sampling of Atlas' questions: KoPL programs over the knowledge base, executed and verbalized (KQA Pro's form).
 
-Every question is drawn backward from the data, so that it has an answer; how many there are of each structure and type
-is fixed beforehand (`sampler_recipes.SHARES`).
+Every question is sampled backward from the data, so that it has an answer. The number of questions of each structure
+and type is fixed in advance (`recipes.SHARES`).
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from typing import Any
 
 from tqdm import tqdm
 
-from bgr.data.atlas.phrasing.book import phrasebook
-from bgr.data.atlas.phrasing.phrasing import Phrasing
-from bgr.data.atlas.sampler.checks import Checked, Checker
-from bgr.data.atlas.sampler.choices import choices_for
+from bgr.data.atlas.phrasing.phrasebook import phrasebook
+from bgr.data.atlas.phrasing.questions import Phrasing
+from bgr.data.atlas.sampler.checks import CheckedDraft, Checker, choices_for
 from bgr.data.atlas.sampler.drafts import Drafter
 from bgr.data.atlas.sampler.index import AtlasIndex
 from bgr.data.atlas.sampler.recipes import RECIPES, SHARES, Cell
@@ -22,30 +21,30 @@ from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.errors import DataError
 
-PATIENCE = 600
-"""A cell for which so many more drafts came to nothing than its questions make up for is given up; its rest goes to the
-other cells."""
-WORTH = 40
-"""So many drafts that came to nothing does a question make up for: where new ones get rarer than that, as they do
-towards the end of what a knowledge base can be asked, the cell is given up, and does not go on for hours."""
-WORDINGS = 4
-"""So often a draft is worded anew when its question is a repetition or gives the answer away."""
+MAX_FAILURES = 600
+"""A cell with this many failed drafts, less `FAILURES_PER_QUESTION` for each of its questions, is closed; its missing
+questions are distributed over the other cells."""
+FAILURES_PER_QUESTION = 40
+"""Failed drafts that a question compensates. If new questions become rarer than that, as they do when a knowledge base
+has few left, the cell is closed instead of searching for hours."""
+MAX_PHRASINGS = 4
+"""Attempts to verbalize a draft whose question is repeated or reveals the answer."""
 
 
 def sample_questions(kb: KnowledgeBase, *, count: int, seed: int, progress: bool = True) -> list[dict[str, Any]]:
-    """Draw questions over a knowledge base in Atlas' vocabulary.
+    """Sample questions over a knowledge base in Atlas' vocabulary.
 
     Args:
         kb: the knowledge base.
-        count: how many questions.
-        seed: same seed, same questions.
+        count: number of questions.
+        seed: equal seeds give equal questions.
         progress: show a bar on standard error.
 
     Returns:
-        Records ``{question, program, answer, choices}`` as KQA Pro has them, in random order.
+        Records ``{question, program, answer, choices}`` as in KQA Pro, in random order.
 
     Raises:
-        DataError: the knowledge base is too small or too sparse for so many different questions.
+        DataError: the knowledge base is too small or too sparse for that many distinct questions.
     """
     sampler = _Sampler(kb, count, random.Random(seed))
     with tqdm(total=count, desc="questions", unit="q", disable=not progress) as bar:
@@ -55,7 +54,7 @@ def sample_questions(kb: KnowledgeBase, *, count: int, seed: int, progress: bool
 
 
 class _Sampler:
-    """Fills the cells of `SHARES`, always drawing for one that still lacks questions."""
+    """Fills the cells of `SHARES`, sampling each draft for a cell that still lacks questions."""
 
     def __init__(self, kb: KnowledgeBase, count: int, rng: random.Random) -> None:
         self.rng = rng
@@ -73,44 +72,44 @@ class _Sampler:
         while len(records) < self.count:
             cell = self._next_cell()
             checked = self._draft(cell)
-            record = self._word(checked) if checked is not None and self.missing.get(checked.cell, 0) > 0 else None
+            record = self._verbalize(checked) if checked is not None and self.missing.get(checked.cell, 0) > 0 else None
             if record is None or checked is None:
                 self.failures[cell] += 1
                 continue
             self.missing[checked.cell] -= 1
-            self.failures[checked.cell] = max(0, self.failures[checked.cell] - WORTH)
+            self.failures[checked.cell] = max(0, self.failures[checked.cell] - FAILURES_PER_QUESTION)
             records.append(record)
             bar.update()
         return records
 
     def _next_cell(self) -> Cell:
-        open_cells = [c for c, n in self.missing.items() if n > 0 and self.failures[c] < PATIENCE]
+        open_cells = [c for c, n in self.missing.items() if n > 0 and self.failures[c] < MAX_FAILURES]
         if not open_cells:
-            self._give_up_dry_cells()
+            self._close_cells()
             open_cells = [c for c, n in self.missing.items() if n > 0]
         return self.rng.choices(open_cells, [self.missing[c] for c in open_cells])[0]
 
-    def _give_up_dry_cells(self) -> None:
-        """What the dry cells still lack goes to those that have not run dry."""
+    def _close_cells(self) -> None:
+        """Distribute the missing questions of cells with too many failures over the others."""
         rest = sum(self.missing.values())
-        alive = [c for c in self.missing if self.failures[c] < PATIENCE]
+        alive = [c for c in self.missing if self.failures[c] < MAX_FAILURES]
         if not alive:
             done = self.count - rest
             raise DataError(
-                f"only {done} of {self.count} questions could be drawn: ask for fewer, or give more entities"
+                f"only {done} of {self.count} questions could be sampled: ask for fewer, or use more entities"
             )
         self.missing = dict.fromkeys(self.missing, 0)
         for number in range(rest):
             self.missing[alive[number % len(alive)]] += 1
 
-    def _draft(self, cell: Cell) -> Checked | None:
+    def _draft(self, cell: Cell) -> CheckedDraft | None:
         recipes = RECIPES[cell]
         recipe = self.rng.choices([r for _, r in recipes], [weight for weight, _ in recipes])[0]
-        draft = self.drafter.draw(recipe)
+        draft = self.drafter.sample(recipe)
         return self.checker.check(draft) if draft is not None else None
 
-    def _word(self, checked: Checked) -> dict[str, Any] | None:
-        for _ in range(WORDINGS):
+    def _verbalize(self, checked: CheckedDraft) -> dict[str, Any] | None:
+        for _ in range(MAX_PHRASINGS):
             question = self.phrasing.question(checked.draft)
             if self.checker.accept(checked, question):
                 choices = choices_for(self.index, checked, self.rng)
@@ -124,7 +123,7 @@ class _Sampler:
 
 
 def quotas(count: int) -> dict[Cell, int]:
-    """Questions for each cell; they add up to `count` (largest remainders)."""
+    """Number of questions for each cell; they add up to `count` (method of the largest remainders)."""
     total = sum(SHARES.values())
     exact = {cell: count * share / total for cell, share in SHARES.items()}
     whole = {cell: int(value) for cell, value in exact.items()}

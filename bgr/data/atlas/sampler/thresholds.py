@@ -1,4 +1,4 @@
-"""Attribute filters and tests whose numbers fit the data: round thresholds between two values, years, days."""
+"""Sampling of attribute filters with values that fit the data: round thresholds between two values, years, dates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import datetime
 import math
 import random
 
-from bgr.data.atlas.phrasing.book import OPERATOR_SLOTS
+from bgr.data.atlas.phrasing.phrasebook import OPERATOR_SLOTS
 from bgr.data.atlas.question_tree import Condition
 from bgr.data.atlas.sampler.index import AtlasIndex
 from bgr.data.kb.comparison import year_of
@@ -14,9 +14,9 @@ from bgr.data.kb.schema import Statement, Value
 
 KEY_WEIGHTS = {"release date": 4.0, "runtime": 2.0, "box office": 1.5, "number of Academy Awards": 2.0,
                "review score": 1.2, "number of reviews": 0.6}  # fmt: skip
-"""How often a key is filtered or compared by; what is not named weighs 1."""
+"""Weights of the keys in filters and comparisons; keys that are not listed have weight 1."""
 
-# filters by these would name the thing outright; they are used where all things of a kind are searched
+# these identify an entity, so they filter only the set of all entities of a kind
 IDENTIFIERS = ("IMDb ID", "chemical symbol", "IATA code", "ICAO code", "ISO 3166-1 alpha-2 code", "top-level domain",
                "calling code", "demonym", "state code", "FIPS code", "atomic number")  # fmt: skip
 
@@ -24,9 +24,9 @@ IDENTIFIERS = ("IMDb ID", "chemical symbol", "IATA code", "ICAO code", "ISO 3166
 def conditions_for(
     index: AtlasIndex, members: tuple[str, ...], target: str, key: str, rng: random.Random
 ) -> Condition | None:
-    """A filter on `key` that `target` meets and that tends to leave out the other members.
+    """A filter on `key` that `target` meets and that other members are likely to fail.
 
-    A key of which the target has several values is filtered together with a qualifier that tells them apart.
+    If the target has several values of the key, the filter includes a qualifier that distinguishes them.
     """
     if key in IDENTIFIERS:
         return None
@@ -44,13 +44,13 @@ def conditions_for(
 
 
 def condition_qualifier(index: AtlasIndex, statement: Statement, rng: random.Random) -> tuple[str, Value] | None:
-    """A qualifier of the statement that a question can mention, if it has one."""
+    """A random qualifier of the statement that a question can mention, if there is one."""
     usable = usable_qualifiers(index, statement)
     return rng.choice(usable) if usable else None
 
 
 def usable_qualifiers(index: AtlasIndex, statement: Statement) -> list[tuple[str, Value]]:
-    """The qualifiers of a statement that have one value and words for it."""
+    """The qualifiers of a statement that have one value and templates."""
     known = index.book.qualifiers["conditions"]
     return [(key, values[0]) for key, values in statement.qualifiers if len(values) == 1 and key in known]
 
@@ -63,11 +63,11 @@ def _rival_values(index: AtlasIndex, members: tuple[str, ...], target: str, key:
 def _comparison(
     index: AtlasIndex, key: str, value: Value, rivals: list[Value], rng: random.Random
 ) -> tuple[str, Value] | None:
-    """An operator and a number or time that `value` satisfies."""
+    """An operator and a value with which `value` passes the comparison."""
     ops = [op for op, slot in OPERATOR_SLOTS.items() if index.book.attribute(key, slot)]
     if value.type == "string":
         return ("=", value) if "=" in ops else None
-    # people name a year or a small number outright; of large numbers they say more or less
+    # people give years and small numbers exactly, and bounds for large numbers
     exact = 2.0 if value.type != "quantity" else _exactness(value)
     weights = [exact if op == "=" else 1.0 for op in ops]
     if not any(weights):
@@ -80,9 +80,9 @@ def _comparison(
 
 
 def threshold(value: Value, rivals: list[Value], op: str, rng: random.Random) -> Value | None:
-    """A bound that `value` passes: with ``>`` below it, and above as many rivals as one bound can shut out.
+    """A bound that `value` passes and that as many rivals as possible fail (with ``>``, a bound below `value`).
 
-    Numbers are as round as the gap allows; between times the bound is a year.
+    Numbers are as round as the gap between the values allows; a bound between times is a year.
     """
     if value.type != "quantity":
         return _year_bound(value, rivals, op, rng)
@@ -107,7 +107,7 @@ def _year_bound(value: Value, rivals: list[Value], op: str, rng: random.Random) 
 
 
 def round_between(low: float, high: float, *, include_low: bool) -> float | int | None:
-    """The roundest number strictly between two, where `include_low` allows the lower end, otherwise the upper end."""
+    """The roundest number between two; the lower end is allowed with `include_low`, otherwise the upper end."""
     if not low < high:
         return None
     middle = (low + high) / 2
@@ -129,7 +129,7 @@ def _exactness(value: Value) -> float:
 
 
 def _as_time(value: Value, rng: random.Random) -> Value:
-    """A day mostly as its year."""
+    """A time; dates mostly as their year."""
     if isinstance(value.value, datetime.date) and rng.random() < 0.75:
         return Value("year", value.value.year)
     return value

@@ -1,4 +1,4 @@
-"""Descriptions found by walking backward from an entity along existing statements, so that each has an answer."""
+"""Sampling of descriptions by walking backward from an entity along statements, so that each has a member."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bgr.data.atlas.sampler.index import AtlasIndex, Entry
 from bgr.data.atlas.sampler.thresholds import KEY_WEIGHTS, conditions_for
 from bgr.data.kb.schema import Value
 
-# how often a relation leads into an entity; what is not named weighs 1
+# weights of the relations into an entity; relations that are not listed have weight 1
 ENTRY_WEIGHTS = {
     ("director", "backward"): 3.0,
     ("cast member", "backward"): 4.0,
@@ -25,20 +25,20 @@ ENTRY_WEIGHTS = {
     ("place served", "forward"): 2.0,
 }
 MAX_FAN = 40
-"""The first link into a described entity reaches at most so many things."""
+"""Maximum number of entities that the first link into a described entity leads to."""
 MAX_JOIN_FAN = 1200
-"""A link that only narrows another may reach more ("films by X from the United States")."""
+"""The same for a link that only narrows another ("films by X from the United States")."""
 
 
 class Walker:
-    """Draws descriptions. All chance comes from `rng`."""
+    """Samples descriptions. All random choices come from `rng`."""
 
     def __init__(self, index: AtlasIndex, rng: random.Random) -> None:
         self.index = index
         self.rng = rng
 
     def named(self, node: str) -> Description:
-        """The entity by its name; all that share the name are meant."""
+        """An entity by its name; all entities with the name are members."""
         name = self.index.kb.name(node)
         kind = self.index.kind[node]
         return Description(kind, tuple(self.index.kb.ids(name)), name=name)
@@ -46,17 +46,17 @@ class Walker:
     def described(
         self, target: str, depth: int, *, joins: float = 0.3, single: bool = True, avoid: frozenset[str] = frozenset()
     ) -> Description | None:
-        """A description of `target` whose longest way from a name has `depth` relations.
+        """A description of `target` whose longest path from a name has `depth` relations.
 
         Args:
             target: the entity that must be among the members.
             depth: 0 gives the name itself.
-            joins: the chance that a second relation, not a filter, narrows a set that is too large.
-            single: narrow until only `target` is left.
-            avoid: entities that may not be passed through.
+            joins: probability that a second relation, not a filter, narrows a set that is too large.
+            single: narrow until `target` is the only member.
+            avoid: entities that the path must not contain.
 
         Returns:
-            ``None`` where the walk finds nothing of that form.
+            ``None`` if the walk finds no description of that form.
         """
         if depth == 0:
             return self.named(target)
@@ -73,7 +73,7 @@ class Walker:
     def link(
         self, target: str, depth: int, *, joins: float, avoid: frozenset[str], max_fan: int, single: float = 0.85
     ) -> Link | None:
-        """One relation that leads to `target` from something described with ``depth - 1`` relations."""
+        """A relation to `target` from entities described with ``depth - 1`` relations."""
         entry = self.entry(target, avoid, max_fan)
         if entry is None:
             return None
@@ -84,20 +84,20 @@ class Walker:
         return Link(base, entry.predicate, entry.direction, self._link_qualifier(entry))
 
     def entry(self, target: str, avoid: frozenset[str], max_fan: int) -> Entry | None:
-        """A random way into `target`: first a relation, then one of its statements."""
+        """A random link into `target`: first a relation is chosen, then one of its statements."""
         groups = {
-            way: allowed
-            for way, entries in self.index.entries(target).items()
+            relation: allowed
+            for relation, entries in self.index.entries(target).items()
             if (allowed := [e for e in entries if e.base not in avoid and e.fan <= max_fan])
         }
         if not groups:
             return None
-        ways = list(groups)
-        way = self.rng.choices(ways, [ENTRY_WEIGHTS.get(w, 1.0) for w in ways])[0]
-        return self.rng.choice(groups[way])
+        relations = list(groups)
+        relation = self.rng.choices(relations, [ENTRY_WEIGHTS.get(r, 1.0) for r in relations])[0]
+        return self.rng.choice(groups[relation])
 
     def of_links(self, kind: str, links: tuple[Link, ...], join: str = "And") -> Description | None:
-        """The description that the links give together, with its members; kept to one kind where a link mixes kinds."""
+        """The description by links, with its members of one kind; a concept is added if a link leads to other kinds."""
         sets = [self.index.follow(link) for link in links]
         members = dict(sets[0])
         for other in sets[1:]:
@@ -111,7 +111,7 @@ class Walker:
     def narrowed(
         self, description: Description, target: str, *, joins: float, avoid: frozenset[str], steps: int = 2
     ) -> Description | None:
-        """The description with joins and filters added until only `target` is left."""
+        """The description with joins and filters added until `target` is the only member."""
         for _ in range(steps):
             if description.single:
                 break
@@ -125,7 +125,7 @@ class Walker:
         return self._with_concept(description) if description.single else None
 
     def joined(self, description: Description, target: str, avoid: frozenset[str]) -> Description | None:
-        """One more relation that `target` also has and some other member lacks (KoPL's And)."""
+        """The description joined (KoPL's And) with a relation that `target` has and some other member lacks."""
         if description.conditions or len(description.links) not in (1, 2) or description.join != "And":
             return None
         best = None
@@ -145,7 +145,7 @@ class Walker:
         return best
 
     def filtered(self, description: Description, target: str, avoid: frozenset[str]) -> Description | None:
-        """One attribute filter that `target` meets and some other member fails; the one that leaves fewest of five."""
+        """The description with a filter that `target` meets and others fail, of five the one with fewest members."""
         best = None
         used = {condition.key for condition in description.conditions}
         for _ in range(5):
@@ -162,7 +162,7 @@ class Walker:
         return best
 
     def condition(self, members: tuple[str, ...], target: str, used: set[str]) -> Condition | None:
-        """A filter that `target` meets, by an attribute it has."""
+        """A filter by an attribute of `target` that it meets."""
         keys = [key for key in self.index.values(target) if key not in used]
         if not keys:
             return None
@@ -170,15 +170,15 @@ class Walker:
         return conditions_for(self.index, members, target, key, self.rng)
 
     def unfiltered(self, kind: str) -> Description:
-        """All things of a kind."""
-        return Description(kind, tuple(self.index.things[kind]), concept=self.index.book.kinds[kind]["concept"])
+        """All entities of a kind."""
+        return Description(kind, tuple(self.index.entities[kind]), concept=self.index.book.kinds[kind]["concept"])
 
     def _mixed(self, links: tuple[Link, ...]) -> bool:
-        """Whether a link may lead to several kinds, so that the program must say which."""
+        """True if a link may lead to several kinds, so that the program must filter by concept."""
         return any(len(self.index.book.relations[i.predicate][i.direction]["kinds"]) > 1 for i in links)
 
     def _with_concept(self, description: Description) -> Description:
-        """Now and then a closer word for the same things ("drama film"); it never leaves one out."""
+        """Sometimes a narrower concept of all members ("drama film"), which keeps all of them."""
         if self.rng.random() > 0.12 or description.kind not in ("film", "human") or description.concept:
             return description
         shared = [c for c in self.index.concept_names(description.members[0]) if c != description.kind]
@@ -188,7 +188,7 @@ class Walker:
         return replace(description, concept=self.rng.choice(shared))
 
     def _link_qualifier(self, entry: Entry) -> tuple[str, str, Value] | None:
-        """Now and then a qualifier of the relation's statement that the question mentions too."""
+        """Sometimes a qualifier of the relation's statement, which the question then mentions too."""
         if not entry.statement.qualifiers or self.rng.random() > 0.3:
             return None
         key, values = self.rng.choice(entry.statement.qualifiers)

@@ -1,4 +1,4 @@
-"""The dense core: which films, people, companies, cities and airports stay, so that most chains go on and join."""
+"""Selection of the dense core: well linked films, people, companies, cities and airports, so that chains are long."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bgr.data.atlas.sources.cities import Airport, City
 from bgr.data.atlas.sources.films import Film
-from bgr.data.atlas.sources.places import World
+from bgr.data.atlas.sources.places import Airport, City, World
 
-# of the core's entities, how many are cities
+# share of cities among the core's entities
 _CITY_SHARE = 0.1
-# people in this many films of the source are worth choosing a film for
-_WELL_LINKED = 3
-# more links than this say little about a film (casts are long, crews are not)
-_MANY_LINKS = 6
-# films of the core that a person must link, a film directed or written counting double; so nobody has one film only
-_FEWEST_CREDITS = 4
-_FEWEST_COMPANY_FILMS = 2
+# people with this many films in the source count as links of a film
+_MIN_LINKED_FILMS = 3
+# more links do not raise a film's rank (casts are long, crews are not)
+_MAX_LINKS = 6
+# credits that a person needs in the core's films, directing or writing counting double; so nobody has only one film
+_MIN_CREDITS = 4
+_MIN_COMPANY_FILMS = 2
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class FilmCore:
 
 
 def choose_cities(world: World, size: int) -> list[City]:
-    """All capitals, then the largest cities; one with an airport or in a US state counts double, for its links."""
+    """All capitals, then the largest cities; population counts double with an airport and double in a US state."""
     capitals = {city.id for city in world.capitals.values()}
     with_airport = {city.id for cities in world.served.values() for city in cities}
 
@@ -56,10 +55,10 @@ def choose_airports(world: World, cities: Sequence[City]) -> list[Airport]:
 
 
 def choose_films(films: Sequence[Film], size: int, seed: int) -> FilmCore:
-    """The best linked films, as many as give at most ``size`` entities together with what links them.
+    """The best linked films, as many as fit into ``size`` entities with the people and companies that link them.
 
-    Films are ranked by their links to people of three and more films and by how much is known about them; the seed
-    decides between equals. The number of films is found by bisection.
+    Films are ranked by their links to people with three or more films and by how many facts about them are known; the
+    seed decides between equals. The number of films is found by bisection.
     """
     ranked = _rank(films, seed)
     low, high = 0, len(ranked)
@@ -72,8 +71,8 @@ def choose_films(films: Sequence[Film], size: int, seed: int) -> FilmCore:
     return _core(ranked[:low])
 
 
-def whole(films: Sequence[Film]) -> FilmCore:
-    """Everything, linked or not."""
+def all_films(films: Sequence[Film]) -> FilmCore:
+    """All films, people and companies, linked or not."""
     people = frozenset(name for film in films for name in film.people)
     return FilmCore(tuple(films), people, frozenset(name for film in films for name in film.companies))
 
@@ -84,10 +83,10 @@ def _rank(films: Sequence[Film], seed: int) -> list[Film]:
     lots = {film.id: generator.random() for film in films}
 
     def score(film: Film) -> tuple[int, float]:
-        links = min(_MANY_LINKS, sum(appearances[name] >= _WELL_LINKED for name in film.people))
+        links = min(_MAX_LINKS, sum(appearances[name] >= _MIN_LINKED_FILMS for name in film.people))
         known = (film.box_office, film.metacritic, film.rating, film.runtime, film.companies, film.oscars)
-        led = 3 * any(appearances[name] >= _WELL_LINKED for name in film.directors)
-        # without this, three of four films would be American and most countries would have none
+        led = 3 * any(appearances[name] >= _MIN_LINKED_FILMS for name in film.directors)
+        # without this, three quarters of the films would be American and most countries would have none
         abroad = 3 * any(country != "United States" for country in film.countries)
         return (-links - led - abroad - sum(bool(fact) for fact in known), lots[film.id])
 
@@ -102,6 +101,6 @@ def _core(films: Sequence[Film]) -> FilmCore:
     companies = Counter(name for film in films for name in film.companies)
     return FilmCore(
         tuple(sorted(films, key=lambda film: int(film.id[1:]))),
-        frozenset(name for name, count in credits.items() if count >= _FEWEST_CREDITS),
-        frozenset(name for name, count in companies.items() if count >= _FEWEST_COMPANY_FILMS),
+        frozenset(name for name, count in credits.items() if count >= _MIN_CREDITS),
+        frozenset(name for name, count in companies.items() if count >= _MIN_COMPANY_FILMS),
     )

@@ -1,4 +1,4 @@
-"""Chemical elements of the package mendeleev: properties, and who discovered them where and when."""
+"""Chemical elements of the package mendeleev: properties and discovery."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bgr.data.atlas.sources.cleaning import part_pair, unique
 from bgr.data.atlas.sources.countries import DISCOVERY_COUNTRIES, country_id
+from bgr.data.atlas.sources.packages import split_pair, unique
 from bgr.data.atlas.statements import KnowledgeBuilder, quantity, text, year
 
 _QUERY = """
@@ -20,11 +20,11 @@ LEFT JOIN phasetransitions AS p ON p.id = (
     ORDER BY allotrope IS NOT NULL, id LIMIT 1)
 ORDER BY e.atomic_number
 """
-# credited to an institution, or to nobody
+# discoverers that are institutions or unknown
 _NOT_PEOPLE = re.compile(
     r"ancients|Argonne|Los Alamos|\bU\.? of\b|Institute|Laboratory|Centre|Research|RIKEN|\bet al\b"
 )
-# several spellings of one name in the source
+# normalization of names that the source spells in several ways
 _SPELLINGS = {
     "A.Ghiorso": "Albert Ghiorso", "A. Ghiorso": "Albert Ghiorso", "Baron Rayleigh": "Lord Rayleigh",
     "C.F. Aver von Welsbach": "Carl Auer von Welsbach", "D.R.Corson": "Dale Corson", "E.M.McMillan": "Edwin McMillan",
@@ -43,7 +43,7 @@ _SPELLINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element. Mass in dalton, density in g/cm³, temperatures in kelvin; unknown is ``None``."""
+    """One element. Mass in dalton, density in g/cm³, temperatures in kelvin; ``None`` if unknown."""
 
     number: int
     symbol: str
@@ -62,7 +62,7 @@ class Element:
 
 
 def read_elements(connection: sqlite3.Connection) -> list[Element]:
-    """All elements by atomic number; of several allotropes the one without a name, else the first."""
+    """All elements by atomic number, with the properties of the allotrope without a name, else of the first."""
     return [element_from_row(dict(row)) for row in connection.execute(_QUERY)]
 
 
@@ -88,10 +88,10 @@ def element_from_row(row: dict) -> Element:
 
 
 def split_discoverers(field: str | None) -> list[str]:
-    """The persons in a free text such as ``Sir William Ramsey; M. W. Travers``; institutions are left out."""
+    """The people in a text such as ``Sir William Ramsey; M. W. Travers``; institutions are left out."""
     names = []
     for part in re.split(r"[,;]", field or ""):
-        for name in part_pair(" ".join(part.split())):
+        for name in split_pair(" ".join(part.split())):
             plain = name.removeprefix("Sir ").rstrip(".") if not name.endswith("Jr.") else name
             if plain and not _NOT_PEOPLE.search(plain):
                 names.append(_SPELLINGS.get(plain, _spaced_initials(plain)))
@@ -99,7 +99,7 @@ def split_discoverers(field: str | None) -> list[str]:
 
 
 def add_elements(kb: KnowledgeBuilder, elements: Iterable[Element]) -> None:
-    """Each element with its properties and its discovery."""
+    """Add each element with its properties and its discovery."""
     for element in elements:
         identifier = kb.entity(f"E_{element.symbol}", element.name, "chemical element")
         _add_attributes(kb, identifier, element)
@@ -112,7 +112,7 @@ def add_elements(kb: KnowledgeBuilder, elements: Iterable[Element]) -> None:
 
 
 def scientist_id(name: str) -> str:
-    """The id of a discoverer; apart from the film people, who may bear the same name."""
+    """The id of a discoverer, distinct from that of a person in film with the same name."""
     return "D_" + name.replace(" ", "_")
 
 
@@ -138,10 +138,10 @@ def _add_attributes(kb: KnowledgeBuilder, identifier: str, element: Element) -> 
 
 
 def _singular(series: str | None) -> str | None:
-    """``Noble gases`` as ``noble gas``."""
+    """``noble gas`` for ``Noble gases``."""
     return re.sub(r"(?<=gas)es$|(?<!ga)s$", "", series.lower()) if series else None
 
 
 def _spaced_initials(name: str) -> str:
-    """``J.W.Kennedy`` as ``J. W. Kennedy``."""
+    """``J. W. Kennedy`` for ``J.W.Kennedy``."""
     return re.sub(r"\.(?=\w)", ". ", name)

@@ -1,4 +1,4 @@
-"""Films of the package bokeh-sampledata (Wikidata, CC0): read, cleaned, and written as statements."""
+"""Films of the package bokeh-sampledata (Wikidata, CC0): reading, cleaning, and conversion to statements."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import sqlite3
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
-from bgr.data.atlas.sources.cleaning import split_companies, split_list, split_people, unique
-from bgr.data.atlas.sources.countries import FILM_COUNTRIES, country_id
-from bgr.data.atlas.sources.languages import FILM_LANGUAGES, NOT_LANGUAGES, language_id
+from bgr.data.atlas.sources.countries import FILM_COUNTRIES, FILM_LANGUAGES, NOT_LANGUAGES, country_id, language_id
+from bgr.data.atlas.sources.packages import split_companies, split_list, split_people, unique
 from bgr.data.atlas.statements import KnowledgeBuilder, day, quantity, text, year
 from bgr.data.kb.schema import Value, parse_date
 
@@ -21,13 +20,13 @@ FROM omdb AS o JOIN tomatoes AS t ON o.ID = t.ID ORDER BY o.ID
 _GENRES = {"Sci-Fi": "science fiction"}
 _CONCEPTS = {"Documentary": "documentary film", "Animation": "animated film", "Western": "western film",
              "Biography": "biographical film", "History": "historical film"}  # fmt: skip
-# shorter entries of the source are mistakes (one feature has a running time of 1 minute)
-_SHORTEST, _LONGEST = 5, 1000
+# minutes; values outside are mistakes of the source (one feature film has a runtime of 1 minute)
+_MIN_RUNTIME, _MAX_RUNTIME = 5, 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Film:
-    """One film; what the source does not say is ``None`` or empty. Scores are out of 100, box office in dollars."""
+    """One film; unknown fields are ``None`` or empty. Scores are out of 100, box office in dollars."""
 
     id: str
     title: str
@@ -50,12 +49,12 @@ class Film:
 
     @property
     def people(self) -> list[str]:
-        """Everybody named in the credits, each once."""
+        """All distinct people in the credits."""
         return unique([*self.directors, *self.writers, *self.cast])
 
 
 def read_films(connection: sqlite3.Connection) -> list[Film]:
-    """All films by id; of two entries with one IMDb id (a film and its later cut) the older stays."""
+    """All films by id; of two entries with the same IMDb id (a film and a later cut) the older is kept."""
     films: dict[str, Film] = {}
     for row in connection.execute(_QUERY):
         film = film_from_row(dict(row))
@@ -66,7 +65,7 @@ def read_films(connection: sqlite3.Connection) -> list[Film]:
 
 
 def film_from_row(row: dict) -> Film:
-    """One row of the joined tables ``omdb`` and ``tomatoes``, cleaned."""
+    """A cleaned row of the joined tables ``omdb`` and ``tomatoes``."""
     runtime = row["Runtime"]
     return Film(
         id=f"F{row['ID']}",
@@ -81,7 +80,7 @@ def film_from_row(row: dict) -> Film:
         countries=_renamed(split_list(row["Country"]), FILM_COUNTRIES),
         companies=tuple(split_companies(row["Production"])),
         rating=row["Rating"] or None,
-        runtime=int(runtime) if runtime and _SHORTEST <= runtime <= _LONGEST else None,
+        runtime=int(runtime) if runtime and _MIN_RUNTIME <= runtime <= _MAX_RUNTIME else None,
         tomatometer=row["Meter"],
         reviews=row["Reviews"],
         metacritic=row["Metacritic"],
@@ -91,20 +90,20 @@ def film_from_row(row: dict) -> Film:
 
 
 def release_value(released: str) -> Value:
-    """A date; 1 January stands for "only the year is known" in the source, and becomes a year."""
+    """A date, or a year for January 1, by which the source says that only the year is known."""
     date = parse_date(released)
     return year(date.year) if (date.month, date.day) == (1, 1) else day(date)
 
 
 def add_genres(kb: KnowledgeBuilder, films: Iterable[Film]) -> None:
-    """Each genre as an entity and as a concept below ``film``."""
+    """Add each genre as an entity and as a concept below ``film``."""
     for genre in sorted({genre for film in films for genre in film.genres}):
         kb.concept(genre_concept(genre), "film")
         kb.entity(f"G_{genre}", genre_name(genre), "film genre")
 
 
 def add_film(kb: KnowledgeBuilder, film: Film, people: Container[str], companies: Container[str]) -> None:
-    """The film with all its statements; people and companies outside the given sets are left out."""
+    """Add a film with all its statements; people and companies outside the given sets are left out."""
     concepts = [genre_concept(genre) for genre in film.genres] or ["film"]
     kb.entity(film.id, film.title, *concepts)
     _add_attributes(kb, film)
@@ -122,7 +121,7 @@ def add_film(kb: KnowledgeBuilder, film: Film, people: Container[str], companies
 
 
 def genre_name(genre: str) -> str:
-    """A genre as it stands in a sentence: ``science fiction``, ``drama``."""
+    """A genre as it is written in a sentence: ``science fiction``, ``drama``."""
     return _GENRES.get(genre, genre.lower())
 
 
@@ -132,7 +131,7 @@ def genre_concept(genre: str) -> str:
 
 
 def person_id(name: str) -> str:
-    """The id of a person in film; the source has names only, so one name is one person."""
+    """The id of a person in film; the source has only names, so equal names are one person."""
     return "P_" + name.replace(" ", "_")
 
 
@@ -156,7 +155,7 @@ def _add_attributes(kb: KnowledgeBuilder, film: Film) -> None:
     if film.reviews is not None:
         kb.attribute(film.id, "number of reviews", quantity(film.reviews), tomatoes)
     if film.metacritic is not None:
-        # Metacritic's points out of 100 are no percentage of reviews
+        # Metacritic's points out of 100 are not a percentage of reviews
         kb.attribute(film.id, "review score", quantity(film.metacritic), {"review score by": [text("Metacritic")]})
     if film.oscars > 0:
         kb.attribute(film.id, "number of Academy Awards", quantity(film.oscars))
@@ -183,7 +182,7 @@ def _renamed(names: Iterable[str], table: dict[str, str]) -> tuple[str, ...]:
 
 
 def _whole_dollars(amount: float | None) -> int | None:
-    """The source's few broken amounts (7.386) are no dollars at all."""
+    """The amount as an integer; ``None`` for the source's few invalid amounts (7.386)."""
     return int(amount) if amount and float(amount).is_integer() else None
 
 

@@ -1,4 +1,4 @@
-"""Atlas as the installed data packages give it."""
+"""Atlas, built from the installed data packages."""
 
 import hashlib
 import json
@@ -133,7 +133,7 @@ def test_the_command_writes_the_folder_and_its_hashes(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_default_core_and_the_whole() -> None:
+def test_the_default_core_and_the_full_base() -> None:
     default = counts(build_knowledge_base())
     assert 15_000 <= default["entities"] <= 25_000
     assert default["by concept"]["film director"] > 1_000

@@ -1,6 +1,6 @@
 import pytest
 
-from bgr.data.atlas.sources.cleaning import fold, part_pair, split_companies, split_list, split_people
+from bgr.data.atlas.sources.packages import fold, split_companies, split_list, split_pair, split_people
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_split_people(field: str | None, names: list[str]) -> None:
     assert split_people(field) == names
 
 
-def test_split_companies_puts_the_form_back() -> None:
+def test_split_companies_keeps_the_legal_form() -> None:
     assert split_companies("Tokyopop, Inc., Gaumont") == ["Tokyopop, Inc.", "Gaumont"]
     assert split_companies("Sacher Film, CO Production") == ["Sacher Film", "CO Production"]
 
@@ -45,7 +45,7 @@ def test_split_list_keeps_order_and_drops_repeats() -> None:
     ],
 )
 def test_part_pair(name: str, parts: list[str]) -> None:
-    assert part_pair(name) == parts
+    assert split_pair(name) == parts
 
 
 def test_fold_makes_spellings_of_a_place_equal() -> None:

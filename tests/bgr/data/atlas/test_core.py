@@ -1,4 +1,4 @@
-from bgr.data.atlas.sources.core import choose_films, whole
+from bgr.data.atlas.sources.core import all_films, choose_films
 from bgr.data.atlas.sources.films import Film
 from bgr.data.kb.schema import Value
 
@@ -17,7 +17,7 @@ FILMS = [
 ]
 
 
-def test_nobody_of_the_core_has_one_film_only() -> None:
+def test_nobody_in_the_core_has_only_one_film() -> None:
     core = choose_films(FILMS, 100, seed=0)
     assert len(core.films) == len(FILMS)
     assert core.people == {"Ann", "Bob"}
@@ -30,15 +30,15 @@ def test_the_best_linked_films_are_chosen_within_the_size() -> None:
     assert [chosen.id for chosen in core.films] == ["F1", "F2", "F3"]
 
 
-def test_the_seed_decides_between_equals_only() -> None:
+def test_the_seed_decides_only_between_equals() -> None:
     equals = [film(number, f"Director {number}") for number in range(40)]
     first, again, other = (choose_films(equals, 10, seed) for seed in (1, 1, 2))
     assert first == again
     assert {f.id for f in first.films} != {f.id for f in other.films}
 
 
-def test_whole_keeps_everything() -> None:
-    core = whole(FILMS)
+def test_all_films_keeps_everything() -> None:
+    core = all_films(FILMS)
     assert len(core.films) == 5
     assert core.people == {"Ann", "Bob", "Cy", "Di", "Eve", "Fay", "Gus"}
     assert core.companies == {"Gaumont", "Pathé"}

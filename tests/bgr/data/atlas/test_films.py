@@ -59,7 +59,7 @@ def test_first_of_january_means_the_year() -> None:
     assert release_value("1968-01-02") == Value("date", datetime.date(1968, 1, 2))
 
 
-def test_of_two_entries_with_one_imdb_id_the_older_stays() -> None:
+def test_of_two_entries_with_one_imdb_id_the_older_is_kept() -> None:
     connection = sqlite3.connect(":memory:")
     connection.row_factory = sqlite3.Row
     omdb = [key for key in ROW if key not in ("Meter", "Reviews", "BoxOffice", "Production")]
@@ -97,7 +97,7 @@ def test_a_film_becomes_statements(kb: KnowledgeBuilder) -> None:
     assert "O_Gaumont" not in data["entities"]
 
 
-def test_nothing_unknown_is_stated(kb: KnowledgeBuilder) -> None:
+def test_unknown_fields_give_no_statements(kb: KnowledgeBuilder) -> None:
     add_film(kb, Film("F1", "Bare", "tt1", Value("year", 1950)), set(), set())
     entity = kb.to_json()["entities"]["F1"]
     assert [a["key"] for a in entity["attributes"]] == ["release date", "IMDb ID"]

@@ -1,4 +1,4 @@
-"""The phrasing files are complete and well formed; the markup does what it says."""
+"""The phrasing files are complete and well formed; the markup is expanded correctly."""
 
 import datetime
 import random
@@ -7,9 +7,18 @@ import string
 
 import pytest
 
-from bgr.data.atlas.phrasing.book import OPERATOR_SLOTS, phrasebook
-from bgr.data.atlas.phrasing.markup import agree, fill, invert, placeholders, sentence, settle_articles, trailing
 from bgr.data.atlas.phrasing.nouns import NounPhrases, Piece
+from bgr.data.atlas.phrasing.phrasebook import (
+    OPERATOR_SLOTS,
+    agree,
+    fill,
+    fill_articles,
+    invert,
+    phrasebook,
+    placeholders,
+    sentence,
+    trailing,
+)
 from bgr.data.atlas.phrasing.values import date_text, number_text, value_text
 from bgr.data.atlas.question_tree import Condition, Description, Link
 from bgr.data.kb.schema import Value
@@ -31,12 +40,12 @@ def different(templates):
 def test_every_relation_of_the_vocabulary_has_both_directions():
     for predicate in BOTH_WAYS:
         assert set(BOOK.relations[predicate]) == {"forward", "backward"}
-    # a border has no direction: one of the two says it all
+    # a border has no direction, so that one of the two is enough
     assert set(BOOK.relations["shares border with"]) == {"forward"}
 
 
 @pytest.mark.parametrize(("predicate", "direction", "entry"), RELATIONS, ids=[f"{p}-{d}" for p, d, _ in RELATIONS])
-def test_relation_wordings(predicate, direction, entry):
+def test_relation_templates(predicate, direction, entry):
     assert set(entry["kinds"]) <= set(BOOK.kinds)
     for slot in ("vp", "post", "noun", "ask"):
         templates = entry.get(slot, [])
@@ -49,7 +58,7 @@ def test_relation_wordings(predicate, direction, entry):
 
 
 @pytest.mark.parametrize("key", list(BOOK.attributes))
-def test_attribute_wordings(key):
+def test_attribute_templates(key):
     entry = BOOK.attributes[key]
     assert different(BOOK.attribute(key, "ask")) >= 4
     for template in BOOK.attribute(key, "ask"):
@@ -69,9 +78,9 @@ def test_attribute_wordings(key):
         assert different(entry["ask year"]) >= 4
 
 
-def test_qualifier_wordings():
+def test_qualifier_templates():
     for key, words in BOOK.qualifiers["conditions"].items():
-        if key != "point in time":  # its one template is worded by the years, each of which has four wordings
+        if key != "point in time":  # its only template is filled by years, each of which has four templates
             assert different(words["suffix"]) >= 4
         assert all(different(words[place]) >= 4 for place in words if place == "prefix")
         assert all(set(placeholders(t)) <= {"q", "time"} for templates in words.values() for t in templates)
@@ -119,7 +128,7 @@ def test_counted_nouns_agree_with_their_value():
 
 
 def test_articles_and_sentences():
-    assert settle_articles("a(n) atomic weight, a(n) gross, a(n) 80-minute film") == (
+    assert fill_articles("a(n) atomic weight, a(n) gross, a(n) 80-minute film") == (
         "an atomic weight, a gross, an 80-minute film"
     )
     assert sentence("which  film , then ?") == "Which film, then?"
@@ -180,7 +189,7 @@ def test_a_piece_asks_and_states_the_same():
     assert piece.question("Persona") == "Does Persona last over 120 minutes"
 
 
-def test_templates_hold_no_stray_markup():
+def test_templates_have_no_stray_markup():
     allowed = set(string.ascii_letters + string.digits + " .,:;?'-{}[]|()&%³²$/\"")
     for _, _, entry in RELATIONS:
         for slot in ("vp", "post", "noun", "ask"):

@@ -1,9 +1,18 @@
 import pytest
 
 from bgr.data.atlas.build import CONCEPTS
-from bgr.data.atlas.sources.cities import Airport, City, Gazetteer, airport_from_record, city_from_record, distance_km
 from bgr.data.atlas.sources.countries import Country, join_countries
-from bgr.data.atlas.sources.places import State, add_world, link_world
+from bgr.data.atlas.sources.places import (
+    Airport,
+    City,
+    Gazetteer,
+    State,
+    add_world,
+    airport_from_record,
+    city_from_record,
+    distance_km,
+    link_world,
+)
 from bgr.data.atlas.statements import KnowledgeBuilder
 
 
@@ -24,7 +33,7 @@ def test_the_capital_is_the_largest_city_of_that_name_in_the_country() -> None:
     assert found.id == "T2"
 
 
-def test_other_names_are_asked_only_when_no_city_bears_the_name() -> None:
+def test_other_names_are_used_only_if_no_city_has_the_name() -> None:
     cities = [city("T1", "Laayoune", 196, other_names=("El-Aaiun", "Paris")), city("T2", "Paris", 5)]
     gazetteer = Gazetteer(cities)
     assert [c.id for c in gazetteer.named("FR", "El-Aaiun")] == ["T1"]
@@ -52,7 +61,7 @@ def test_an_airport_record_is_cleaned() -> None:
     assert airport.name == "Metz-Nancy Airport"
 
 
-def test_a_state_belongs_to_american_cities_only() -> None:
+def test_only_american_cities_have_a_state() -> None:
     record = {"geonameid": 1, "name": "Saint John’s", "population": 3, "timezone": "Z", "admin1code": "CA"}
     record |= {"latitude": 0.0, "longitude": 0.0, "alternatenames": []}
     assert city_from_record(record | {"countrycode": "US"}).state == "CA"

@@ -11,9 +11,9 @@ from collections import Counter
 import networkx as nx
 import pytest
 
-from bgr.data.atlas.phrasing.book import phrasebook
+from bgr.data.atlas.phrasing.phrasebook import phrasebook
 from bgr.data.atlas.question_tree import Condition, Description, Draft, Link, to_program
-from bgr.data.atlas.sampler.checks import MAX_WORDS, Checked, gives_away
+from bgr.data.atlas.sampler.checks import MAX_WORDS, CheckedDraft, reveals_answer
 from bgr.data.atlas.sampler.index import AtlasIndex
 from bgr.data.atlas.sampler.recipes import QUESTION_TYPE, RECIPES, SHARES
 from bgr.data.atlas.sampler.sampler import quotas, sample_questions
@@ -27,7 +27,7 @@ from bgr.errors import DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 
 COUNT = 240
-# Atlas has no qualifier that is a quantity or a day
+# Atlas has no qualifier that is a quantity or a date
 UNREACHABLE = {"QFilterNum", "QFilterDate"}
 
 
@@ -181,22 +181,22 @@ def test_records_have_kqa_pros_form(questions):
         assert record["question"][-1] in "?."
 
 
-def test_every_program_executes_to_its_one_answer(kb, questions):
+def test_every_program_executes_to_its_only_answer(kb, questions):
     for record in questions:
         answer = execute(kb, record).answer
         assert {record["answer"]} == (set(answer) if isinstance(answer, list) else {answer})
 
 
-def test_questions_are_all_different_and_not_endless(questions):
+def test_questions_are_distinct_and_not_too_long(questions):
     assert len({record["question"] for record in questions}) == COUNT
     assert max(len(record["question"].split()) for record in questions) <= MAX_WORDS
 
 
-def test_wordings_leave_no_markup_behind(questions):
+def test_questions_have_no_markup(questions):
     assert not [r["question"] for r in questions if set(r["question"]) & set("[]{}|") or "a(n)" in r["question"]]
 
 
-def test_names_stand_verbatim_and_ids_do_not(kb, questions):
+def test_questions_contain_names_verbatim_and_no_ids(kb, questions):
     for record in questions:
         for step in record["program"]:
             if step["function"] == "Find":
@@ -204,7 +204,7 @@ def test_names_stand_verbatim_and_ids_do_not(kb, questions):
         assert "city:" not in record["question"]
 
 
-def test_no_question_gives_its_answer_away(questions):
+def test_no_question_reveals_its_answer(questions):
     for record in questions:
         function = record["program"][-1]["function"]
         named = [s["inputs"][0] for s in record["program"] if s["function"] == "Find"]
@@ -213,13 +213,15 @@ def test_no_question_gives_its_answer_away(questions):
             assert record["answer"].lower() not in words
 
 
-def test_a_give_away_is_seen():
+def test_a_revealed_answer_is_found():
     film = Description("film", ("F",), name="Alien")
-    checked = Checked(Draft("What", film), [], "alien", (), EvidenceGraph())
-    assert gives_away(checked, "Which film is Alien?")
-    assert not gives_away(checked, "Which film is Aliens?")
+    checked = CheckedDraft(Draft("What", film), [], "alien", (), EvidenceGraph())
+    assert reveals_answer(checked, "Which film is Alien?")
+    assert not reveals_answer(checked, "Which film is Aliens?")
     options = Draft("SelectBetween", film, Description("film", ("G",), name="Heat"))
-    assert not gives_away(Checked(options, [], "Alien", (), EvidenceGraph()), "Which is longer, Alien or Heat?")
+    assert not reveals_answer(
+        CheckedDraft(options, [], "Alien", (), EvidenceGraph()), "Which is longer, Alien or Heat?"
+    )
 
 
 def test_structures_and_types_come_out_by_construction(kb, questions):
@@ -232,15 +234,15 @@ def test_structures_and_types_come_out_by_construction(kb, questions):
     assert sum(abs(found[cell] - wanted[cell]) for cell in wanted) <= COUNT * 0.06
 
 
-def test_at_most_two_questions_rest_on_the_same_facts(kb, questions):
+def test_at_most_two_questions_have_the_same_facts(kb, questions):
     evidence = Counter(frozenset(execute(kb, record).facts) for record in questions)
     assert max(evidence.values()) <= 2
 
 
-def test_most_functions_are_reached(questions):
+def test_most_functions_occur(questions):
     used = {step["function"] for record in questions for step in record["program"]}
     missing = set(FUNCTIONS) - used - UNREACHABLE
-    # rare ones that a small sample may miss; the slow test wants them all
+    # rare functions, which a small sample may lack; the slow test requires them all
     assert missing <= {"VerifyDate", "FilterDate", "FilterStr", "VerifyYear", "FindAll", "QFilterYear"}
 
 
@@ -305,14 +307,14 @@ def test_program_of_a_joined_and_filtered_description():
     ]
 
 
-def test_descriptions_mean_what_the_executor_finds(kb):
-    """The sampler's own view of a set equals the set that the program finds (slow twin: the executor)."""
+def test_members_of_descriptions_are_what_the_executor_finds(kb):
+    """The sampler's members of a description equal the entities that the executor finds."""
     index = AtlasIndex(kb, phrasebook())
     walker = Walker(index, random.Random(0))
     rng = random.Random(1)
     seen = 0
     for _ in range(400):
-        target = rng.choice(index.things[rng.choice(("film", "human", "country", "element", "city"))])
+        target = rng.choice(index.entities[rng.choice(("film", "human", "country", "element", "city"))])
         found = walker.described(target, rng.choice((1, 2)), joins=0.5, single=rng.random() < 0.5)
         if found is None:
             continue
@@ -367,7 +369,7 @@ def test_fifteen_thousand_questions_over_atlas(tmp_path):
 
 
 def rooted_hash(graph):
-    """A label of the graph's shape, the root marked."""
+    """A hash of the graph's shape with its root marked."""
     shape = graph.to_networkx()
     for node in shape:
         shape.nodes[node]["label"] = "Q" if node == -1 else "fact"

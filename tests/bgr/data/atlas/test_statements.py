@@ -14,7 +14,7 @@ def kb() -> KnowledgeBuilder:
     return builder
 
 
-def test_a_relation_stands_at_both_ends_with_its_qualifiers(kb: KnowledgeBuilder) -> None:
+def test_a_relation_is_stored_at_both_ends_with_its_qualifiers(kb: KnowledgeBuilder) -> None:
     kb.relation("a", "likes", "b", {"how": [text("much")]})
     kb.relation("a", "likes", "b")
     entities = kb.to_json()["entities"]
@@ -27,7 +27,7 @@ def test_a_relation_stands_at_both_ends_with_its_qualifiers(kb: KnowledgeBuilder
     ]
 
 
-def test_equal_statements_are_kept_once_and_other_qualifiers_are_another_statement(kb: KnowledgeBuilder) -> None:
+def test_repeated_statements_are_kept_once_unless_their_qualifiers_differ(kb: KnowledgeBuilder) -> None:
     for source in ("x", "y", "y"):
         kb.attribute("a", "size", quantity(3), {"stated in": [text(source)]})
     assert len(kb.to_json()["entities"]["a"]["attributes"]) == 2
@@ -47,7 +47,7 @@ def test_a_nameless_entity_or_an_unknown_concept_is_an_error(kb: KnowledgeBuilde
         kb.entity("c", name, concept)
 
 
-def test_quantities_are_whole_where_they_can_be() -> None:
+def test_quantities_are_integers_if_possible() -> None:
     assert quantity(95.0, "minute").to_json() == {"type": "quantity", "value": 95, "unit": "minute"}
     assert quantity(83.80999999999997, "kelvin").value == 83.81
     assert quantity(66_987_244).value == 66_987_244

@@ -1,26 +1,25 @@
-"""Questions in words: sentence patterns of the asking strategies around the noun phrases of what is asked."""
+"""Verbalization of questions: the sentence patterns of the asking strategies, filled with noun phrases."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
 
-from bgr.data.atlas.phrasing.book import Phrasebook
-from bgr.data.atlas.phrasing.markup import agree, fill, sentence
 from bgr.data.atlas.phrasing.nouns import LONG, NounPhrases, Piece
+from bgr.data.atlas.phrasing.phrasebook import Phrasebook, agree, fill, sentence
 from bgr.data.atlas.question_tree import Condition, Description, Draft
 
 _SLOTS = {"greater": "more", "less": "lower", "largest": "most", "smallest": "least"}
-# words that open a question and are no name
+# first words of a question that are not names
 _OPENERS = frozenset("when in besides what apart which who whose where on by according for to".split())
 
 
 class Phrasing:
-    """Words drafts; each call draws anew.
+    """Verbalizes drafts; each call samples again.
 
     Args:
-        book: the phrasings.
-        rng: where all chance comes from.
+        book: the templates.
+        rng: source of all random choices.
     """
 
     def __init__(self, book: Phrasebook, rng: random.Random) -> None:
@@ -29,7 +28,7 @@ class Phrasing:
         self.nouns = NounPhrases(book, rng)
 
     def question(self, draft: Draft) -> str:
-        """One sentence that asks what the draft's program computes."""
+        """A sentence that asks for the result of the draft's program."""
         method: Callable[[Draft], str] = {
             "What": self._what,
             "Count": self._count,
@@ -68,7 +67,7 @@ class Phrasing:
         return self._which("what", subject, "who" if human and self._plain(subject) else "which", plural=False)
 
     def _which(self, strategy: str, subject: Description, form: str, *, plural: bool) -> str:
-        """The subject's last part as what is asked, the others as what it is asked of."""
+        """The subject's last part as the question, about the entities that the other parts describe."""
         pieces = self.nouns.pieces(subject, verbs=1, nouns=False)
         clauses = [p for p in pieces if p.shape == "vp"]
         if subject.join != "Or" and form != "who":
@@ -87,7 +86,7 @@ class Phrasing:
         return self.nouns.pieces(subject, verbs=len(subject.links) + len(subject.conditions), nouns=False)
 
     def _from_group(self, subject: Description) -> str:
-        """ "Of the films that …, which one …?": the last filter picks from what the rest describes."""
+        """ "Of the films that …, which one …?": the last filter selects from the entities that the rest describes."""
         last = subject.conditions[-1]
         group = Description(
             subject.kind, subject.members * 2, links=subject.links, join=subject.join,
@@ -134,18 +133,18 @@ class Phrasing:
         assert draft.qualifier is not None
         assert draft.value is not None
         subject = self.nouns.phrase(draft.subject)
-        said = self.nouns.verb_phrase(Condition(draft.key, "=", draft.value))
-        inverted = said.question(subject)
+        phrase = self.nouns.verb_phrase(Condition(draft.key, "=", draft.value))
+        inverted = phrase.question(subject)
         ask = self.rng.choice(self.book.qualifiers["attributes"][draft.qualifier[0]]["ask"])
-        words = {"clause": f"{subject} {said.text()}", "inverted": inverted[:1].lower() + inverted[1:]}
-        return self._told("query attribute qualifier", fill(ask, words))
+        words = {"clause": f"{subject} {phrase.text()}", "inverted": inverted[:1].lower() + inverted[1:]}
+        return self._fill_ask("query attribute qualifier", fill(ask, words))
 
     def _verify(self, draft: Draft) -> str:
         assert draft.value is not None
         subject = self.nouns.phrase(draft.subject)
-        said = self.nouns.verb_phrase(Condition(draft.key, draft.op, draft.value))
-        words = {"clause": f"{subject} {said.text()}", "inverted": said.question(subject)}
-        # a yes/no question has its verb after the subject: too far off where that is long
+        phrase = self.nouns.verb_phrase(Condition(draft.key, draft.op, draft.value))
+        words = {"clause": f"{subject} {phrase.text()}", "inverted": phrase.question(subject)}
+        # the verb of a yes/no question comes after the subject, which is too late if that is long
         form = "inverted" if self.rng.random() < (0.6 if len(subject) < 2 * LONG else 0.2) else "clause"
         if draft.qualifier is not None:
             form = "condition"
@@ -167,9 +166,9 @@ class Phrasing:
         assert draft.qualifier is not None
         ask = self.rng.choice(self.book.qualifiers["relations"][draft.key][draft.qualifier[0]]["ask"])
         words = {"x": self.nouns.phrase(draft.subject), "y": self.nouns.phrase(draft.other)}
-        return self._told("query relation qualifier", fill(ask, words))
+        return self._fill_ask("query relation qualifier", fill(ask, words))
 
-    def _told(self, strategy: str, ask: str) -> str:
+    def _fill_ask(self, strategy: str, ask: str) -> str:
         pattern = self._pattern(strategy, "patterns")
         first, _, rest = ask.partition(" ")
         known = first.lower() in _OPENERS

@@ -1,0 +1,160 @@
+"""The phrasebook: templates of Atlas' questions, read from the YAML files beside this module, and their markup.
+
+``[is|are]`` gives a singular and a plural form, ``[came|came|come]`` also the infinitive of a past tense;
+``{x}`` is a placeholder; ``a(n)`` becomes ``a`` or ``an``; ``[Oscar]`` alone agrees with the value ``{v}`` beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bgr.errors import DataError
+
+FILES = ("kinds", "relations", "attributes", "qualifiers", "strategies", "values")
+OPERATOR_SLOTS = {"=": "equal", ">": "greater", "<": "less"}
+_FORMS = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)(?:\|([^\[\]|]*))?\]")
+_COUNTED = re.compile(r"\[([^\[\]|]+)\]")
+_PLACE = re.compile(r"\{([^{}]+)\}")
+_ARTICLE = re.compile(r"\ba\(n\) (\W*)(\w+)")
+_AUXILIARIES = {"is", "are", "was", "were", "can", "will"}
+_VOWEL_SOUND = re.compile(r"(?!uni|use|usu|eu|one|once|u\.?s)(?:[aeiou]|8|11\b|18\b|hour|honest)", re.IGNORECASE)
+
+
+class Phrasebook:
+    """All templates, as written in the files.
+
+    Args:
+        files: parsed content by file stem (`FILES`).
+    """
+
+    def __init__(self, files: Mapping[str, Mapping[str, Any]]) -> None:
+        self.kinds: Mapping[str, Any] = files["kinds"]["kinds"]
+        self.article: Mapping[str, list[str]] = files["kinds"]["article"]
+        self.relations: Mapping[str, Any] = files["relations"]
+        self.attributes: Mapping[str, Any] = files["attributes"]["attributes"]
+        self.generic: Mapping[str, list[str]] = files["attributes"]["generic"]
+        self.qualifiers: Mapping[str, Any] = files["qualifiers"]
+        self.strategies: Mapping[str, Any] = files["strategies"]
+        self.values: Mapping[str, Any] = files["values"]
+        self._slots: dict[tuple[str, str], tuple[str, ...]] = {}
+
+    def relation(self, predicate: str, direction: str) -> Mapping[str, Any] | None:
+        """The templates of a relation followed in a direction, or ``None`` if it has none."""
+        return self.relations.get(predicate, {}).get(direction)
+
+    def attribute(self, key: str, slot: str) -> tuple[str, ...]:
+        """All templates of one slot of an attribute: its own, and the generic ones filled with its names.
+
+        Empty if the attribute has no template for the slot.
+        """
+        found = self._slots.get((key, slot))
+        if found is None:
+            found = self._slots[key, slot] = self._expand(key, slot)
+        return found
+
+    def _expand(self, key: str, slot: str) -> tuple[str, ...]:
+        entry = self.attributes[key]
+        own = tuple(entry.get(slot, ()))
+        order = entry.get("order")
+        if not entry.get("generic", True) or slot.startswith("ask year") or (entry.get("time") and slot != "ask"):
+            return own
+        textual = order is None and slot == "equal"
+        if order is None and slot not in ("ask", "equal"):
+            return own
+        words = dict(zip(("more", "most", "less", "least"), order or (), strict=False))
+        generic = self.generic["equal text" if textual else slot] if slot in self.generic else ()
+        filled = [_fill(template, {"a": noun, **words}) for noun in entry["nouns"] for template in generic]
+        # an attribute's own templates together weigh as much as the many generic ones
+        return own * max(1, round(len(filled) / max(1, len(own)))) + tuple(filled)
+
+
+def _fill(template: str, words: Mapping[str, str]) -> str:
+    for name, word in words.items():
+        template = template.replace("{" + name + "}", word)
+    return template
+
+
+@lru_cache(maxsize=1)
+def phrasebook() -> Phrasebook:
+    """The phrasings shipped with the package.
+
+    Raises:
+        DataError: a file is missing or not valid YAML.
+    """
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    files = {}
+    for stem in FILES:
+        path = Path(__file__).with_name(f"{stem}.yaml")
+        try:
+            files[stem] = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
+        except (OSError, yaml.YAMLError) as error:
+            raise DataError(f"{path}: cannot be read: {' '.join(str(error).split())}") from None
+    return Phrasebook(files)
+
+
+# -- markup -----------------------------------------------------------------------------------------------------------
+
+
+def placeholders(template: str) -> list[str]:
+    """The names in braces, in order."""
+    return _PLACE.findall(template)
+
+
+def agree(template: str, plural: bool = False) -> str:
+    """Choose the singular or plural form of each bracket; placeholders are kept."""
+    return _FORMS.sub(lambda m: m.group(2) if plural else m.group(1), template)
+
+
+def fill(template: str, words: Mapping[str, str]) -> str:
+    """Fill in the words, all at once, so that braces inside a name are safe; then the articles and counted nouns."""
+    one = words.get("v") == "1" and not re.search(r"(than|over|under) \{v\}", template)
+    template = _COUNTED.sub(lambda m: m.group(1) if one else m.group(1) + "s", template)
+    return fill_articles(_PLACE.sub(lambda m: words.get(m.group(1), m.group(0)), template))
+
+
+def fill_articles(text: str) -> str:
+    """Replace each ``a(n)`` by ``a`` or ``an``, according to the sound of the next word."""
+    return _ARTICLE.sub(lambda m: f"{indefinite(m.group(2))} {m.group(1)}{m.group(2)}", text)
+
+
+def indefinite(following: str) -> str:
+    """``a`` or ``an`` before a word."""
+    return "an" if _VOWEL_SOUND.match(following) else "a"
+
+
+def invert(template: str, subject: str = "{subject}") -> str:
+    """A verb phrase as a yes/no question about one subject: ``[runs|run] on`` → ``Does {subject} run on``.
+
+    The phrase starts with its bracket. Three forms mean a past tense (``Did``); an auxiliary moves to the front.
+    """
+    match = _FORMS.match(template)
+    if match is None:
+        raise ValueError(f"a verb phrase starts with its [singular|plural] forms: {template!r}")
+    singular, plural, infinitive = match.groups()
+    rest = agree(template[match.end() :])
+    first, _, tail = singular.partition(" ")
+    if first in _AUXILIARIES:
+        return f"{first.capitalize()} {subject}{' ' + tail if tail else ''}{rest}"
+    if infinitive:
+        return f"Did {subject} {infinitive}{rest}"
+    # the plural form serves as the infinitive, with a possessive that fits one subject
+    base = re.sub(r"\btheir\b", "its", plural)
+    return f"Does {subject} {base}{rest}"
+
+
+def trailing(template: str, place: str) -> int:
+    """Number of words after a placeholder; 0 if it ends the template (or is missing)."""
+    return len(re.findall(r"\w+", template.partition("{" + place + "}")[2]))
+
+
+def sentence(text: str) -> str:
+    """The text as a sentence: first letter in upper case, single spaces, none before punctuation marks."""
+    text = " ".join(text.split()).replace(" ,", ",").replace(" ?", "?")
+    text = re.sub(r" \.$", ".", text)  # only at the end, because ".bh" is a name
+    return text[:1].upper() + text[1:]
