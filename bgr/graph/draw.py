@@ -12,7 +12,7 @@ from html import escape
 from itertools import pairwise
 from pathlib import Path
 
-from bgr.errors import BgrError
+from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
 from bgr.graph.layout import LINE, Arrow, Box, Picture, bends, lay_out
 from bgr.utils.text_layout import FONT, clean, text_width
@@ -25,6 +25,7 @@ COLORS = {  # state: line, fill
     "missed": ("#b07a10", "#fff8e1"),
 }
 LEGEND = (("right", "in both"), ("wrong", "retrieved, not in gold"), ("missed", "in gold, not retrieved"))
+ENDINGS = (".png", ".html")
 LEGEND_HEIGHT = 22.0
 """Space for the legend below the graph, in points."""
 
@@ -42,6 +43,23 @@ def draw(
     if ending not in writers:
         raise BgrError(f"{path}: cannot draw {ending or 'a file without an ending'}, allowed: .html, .png")
     writers[ending](graph, facts, question, path, gold)
+
+
+def check_drawing(path: Path, *, overwrite: bool) -> None:
+    """Check before any work that a graph can be drawn to `path`.
+
+    Raises:
+        DataError: the ending is not that of a drawing, the file exists and may not be replaced, or the folder does not
+            exist.
+    """
+    if path.suffix.lower() not in ENDINGS:
+        raise DataError(f"{path}: unknown kind of drawing {path.suffix!r}, allowed: {', '.join(ENDINGS)}")
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder")
+    if path.exists() and not overwrite:
+        raise DataError(f"{path}: exists already; give --overwrite to replace it")
+    if not path.parent.is_dir():
+        raise DataError(f"{path.parent}: no such folder")
 
 
 def tree_text(graph: EvidenceGraph, facts: Sequence[str], question: str) -> str:

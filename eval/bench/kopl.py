@@ -6,8 +6,10 @@ Programs of questions in KQA Pro's form, drawn by seed.
 from __future__ import annotations
 
 import gc
+import json
 import math
 import random
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,12 +19,15 @@ from typing import Any
 
 from tqdm import tqdm
 
+from bgr.data.atlas.build import build_knowledge_base
+from bgr.data.atlas.sampler.sampler import sample_questions
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.program import Program
 from bgr.errors import DataError, ProgramError
 from bgr.utils.atomic_io import read_json
 from eval.bench.kopl_result import KoplBench, count_functions
+from eval.bench.options import KoplOptions
 from eval.bench.reference.kopl_reference import Answer, KoplReference, ordered_sets
 from eval.bench.reference.random_programs import random_programs
 
@@ -72,6 +77,25 @@ WITH_FACTS = 2000
 
 BLOCK = 50
 """Programs between two steps of the progress bar."""
+
+
+def bench_kopl_files(options: KoplOptions) -> KoplBench:
+    """Run the programs that the options choose through kopl and through ours; see `bench_kopl`."""
+    with tempfile.TemporaryDirectory() as built:
+        folder = options.kqapro or Path(built)
+        if options.kqapro is None:
+            write_small_atlas(folder, 0 if options.random else options.programs, options.seed)
+        programs = None if options.random else read_programs(folder, options.programs, options.seed)
+        return bench_kopl(folder, programs, count=options.programs, seed=options.seed)
+
+
+def write_small_atlas(folder: Path, questions: int, seed: int) -> None:
+    """Write ``kb.json``, and ``train.json`` with that many questions if there are to be any."""
+    records = build_knowledge_base(seed=seed)
+    (folder / "kb.json").write_text(json.dumps(records), encoding="utf-8")
+    if questions:
+        found = sample_questions(KnowledgeBase(records), count=questions, seed=seed)
+        (folder / "train.json").write_text(json.dumps(found), encoding="utf-8")
 
 
 def bench_kopl(

@@ -95,7 +95,7 @@ def test_a_step_by_the_plain_definition_has_the_same_loss_and_gradients(
 
 def test_bench_train(config, encoder_folder, toy_data, capsys):
     words = ["--data", str(toy_data), "--model", str(encoder_folder), "--device", "cpu", "--questions", "4"]
-    words += ["--batch-size", "2", "--rounds", "1", "--config", str(config()), "--config", str(config(1))]
+    words += ["--batch-size", "2", "--rounds", "1", "--model-config", str(config()), str(config(1))]
     assert main(["bench", "train", *words, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["setting"]["questions"] == 4
@@ -103,7 +103,7 @@ def test_bench_train(config, encoder_folder, toy_data, capsys):
     assert works.count("form0: training step") == works.count("form1: training step") == 2
     assert "form1: reading, states of frozen layers kept" in works
     assert all(line["ms"] > 0 and line["ratio"] > 0 for line in result["lines"])
-    assert main(["bench", "train", *words[:-2], "--no-plain"]) == 0
+    assert main(["bench", "train", *words[:-1], "--no-plain"]) == 0
     assert "bare encoder, forward + backward" in capsys.readouterr().out
 
 
@@ -111,7 +111,7 @@ def test_bench_train(config, encoder_folder, toy_data, capsys):
 def test_bench_infer(config, encoder_folder, small_checkpoint, toy_data, capsys, trained):
     model = ["--model", str(small_checkpoint)] if trained else ["--model", str(encoder_folder)]
     words = ["--data", str(toy_data), *model, "--device", "cpu", "--questions", "3", "--batch-size", "2"]
-    words += ["--rounds", "1", "--config", str(config())]
+    words += ["--rounds", "1", "--model-config", str(config())]
     assert main(["bench", "infer", *words, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     form = "checkpoint" if trained else "form0"

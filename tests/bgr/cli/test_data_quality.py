@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 
 import pytest
 
-from bgr.cli import data_quality
+from bgr.cli.data import command
+from bgr.cli.parser import execute
 from bgr.errors import DataError
 
 LINES = [
@@ -30,9 +30,7 @@ def dataset(tmp_path):
 
 
 def call(*arguments):
-    parser = argparse.ArgumentParser()
-    data_quality.add_arguments(parser)
-    data_quality.run(parser.parse_args([str(argument) for argument in arguments]))
+    execute("bgr data", command(), ["quality", *map(str, arguments)])
 
 
 def test_the_report(dataset, capsys):

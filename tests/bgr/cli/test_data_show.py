@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import struct
 
 import pytest
 
-from bgr.cli.data_show import add_arguments, program_lines, run
+from bgr.cli.data import command
+from bgr.cli.parser import execute
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.io.dataset import write_dataset
+from bgr.data.reasongraphqa.io.show import program_lines
 from bgr.errors import DataError
 from bgr.graph.draw import tree_text
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
@@ -44,9 +45,7 @@ def folder(tmp_path):
 
 
 def show(capsys, *arguments) -> str:
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    run(parser.parse_args(list(map(str, arguments))))
+    execute("bgr data", command(), ["show", *map(str, arguments)])
     return capsys.readouterr().out
 
 

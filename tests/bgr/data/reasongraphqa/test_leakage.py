@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 from dataclasses import replace
@@ -10,7 +9,7 @@ from random import Random
 
 import pytest
 
-from bgr.cli import data_leakage, main
+from bgr.cli import main
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.build.construct import Settings, build
 from bgr.data.reasongraphqa.build.questions import read_questions
@@ -187,14 +186,12 @@ def test_samples_without_gold_facts_are_not_alike(tmp_path):
 
 
 def test_command_prints_table_and_json(folder, capsys):
-    parser = argparse.ArgumentParser()
-    data_leakage.add_arguments(parser)
-    data_leakage.run(parser.parse_args([str(folder)]))
+    assert main(["data", "leakage", str(folder)]) == 0
     text = capsys.readouterr().out
     assert "dev with train" in text
     assert "1 of 2 (50.0%)" in text
     assert "test with dev, program and entities: e = d" in text
-    data_leakage.run(parser.parse_args([str(folder), "--json"]))
+    assert main(["data", "leakage", str(folder), "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record == dataset_leakage(folder).to_json()
     assert record["pairs"][0]["triples"] == {

@@ -22,7 +22,7 @@ def sheet(out):
 
 def test_nonsense_falls_back_and_is_counted(tmp_path, source, small_encoder, small_t5, capsys):
     assert build(source, tmp_path / "plain", small_encoder) == 0
-    assert "worded by" not in capsys.readouterr().out
+    assert "verbalized by" not in capsys.readouterr().out
     assert build(source, tmp_path / "data", small_encoder, "--verbalizer", str(small_t5)) == 0
     plain, found = sheet(tmp_path / "plain"), sheet(tmp_path / "data")
     assert found["sha256"] == plain["sha256"]
@@ -33,7 +33,7 @@ def test_nonsense_falls_back_and_is_counted(tmp_path, source, small_encoder, sma
     assert wording["units"] == wording["by_templates"] == units
     assert wording["candidates"] == 4 * units == wording["candidates_unfinished"] + wording["candidates_incomplete"]
     said = capsys.readouterr().out
-    assert f"worded by {small_t5.name}: 0 of {units} sentences" in said
+    assert f"verbalized by {small_t5.name}: 0 of {units} sentences" in said
     assert not (tmp_path / "data.part").exists()
 
 

@@ -1,4 +1,4 @@
-"""`bgr atlas`: how its files are written."""
+"""Atlas' files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from bgr.cli.atlas import write_json
+from bgr.data.atlas.files import write_json
 
 CONTENTS = [
     {},

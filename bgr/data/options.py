@@ -1,0 +1,169 @@
+"""Options of `bgr atlas` and of the commands of `bgr data`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from bgr.utils.options import File, Folder, Metavar, Options, option, positional
+
+PACKAGED = "minilm"
+"""Name of the sentence encoder that an installed package holds."""
+
+Split = Literal["train", "dev", "test"]
+Picture = Annotated[File, Metavar("FILE.png")]
+Sheet = Annotated[File, Metavar("FILE.csv")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtlasOptions(Options):
+    """Options of `bgr atlas`.
+
+    Args:
+        out: folder to write.
+        questions: number of questions.
+        size: number of entities in the dense core.
+        full: use all entities of the data packages, not only the core.
+        seed: equal seeds give equal files.
+        overwrite: replace the folder if it exists.
+    """
+
+    out: Folder
+    questions: int = 15_000
+    size: int = 20_000
+    full: bool = False
+    seed: int = 0
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions(Options):
+    """Options of `bgr data build`.
+
+    Args:
+        kqapro: folder with kb.json, train.json and val.json, in the schema of KQA Pro.
+        out: folder to write.
+        limit: use a random sample of N questions (default: all).
+        seed: seed of all sampling.
+        candidates: maximum number of candidates for each question.
+        candidates_min: minimum number of candidates for each question (default: 20, or --candidates if that is less).
+        joined_probability: probability that a fact is joined with one or two others in a sentence.
+        mixture: shares of distractors that (a) are similar to the question, (b) have the same head, (c) are random
+            (default: one third each).
+        hard: use more of (a) and (b): shares of 0.45, 0.45 and 0.1.
+        similarity: sentence encoder, "minilm" for the packaged one or a folder.
+        verbalizer: encoder-decoder such as T5 that verbalizes the facts, e.g. of `bgr train verbalizer` (default:
+            templates).
+        verbalizer_candidates: number of sentences that the verbalizer samples for a fact.
+        split: how questions are assigned to train, dev and test.
+        skip_bad: count malformed questions and go on, instead of stopping at the first.
+        overwrite: replace the folder if it exists.
+    """
+
+    kqapro: Folder
+    out: Folder
+    limit: int | None = None
+    seed: int = 0
+    candidates: int = 25
+    candidates_min: int | None = None
+    joined_probability: float = 0.15
+    mixture: tuple[float, float, float] | None = option(None, metavar=("A", "B", "C"))
+    hard: bool = False
+    similarity: Annotated[str, Metavar(f"{PACKAGED}|DIR")] = PACKAGED
+    verbalizer: Annotated[str, Metavar("DIR|ID")] | None = None
+    verbalizer_candidates: int = 4
+    split: Literal["random", "structure", "entity", "composition"] = "random"
+    skip_bad: bool = False
+    overwrite: bool = False
+
+    def conflicts(self) -> Iterator[str]:
+        if self.hard and self.mixture is not None:
+            yield "--hard and --mixture exclude each other"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetOptions(Options):
+    """Options of the commands that read a dataset: `bgr data verify` and `bgr data leakage`.
+
+    Args:
+        folder: a dataset.
+    """
+
+    folder: Folder = positional(metavar="DIR")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatsOptions(DatasetOptions):
+    """Options of `bgr data stats`.
+
+    Args:
+        plot: draw the paper's Figure 3.
+    """
+
+    plot: Picture | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions(DatasetOptions):
+    """Options of `bgr data show`.
+
+    Args:
+        split: split of the sample (default: test; with --id all splits).
+        id: identifier of the sample.
+        number: index of the sample in the split, from 0 (default: 0).
+        random: choose a random sample of the split.
+        seed: seed of --random.
+        draw: draw the graph to this .png or .html file.
+        overwrite: replace the drawing if it exists.
+    """
+
+    split: Split | None = None
+    id: str | None = None
+    number: int | None = None
+    random: bool = False
+    seed: int = 0
+    draw: File | None = None
+    overwrite: bool = False
+
+    def conflicts(self) -> Iterator[str]:
+        if (self.id is not None) + (self.number is not None) + self.random > 1:
+            yield "--id, --number and --random exclude one another"
+
+
+@dataclass(frozen=True, kw_only=True)
+class QualityOptions(DatasetOptions):
+    """Options of `bgr data quality`.
+
+    Args:
+        facts: number of facts to sample.
+        seed: seed of the sample.
+        sheet: write the sampled facts to this file, with columns for marks.
+        overwrite: replace the sheet if it exists.
+        marks: completed sheets, one for each marker.
+    """
+
+    facts: int = 2000
+    seed: int = 0
+    sheet: Sheet | None = None
+    overwrite: bool = False
+    marks: tuple[Sheet, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvertOptions(Options):
+    """Options of `bgr data convert`.
+
+    Args:
+        source: a dataset, a folder in the released form, or a MuSiQue file.
+        out: folder to write.
+        to: form to write.
+        shares: shares of MuSiQue's questions in the three splits (default: 70 10 20).
+        overwrite: replace the folder if it exists.
+    """
+
+    source: Folder = positional(metavar="IN")
+    out: Folder = positional(metavar="OUT")
+    to: Literal["released", "bgr"]
+    shares: tuple[int, int, int] | None = option(None, metavar=("TRAIN", "DEV", "TEST"))
+    overwrite: bool = False

@@ -1,0 +1,140 @@
+"""Options of the commands of `bgr bench`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from bgr.utils.options import Amount, File, Folder, MachineOptions, Metavar, Natural, Options, Positive
+
+PACKAGED = "packaged-minilm"
+RANDOM = "random-bert-base"
+MODEL_CONFIGS = ("paper", "demo")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KoplOptions(Options):
+    """Options of `bgr bench kopl`.
+
+    Args:
+        kqapro: folder with kb.json and train.json, val.json (default: Atlas, built for the run).
+        programs: number of programs.
+        random: use random programs over all 27 functions, not those of the folder.
+        seed: seed of the sample of programs.
+    """
+
+    kqapro: Folder | None = None
+    programs: Positive = 2000
+    random: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpeedOptions(Options):
+    """Options that `bgr bench train` and `bgr bench infer` share.
+
+    Args:
+        data: dataset folder (default: a small one from Atlas, built for the run).
+        model_config: training configs that define the model; each is measured.
+        questions: number of questions.
+        batch_size: questions in a batch.
+        rounds: number of repetitions, of which the fastest counts.
+        plain: leave out the plain definition, which takes long.
+        threads: threads of the processor (default: PyTorch's).
+        device: cpu, cuda, …; the GPU is used if there is one (default: automatic).
+        precision: precision of the model.
+        seed: seed of questions and weights.
+    """
+
+    data: Folder | None = None
+    model_config: tuple[Annotated[str, Metavar("NAME")], ...] = MODEL_CONFIGS
+    questions: Positive = 32
+    batch_size: Positive = 16
+    rounds: Positive = 3
+    plain: bool = True
+    threads: Positive | None = None
+    device: Annotated[str, Metavar("NAME")] | None = None
+    precision: Literal["32", "bf16"] = "32"
+    seed: int = 0
+    model: Annotated[str, Metavar(f"DIR|{PACKAGED}|{RANDOM}")] = PACKAGED
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainBenchOptions(SpeedOptions):
+    """Options of `bgr bench train`.
+
+    Args:
+        model: encoder in place of the config's.
+    """
+
+    batch_size: Positive = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class InferBenchOptions(SpeedOptions):
+    """Options of `bgr bench infer`.
+
+    Args:
+        model: a checkpoint, or an encoder in place of the config's.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class GedBenchOptions(Options):
+    """Options of `bgr bench ged`.
+
+    Args:
+        pairs: number of pairs of everyday size, measured with networkx too.
+        large: number of pairs of each kind with 12, 18 and 24 facts.
+        seconds: time limit of one large pair.
+        predictions: predictions.jsonl of `bgr evaluate`, to measure the cost of scoring it.
+        seed: seed of the pairs.
+    """
+
+    pairs: Natural = 2000
+    large: Natural = 20
+    seconds: Amount = 1.0
+    predictions: File | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class BeamBenchOptions(Options):
+    """Options of `bgr bench beam`.
+
+    Args:
+        triples: number of random triples.
+        queries: number of queries.
+        plain_triples: number of triples for the plain definition.
+        plain_queries: number of queries for the plain definition.
+        seed: seed of triples and queries.
+    """
+
+    triples: Positive = 1_500_000
+    queries: Positive = 100
+    plain_triples: Positive = 100_000
+    plain_queries: Positive = 5
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class LlmBenchOptions(MachineOptions):
+    """Options of `bgr bench llm`.
+
+    Args:
+        llm: smollm2, a .gguf file, a folder, or a hub id.
+        replies: number of replies generated at once.
+        prompt: maximum number of tokens in a prompt.
+        reply: maximum number of tokens in a reply.
+        shared: number of further tokens with which all prompts begin.
+        threads: threads of the processor (default: PyTorch's).
+        seed: seed of prompts and lengths.
+    """
+
+    llm: Annotated[str, Metavar("SPEC")]
+    replies: Positive = 16
+    prompt: Positive = 600
+    reply: Positive = 200
+    shared: Natural = 0
+    threads: Positive | None = None
+    seed: int = 0
