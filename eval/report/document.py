@@ -64,6 +64,10 @@ class Table:
     def rows(self) -> list[list[str]]:
         return [list(row) for row in self.frame.itertuples(index=False, name=None)]
 
+    def columns(self, names: Sequence[str], **options: Any) -> Table:
+        """A table of some columns."""
+        return Table(self.frame[list(names)], **options)
+
     def as_text(self) -> str:
         """Aligned columns for a terminal: the first to the left, the others to the right."""
         lines = [self.header, *self.rows]

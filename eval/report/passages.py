@@ -164,8 +164,11 @@ def as_document(comparison: PassageComparison, figures: Mapping[str, Path] | Non
     """
     key = [metric for metric in KEY if metric in comparison.metrics]
     pairs = {metric: [table] for metric in key if (table := pairs_table(comparison, metric)).rows}
+    systems = systems_table(comparison)
+    scores = systems.columns(["system", *comparison.metrics, "n"])
+    costs = systems.columns(["system", *systems.header[len(scores.header) :]], notes=systems.notes)
     sections = [
-        Section("systems", "Systems", (systems_table(comparison),)),
+        Section("systems", "Systems", (scores, "For one question:", costs)),
         Section("costs", "Quality and cost", tuple(Figure(title, path) for title, path in (figures or {}).items())),
         Section("differences", "Differences", (PAIRS_NOTE, _choice("pairs", pairs)) if pairs else ()),
     ]

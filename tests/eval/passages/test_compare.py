@@ -236,7 +236,7 @@ def test_files(both, tmp_path, data):
     assert (out / "recall.png").read_bytes().startswith(b"\x89PNG")
     text = (out / "passages.md").read_text()
     tables = text.count("\n| --- |")
-    assert tables == 1 + 5 + 2 * 6  # R@k, F1 and QA EM; the last has no pair: one system alone answered
+    assert tables == 2 + 5 + 2 * 6  # R@k, F1 and QA EM; the last has no pair: one system alone answered
     assert text.count(data.corpus.hash[:12] + "…") == 5  # systems, cost, differences, by hops and by kind
     assert "of which the corpus lacks 1" in text
 
