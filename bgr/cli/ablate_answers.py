@@ -49,8 +49,8 @@ def run(args: argparse.Namespace) -> None:
     """
     from bgr.cli.compare_passages import load_data, open_output, print_comparison, run_all
     from eval.passages.compare import compare_passages
-    from eval.passages.files import write_passages
     from eval.passages.score import ANSWERS, score
+    from eval.report.passages import write_passages
 
     check_study(args)
     named = parse_names(args.evidence, option="--evidence", known=("gold",))

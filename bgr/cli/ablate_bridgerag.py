@@ -26,7 +26,7 @@ from bgr.cli.study_options import add_search, add_study, check_study
 if TYPE_CHECKING:
     from bgr.cli.passage_parts import PassageParts
     from bgr.data.multihop.assemble import MultihopData
-    from eval.ablations.bridgerag_report import Section
+    from eval.ablations.bridgerag_report import Study
     from eval.passages.run import System
 
 SYSTEM = "bridgerag-ablation"
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
     from bgr.cli.compare_passages import load_data, open_output, run_all
     from bgr.cli.passage_parts import PassageParts
     from eval.ablations.bridgerag_judged import Judged
-    from eval.ablations.bridgerag_report import sections_of, write_report
+    from eval.ablations.bridgerag_report import studies_of, write_report
     from eval.passages.compare import describe
 
     check_study(args)
@@ -63,11 +63,11 @@ def run(args: argparse.Namespace) -> None:
     pairs = zip(data.questions, found, strict=True)
     judged = [Judged.of(question, one, data) for question, one in pairs]
     alpha = system.settings["bridgerag"]["alpha"]
-    sections = sections_of(judged, alpha)
+    studies = studies_of(judged, alpha)
     about = {"file": str(args.data), "corpus_file": str(args.corpus) if args.corpus else None, "limit": args.limit}
     about |= {**parts.about, "settings": dict(system.settings), **describe(data)}
-    write_report(args.out, sections, about)
-    _print(sections, about, args)
+    write_report(args.out, studies, about)
+    _print(studies, about, args)
 
 
 def _system(args: argparse.Namespace, data: MultihopData, parts: PassageParts) -> System:
@@ -95,15 +95,14 @@ def _system(args: argparse.Namespace, data: MultihopData, parts: PassageParts) -
     return System(SYSTEM, settings, make)
 
 
-def _print(sections: list[Section], about: dict, args: argparse.Namespace) -> None:
-    from eval.ablations.bridgerag_report import JSON, MARKDOWN, table
-    from eval.passages.text import corpus_line
-    from eval.report.tables import text_table
+def _print(studies: list[Study], about: dict, args: argparse.Namespace) -> None:
+    from eval.ablations.bridgerag_report import JSON, MARKDOWN
+    from eval.passages.compare import corpus_line
 
     if args.json:
         print((args.out / JSON).read_text(encoding="utf-8"), end="")
         return
     print(corpus_line(about))
-    print(text_table(*table(sections[0].rows)))
-    print(sections[0].note)
+    print(studies[0].table.as_text())
+    print(studies[0].note)
     print(f"\nwritten to {args.out}; the other tables are in {MARKDOWN}")

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
         BgrError: what is given is damaged, or does not belong together.
     """
     from bgr.llm.prompts import prompts_hash
-    from eval.ablations.prism_files import as_json, write_prism
+    from eval.ablations.prism_report import as_json, write_prism
     from eval.ablations.prism_score import score_variant
     from eval.passages.compare import describe
 
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _names(args: argparse.Namespace) -> list[str]:
-    from eval.ablations.prism_tables import CONTEXTS, VARIANTS
+    from eval.ablations.prism_report import CONTEXTS, VARIANTS
 
     known = (*VARIANTS, *CONTEXTS)
     names = args.variants or list(known)
@@ -139,7 +139,7 @@ def _system(name: str, data: MultihopData, parts: PassageParts, of_data: str) ->
 def _settings(name: str, args: argparse.Namespace, data: MultihopData) -> PrismSettings:
     """The variant's, with as many candidates as there are; the number of a given context is no setting."""
     from bgr.retrievers.prism.prism_settings import PAPER
-    from eval.ablations.prism_tables import VARIANTS
+    from eval.ablations.prism_report import VARIANTS
 
     most = len(data.corpus) if args.candidates == "context" or name == "oracle" else args.k
     return replace(VARIANTS.get(name, PAPER), candidates=max(1, most))
@@ -181,11 +181,10 @@ def _candidates(data: MultihopData, parts: PassageParts) -> Search:
 
 
 def _print(scores: Sequence[VariantScores], data: MultihopData, about: dict[str, Any], out: Path) -> None:
-    from eval.ablations.prism_tables import answers_table, cost_table, evidence_table
-    from eval.passages.text import corpus_line
-    from eval.report.tables import text_table
+    from eval.ablations.prism_report import answers_table, cost_table, evidence_table
+    from eval.passages.compare import corpus_line
 
     print(corpus_line(about))
     for table in (evidence_table(scores), answers_table(scores), cost_table(scores)):
-        print(f"\n{text_table(*table)}")
+        print(f"\n{table.as_text()}")
     print(f"\nwritten to {out}; what the columns mean, rounds and errors are in prism.md")

@@ -65,11 +65,11 @@ def run(args: argparse.Namespace) -> None:
         return
     from bgr.cli.compare_systems import gather
     from eval.compare.compare import compare
-    from eval.compare.files import write_comparison
-    from eval.report.report import as_json
+    from eval.report.comparison import write_comparison
+    from eval.report.evaluation import as_json
     from eval.run.evaluate import evaluate
     from eval.run.read_evaluation import check_hash
-    from eval.run.sweep_read import read_sweep
+    from eval.run.sweep import read_sweep
 
     # opened first: a folder that is in the way is reported before the work, not after it
     with output_folder(args.out, overwrite=args.overwrite) as folder:
@@ -87,11 +87,10 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _print(found: Any, out: Path) -> None:
-    from eval.compare.tables import NOTE, number, table4
-    from eval.report.report import notes
-    from eval.report.tables import text_table
-    from eval.run.errors import errors_text
+    from eval.report.comparison import NOTE, table4
+    from eval.report.document import without_intervals
+    from eval.report.evaluation import errors_text, notes
 
-    print(text_table(*table4(found, lambda interval, metric: number({metric: interval.mean}, metric))))
+    print(without_intervals(table4(found)).as_text())
     print("\n".join([NOTE.split("; ")[0] + ".", *notes(found.evaluations), "", errors_text(found.errors)]))
     print(f"\nwritten to {out}; look into {out / 'report.html'} with a browser")

@@ -129,8 +129,8 @@ def run(args: argparse.Namespace) -> None:
     from bgr.cli.passage_parts import PassageParts
     from bgr.cli.passage_systems import parse_systems, systems_of
     from eval.passages.compare import compare_passages
-    from eval.passages.files import write_passages
     from eval.passages.score import score
+    from eval.report.passages import write_passages
 
     args.scope = args.scope or ("question" if args.data.is_dir() else "corpus")
     named = parse_systems(args)
@@ -203,16 +203,16 @@ def run_all(
 
 def print_comparison(args: argparse.Namespace, found: PassageComparison) -> None:
     """All numbers as JSON, or the table of systems and where the rest is."""
-    from eval.passages.files import MARKDOWN, PAGE, as_json
-    from eval.passages.tables import notes, systems_table
-    from eval.passages.text import corpus_line
-    from eval.report.tables import text_table
+    from eval.passages.compare import corpus_line
+    from eval.report.document import without_intervals
+    from eval.report.passages import MARKDOWN, PAGE, as_json, systems_table
 
     if args.json:
         print(json.dumps(as_json(found), ensure_ascii=False))
         return
     print(corpus_line(found.about))
-    print(text_table(*systems_table(found, intervals=False)))
-    for note in notes(found):
+    table = without_intervals(systems_table(found))
+    print(table.as_text())
+    for note in table.notes:
         print(fill(note.replace("; in brackets the 95 % bootstrap interval over questions", ""), 100))
     print(f"\nwritten to {args.out}; intervals and tests are in {MARKDOWN}, questions in {PAGE}")

@@ -28,7 +28,7 @@ from bgr.utils.atomic_io import output_folder
 if TYPE_CHECKING:
     from bgr.pipeline import BgrPipeline, DirectedGraphs
     from bgr.retrievers.base import Retriever
-    from eval.run.errors import ErrorCounts
+    from eval.run.breakdown import ErrorCounts
     from eval.run.evaluate import Evaluation, Predictions
 
 
@@ -61,8 +61,8 @@ def run(args: argparse.Namespace) -> None:
     args.split = args.split or "test"
     args.baselines = ["bm25"] if args.baselines is None else args.baselines
     from bgr.data.reasongraphqa.io.dataset import dataset_hash
-    from eval.report.report import as_json, write_report
-    from eval.run.errors import count_errors, write_errors
+    from eval.report.evaluation import as_json, write_errors, write_report
+    from eval.run.breakdown import count_errors
     from eval.run.evaluate import evaluate
 
     out = output_of(args, "evaluation")
@@ -88,8 +88,7 @@ def run(args: argparse.Namespace) -> None:
 def _print(
     evaluations: Sequence[Evaluation], main: str, about: dict[str, Any], out: Path, errors: Sequence[ErrorCounts]
 ) -> None:
-    from eval.report.report import as_text
-    from eval.run.errors import errors_text
+    from eval.report.evaluation import as_text, errors_text
 
     print(", ".join(f"{name} {value}" for name, value in about.items() if name != "data_hash"))
     print()
@@ -220,8 +219,9 @@ def run_sweep(args: argparse.Namespace) -> None:
     rules, out = rules_of(args), output_of(args, "sweep")
     from bgr.data.reasongraphqa.io.dataset import dataset_hash
     from bgr.pipeline import BgrPipeline
+    from eval.report.evaluation import sweep_text, write_sweep
     from eval.run.evaluate import query_of
-    from eval.run.sweep import as_json, as_text, sweep, write_sweep
+    from eval.run.sweep import sweep
 
     with output_folder(out, overwrite=args.overwrite) as folder:
         examples = examples_of(args)
@@ -247,9 +247,9 @@ def run_sweep(args: argparse.Namespace) -> None:
         }
         write_sweep(folder, result, settings.gammas, args.split, about)
     if args.json:
-        print(json.dumps(as_json(result, about), ensure_ascii=False))
+        print(json.dumps(result.to_json(about), ensure_ascii=False))
     else:
-        print(as_text(result, settings.gammas, args.split))
+        print(sweep_text(result, settings.gammas, args.split))
         print(f"\nwritten to {out}")
 
 

@@ -7,17 +7,15 @@ Writing files of an index: under a name of their own until they are whole, and w
 
 from __future__ import annotations
 
-import csv
 import glob
 import hashlib
-import io
 import json
 import math
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -175,13 +173,11 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(without_nan(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """One line a row; the columns are those of all rows, in order of first appearance. See `write_whole`."""
-    file = io.StringIO(newline="")
-    writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)))
-    writer.writeheader()
-    writer.writerows(rows)
-    write_text(path, file.getvalue())
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines one after the other, so that memory holds one. See `replaced`."""
+    with replaced(path) as file:
+        for line in lines:
+            file.write(f"{line}\n")
 
 
 def write_whole(path: Path, write: Callable[[Path], Any]) -> None:

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from bgr.data.example import Example
-from eval.report.report import named
-from eval.run.errors import ErrorCounts, count_errors
-from eval.run.evaluate import METRICS, Evaluation
+from eval.run.breakdown import ErrorCounts, count_errors
+from eval.run.evaluate import METRICS, Evaluation, named
 from eval.run.significance import (
     SAMPLES,
     Difference,

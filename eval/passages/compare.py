@@ -112,6 +112,19 @@ def describe(data: MultihopData) -> dict[str, Any]:
     }
 
 
+def corpus_line(about: Mapping[str, Any]) -> str:
+    """One line with the sizes and hashes of `describe`."""
+    lost = about["gold_passages_not_in_corpus"]
+    own = ", each question over those that come with it" if about.get("scope") == "question" else ""
+    return (
+        f"{about['data']}: {about['questions']:,} questions (data {about['data_hash'][:12]}…), "
+        f"{about['passages']:,} passages (corpus {about['corpus_hash'][:12]}…){own}, "
+        f"{about['gold_passages']:,} gold passages"
+        + (f", of which the corpus lacks {lost:,} (they count as not found)" if lost else "")
+        + "."
+    )
+
+
 def _family(
     systems: Sequence[SystemScores], metrics: Sequence[str], samples: int, seed: int, pairs: list[Pair]
 ) -> Iterable[tuple[str, str, Interval]]:

@@ -1,58 +1,123 @@
-"""The paper's Figure 5 as a picture: what γ does to each metric, one line for each reconstruction rule.
-
-The paper's Figure 6 (bars by question type and by structure) and Table 6 (hops by chains) as pictures.
-"""
+"""Figures of the reports, as PNG files: the paper's Figures 5 and 6 and Table 6, R@k by system, and quality against
+cost."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
+from eval.compare.compare import TITLES, Comparison
+from eval.passages.compare import PassageComparison, corpus_line
+from eval.passages.groups import usage_of
+from eval.passages.score import RECALLS, SystemScores
 from eval.run.breakdown import breakdown, hops_by_chains
 from eval.run.evaluate import Evaluation
+from eval.run.significance import Interval
+
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C", "#F0E442")
+"""Okabe and Ito's palette, which color-blind readers can tell apart too."""
 
 BLUE, ORANGE = "#3b6fb6", "#e08a3c"
+HATCHES = (None, "///", "...", "xxx")
+MARKERS = "osD^vP*X"
 PANELS = (("gm", "GM"), ("gs", "GS"), ("ged", "GED"), ("f1", "F1"), ("em", "EM"))
+SWEEP_PANELS = (("gm", "GM (%)"), ("gs", "GS (%)"), ("f1", "F1 (%)"), ("ged", "GED (edits, lower is better)"))
+STYLES: Mapping[str, tuple[str, str, str]] = {
+    "fused": ("#c0392b", "-", "o"),
+    "equation": ("#3b6fb6", "-", "s"),
+    "intersection": ("#2f8f5b", "-", "^"),
+    "released": ("#e08a3c", "-", "D"),
+    "forward": ("#555555", "--", ""),
+    "backward": ("#555555", ":", ""),
+}
+"""Color, line and marker of each rule. Single directions do not depend on γ: they are the lines to beat."""
+
+GROUPED = ("gm", "f1", "qa_em")
+"""The metrics of the paper's Figure 6."""
+
+BOUNDS = ("gold", "nothing")
+"""Systems whose evidence is given; they are not drawn against their cost."""
+
+QUALITIES = ("R@5", "F1", "GM", "QA F1")
+"""The metrics that are drawn against cost, where some system has them."""
+
+_NO_INTERVAL = Interval(float("nan"), float("nan"), float("nan"))
+
+
+def _figure(width: float, height: float) -> Figure:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _bare(axes: Any, *, grid: str | None = None) -> None:
+    """Axes without the upper and right lines, with a pale grid behind the data."""
+    axes.spines[["top", "right"]].set_visible(False)
+    if grid is not None:
+        axes.set_axisbelow(True)
+        axes.grid(axis=grid, color="#dddddd", linewidth=0.6)
+
+
+def _legend(figure: Figure, axes: Any, columns: int) -> None:
+    """A legend below the panels; names of systems are any text, so nothing in them is read as a formula."""
+    handles, labels = axes.get_legend_handles_labels()
+    legend = figure.legend(
+        handles, labels, loc="outside lower center", ncols=min(columns, len(labels) or 1), frameon=False
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+
+
+def _label(name: str) -> str:
+    """Without the zero-width space, a label that begins with "_" would be left out of the legend."""
+    return f"\u200b{name}"
+
+
+def bar_style(number: int) -> dict[str, Any]:
+    """Color and hatch of a system's bars: a ninth system starts the colors again, hatched."""
+    turn, color = divmod(number, len(COLORS))
+    return {"color": COLORS[color], "hatch": HATCHES[turn % len(HATCHES)]}
 
 
 def plot_groups(evaluation: Evaluation, path: str | Path) -> None:
     """F1 and GM, in percent, by question type (A) and by structure (B)."""
-    figure = Figure(figsize=(11, 4.2), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = _figure(11, 4.2)
     left, right = figure.subplots(1, 2, sharey=True)
-    _bars(left, evaluation, "type", "A  by question type")
-    _bars(right, evaluation, "structure", "B  by structure")
+    _group_bars(left, evaluation, "type", "A  by question type")
+    _group_bars(right, evaluation, "structure", "B  by structure")
     left.set_ylabel("percent")
     figure.legend(*left.get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
     figure.suptitle(evaluation.name, x=0.01, ha="left", parse_math=False)
     figure.savefig(path, dpi=150)
 
 
-def _bars(axes: Any, evaluation: Evaluation, by: str, title: str) -> None:
+def _group_bars(axes: Any, evaluation: Evaluation, by: str, title: str) -> None:
     groups = breakdown(evaluation, by)
     places = np.arange(len(groups))
-    for offset, (metric, label, colour) in ((-0.2, ("f1", "F1", BLUE)), (0.2, ("gm", "GM", ORANGE))):
+    for offset, (metric, label, color) in ((-0.2, ("f1", "F1", BLUE)), (0.2, ("gm", "GM", ORANGE))):
         heights = [100 * mean[metric] for mean in groups.values()]
-        bars = axes.bar(places + offset, heights, 0.38, label=label, color=colour)
+        bars = axes.bar(places + offset, heights, 0.38, label=label, color=color)
         axes.bar_label(bars, fmt="%.0f", fontsize=8, padding=1)
     axes.set_xticks(places, [f"{name}\nn = {mean['n']:.0f}" for name, mean in groups.items()])
     axes.set_ylim(0, 108)
     axes.set_title(title, loc="left", fontsize=10)
-    axes.spines[["top", "right"]].set_visible(False)
+    _bare(axes)
 
 
 def plot_hops_by_chains(evaluation: Evaluation, path: str | Path) -> None:
-    """GM, GS, GED, F1 and EM for each pair of hops (across) and chains (up); each cell also says how many questions."""
+    """GM, GS, GED, F1 and EM for each pair of hops (across) and chains (up), with the number of questions."""
     cells = hops_by_chains(evaluation)
     hops, chains = (sorted({pair[side] for pair in cells}) for side in (0, 1))
     width = max(2.6, 0.62 * len(hops) + 0.9)
-    figure = Figure(figsize=(width * len(PANELS), 1.6 + 0.5 * len(chains)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = _figure(width * len(PANELS), 1.6 + 0.5 * len(chains))
     for axes, (metric, title) in zip(figure.subplots(1, len(PANELS)), PANELS, strict=True):
         scale = 1 if metric == "ged" else 100
         values = np.full((len(chains), len(hops)), np.nan)
@@ -82,18 +147,6 @@ def _write_cell(axes: Any, x: int, y: int, value: float, count: int, metric: str
     axes.text(x, y - 0.25, f"n={count}", ha="center", va="center", fontsize=7, color="#222222")
 
 
-SWEEP_PANELS = (("gm", "GM (%)"), ("gs", "GS (%)"), ("f1", "F1 (%)"), ("ged", "GED (edits, lower is better)"))
-STYLES: Mapping[str, tuple[str, str, str]] = {
-    "fused": ("#c0392b", "-", "o"),
-    "equation": ("#3b6fb6", "-", "s"),
-    "intersection": ("#2f8f5b", "-", "^"),
-    "released": ("#e08a3c", "-", "D"),
-    "forward": ("#555555", "--", ""),
-    "backward": ("#555555", ":", ""),
-}
-"""Colour, line and marker of each rule. Single directions do not depend on γ: they are the lines to beat."""
-
-
 def plot_sweep(
     gammas: Sequence[float],
     points: Mapping[str, Sequence[Mapping[str, float]]],
@@ -102,16 +155,14 @@ def plot_sweep(
     path: str | Path,
 ) -> None:
     """One panel for each metric, a ring at each rule's best γ."""
-    figure = Figure(figsize=(10.5, 7.4), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = _figure(10.5, 7.4)
     panels = figure.subplots(2, 2, sharex=True)
     for axes, (metric, label) in zip(panels.flat, SWEEP_PANELS, strict=True):
         for rule in sorted(points, key=list(STYLES).index):
             scale = 1 if metric == "ged" else 100
             _line(axes, gammas, [scale * point[metric] for point in points[rule]], rule, best[rule])
         axes.set_title(label, loc="left", fontsize=10)
-        axes.grid(axis="y", color="#dddddd", linewidth=0.6)
-        axes.spines[["top", "right"]].set_visible(False)
+        _bare(axes, grid="y")
     for axes in panels[1]:
         axes.set_xlabel("γ")
         axes.set_xticks([step / 5 for step in range(6)])
@@ -127,8 +178,157 @@ def plot_sweep(
 
 
 def _line(axes: Any, gammas: Sequence[float], values: Sequence[float], rule: str, best: float) -> None:
-    colour, line, marker = STYLES[rule]
-    axes.plot(gammas, values, line, color=colour, marker=marker or None, markersize=3.5, linewidth=1.5, label=rule)
+    color, line, marker = STYLES[rule]
+    axes.plot(gammas, values, line, color=color, marker=marker or None, markersize=3.5, linewidth=1.5, label=rule)
     if marker:  # where the rule is used
         at = list(gammas).index(best)
-        axes.plot([best], [values[at]], "o", markersize=10, markerfacecolor="none", markeredgecolor=colour)
+        axes.plot([best], [values[at]], "o", markersize=10, markerfacecolor="none", markeredgecolor=color)
+
+
+def plot_figure6(comparison: Comparison, path: str | Path) -> None:
+    """One row of panels for each metric, one bar for each system."""
+    metrics = [m for m in GROUPED if m in comparison.metrics]
+    figure = _figure(13, 2.9 * len(metrics) + 0.7)
+    panels = figure.subplots(len(metrics), 2, sharey=True, squeeze=False)
+    for line, metric in zip(panels, metrics, strict=True):
+        for axes, by, title in zip(
+            line, ("type", "structure"), ("A  by question type", "B  by structure"), strict=True
+        ):
+            _bars(axes, comparison, metric, by)
+            axes.set_title(f"{title}: {TITLES[metric]}", loc="left", fontsize=10)
+        line[0].set_ylabel("percent")
+    _legend(figure, panels[0, 0], 8)
+    figure.savefig(path, dpi=130)
+
+
+def _bars(axes: Any, comparison: Comparison, metric: str, by: str) -> None:
+    counts = breakdown(comparison.evaluations[0], by)
+    places, systems = np.arange(len(counts)), len(comparison.evaluations)
+    width = 0.84 / systems
+    for number, one in enumerate(comparison.evaluations):
+        means = breakdown(one, by)
+        heights = [100 * means[group].get(metric, np.nan) for group in counts]
+        offset = (number - (systems - 1) / 2) * width
+        axes.bar(places + offset, heights, 0.9 * width, label=_label(one.name), **bar_style(number))
+    axes.set_xticks(places, [f"{group}\nn = {mean['n']:.0f}" for group, mean in counts.items()])
+    axes.set_ylim(0, 100)
+    _bare(axes, grid="y")
+
+
+def plot_recall(comparison: PassageComparison, path: str | Path) -> None:
+    """One group of bars for each k, one bar for each system, percent; no bars where no question has gold."""
+    systems = comparison.systems
+    figure = _figure(max(7.0, 2.0 + 0.32 * len(RECALLS) * len(systems)), 4.4)
+    axes = figure.subplots()
+    places, width = np.arange(len(RECALLS)), 0.84 / len(systems)
+    for number, one in enumerate(systems):
+        found = [comparison.intervals[one.name].get(metric, _NO_INTERVAL) for metric in RECALLS]
+        means = np.array([100 * each.mean for each in found])
+        bounds = np.array([[100 * each.low for each in found], [100 * each.high for each in found]])
+        axes.bar(
+            places + (number - (len(systems) - 1) / 2) * width,
+            means,
+            0.9 * width,
+            yerr=np.abs(bounds - means),
+            label=_label(one.name),
+            error_kw={"elinewidth": 0.8, "ecolor": "#444444"},
+            **bar_style(number),
+        )
+    axes.set_xticks(places, RECALLS)
+    axes.set_ylabel("percent of the gold passages")
+    axes.set_ylim(0, 100)
+    _bare(axes, grid="y")
+    axes.set_title(corpus_line(comparison.about), loc="left", fontsize=8, parse_math=False)
+    _legend(figure, axes, 6)
+    figure.savefig(path, dpi=130)
+
+
+def front(points: Sequence[tuple[float, float]]) -> list[int]:
+    """Numbers of the points ``(cost, quality)`` that no other point beats, by rising cost: none has less or equal cost
+    and more or equal quality, and one of them truly so."""
+    order = sorted(range(len(points)), key=lambda n: (points[n][0], -points[n][1]))
+    best = float("-inf")
+    found: list[int] = []
+    for number in order:
+        equal = bool(found) and points[number] == points[found[-1]]
+        if points[number][1] > best or equal:
+            best = points[number][1]
+            found.append(number)
+    return found
+
+
+def points_of(comparison: PassageComparison, metric: str, by: str) -> dict[str, tuple[float, float]]:
+    """The point of each system: its cost for a question, in ``seconds`` or ``tokens`` read and written, and its
+    quality in percent. Bounds and systems without the metric are left out. Tokens that were not counted are NaN; such
+    a system stands in the legend alone."""
+    found = {}
+    for one in _found_by(comparison):
+        interval, usage = comparison.intervals[one.name].get(metric), usage_of(one)
+        if interval is not None:
+            cost = usage["seconds"] if by == "seconds" else usage["tokens_in"] + usage["tokens_out"]
+            found[one.name] = (cost, 100 * interval.mean)
+    return found
+
+
+def _found_by(comparison: PassageComparison) -> list[SystemScores]:
+    return [one for one in comparison.systems if one.name not in BOUNDS]
+
+
+def plot_pareto(comparison: PassageComparison, path: str | Path) -> None:
+    """One row of panels for each quality: against tokens, where some system asks a model, and against seconds of a
+    question; the front is a line. See `points_of`."""
+    systems = _found_by(comparison)
+    qualities = [metric for metric in QUALITIES if any(metric in comparison.intervals[one.name] for one in systems)]
+    costs = {"tokens": "tokens read and written", "seconds": "seconds"}
+    qualities = qualities or [QUALITIES[0]]  # empty panels say that nothing can be drawn
+    if not any(one.usage.tokens_in for one in systems):
+        del costs["tokens"]
+    figure = _figure(6.2 * len(costs), 3.2 * len(qualities) + 0.9)
+    panels = figure.subplots(len(qualities), len(costs), sharey="row", squeeze=False)
+    for line, metric in zip(panels, qualities, strict=True):
+        for axes, by in zip(line, costs, strict=True):
+            _panel(axes, [one.name for one in systems], points_of(comparison, metric, by), by)
+        line[0].set_ylabel(f"{metric}, percent")
+    for axes, text in zip(panels[-1], costs.values(), strict=True):
+        axes.set_xlabel(f"{text} a question")
+    figure.suptitle(
+        fill(corpus_line(comparison.about), 70 * len(costs)), fontsize=8, x=0.01, ha="left", parse_math=False
+    )
+    _legend(figure, panels[0, 0], 4 * len(costs))
+    figure.savefig(path, dpi=130)
+
+
+def _panel(axes: Any, names: Sequence[str], points: Mapping[str, tuple[float, float]], by: str) -> None:
+    for number, name in enumerate(names):
+        if name in points:
+            style = {"color": bar_style(number)["color"], "marker": MARKERS[number // len(COLORS) % len(MARKERS)]}
+            axes.plot(*points[name], **style, markersize=7, linestyle="none", label=_label(name), clip_on=False)
+    drawn = [point for point in points.values() if not math.isnan(point[0])]
+    ends = [drawn[number] for number in front(drawn)]
+    axes.plot([x for x, _ in ends], [y for _, y in ends], color="#888888", linewidth=0.9, zorder=0)
+    costs = [x for x, _ in drawn if x > 0]
+    if by == "tokens":  # most systems ask no model: 0 has its place on the axis
+        high = 2 * max(costs, default=100)
+        axes.set_xscale("symlog", linthresh=100)
+        axes.set_xlim(-20, high)
+        ticks = [0.0, *_log_ticks(100, high)]
+    else:
+        low, high = min(costs, default=1) / 1.5, 1.5 * max(costs, default=1)
+        axes.set_xscale("log")
+        axes.set_xlim(low, high)
+        ticks = _log_ticks(low, high)
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    _bare(axes, grid="both")
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """At most six round numbers of a logarithmic axis, so that their labels keep apart: 1, 2, 5 times powers of ten
+    over up to two decades, else powers of ten, over many decades each second, third … of them."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    steps = (1, 2, 5) if last - first <= 2 else (1,)
+    ticks = [step * 10.0**power for power in range(first, last + 1) for step in steps]
+    ticks = [tick for tick in ticks if low <= tick <= high]
+    return ticks[:: max(1, math.ceil(len(ticks) / 6))]

@@ -91,6 +91,18 @@ class Evaluation:
         return summarise(self.rows) | extra
 
 
+def named(evaluations: Sequence[Evaluation], name: str) -> Evaluation:
+    """The evaluation of one system.
+
+    Raises:
+        BgrError: there is none of that name.
+    """
+    for evaluation in evaluations:
+        if evaluation.name == name:
+            return evaluation
+    raise BgrError(f"no system {name!r}, there are: {', '.join(e.name for e in evaluations)}")
+
+
 def query_of(example: Example) -> Query:
     """What a retriever may see of an example, and the number of gold facts for the paper's top-k protocol."""
     return Query(example.question, example.facts, gold_count=len(example.graph.nodes))

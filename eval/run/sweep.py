@@ -1,9 +1,9 @@
-"""Every reconstruction rule at every γ on one run of both directions (paper, Figure 5)."""
+"""Every reconstruction rule at every γ on one run of both directions (paper, Figure 5), and a finished sweep read
+again."""
 
 from __future__ import annotations
 
-import csv
-import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +18,14 @@ from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.ged import graph_edit_distance
 from bgr.metrics.gm_gs import graph_match, graph_structure_match
-from bgr.retrievers.graph_hop.reconstruction import GAMMAS
-from eval.report.plots import plot_sweep
-from eval.report.tables import markdown_table, text_table
+from bgr.retrievers.graph_hop.reconstruction import GAMMAS, RULES
+from bgr.utils.atomic_io import read_json
+from bgr.utils.json_utils import shown
 
 SINGLE = ("forward", "backward")
 """Rules that γ means nothing to."""
-UNITS = "GM, GS and F1 in percent, GED in edits. Best γ: the greatest mean of GM and F1, of equal ones the smallest."
+SWEEP_FILE = "sweep.json"
+METRICS = ("gm", "gs", "f1", "ged")
 
 Point = dict[str, float]
 """Means at one γ: ``gm``, ``gs``, ``f1`` and their ``score`` (mean of GM and F1) in 0 … 1, ``ged`` in edits."""
@@ -44,6 +45,18 @@ class Sweep:
         """γ with the greatest score, of equal ones the smallest, and its point."""
         place = max(range(len(self.gammas)), key=lambda i: (self.points[rule][i]["score"], -i))
         return self.gammas[place], self.points[rule][place]
+
+    def to_json(self, about: Mapping[str, Any]) -> dict[str, Any]:
+        """All points; scores in 0 … 1."""
+        best = {rule: self.best(rule) for rule in self.points}
+        return {
+            "about": dict(about),
+            "n": self.n,
+            "gammas": list(self.gammas),
+            "rules": {rule: list(points) for rule, points in self.points.items()},
+            "best": {rule: {"gamma": gamma, **point} for rule, (gamma, point) in best.items()},
+            "ged_not_exact": self.ged_not_exact,
+        }
 
 
 def sweep(
@@ -102,66 +115,37 @@ def _mean(points: Sequence[Point]) -> Point:
     return {metric: fmean(point[metric] for point in points) for metric in points[0]}
 
 
-def best_table(result: Sweep, chosen: Mapping[str, float]) -> tuple[list[str], list[list[str]]]:
-    """Header and one row for each rule: its best γ and what it gives, and the γ that the checkpoint uses."""
-    rows = []
-    for rule in result.points:
-        gamma, point = result.best(rule)
-        gammas = ["–", "–"] if rule in SINGLE else [f"{gamma:.2f}", f"{chosen[rule]:.2f}" if rule in chosen else "–"]
-        cells = [f"{100 * point[metric]:.2f}" for metric in ("gm", "gs", "f1")]
-        rows.append([rule, *gammas, *cells, f"{point['ged']:.2f}", str(result.n)])
-    return ["rule", "best γ", "checkpoint's γ", "GM", "GS", "F1", "GED", "n"], rows
+def read_sweep(path: Path) -> dict[str, Any]:
+    """What ``sweep.json`` says: ``about``, ``n``, ``gammas``, ``rules`` and ``best``.
+
+    Args:
+        path: the file, or the folder that holds it.
+
+    Raises:
+        DataError: it is missing, or is not what a sweep writes.
+    """
+    file = path / SWEEP_FILE if path.is_dir() else path
+    content = read_json(file)
+    parts = ("about", "rules", "best")
+    if not isinstance(content, dict) or not all(isinstance(content.get(part), dict) for part in parts):
+        raise DataError(f"{file}: not a sweep of bgr evaluate: {', '.join(parts)} must be objects")
+    gammas, rules = content.get("gammas"), content["rules"]
+    if not isinstance(gammas, list) or not gammas or not all(_number(gamma) and 0 <= gamma <= 1 for gamma in gammas):
+        raise DataError(f"{file}: gammas is {shown(gammas)}, allowed: a list of numbers from 0 to 1")
+    if not rules or not all(rule in RULES for rule in rules):
+        raise DataError(f"{file}: rules are {shown(sorted(rules))}, allowed: some of {', '.join(RULES)}")
+    for rule, points in rules.items():
+        if not isinstance(points, list) or len(points) != len(gammas) or not all(map(_sound_point, points)):
+            raise DataError(f"{file}: rule {rule}: one point with {', '.join(METRICS)} for each γ is needed")
+        best = content["best"].get(rule)
+        if not isinstance(best, dict) or best.get("gamma") not in gammas:
+            raise DataError(f"{file}: rule {rule}: the best γ is none of the sweep's")
+    return content
 
 
-def notes(result: Sweep, split: str) -> list[str]:
-    """What a reader of the table must know."""
-    lines = [UNITS]
-    if result.ged_not_exact:
-        lines.append(f"GED ran out of time on {result.ged_not_exact} graphs, which count with the best edit found.")
-    if split != "dev":
-        lines.append(f"This is the split {split!r}: γ is chosen on dev; what is best here may only be looked at.")
-    return lines
+def _sound_point(point: Any) -> bool:
+    return isinstance(point, dict) and all(_number(point.get(metric)) for metric in METRICS)
 
 
-def as_text(result: Sweep, chosen: Mapping[str, float], split: str) -> str:
-    return "\n".join([text_table(*best_table(result, chosen)), *notes(result, split)])
-
-
-def as_json(result: Sweep, about: Mapping[str, Any]) -> dict[str, Any]:
-    """All points; scores in 0 … 1."""
-    best = {rule: result.best(rule) for rule in result.points}
-    return {
-        "about": dict(about),
-        "n": result.n,
-        "gammas": list(result.gammas),
-        "rules": {rule: list(points) for rule, points in result.points.items()},
-        "best": {rule: {"gamma": gamma, **point} for rule, (gamma, point) in best.items()},
-        "ged_not_exact": result.ged_not_exact,
-    }
-
-
-def write_sweep(folder: Path, result: Sweep, chosen: Mapping[str, float], split: str, about: Mapping[str, Any]) -> None:
-    """Write ``sweep.json``, ``sweep.csv``, ``sweep.md`` and ``sweep.png`` into an existing folder."""
-    content = json.dumps(as_json(result, about), indent=2, ensure_ascii=False)
-    (folder / "sweep.json").write_text(content + "\n", encoding="utf-8")
-    (folder / "sweep.md").write_text(_as_markdown(result, chosen, split, about), encoding="utf-8")
-    with (folder / "sweep.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, ["rule", "gamma", "gm", "gs", "f1", "ged", "score", "n"])
-        writer.writeheader()
-        for rule, points in result.points.items():
-            for gamma, point in zip(result.gammas, points, strict=True):
-                writer.writerow({"rule": rule, "gamma": gamma, **point, "n": result.n})
-    best = {rule: result.best(rule)[0] for rule in result.points}
-    plot_sweep(result.gammas, result.points, best, f"{split}, n = {result.n}", folder / "sweep.png")
-
-
-def _as_markdown(result: Sweep, chosen: Mapping[str, float], split: str, about: Mapping[str, Any]) -> str:
-    parts = ["# Sweep over γ", "\n".join(f"- {name}: {value}" for name, value in about.items())]
-    parts += [markdown_table(*best_table(result, chosen)), *notes(result, split), "![sweep](sweep.png)"]
-    for metric, title, scale in (("gm", "GM", 100), ("gs", "GS", 100), ("f1", "F1", 100), ("ged", "GED", 1)):
-        rows = [
-            [f"{gamma:.2f}", *(f"{scale * result.points[rule][place][metric]:.2f}" for rule in result.points)]
-            for place, gamma in enumerate(result.gammas)
-        ]
-        parts += [f"## {title}", markdown_table(["γ", *result.points], rows)]
-    return "\n\n".join(parts) + "\n"
+def _number(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)

@@ -3,6 +3,7 @@
 import csv
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +12,15 @@ from bgr.errors import BgrError
 from bgr.retrievers.base import RetrievalResult
 from bgr.retrievers.baselines.single_hop import Bm25Facts
 from eval.compare.compare import GOLD, TITLES, compare
-from eval.compare.files import write_comparison
-from eval.compare.tables import groups_table, pairs_table, table4, table6
-from eval.compare.text import as_latex, as_markdown, latex_escape
+from eval.report.comparison import (
+    as_document,
+    groups_table,
+    pairs_table,
+    table4,
+    table6,
+    write_comparison,
+)
+from eval.report.document import latex_escape
 from eval.run.evaluate import Predictions, evaluate
 from eval.run.read_evaluation import read_evaluation
 from eval.run.significance import mcnemar
@@ -57,7 +64,8 @@ def test_pairs_begin_with_the_main_system(comparison):
 
 
 def test_tables(comparison):
-    header, rows = table4(comparison)
+    table = table4(comparison)
+    header, rows = table.header, table.rows
     assert header == ["system", "GM", "GS", "GED", "F1", "P", "R", "EM", "QA EM", "n", "s/question", "parameters"]
     bm25, mine, gold = rows
     assert bm25[8] == "–"
@@ -66,26 +74,28 @@ def test_tables(comparison):
     assert gold[1] == "100.0 [100.0, 100.0]"
     assert gold[8].startswith("33.3 [")
     assert gold[-2:] == ["–", "–"]
-    assert pairs_table(comparison)[1][2][-2:] == ["–", "–"]
-    header, rows = groups_table(comparison, "gm", "structure")
+    assert pairs_table(comparison).rows[2][-2:] == ["–", "–"]
+    table = groups_table(comparison, "gm", "structure")
+    header, rows = table.header, table.rows
     assert header == ["system", "SC-SH", "SC-MH", "MC-SH", "MC-MH"]
     assert rows[2][1:] == ["100.0"] * 4
     assert sum(map(int, rows[-1][1:])) == 30
-    assert sum(int(row[2]) for row in table6(comparison.evaluations[1])[1]) == 30
+    assert sum(int(row[2]) for row in table6(comparison.evaluations[1]).rows) == 30
 
 
 def test_texts(comparison):
-    text = as_markdown(comparison, with_sweep=True)
+    text = as_document(comparison, {f"Figure {n}": Path(f"figure{n}.png") for n in (5, 6)}).as_markdown()
     for part in (
         "## Systems (Table 4)",
         "figure5.png",
         "figure6.png",
-        "## mine: hops and chains (Table 6)",
+        "## Hops and chains (Table 6)",
+        "### mine",
         "## Errors",
     ):
         assert part in text
-    assert "figure5.png" not in as_markdown(comparison)
-    latex = as_latex(comparison)
+    assert "figure5.png" not in as_document(comparison, {}).as_markdown()
+    latex = table4(comparison).as_latex()
     assert r"\begin{tabular}{lrrrrrrrrrrr}" in latex
     assert r"gold graph & 100.0 {\scriptsize [100.0, 100.0]}" in latex
     assert (

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from bgr.errors import BgrError
-from eval.report.report import as_json, write_predictions
+from eval.report.evaluation import write_metrics
 from eval.run.evaluate import Predictions, evaluate
 from eval.run.read_evaluation import check_hash, read_evaluation
-from eval.run.sweep_read import read_sweep
+from eval.run.sweep import read_sweep
 
 
 @pytest.fixture
@@ -16,8 +16,7 @@ def folder(examples, imperfect, tmp_path):
     home = tmp_path / "evaluation"
     home.mkdir()
     found = evaluate({"a": Predictions(imperfect), "b": Predictions(imperfect, 6.0, ["yes"] * 30, 7)}, examples)
-    (home / "metrics.json").write_text(json.dumps(as_json(found, "a", {"data_hash": "abc"})))
-    write_predictions(home / "predictions.jsonl", found, examples)
+    write_metrics(home, found, examples, "a", {"data_hash": "abc"})
     return home
 
 
@@ -128,7 +127,7 @@ def test_a_sweep(tmp_path):
         ({"gammas": [0.0, 2]}, "gammas is"),
         ({"gammas": []}, "gammas is"),
         ({"rules": {}}, "rules are"),
-        ({"rules": {"best": [POINT] * 2}}, "rules are .'best'., allowed: some of fused"),
+        ({"rules": {"best": [POINT] * 2}}, "rules are .'best'., allowed: some of equation, .*, fused"),
         ({"rules": {"fused": [POINT]}}, "one point"),
         ({"rules": {"fused": [POINT, {**POINT, "ged": None}]}}, "one point"),
         ({"best": {"fused": {"gamma": 0.5}}}, "the best γ"),

@@ -6,16 +6,8 @@ import pytest
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.retrievers.base import RetrievalResult
-from eval.run.errors import (
-    ERROR_KINDS,
-    count_errors,
-    error_kind,
-    errors_json,
-    errors_markdown,
-    errors_table,
-    errors_text,
-    write_errors,
-)
+from eval.report.evaluation import errors_document, errors_json, errors_table, errors_text, write_errors
+from eval.run.breakdown import ERROR_KINDS, count_errors, error_kind
 from eval.run.evaluate import Predictions, evaluate
 
 Q = ROOT
@@ -76,12 +68,13 @@ def test_a_perfect_system_has_no_failures(examples):
 
 
 def test_reports(counts, examples, tmp_path):
-    header, rows = errors_table(counts)
+    table = errors_table(counts)
+    header, rows = table.header, table.rows
     assert header == ["system", "n", "failed", *(kind.replace("_", " ") for kind in ERROR_KINDS)]
     for one, row in zip(counts, rows, strict=True):
         assert row == [one.system, "30", str(one.failures), *(str(len(ids)) for ids in one.ids.values())]
     assert all(meaning in errors_text(counts) for meaning in ERROR_KINDS.values())
-    assert "reader (1)\n\n- `q0` Question 0 about" in errors_markdown(counts, examples)
+    assert "reader (1)\n\n- `q0` Question 0 about" in errors_document(counts, examples).as_markdown()
     write_errors(tmp_path, counts, examples)
     assert json.loads((tmp_path / "errors.json").read_text()) == errors_json(counts)
     assert errors_json(counts)["read"]["kinds"]["reader"] == {"count": 1, "ids": ["q0"]}

@@ -11,8 +11,8 @@ from bgr.data.example import Example
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.retrievers.base import RetrievalResult
 from eval.compare.compare import compare
-from eval.report.html_page import json_for_script
-from eval.report.html_report import html_page
+from eval.report.comparison import as_document, page_data
+from eval.report.page import Explorer, json_for_script, render
 from eval.run.evaluate import Predictions, evaluate
 
 EVIL = (
@@ -33,7 +33,7 @@ def page(examples, imperfect, tmp_path):
     }
     found = compare(evaluate(systems, examples), examples, "mine", {"data": EVIL}, samples=20)
     path = tmp_path / "report.html"
-    path.write_text(html_page(found, {}), encoding="utf-8")
+    path.write_text(render(as_document(found, {}), Explorer("graphs", page_data(found))), encoding="utf-8")
     return path
 
 
@@ -57,7 +57,7 @@ def test_the_data_is_that_of_the_evaluations(page, examples, imperfect):
 
 def test_nothing_breaks_out(page):
     text = page.read_text()
-    assert text.count("</script>") == 4  # the data and three scripts, no more
+    assert text.count("</script>") == 5  # the data and four scripts, no more
     assert 'onerror="' not in text
     assert "<b>empty" not in text
     assert "http" not in re.search(r"Content-Security-Policy\" content=\"([^\"]*)", text)[1]
@@ -126,4 +126,4 @@ def test_a_browser_finds_nothing(page):
 
 
 def test_root_is_what_the_page_takes_it_for():
-    assert ROOT == -1  # report_page/graphs.js
+    assert ROOT == -1  # page/graphs.js

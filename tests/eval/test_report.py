@@ -2,16 +2,17 @@
 
 import csv
 import json
+import math
 
 import pytest
 
 from bgr.data.example import Example
 from bgr.errors import BgrError
 from bgr.retrievers.baselines.single_hop import Bm25Facts
+from eval.report.document import Table, write_csv
+from eval.report.evaluation import as_text, notes, systems_table, write_report
 from eval.report.plots import plot_groups, plot_hops_by_chains
-from eval.report.report import as_text, named, notes, systems_table, write_report
-from eval.report.tables import markdown_table, text_table
-from eval.run.evaluate import Predictions, evaluate
+from eval.run.evaluate import Predictions, evaluate, named
 
 ABOUT = {"data": "here", "split": "test"}
 
@@ -22,17 +23,28 @@ def evaluations(examples, imperfect):
 
 
 def test_tables():
-    assert text_table(["system", "GM"], [["a", "1.00"], ["longer name", "100.00"]]).splitlines() == [
+    assert Table.of(["system", "GM"], [["a", "1.00"], ["longer name", "100.00"]]).as_text().splitlines() == [
         "system           GM",
         "-------------------",
         "a              1.00",
         "longer name  100.00",
     ]
-    assert markdown_table(["a|b", "n"], [["x", "1"]]).splitlines() == ["| a\\|b | n |", "| --- | ---: |", "| x | 1 |"]
+    lines = ["| a\\|b | n |", "| --- | ---: |", "| x | 1 |"]
+    assert Table.of(["a|b", "n"], [["x", "1"]]).as_markdown().splitlines() == lines
+
+
+def test_csv_keeps_every_digit(tmp_path):
+    write_csv(tmp_path / "a.csv", [{"x": 1, "y": "a,b\n"}, {"z": None, "x": 0.1 + 0.2, "y": True}, {"x": math.nan}])
+    with (tmp_path / "a.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows == [["x", "y", "z"], ["1", "a,b\n", ""], ["0.30000000000000004", "True", ""], ["", "", ""]]
+    write_csv(tmp_path / "none.csv", [])
+    assert not (tmp_path / "none.csv").read_text().strip()
 
 
 def test_one_row_for_each_system(evaluations):
-    header, rows = systems_table(evaluations)
+    table = systems_table(evaluations)
+    header, rows = table.header, table.rows
     assert header == ["system", "GM", "GS", "GED", "GED-l", "F1", "P", "R", "EM", "n", "ms/question"]
     assert [row[0] for row in rows] == ["bm25", "mine"]
     mean = evaluations[1].mean

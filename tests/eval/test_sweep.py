@@ -11,8 +11,9 @@ from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.graph_hop.reconstruction import GAMMAS, RULES
+from eval.report.evaluation import sweep_text, write_sweep
 from eval.run.evaluate import query_of, score
-from eval.run.sweep import as_text, sweep, write_sweep
+from eval.run.sweep import sweep
 
 STAR = EvidenceGraph([(ROOT, 0), (ROOT, 1)])
 
@@ -38,16 +39,16 @@ def test_the_best_gamma_is_where_gm_and_f1_are(examples):
     result = sweep(merge, examples, ["fused"])
     assert result.best("fused")[0] == 0.7
     assert result.best("fused")[1] == {"gm": 1.0, "gs": 1.0, "f1": 1.0, "ged": 0.0, "score": 1.0}
-    text = as_text(result, {"fused": 0.5}, "test")
+    text = sweep_text(result, {"fused": 0.5}, "test")
     assert text.splitlines()[2].split()[:4] == ["fused", "0.70", "0.50", "100.00"]
-    assert "may only be looked at" in text
-    assert "may only be looked at" not in as_text(result, {}, "dev")
+    assert "for inspection only" in text
+    assert "for inspection only" not in sweep_text(result, {}, "dev")
 
 
 def test_distances_out_of_time_are_said(examples):
     far = [EvidenceGraph([(ROOT, n) for n in range(4)] + [(n, n + 4) for n in range(4)])] * 2
     result = sweep(lambda place, rule, gamma: far[place], examples[3:5], ["equation"], ged_seconds=0.0)
-    assert (result.ged_not_exact > 0) == ("ran out of time" in as_text(result, {}, "dev"))
+    assert (result.ged_not_exact > 0) == ("ran out of time" in sweep_text(result, {}, "dev"))
 
 
 def test_bad_input():

@@ -1,28 +1,23 @@
 """Files that take their names only when they are whole."""
 
-import csv
 import json
 import math
 
 import pytest
 
 from bgr.errors import DataError
-from bgr.utils.atomic_io import without_nan, write_csv, write_json, write_text, write_whole
+from bgr.utils.atomic_io import without_nan, write_json, write_lines, write_text, write_whole
 
 
-def test_text_json_and_csv(tmp_path):
+def test_text_json_and_lines(tmp_path):
     write_text(tmp_path / "a.md", "ä\n")
     assert (tmp_path / "a.md").read_bytes() == "ä\n".encode()
     assert (tmp_path / "a.md").stat().st_mode & 0o777 == 0o644
     write_json(tmp_path / "a.json", {"a": [math.nan, math.inf, 1.5], "b": (1, {"c": -math.inf})})
     assert json.loads((tmp_path / "a.json").read_text()) == {"a": [None, None, 1.5], "b": [1, {"c": None}]}
-    write_csv(tmp_path / "a.csv", [{"x": 1, "y": "a,b\n"}, {"z": None, "x": 2}])
-    with (tmp_path / "a.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert rows == [{"x": "1", "y": "a,b\n", "z": ""}, {"x": "2", "y": "", "z": ""}]
-    write_csv(tmp_path / "none.csv", [])
-    assert not (tmp_path / "none.csv").read_text().strip()
-    assert len(list(tmp_path.iterdir())) == 4
+    write_lines(tmp_path / "a.jsonl", iter("ab"))
+    assert (tmp_path / "a.jsonl").read_bytes() == b"a\nb\n"
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_what_was_there_stays_where_writing_fails(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from bgr.cli.ablate_prism import add_arguments, run
 from bgr.errors import BgrError
 from bgr.llm.prompts import prompts_hash
-from eval.ablations.prism_tables import CONTEXTS
+from eval.ablations.prism_report import CONTEXTS
 
 PEOPLE = {
     "Persona": ["Persona has two parts.", "It was made in Sweden."],

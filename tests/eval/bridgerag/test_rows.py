@@ -8,17 +8,19 @@ from dataclasses import replace
 import pytest
 
 from bgr.utils.hash_split import hash_place
-from eval.ablations.bridgerag_report import as_markdown, sections_of, write_report
-from eval.ablations.bridgerag_rows import (
+from eval.ablations.bridgerag_report import (
     ALPHAS,
     alpha_rows,
+    as_document,
     diversity_rows,
     flips_rows,
     groups_of,
     one_sided,
     proximity_rows,
     sign_rows,
+    studies_of,
     systems_rows,
+    write_report,
 )
 
 ABOUT = {
@@ -150,10 +152,10 @@ def test_alpha_is_chosen_on_one_half_and_reported_on_both(judged):
 
 
 def test_report(five, tmp_path):
-    sections = sections_of(five, 0.1)
-    write_report(tmp_path, sections, ABOUT)
+    studies = studies_of(five, 0.1)
+    write_report(tmp_path, studies, ABOUT)
     names = ["systems", "tests", "flips", "proximity", "diversity", "alpha"]
-    assert [one.name for one in sections] == names
+    assert [one.name for one in studies] == names
     files = {*(f"{name}.csv" for name in names), "bridgerag.md", "bridgerag.json"}
     assert {path.name for path in tmp_path.iterdir()} == files
     found = json.loads((tmp_path / "bridgerag.json").read_text())
@@ -162,12 +164,12 @@ def test_report(five, tmp_path):
     rows = list(csv.DictReader((tmp_path / "tests.csv").open(newline="")))
     assert (rows[0]["p"], rows[0]["corpus_hash"]) == ("0.75", "c" * 64)
     text = (tmp_path / "bridgerag.md").read_text()
-    assert text == as_markdown(sections, ABOUT)
+    assert text == as_document(studies, ABOUT).as_markdown()
     assert text.count("\n| --- |") == 6
     assert "| C: the bridge | 4 | 5 | " in text
     assert "| C: the bridge | A: SVO cosine alone | all | 4 | 0.0 | 1 | 1 | 2 | 0.750 | 0.750 |" in text
 
 
 def test_nothing_to_analyse(tmp_path):
-    write_report(tmp_path, sections_of([], 0.1), ABOUT)
+    write_report(tmp_path, studies_of([], 0.1), ABOUT)
     assert "nan" not in (tmp_path / "bridgerag.md").read_text()

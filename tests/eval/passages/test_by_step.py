@@ -6,12 +6,10 @@ from dataclasses import replace
 
 from bgr.llm.usage import Price, Usage
 from eval.passages.compare import compare_passages
-from eval.passages.files import as_json, write_passages
 from eval.passages.found import Found
 from eval.passages.groups import by_step
 from eval.passages.score import score
-from eval.passages.tables import rounds_table, steps_table, systems_table
-from eval.passages.text import as_markdown
+from eval.report.passages import as_document, as_json, rounds_table, steps_table, systems_table, write_passages
 
 READ, AGAIN = Usage(calls=2, failed=1, tokens_in=30, tokens_out=4), Usage(cached=1, tokens_in=7, tokens_out=1)
 
@@ -30,13 +28,13 @@ def test_each_step_over_all_questions(data):
     assert sum(steps.values(), Usage()) == asking.usage
     silent = score("silent", [Found(q.id, (), ()) for q in data.questions], data)
     both = compare_passages([asking, silent], data, {}, samples=20)
-    assert steps_table(both)[1] == [
+    assert steps_table(both).rows == [
         ["asking", "read", "8", "4", "148", "20", "4"],
         ["asking", "answer", "0", "4", "28", "4", "0"],
     ]
     assert as_json(both)["systems"]["asking"]["steps"]["answer"]["tokens_in"] == 28
-    assert "## By step" in as_markdown(both)
-    assert "## By step" not in as_markdown(compare_passages([silent], data, {}, samples=20))
+    assert "## By step" in as_document(both).as_markdown()
+    assert "## By step" not in as_document(compare_passages([silent], data, {}, samples=20)).as_markdown()
 
 
 def test_tokens_that_were_not_counted_are_not_known(data, tmp_path):
@@ -48,13 +46,14 @@ def test_tokens_that_were_not_counted_are_not_known(data, tmp_path):
     known = score("known", counted, data)
     found = [replace(counted[0], usage=READ + bare, trace=two), *counted[1:]]
     both = compare_passages([known, score("partly", found, data)], data, {}, samples=20, price=Price(1e6, 0))
-    header, rows = systems_table(both)
+    table = systems_table(both)
+    header, rows = table.header, table.rows
     first, second = (dict(zip(header, row, strict=True)) for row in rows)
     assert [first[name] for name in ("calls", "tokens in", "tokens out", "cost")] == ["2.0", "30", "4", "30.000000"]
     assert [second[name] for name in ("calls", "tokens in", "tokens out", "cost")] == ["2.2", "–", "–", "–"]
-    assert [row[-1] for row in rounds_table(both)[1]] == ["34", "34", "–"]
-    assert [row[4:6] for row in steps_table(both)[1]] == [["120", "16"], ["120", "16"], ["–", "–"]]
-    assert as_markdown(both).count("Replies without one: partly 1 of 9.") == 1
+    assert [row[-1] for row in rounds_table(both).rows] == ["34", "34", "–"]
+    assert [row[4:6] for row in steps_table(both).rows] == [["120", "16"], ["120", "16"], ["–", "–"]]
+    assert as_document(both).as_markdown().count("Replies without one: partly 1 of 9.") == 1
     write_passages(tmp_path, both)
     rows = list(csv.DictReader((tmp_path / "systems.csv").open(newline="")))
     names = ("uncounted", "per_question_tokens_in", "per_question_cost")
@@ -64,4 +63,4 @@ def test_tokens_that_were_not_counted_are_not_known(data, tmp_path):
     page = (tmp_path / "traces.html").read_text()
     assert "Replies without one: partly 1 of 9." in page
     assert "gist (tokens not counted)" in page
-    assert "Replies without one" not in as_markdown(compare_passages([known], data, {}, samples=20))
+    assert "Replies without one" not in as_document(compare_passages([known], data, {}, samples=20)).as_markdown()

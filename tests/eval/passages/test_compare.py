@@ -12,13 +12,20 @@ import pytest
 from bgr.errors import BgrError
 from bgr.llm.usage import Usage
 from eval.passages.compare import compare_passages
-from eval.passages.files import as_json, write_passages
 from eval.passages.groups import by_group, by_round
 from eval.passages.log import ResultLog
 from eval.passages.run import System, run_system
 from eval.passages.score import KS, METRICS, mean, score
-from eval.passages.tables import groups_table, pairs_table, rounds_table, systems_table
-from eval.passages.text import as_markdown
+from eval.report.document import without_intervals
+from eval.report.passages import (
+    as_document,
+    as_json,
+    groups_table,
+    pairs_table,
+    rounds_table,
+    systems_table,
+    write_passages,
+)
 from eval.run.significance import CHUNK, sign_test
 
 SAMPLES = CHUNK + 100
@@ -91,14 +98,15 @@ def slow_recall(data, lists, k):
 
 def test_tables_equal_a_slow_recomputation(both, data, good, poor):
     lists = {"good": good, "poor": poor}
-    header, rows = systems_table(both)
+    table = systems_table(both)
+    header, rows = table.header, table.rows
     for row, (column, k) in product(rows, enumerate(KS, 1)):
         values = slow_recall(data, lists[row[0]], k)
         (mean, low, high), _ = slow_interval(values, 3)
         assert header[column] == f"R@{k}"
         assert row[column] == f"{100 * mean:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
     for k in KS:
-        ((first, second, delta, p, *counts, p_signs),) = pairs_table(both, f"R@{k}")[1]
+        ((first, second, delta, p, *counts, p_signs),) = pairs_table(both, f"R@{k}").rows
         assert (first, second) == ("good", "poor")  # the later minus the earlier
         differences = [a - b for a, b in zip(slow_recall(data, good, k), slow_recall(data, poor, k), strict=True)]
         (mean, low, high), means = slow_interval(differences, 3)
@@ -111,7 +119,8 @@ def test_tables_equal_a_slow_recomputation(both, data, good, poor):
 
 
 def test_usage_columns(both):
-    header, rows = systems_table(both, intervals=False)
+    table = without_intervals(systems_table(both))
+    header, rows = table.header, table.rows
     good = dict(zip(header, rows[1], strict=True))
     assert good["R@2"] == "83.3"
     assert (good["calls"], good["cached"], good["tokens in"], good["tokens out"]) == ("2.0", "0.0", "100", "10")
@@ -137,7 +146,8 @@ def test_groups(both, data):
     assert list(found) == ["bridge", "null", "single"]
     assert (found["bridge"]["n"], found["bridge"]["R@2"], found["single"]["R@2"]) == (2, 0.75, 1)
     assert math.isnan(found["null"]["R@2"])
-    header, rows = groups_table(both, "hops", "R@2")
+    table = groups_table(both, "hops", "R@2")
+    header, rows = table.header, table.rows
     assert header == ["system", "0", "1", "2"]
     assert rows == [["poor", "–", "0.0", "50.0"], ["good", "–", "100.0", "75.0"], ["n", "1", "1", "2"]]
 
@@ -165,8 +175,8 @@ def test_rounds(scores, data, scripted):
     # 0 and 2 are first in their lists and tie, then 1: by place 0, 2, 1
     assert second["R@2"] == pytest.approx((1 + 1 + 0) / 3)
     found = compare_passages([system], data, {}, samples=10)
-    assert rounds_table(found)[1][1][:4] == ["r", "2", "3", "66.7"]
-    assert "## By round" in as_markdown(found)
+    assert rounds_table(found).rows[1][:4] == ["r", "2", "3", "66.7"]
+    assert "## By round" in as_document(found).as_markdown()
 
 
 def test_rounds_of_sets_count_what_came_before_and_end_as_the_whole(scores, data, scripted):
@@ -195,7 +205,7 @@ def test_rounds_within_the_passages_of_each_question(scores, data, scripted):
     (row,) = by_round(system, own, within=True)
     assert row["R@2"] == pytest.approx((1 + 0 + 1 / 2) / 3)
     found = compare_passages([system], own, {"scope": "question"}, samples=10)
-    assert rounds_table(found)[1][0][3] == "50.0"
+    assert rounds_table(found).rows[0][3] == "50.0"
     assert by_round(system, own)[0]["R@2"] == pytest.approx((1 / 2 + 1 + 0) / 3)
 
 
@@ -226,8 +236,8 @@ def test_files(both, tmp_path, data):
     assert (out / "recall.png").read_bytes().startswith(b"\x89PNG")
     text = (out / "passages.md").read_text()
     tables = text.count("\n| --- |")
-    assert tables == 1 + 5 + 2 * 6  # R@k, F1 and QA EM; the last has no pair: one system alone answered
-    assert text.count(data.corpus.hash[:12] + "…") == 1 + 5 + 2
+    assert tables == 2 + 5 + 2 * 6  # R@k, F1 and QA EM; the last has no pair: one system alone answered
+    assert text.count(data.corpus.hash[:12] + "…") == 5  # systems, cost, differences, by hops and by kind
     assert "of which the corpus lacks 1" in text
 
 

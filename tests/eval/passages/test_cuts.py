@@ -2,14 +2,14 @@
 
 import csv
 import json
-from html import escape
+
+from markupsafe import escape
 
 from eval.passages.compare import compare_passages
 from eval.passages.cuts import cut, cuts
-from eval.passages.files import write_passages
 from eval.passages.found import Found
 from eval.passages.score import score
-from eval.passages.tables import notes
+from eval.report.passages import notes, write_passages
 
 
 def test_questions_with_a_limit_are_counted(data, tmp_path):
@@ -25,7 +25,7 @@ def test_questions_with_a_limit_are_counted(data, tmp_path):
     assert len(notes(compare_passages([whole], data, {}, samples=20))) == 1
     write_passages(tmp_path, both)
     assert notes(both)[-1] in (tmp_path / "passages.md").read_text()
-    assert escape(notes(both)[-1]) in (tmp_path / "traces.html").read_text()
+    assert str(escape(notes(both)[-1])) in (tmp_path / "traces.html").read_text()
     rows = list(csv.DictReader((tmp_path / "systems.csv").open(newline="")))
     assert [(row["cut_all"], row["cut_cycle"]) for row in rows] == [("2", "2"), ("0", "")]
     assert json.loads((tmp_path / "passages.json").read_text())["systems"]["limited"]["cut"] == cuts(limited)

@@ -12,9 +12,9 @@ from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.metrics.ged import GedResult
 from eval.passages.compare import compare_passages
 from eval.passages.found import Found
-from eval.passages.page import traces_page
 from eval.passages.score import ANSWERS, evidence_of, graph_scores, passage_scores, score
-from eval.passages.text import as_markdown
+from eval.report.page import render
+from eval.report.passages import as_document
 
 CHAIN = EvidenceGraph([(ROOT, 0), (0, 1)])
 """Q → a → b"""
@@ -95,6 +95,6 @@ def test_distances_out_of_time_are_told_wherever_they_are_shown(tmp_path, capsys
     for systems, there in (([cut, full], True), ([full], False)):
         comparison = compare_passages(systems, data, {}, samples=10)
         print_comparison(args, comparison)
-        for text in (as_markdown(comparison), capsys.readouterr().out):
+        for text in (as_document(comparison).as_markdown(), capsys.readouterr().out):
             assert (line in text.splitlines()) == there
-        assert (line in traces_page(comparison, {})) == there
+        assert (line in render(as_document(comparison))) == there

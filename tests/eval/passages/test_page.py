@@ -11,8 +11,10 @@ from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.llm.usage import Price, Usage
 from eval.passages.compare import compare_passages
 from eval.passages.found import Found
-from eval.passages.page import MOST_CHARACTERS, MOST_PASSAGES, page_data, traces_page
 from eval.passages.score import score
+from eval.report.page import Explorer, render
+from eval.report.passages import as_document
+from eval.report.traces import MAX_CHARACTERS, MAX_PASSAGES, page_data
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
@@ -24,7 +26,7 @@ def comparison(data):
     usage = Usage(calls=1, cached=1, failed=1, tokens_in=30, tokens_out=4)
     steps = (
         {"step": "read", "round": 1, "facts": [EVIL], "failure": "no list", "usage": usage.to_json()},
-        {"step": "long", "text": "x" * (MOST_CHARACTERS + 50)},
+        {"step": "long", "text": "x" * (MAX_CHARACTERS + 50)},
     )
     graph = EvidenceGraph([(ROOT, 1), (1, 0)])
     found = [Found(q.id, ("p0", "p7"), (2.0, 1.0), EVIL, usage, 1.5, steps, graph=graph) for q in data.questions]
@@ -48,21 +50,21 @@ def test_data_of_a_question(comparison):
     assert (label, failed) == ("round 1: read (30 + 4 tokens): no list", True)
     assert json.loads(text) == {"facts": [EVIL], "failure": "no list"}
     assert (plain, fine) == ("long", False)
-    assert len(long) < MOST_CHARACTERS + 40
+    assert len(long) < MAX_CHARACTERS + 40
     assert long.endswith("characters more")
 
 
 def test_a_long_list_is_cut(data):
-    corpus = Corpus(Passage(f"p{number}", "", f"text {number}") for number in range(MOST_PASSAGES + 3))
+    corpus = Corpus(Passage(f"p{number}", "", f"text {number}") for number in range(MAX_PASSAGES + 3))
     data = replace(data, corpus=corpus)
-    sizes = {"long": MOST_PASSAGES + 3, "full": MOST_PASSAGES}
+    sizes = {"long": MAX_PASSAGES + 3, "full": MAX_PASSAGES}
     systems = [
         score(name, [Found(q.id, tuple(f"p{n}" for n in range(size)), (0.0,) * size) for q in data.questions], data)
         for name, size in sizes.items()
     ]
     page = page_data(compare_passages(systems, data, {}, samples=50))
     shown = [page["passages"][place][1] for place in page["questions"][0]["systems"][0]["places"]]
-    assert shown == [f"text {n}" for n in range(MOST_PASSAGES)]
+    assert shown == [f"text {n}" for n in range(MAX_PASSAGES)]
     for question in page["questions"]:
         assert [(len(one["places"]), one["more"]) for one in question["systems"]] == [(15, 3), (15, 0)]
 
@@ -70,10 +72,10 @@ def test_a_long_list_is_cut(data):
 def test_text_of_strangers_stays_text(comparison, tmp_path):
     picture = tmp_path / "p.png"
     picture.write_bytes(b"\x89PNG")
-    page = traces_page(comparison, {"A & B": picture})
+    page = render(as_document(comparison, {"A & B": picture}), Explorer("traces", page_data(comparison)))
     assert "<img src=x" not in page
     assert "<script>alert" not in page
-    assert page.count("</script>") == 2
+    assert page.count("</script>") == 3  # the data and two scripts
     hashes = re.search(r"script-src ([^;]*);", page).group(1)
     assert hashes.startswith("'sha256-")
     assert "unsafe-inline" not in hashes

@@ -9,9 +9,9 @@ from bgr.llm.usage import Price, Usage
 from eval.passages.compare import compare_passages
 from eval.passages.found import Found
 from eval.passages.groups import usage_of
-from eval.passages.plots import front, plot_pareto, plot_recall, points_of
 from eval.passages.score import score
-from eval.passages.tables import systems_table
+from eval.report.passages import systems_table
+from eval.report.plots import front, plot_pareto, plot_recall, points_of
 
 
 def beaten(point, points):
@@ -40,7 +40,8 @@ def test_cost_and_plot(data, tmp_path):
     assert usage_of(paid, price)["cost"] == (3_000 * 0.5 + 500 * 4.0) / 1e6
     assert "cost" not in usage_of(paid)
     found = compare_passages([free, paid], data, {}, samples=50, price=price)
-    header, rows = systems_table(found)
+    table = systems_table(found)
+    header, rows = table.header, table.rows
     assert [row[header.index("cost")] for row in rows] == ["0.000000", "0.003500"]
     plot_pareto(found, tmp_path / "p.png")
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")

@@ -10,21 +10,28 @@ import pytest
 
 from bgr.errors import DataError
 from bgr.retrievers.prism.prism_settings import PAPER
-from eval.ablations.prism_errors import error_shares, recall_against_answers
-from eval.ablations.prism_files import as_json, as_markdown, longest_run, write_prism
-from eval.ablations.prism_rounds import by_rounds
-from eval.ablations.prism_score import score_variant, set_row
-from eval.ablations.prism_tables import (
+from eval.ablations.prism_report import (
     CONTEXTS,
     VARIANTS,
     answers_table,
+    as_document,
+    as_json,
     cost_table,
     errors_table,
     evidence_table,
+    longest_run,
     match_table,
     rounds_table,
+    write_prism,
 )
-from eval.ablations.prism_trace import evidence_after
+from eval.ablations.prism_score import (
+    by_rounds,
+    error_shares,
+    evidence_after,
+    recall_against_answers,
+    score_variant,
+    set_row,
+)
 from eval.passages.compare import describe
 from eval.passages.found import Found
 
@@ -133,12 +140,13 @@ def test_nothing_wrong_is_no_number(found, data):
     scores = score_variant("prism", right, data.first(1))
     assert math.isnan(recall_against_answers(scores)["right_at_incomplete"])
     assert math.isnan(error_shares(scores, data.first(1), "kind")["answer wrong"]["bridge"])
-    assert errors_table(scores, data.first(1), "kind")[1][2] == ["answer wrong", "–", "0"]
+    assert errors_table(scores, data.first(1), "kind").rows[2] == ["answer wrong", "–", "0"]
 
 
 def test_tables(scored, data):
     context = score_variant("oracle", scored.found, data)
-    header, rows = evidence_table([scored, context])
+    table = evidence_table([scored, context])
+    header, rows = table.header, table.rows
     assert [row[0] for row in rows] == ["prism"]
     assert dict(zip(header, rows[0], strict=True)) == {
         "variant": "prism",
@@ -155,15 +163,18 @@ def test_tables(scored, data):
         "dropped": "1.00",
         "n": "3",
     }
-    assert answers_table([scored, context])[1][1] == ["oracle", "33.3", "55.6", "66.7", "66.7", "3"]
+    assert answers_table([scored, context]).rows[1] == ["oracle", "33.3", "55.6", "66.7", "66.7", "3"]
     # 6 calls a question, each of 10 tokens and 1, one of them to answer
-    assert cost_table([scored])[1] == [["prism", "6.0", "0.0", "60", "6", "10", "0", "2.00"]]
-    assert [row[0] for row in rounds_table(scored, data)[1]] == ["N = 1", "N = 2"]
-    assert errors_table(scored, data, "kind") == (
-        ["subset", "bridge", "comparison", "n"],
-        [["all", "66.7", "33.3", "3"], ["recall < 1", "50.0", "50.0", "2"], ["answer wrong", "50.0", "50.0", "2"]],
-    )
-    assert match_table([scored, context])[1] == [["prism", "0.0", "1", "0.0", "2", "0.0", "2"]]
+    assert cost_table([scored]).rows == [["prism", "6.0", "0.0", "60", "6", "10", "0", "2.00"]]
+    assert [row[0] for row in rounds_table(scored, data).rows] == ["N = 1", "N = 2"]
+    errors = errors_table(scored, data, "kind")
+    assert errors.header == ["subset", "bridge", "comparison", "n"]
+    assert errors.rows == [
+        ["all", "66.7", "33.3", "3"],
+        ["recall < 1", "50.0", "50.0", "2"],
+        ["answer wrong", "50.0", "50.0", "2"],
+    ]
+    assert match_table([scored, context]).rows == [["prism", "0.0", "1", "0.0", "2", "0.0", "2"]]
 
 
 def test_tokens_that_were_not_counted_are_a_dash(found, data):
@@ -176,14 +187,14 @@ def test_tokens_that_were_not_counted_are_a_dash(found, data):
         for one in found
     ]
     scores = score_variant("prism", bare, data)
-    assert cost_table([scores])[1] == [["prism", "6.0", "0.0", "–", "–", "–", "0", "2.00"]]
-    assert [row[-1] for row in rounds_table(scores, data)[1]] == ["–", "–"]
+    assert cost_table([scores]).rows == [["prism", "6.0", "0.0", "–", "–", "–", "0", "2.00"]]
+    assert [row[-1] for row in rounds_table(scores, data).rows] == ["–", "–"]
 
 
 def test_no_column_for_sentences_without_gold_sentences(found, data):
     scores = score_variant("prism", found[2:], data.__class__("mini", data.corpus, data.questions[2:]))
-    assert "fact-P" not in evidence_table([scores])[0]
-    assert "fact-P" not in rounds_table(scores, data.__class__("mini", data.corpus, data.questions[2:]))[0]
+    assert "fact-P" not in evidence_table([scores]).header
+    assert "fact-P" not in rounds_table(scores, data.__class__("mini", data.corpus, data.questions[2:])).header
 
 
 def test_files(scored, data, tmp_path):
@@ -216,17 +227,17 @@ def test_rounds_are_those_of_the_longest_run(scored, found, data):
     short = score_variant("short", [Found(one.id, (), ()) for one in found], data)
     assert longest_run([short, scored], data).name == "prism"
     assert longest_run([short], data) is None
-    assert "## Rounds" not in as_markdown([short], data, describe(data))
+    assert "## Rounds" not in as_document([short], data, describe(data)).as_markdown()
 
 
 def test_errors_are_those_of_the_first_variant_that_searches(scored, found, data):
     oracle, short = (score_variant(name, found, data) for name in ("oracle", "short"))
-    text = as_markdown([oracle, short, scored], data, describe(data))
+    text = as_document([oracle, short, scored], data, describe(data)).as_markdown()
     assert [line for line in text.splitlines() if line.startswith("## Errors")] == [
         "## Errors of short by kind",
         "## Errors of short by hops",
     ]
-    assert "## Errors" not in as_markdown([oracle], data, describe(data))
+    assert "## Errors" not in as_document([oracle], data, describe(data)).as_markdown()
 
 
 def test_the_variants_are_the_paper_s_and_ours():

@@ -224,33 +224,19 @@ function showAll() {
   writeAddress();
 }
 
-/** Selects above tables show one of several parts: the one whose data-part is the select's value. */
-function bindChoices() {
-  for (const select of document.querySelectorAll("select[data-shows]")) {
-    const show = () => {
-      for (const part of document.querySelectorAll(`[data-group="${select.dataset.shows}"]`)) {
-        part.hidden = !part.dataset.part.split(" ").includes(select.value);
-      }
-    };
-    select.addEventListener("change", show);
-    show();
-  }
-  for (const button of document.querySelectorAll("button.go")) {
-    button.addEventListener("click", () => {
-      Object.assign(state, { system: DATA.systems[button.dataset.system], error: DATA.kinds[button.dataset.kind], type: "", structure: "", find: "", question: "" });
-      showAll();
-      byId("questions").scrollIntoView();
-    });
-  }
+for (const button of document.querySelectorAll("button.go")) {
+  button.addEventListener("click", () => {
+    Object.assign(state, { system: DATA.systems[button.dataset.system], error: DATA.kinds[button.dataset.kind], type: "", structure: "", find: "", question: "" });
+    showAll();
+    byId("questions").scrollIntoView();
+  });
 }
-
 for (const name of FILTERS) {
   byId(`f-${name}`).addEventListener("input", (event) => { state[name] = event.target.value; showAll(); });
 }
 byId("previous").addEventListener("click", () => step(-1));
 byId("next").addEventListener("click", () => step(1));
 window.addEventListener("hashchange", () => { readAddress(); showAll(); });
-bindChoices();
 readAddress();
 const asked = new URLSearchParams(location.hash.slice(1)).has("question");
 showAll();

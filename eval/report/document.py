@@ -1,0 +1,236 @@
+"""Reports as data: tables, figures and sections, which one writer turns into text, Markdown, LaTeX and CSV and
+`eval.report.page` into a page."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bgr.utils.atomic_io import write_text
+from eval.run.significance import Interval
+
+NONE = "–"
+"""A cell without a value."""
+
+
+@dataclass(frozen=True)
+class RowChoice:
+    """A selection of a table's rows on a page: `names` are the options, `rows` the options that show each row."""
+
+    label: str
+    names: Sequence[str]
+    chosen: int
+    rows: Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as it is shown.
+
+    Args:
+        frame: the cells as text; the first column names the rows.
+        notes: paragraphs below the table.
+        main: number of the row whose name a page sets in bold.
+        best: places ``(row, column)`` of the cells that a page sets in bold.
+        shaded: number of the first rows whose percentages a page shades.
+        links: the system and the kind of error, as numbers, whose questions a cell leads to on a page.
+        choice: the rows that a page shows; Markdown has all.
+    """
+
+    frame: pd.DataFrame
+    notes: tuple[str, ...] = ()
+    main: int | None = None
+    best: frozenset[tuple[int, int]] = frozenset()
+    shaded: int = 0
+    links: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    choice: RowChoice | None = None
+
+    @classmethod
+    def of(cls, header: Sequence[str], rows: Sequence[Sequence[str]], **options: Any) -> Table:
+        """A table from its header and its rows of text."""
+        return cls(pd.DataFrame(list(rows), columns=list(header), dtype=object), **options)
+
+    @property
+    def header(self) -> list[str]:
+        return [str(name) for name in self.frame.columns]
+
+    @property
+    def rows(self) -> list[list[str]]:
+        return [list(row) for row in self.frame.itertuples(index=False, name=None)]
+
+    def columns(self, names: Sequence[str], **options: Any) -> Table:
+        """A table of some columns."""
+        return Table(self.frame[list(names)], **options)
+
+    def as_text(self) -> str:
+        """Aligned columns for a terminal: the first to the left, the others to the right."""
+        lines = [self.header, *self.rows]
+        widths = [max(len(line[column]) for line in lines) for column in range(len(self.header))]
+        padded = [[cell.rjust(width) for cell, width in zip(line, widths, strict=True)] for line in lines]
+        header, *rows = [
+            "  ".join([line[0].ljust(widths[0]), *cells[1:]]).rstrip()
+            for line, cells in zip(lines, padded, strict=True)
+        ]
+        return "\n".join([header, "-" * (sum(widths) + 2 * (len(widths) - 1)), *rows])
+
+    def as_markdown(self) -> str:
+        """A pipe table; bars inside cells are escaped."""
+        marks = ["---", *["---:"] * (len(self.header) - 1)]
+        cells = [[cell.replace("|", "\\|") for cell in line] for line in (self.header, marks, *self.rows)]
+        return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+    def as_latex(self) -> str:
+        """A ``tabular`` of booktabs, the notes as comments before it; intervals are set small."""
+        cells = [[_latex_interval(latex_escape(cell)) for cell in row[1:]] for row in self.rows]
+        rows = [[latex_escape(row[0]), *line] for row, line in zip(self.rows, cells, strict=True)]
+        frame = pd.DataFrame(rows, columns=[latex_escape(name) for name in self.header], dtype=object)
+        table = frame.to_latex(index=False, escape=False, column_format=f"l{'r' * (len(self.header) - 1)}")
+        return "".join(f"% {_one_line(note)}\n" for note in self.notes) + table
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A PNG file beside the report."""
+
+    title: str
+    path: Path
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Parts by name, of which a page shows the one that is chosen and Markdown all, each under its name."""
+
+    key: str
+    label: str
+    parts: Mapping[str, Sequence[str | Table | Figure]]
+    chosen: str
+
+
+Part = str | Table | Figure | Choice
+"""Text is one paragraph."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and its parts; `key` is the section's address on a page."""
+
+    key: str
+    title: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A report.
+
+    Args:
+        title: its heading.
+        sections: those without parts are left out.
+        about: the settings of what was run; the end of the report in Markdown, the head of a page.
+        summary: one line on the data, which Markdown repeats in every section, so that a copied table has it.
+    """
+
+    title: str
+    sections: tuple[Section, ...]
+    about: Mapping[str, Any] = field(default_factory=dict)
+    summary: str = ""
+
+    def as_markdown(self) -> str:
+        """The whole report, paragraphs apart by an empty line."""
+        lines = [f"# {self.title}"]
+        for section in self.sections:
+            if section.parts:
+                lines += [f"## {section.title}", self.summary, *_paragraphs(section.parts)]
+        if self.about:
+            lines += ["## What was run", "\n".join(f"- {name}: {value}" for name, value in self.about.items())]
+        return "\n\n".join(filter(None, lines)) + "\n"
+
+
+def _paragraphs(parts: Sequence[Part]) -> list[str]:
+    lines: list[str] = []
+    for part in parts:
+        if isinstance(part, Table):
+            lines += [part.as_markdown(), *part.notes]
+        elif isinstance(part, Figure):
+            lines.append(f"![{part.title}]({part.path.name})")
+        elif isinstance(part, Choice):
+            for name, inner in part.parts.items():
+                lines += [f"### {_one_line(name)}", *_paragraphs(inner)]
+        else:
+            lines.append(part)
+    return lines
+
+
+def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write one line for each row; the columns are those of all rows, in order of first appearance. Numbers have all
+    their digits; a cell without a value is empty.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    frame = pd.DataFrame([[row.get(name) for name in names] for row in rows], columns=names, dtype=object)
+    write_text(path, frame.to_csv(index=False, lineterminator="\r\n"))
+
+
+def listing(lines: Sequence[str]) -> str:
+    """Lines as a Markdown list, which a page shows as one paragraph."""
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """A share of 1 in percent; a dash where there is no value."""
+    return NONE if value is None or math.isnan(value) else f"{100 * value:.{digits}f}"
+
+
+def number_text(value: float, form: str = ".0f") -> str:
+    """A number in a format; a dash where there is no value."""
+    return NONE if math.isnan(value) else f"{value:{form}}"
+
+
+def interval_text(found: Interval, metric: str, *, sign: bool = False) -> str:
+    """``90.1 [88.8, 91.4]``: percent with one digit, edits (GED) with two."""
+    scale, digits = (1, 2) if metric.lower() == "ged" else (100, 1)
+    first, low, high = (scale * value for value in (found.mean, found.low, found.high))
+    form = f"{'+' if sign else ''}.{digits}f"
+    return f"{first:{form}} [{low:{form}}, {high:{form}}]"
+
+
+def without_intervals(table: Table) -> Table:
+    """The same table with means alone, for a terminal."""
+    rows = [[row[0], *(_INTERVAL.sub("", cell) for cell in row[1:])] for row in table.rows]
+    return Table.of(table.header, rows, notes=table.notes)
+
+
+def p_text(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+_INTERVAL = re.compile(r" (\[[^\[\]]*\])$")
+
+
+def split_interval(cell: str) -> tuple[str, str]:
+    """The mean and the bracket of a cell; the bracket is empty where there is none."""
+    found = _INTERVAL.search(cell)
+    return (cell[: found.start()], found[1]) if found else (cell, "")
+
+
+def _latex_interval(cell: str) -> str:
+    return _INTERVAL.sub(r" {\\scriptsize \1}", cell).replace(NONE, "--")
+
+
+def latex_escape(text: str) -> str:
+    """A text without characters that are special in LaTeX."""
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    special |= {char: f"\\{char}" for char in "&%$#_{}"}
+    return "".join(special.get(char, char) for char in _one_line(text))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,279 @@
+"""Report of systems that search passages: tables with intervals, plots, differences, groups, rounds and steps, as files
+and as one page that shows the steps of every system for any question side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bgr.utils.atomic_io import without_nan, write_json, write_text, write_whole
+from eval.passages.compare import Pair, PassageComparison, corpus_line
+from eval.passages.cuts import ALL, cuts
+from eval.passages.groups import GROUPINGS, by_group, by_round, by_step, tokens_of, usage_of
+from eval.passages.score import KEY, RECALLS, SystemScores
+from eval.report.document import (
+    NONE,
+    Choice,
+    Document,
+    Figure,
+    Section,
+    Table,
+    interval_text,
+    number_text,
+    p_text,
+    percent,
+    write_csv,
+)
+from eval.report.page import Explorer, write_page
+from eval.report.plots import plot_pareto, plot_recall
+from eval.report.traces import page_data
+from eval.run.significance import Interval
+
+TITLE = "Comparison of retrieval"
+MARKDOWN, JSON, PAGE = "passages.md", "passages.json", "traces.html"
+RECALL, PARETO = "recall.png", "pareto.png"
+NOTE = (
+    "All metrics in percent but GED, which is in edits; in brackets the 95 % bootstrap interval over questions. P, R, "
+    "F1 and the graph metrics are those of the graph that a system gives; of a list, its first passages count, as many "
+    "as there are gold ones, each from the question. Calls, tokens, cost and seconds are for one question; cached "
+    "calls were answered from the replay cache, and their tokens, cost and seconds count; failed are steps of all "
+    "questions whose reply could not be used."
+)
+UNCOUNTED = "Tokens and cost are not known (–) where the server gave no count of tokens. Replies without one:"
+CUT = (
+    "Questions of which something was left out or cut short (context: candidates had no room in the prompt; clipped: "
+    "long ones were cut; shots: examples had no room; facts: of an answer's evidence; others are limits of a search):"
+)
+STEP_COUNTS = ("calls", "cached", "tokens_in", "tokens_out", "failed")
+PAIRS_NOTE = (
+    "First minus second with its 95 % interval and the p of the paired bootstrap; the questions on which the first is "
+    "better, worse and equal, and the p of the exact two-sided sign test. No correction for the number of pairs."
+)
+ROUNDS_NOTE = (
+    "R@k of the lists of all rounds so far, fused by reciprocal rank (PRISM's, which are sets, one after the other); "
+    "what the method adds at its end is not in it. A question that stopped earlier keeps what it had. n: questions "
+    "that went through the round. Calls and tokens (read and written) of a question so far, with those before round 1."
+)
+GROUPS_NOTE = "In percent; the last row has the number of questions."
+
+
+def systems_table(comparison: PassageComparison) -> Table:
+    """One row for each system; usage only where some system called a language model."""
+    asked = any(one.usage.calls or one.usage.cached or one.usage.failed for one in comparison.systems)
+    header = ["system", *comparison.metrics, "n"]
+    header += [*(("calls", "cached", "tokens in", "tokens out", "failed") if asked else ())]
+    header += [*(("cost",) if comparison.price is not None else ()), "s/question"]
+    rows = []
+    for one in comparison.systems:
+        found = comparison.intervals[one.name]
+        cells = [interval_text(found[metric], metric) if metric in found else NONE for metric in comparison.metrics]
+        cells += [str(len(one.found)), *(_usage_cells(one) if asked else ())]
+        if comparison.price is not None:
+            cells.append(number_text(usage_of(one, comparison.price)["cost"], ".6f"))
+        rows.append([one.name, *cells, f"{one.seconds:.4f}"])
+    return Table.of(header, rows, notes=tuple(notes(comparison)))
+
+
+def _usage_cells(system: SystemScores) -> list[str]:
+    usage = usage_of(system)
+    calls = [f"{usage[name]:.1f}" for name in ("calls", "cached")]
+    tokens = [number_text(usage[name]) for name in ("tokens_in", "tokens_out")]
+    return [*calls, *tokens, str(system.usage.failed)]
+
+
+def notes(comparison: PassageComparison) -> list[str]:
+    """The paragraphs under the table of systems."""
+    bounds = [f"{one.ged_not_exact:,} of {one.name}" for one in comparison.systems if one.ged_not_exact]
+    used = {one.name: one.usage for one in comparison.systems}
+    without = [f"{name} {one.uncounted} of {one.calls + one.cached}" for name, one in used.items() if one.uncounted]
+    found = {one.name: cuts(one) for one in comparison.systems}
+    left_out = [f"{name} {_by_limit(one)}" for name, one in found.items() if one[ALL]]
+    lines = [
+        ("Distances (GED) that ran out of time and are upper bounds:", bounds),
+        (UNCOUNTED, without),
+        (CUT, left_out),
+    ]
+    return [NOTE, *(f"{text} {', '.join(names)}." for text, names in lines if names)]
+
+
+def _by_limit(found: Mapping[str, int]) -> str:
+    return f"{found[ALL]} ({', '.join(f'{name} {count}' for name, count in found.items() if name != ALL)})"
+
+
+def pairs_table(comparison: PassageComparison, metric: str) -> Table:
+    """One row for each two systems by one metric."""
+    header = ["first", "second", f"Δ{metric}", "p (bootstrap)", "better", "worse", "equal", "p (signs)"]
+    rows = [
+        [
+            pair.first,
+            pair.second,
+            interval_text(pair.difference.interval, metric, sign=True),
+            p_text(pair.difference.p),
+            *(str(count) for count in (pair.signs.better, pair.signs.worse, pair.signs.equal)),
+            p_text(pair.signs.p),
+        ]
+        for pair in comparison.pairs
+        if pair.metric == metric
+    ]
+    return Table.of(header, rows)
+
+
+def groups_table(comparison: PassageComparison, by: str, metric: str) -> Table:
+    """One row for each system: one metric by hops or kind; the last row has the numbers of questions."""
+    found = {one.name: by_group(one, comparison.data, by) for one in comparison.systems}
+    groups = next(iter(found.values()))
+    rows = [[name, *(percent(means[group].get(metric)) for group in groups)] for name, means in found.items()]
+    return Table.of(
+        ["system", *groups], [*rows, ["n", *(f"{means['n']:.0f}" for means in groups.values())]], shaded=len(rows)
+    )
+
+
+def rounds_table(comparison: PassageComparison) -> Table:
+    """One row for each system and round; no rows where no system goes in rounds."""
+    rows = [
+        [
+            one.name,
+            *(f"{row[name]:.0f}" for name in ("round", "n")),
+            *(percent(row[metric]) for metric in RECALLS),
+            f"{row['calls']:.1f}",
+            number_text(row["tokens"]),
+        ]
+        for one in comparison.systems
+        for row in by_round(one, comparison.data, within=comparison.within)
+    ]
+    return Table.of(["system", "round", "n", *RECALLS, "calls", "tokens"], rows, notes=(ROUNDS_NOTE,))
+
+
+def steps_table(comparison: PassageComparison) -> Table:
+    """One row for each system and step that asks a model, over all questions."""
+    rows = [
+        [one.name, step, *(number_text({**vars(usage), **tokens_of(usage)}[name], ",.0f") for name in STEP_COUNTS)]
+        for one in comparison.systems
+        for step, usage in by_step(one).items()
+    ]
+    return Table.of(["system", "step", *(name.replace("_", " ") for name in STEP_COUNTS)], rows)
+
+
+def as_document(comparison: PassageComparison, figures: Mapping[str, Path] | None = None) -> Document:
+    """The whole report.
+
+    Args:
+        comparison: the systems.
+        figures: PNG files by their title.
+    """
+    key = [metric for metric in KEY if metric in comparison.metrics]
+    pairs = {metric: [table] for metric in key if (table := pairs_table(comparison, metric)).rows}
+    systems = systems_table(comparison)
+    scores = systems.columns(["system", *comparison.metrics, "n"])
+    costs = systems.columns(["system", *systems.header[len(scores.header) :]], notes=systems.notes)
+    sections = [
+        Section("systems", "Systems", (scores, "For one question:", costs)),
+        Section("costs", "Quality and cost", tuple(Figure(title, path) for title, path in (figures or {}).items())),
+        Section("differences", "Differences", (PAIRS_NOTE, _choice("pairs", pairs)) if pairs else ()),
+    ]
+    for by in GROUPINGS:
+        if len({getattr(question, by) for question in comparison.data.questions}) > 1:
+            groups = {metric: [groups_table(comparison, by, metric)] for metric in key}
+            sections.append(Section(by, f"By {by}", (_choice(by, groups), GROUPS_NOTE)))
+    for name, title, table in (
+        ("rounds", "By round", rounds_table(comparison)),
+        ("steps", "By step, all questions", steps_table(comparison)),
+    ):
+        sections.append(Section(name, title, (table,) if table.rows else ()))
+    return Document(TITLE, tuple(sections), comparison.about, corpus_line(comparison.about))
+
+
+def _choice(key: str, tables: Mapping[str, list[Table]]) -> Choice:
+    return Choice(key, "Metric", tables, next(iter(tables)))
+
+
+def write_passages(folder: Path, comparison: PassageComparison) -> None:
+    """Write ``passages.md``, ``passages.json``, ``systems.csv``, ``pairs.csv``, ``groups.csv``, ``rounds.csv``,
+    ``recall.png`` (where recall was scored), ``pareto.png`` and ``traces.html``; each takes its name only when it is
+    whole.
+
+    Raises:
+        DataError: the folder cannot be written.
+    """
+    of = {name: comparison.about[name] for name in ("data", "data_hash", "passages", "corpus_hash")}
+    found = as_json(comparison)
+    systems = [
+        {"system": name, **_flat(one), **{count: one["usage"][count] for count in ("failed", "uncounted")}}
+        for name, one in found["systems"].items()
+    ]
+    groups = [
+        {"system": name, "by": by, "group": group, **means}
+        for name, one in found["systems"].items()
+        for by in GROUPINGS
+        for group, means in one["by"][by].items()
+    ]
+    rounds = [{"system": name, **row} for name, one in found["systems"].items() for row in one["rounds"]]
+    write_json(folder / JSON, found)
+    for name, rows in (("systems", systems), ("pairs", found["pairs"]), ("groups", groups), ("rounds", rounds)):
+        write_csv(folder / f"{name}.csv", [{**_flat(row), **of} for row in rows])
+    figures = {"Quality against tokens and seconds": folder / PARETO}
+    write_whole(folder / PARETO, lambda path: plot_pareto(comparison, path))
+    if set(RECALLS) & set(comparison.metrics):
+        write_whole(folder / RECALL, lambda path: plot_recall(comparison, path))
+        figures["Recall by system"] = folder / RECALL
+    document = as_document(comparison, figures)
+    write_text(folder / MARKDOWN, document.as_markdown())
+    write_page(folder / PAGE, document, Explorer("traces", page_data(comparison)))
+
+
+def as_json(comparison: PassageComparison) -> dict[str, Any]:
+    """All numbers with all their digits; a value that is missing is ``null``."""
+    whole = {
+        "about": dict(comparison.about),
+        "systems": {one.name: _system_json(one, comparison) for one in comparison.systems},
+        "pairs": [_pair_json(pair) for pair in comparison.pairs],
+    }
+    return without_nan(whole)
+
+
+def _system_json(one: SystemScores, comparison: PassageComparison) -> dict[str, Any]:
+    means = {metric: _interval_json(found) for metric, found in comparison.intervals[one.name].items()}
+    return {
+        **means,
+        "n": len(one.found),
+        "per_question": usage_of(one, comparison.price),
+        "usage": one.usage.to_json(),
+        "ged_not_exact": one.ged_not_exact,
+        "cut": cuts(one),
+        "by": {by: by_group(one, comparison.data, by) for by in GROUPINGS},
+        "rounds": by_round(one, comparison.data, within=comparison.within),
+        "steps": {step: usage.to_json() for step, usage in by_step(one).items()},
+    }
+
+
+def _interval_json(found: Interval) -> dict[str, float]:
+    return {"mean": found.mean, "low": found.low, "high": found.high}
+
+
+def _pair_json(pair: Pair) -> dict[str, Any]:
+    signs = pair.signs
+    return {
+        "first": pair.first,
+        "second": pair.second,
+        "metric": pair.metric,
+        "difference": _interval_json(pair.difference.interval),
+        "p_bootstrap": pair.difference.p,
+        "better": signs.better,
+        "worse": signs.worse,
+        "equal": signs.equal,
+        "p_signs": signs.p,
+    }
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Objects of numbers become columns; ``mean`` keeps the name of its metric."""
+    line: dict[str, Any] = {}
+    for name, value in row.items():
+        if name in ("by", "rounds", "steps", "usage"):
+            continue
+        if isinstance(value, Mapping):
+            line |= {name if part == "mean" else f"{name}_{part}": number for part, number in value.items()}
+        else:
+            line[name] = value
+    return line
