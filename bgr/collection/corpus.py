@@ -1,14 +1,12 @@
-"""A corpus as a file of JSON lines: ``{"id": "…", "title": "…", "text": "…"}``, one passage a line.
-
-The passages that are searched.
-"""
+"""The passages that are searched, in memory and as a file of JSON lines: ``{"id": "…", "title": "…", "text": "…"}``."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
@@ -34,7 +32,7 @@ class Passage:
 
 
 class Corpus(Sequence[Passage]):
-    """Passages in a fixed order; everything that searches answers with places in it.
+    """Passages in a fixed order; all searches answer with indices into it, and `index_of` maps ids to indices.
 
     Raises:
         ValueError: two passages have one id.
@@ -43,21 +41,21 @@ class Corpus(Sequence[Passage]):
     def __init__(self, passages: Iterable[Passage]) -> None:
         self.passages = tuple(passages)
         self.index_of: dict[str, int] = {}
-        for place, passage in enumerate(self.passages):
-            if self.index_of.setdefault(passage.id, place) != place:
+        for index, passage in enumerate(self.passages):
+            if self.index_of.setdefault(passage.id, index) != index:
                 raise ValueError(f"two passages have the id {passage.id!r}")
 
     def __len__(self) -> int:
         return len(self.passages)
 
     @overload
-    def __getitem__(self, place: int) -> Passage: ...
+    def __getitem__(self, index: int) -> Passage: ...
 
     @overload
-    def __getitem__(self, place: slice) -> tuple[Passage, ...]: ...
+    def __getitem__(self, index: slice) -> tuple[Passage, ...]: ...
 
-    def __getitem__(self, place: int | slice) -> Passage | tuple[Passage, ...]:
-        return self.passages[place]
+    def __getitem__(self, index: int | slice) -> Passage | tuple[Passage, ...]:
+        return self.passages[index]
 
     @cached_property
     def hash(self) -> str:
@@ -68,14 +66,56 @@ class Corpus(Sequence[Passage]):
         return digest.hexdigest()
 
 
+def passage_id(title: str, text: str) -> str:
+    """An id that depends only on title and text, so that a passage has the same id in every file."""
+    raw = f"{len(title)}:{title}{text}".encode(errors="surrogatepass")
+    return hashlib.sha256(raw).hexdigest()[:20]
+
+
+Document = Passage | str | Mapping[str, Any]
+"""A passage, a text, or an object ``{id, title, text}`` of which id and title may be missing."""
+
+
+def read_documents(documents: Corpus | Iterable[Document] | str | Path) -> Corpus:
+    """Passages from whatever form they have.
+
+    Args:
+        documents: a corpus, a list of documents, or the path of a corpus file. A document without an id gets one made
+            of its title and text; where a document is repeated, a number follows.
+
+    Raises:
+        DataError: the file cannot be read, or a document is not valid; the message names the line or the item.
+    """
+    if isinstance(documents, Corpus):
+        return documents
+    if isinstance(documents, str | Path):
+        return load_corpus(documents)
+    passages, repeated = [], Counter[str]()
+    for number, one in enumerate(documents):
+        if isinstance(one, Passage):
+            passages.append(one)
+            continue
+        row = {"text": one} if isinstance(one, str) else dict(one) if isinstance(one, Mapping) else one
+        passage = _passage({"id": "", **row} if isinstance(row, dict) else row, f"document {number} (from 0)")
+        if not passage.id:
+            made = passage_id(passage.title, passage.text)
+            repeated[made] += 1
+            passage = replace(passage, id=made if repeated[made] == 1 else f"{made}-{repeated[made]}")
+        passages.append(passage)
+    try:
+        return Corpus(passages)
+    except ValueError as error:
+        raise DataError(f"{error}; ids are unique") from None
+
+
 ALLOWED = 'a line is {"id": "…", "title": "…", "text": "…"}, the title may be left out'
 
 
 def load_corpus(path: str | Path) -> Corpus:
-    """Read a corpus; empty lines count for nothing.
+    """Read a corpus; empty lines are skipped.
 
     Raises:
-        DataError: the file cannot be read, a line is no passage, or an id stands twice; the message names the line.
+        DataError: the file cannot be read, a line is not a passage, or an id stands twice; the message names the line.
     """
     lines: dict[str, int] = {}
     passages = []
@@ -119,7 +159,7 @@ def _read(path: Path) -> Iterator[tuple[int, Passage]]:
 
 def _passage(row: Any, where: str) -> Passage:
     if not isinstance(row, dict):
-        raise DataError(f"{where}: {shown(row)} is no passage; {ALLOWED}")
+        raise DataError(f"{where}: {shown(row)} is not a passage; {ALLOWED}")
     unknown = sorted(row.keys() - {"id", "title", "text"})
     if unknown:
         raise DataError(f"{where}: unknown key {shown(unknown[0])}; {ALLOWED}")

@@ -1,6 +1,6 @@
-"""Sentence vectors kept on disk chunk by chunk, so that an interrupted run goes on where it was.
+"""Sentence vectors: mean-pooled, normalized states of a BERT-like encoder, and a store of them on disk.
 
-Sentence vectors: mean-pooled, normalised states of a BERT-like encoder.
+The store keeps vectors chunk by chunk, so that an interrupted run resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import torch
 from tqdm import tqdm
 
 from bgr.errors import CheckpointError
+from bgr.models.packaged import packaged_minilm
 from bgr.utils.atomic_io import hash_files
 from bgr.utils.cache import KeptChunks, name_of
 from bgr.utils.devices import fast_bfloat16, pick_device
@@ -123,6 +124,19 @@ class SentenceEncoder:
         states = self.model(input_ids=ids, attention_mask=attention).last_hidden_state.float()  # [n, t, d]
         mean = states.masked_fill(~mask[:, :, None], 0.0).sum(1) / lengths[:, None]
         return torch.nn.functional.normalize(mean, dim=-1).cpu().numpy()
+
+
+PASSAGE_TOKENS = 256
+"""Passages are cut here, at the length that all-MiniLM-L6-v2 was made for."""
+
+
+def passage_encoder(folder: str | Path | None = None, *, device: str | None = None) -> SentenceEncoder:
+    """The encoder in a folder, by default the packaged MiniLM, for passages, triples and questions.
+
+    Raises:
+        CheckpointError: the folder does not hold a model that can be loaded.
+    """
+    return SentenceEncoder(folder or packaged_minilm(), max_tokens=PASSAGE_TOKENS, device=device)
 
 
 def _batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:

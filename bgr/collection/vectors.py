@@ -1,11 +1,4 @@
-"""Search by sentence vectors.
-
-Exact nearest neighbours by inner product, with progress.
-
-Half-precision rows in single precision, also of arrays that are mapped for reading alone.
-
-Exact nearest neighbours by inner product among unit vectors that may lie on disk, in parts, some deleted.
-"""
+"""Exact nearest neighbors by inner product, among unit vectors in memory or on disk, and the dense search over them."""
 
 from __future__ import annotations
 
@@ -17,7 +10,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from bgr.collection.bm25 import LiveRows
+from bgr.collection.arrays import LiveRows
 from bgr.collection.search import Hits, Search, ordered
 
 BLOCK = 4096
@@ -81,8 +74,8 @@ class VectorRows:
     """Unit vectors, read in place: memory-mapped parts cost no memory of this process.
 
     FAISS finds candidates; their scores are then computed again in float64, each by itself, and rounded. So a score
-    does not depend on how many queries come at once or how rows are divided among parts, equal vectors score equally
-    and go by place, and deleted rows count for nothing. More candidates are drawn until FAISS' rounding cannot have
+    does not depend on how many queries come at once or how rows are divided among parts, equal vectors have equal
+    scores and rank by index, and deleted rows are left out. More candidates are drawn until FAISS' rounding cannot have
     left out one of the best.
 
     Args:
@@ -106,9 +99,9 @@ class VectorRows:
     def __len__(self) -> int:
         return len(self.live)
 
-    def take(self, places: np.ndarray) -> np.ndarray:
-        """The vectors at some places, ``int64 [n]`` → ``float32 [n, d]``."""
-        return self._take(self.live.row_of(np.asarray(places, dtype=np.int64)))
+    def take(self, indices: np.ndarray) -> np.ndarray:
+        """The vectors of some indices, ``int64 [n]`` → ``float32 [n, d]``."""
+        return self._take(self.live.row_of(np.asarray(indices, dtype=np.int64)))
 
     def nearest(self, queries: np.ndarray, k: int) -> list[Hits]:
         """The `k` vectors (all if there are fewer) with the largest inner products for each of ``float32 [q, d]``.
@@ -151,7 +144,7 @@ class VectorRows:
         return 2 * (self.width + 2) * 2.0**-24 * (1 + UNIT) * float(np.linalg.norm(queries[query]))
 
     def _candidates(self, queries: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """The `count` best rows, deleted ones included, as FAISS sees them: scores and rows ``[q, count]``, falling."""
+        """The `count` best rows, deleted ones included, as FAISS ranks them: scores and rows ``[q, count]``."""
         score, row = np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
         for start, block in self._blocks():
             part = faiss.knn(queries, block, min(count, len(block)), metric=faiss.METRIC_INNER_PRODUCT)
@@ -176,7 +169,7 @@ class VectorRows:
     def _rescored(self, query: np.ndarray, rows: np.ndarray, k: int) -> Hits:
         rows = np.sort(rows)
         scores = (self._take(rows).astype(np.float64) * query.astype(np.float64)).sum(axis=1)
-        found = ordered(self.live.place_of(rows), scores.astype(np.float32))
+        found = ordered(self.live.index_of(rows), scores.astype(np.float32))
         return Hits(found.indices[:k], found.scores[:k])
 
     def _take(self, rows: np.ndarray) -> np.ndarray:

@@ -156,9 +156,12 @@ class Kind:
 
 
 def flag(one: Field[Any]) -> str:
-    """Name of a field on the command line: ``--batch-size``, ``--no-plain`` for what is on by default, or ``DIR``."""
+    """Name of a field on the command line: ``--batch-size``, ``-k`` for one letter,
+    ``--no-plain`` for what is on by default, or ``DIR``."""
     if one.metadata.get("positional"):
         return str(one.metadata.get("metavar") or one.name)
+    if len(one.name) == 1:
+        return f"-{one.name}"
     return f"--{'no-' if one.default is True else ''}{one.name.replace('_', '-')}"
 
 

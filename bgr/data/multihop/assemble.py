@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from bgr.collection.corpus import Corpus, Passage
+from bgr.collection.corpus import Corpus, Passage, passage_id
 from bgr.data.example import Example
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import EvidenceGraph
@@ -161,12 +161,6 @@ class PassagePool:
 
     def corpus(self) -> Corpus:
         return Corpus(self._passages.values())
-
-
-def passage_id(title: str, text: str) -> str:
-    """An id that depends only on title and text, so that a passage has the same id in every file."""
-    raw = f"{len(title)}:{title}{text}".encode(errors="surrogatepass")
-    return hashlib.sha256(raw).hexdigest()[:20]
 
 
 def join_sentences(sentences: Sequence[str]) -> str:

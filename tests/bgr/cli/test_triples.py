@@ -1,4 +1,4 @@
-"""`bgr triples` from its arguments to its files; the language model is a server on loopback."""
+"""`bgr collection triples` from its arguments to its files; the language model is a server on loopback."""
 
 from __future__ import annotations
 
@@ -62,7 +62,17 @@ def corpus(tmp_path):
 
 @pytest.fixture
 def extract(tmp_path, corpus, server):
-    return ["triples", "extract", "--corpus", corpus, "--llm", server, "--out", tmp_path / "out" / "t.json"]
+    return [
+        "collection",
+        "triples",
+        "extract",
+        "--corpus",
+        corpus,
+        "--llm",
+        server,
+        "--out",
+        tmp_path / "out" / "t.json",
+    ]
 
 
 @pytest.fixture
@@ -70,7 +80,7 @@ def refused(bgr):
     def call(*words):
         code, out, error = bgr(*words)
         assert (code, out) == (1, "")
-        assert error.startswith("bgr triples: error: ")
+        assert error.startswith("bgr collection: error: ")
         return error
 
     return call
@@ -78,7 +88,7 @@ def refused(bgr):
 
 def test_replies_without_a_count_of_tokens_are_told(tmp_path, bgr, corpus, model, chat_server):
     spec = chat_server(model.write, usage={}).spec
-    _, out, _ = bgr("triples", "extract", "--corpus", corpus, "--llm", spec, "--out", tmp_path / "t.json")
+    _, out, _ = bgr("collection", "triples", "extract", "--corpus", corpus, "--llm", spec, "--out", tmp_path / "t.json")
     assert "tokens read 0, written 0 (replies without a count: 7); " in out
 
 
@@ -130,7 +140,7 @@ def test_what_is_in_the_way_of_an_extraction(tmp_path, extract, refused, bgr, mo
     out = tmp_path / "out" / "t.json"
     out.parent.mkdir()
     out.write_text("years of work")
-    assert "exists already, and no t.json.db to go on with; give --overwrite to replace it" in refused(*extract)
+    assert "exists already, and no t.json.db to resume from; give --overwrite to replace it" in refused(*extract)
     (tmp_path / "out" / "t.json.db").write_text("years of work " * 999)
     assert "t.json.db: not a file of extractions that can be used" in refused(*extract)
     assert out.read_text() == "years of work"
@@ -142,7 +152,9 @@ def test_what_is_in_the_way_of_an_extraction(tmp_path, extract, refused, bgr, mo
     assert "is a folder; name a file" in refused(*extract[:-1], tmp_path)
     assert "cannot be written" in refused(*extract[:-1], tmp_path / "corpus.json" / "t.json")
     assert "no such file" in refused(*extract, "--corpus", tmp_path / "none.json")
-    assert "--replay-only needs --replay" in refused(*extract, "--replay-only")
+    for wrong in ([*extract, "--replay-only"], extract[:-2], [*extract, tmp_path]):
+        with pytest.raises(SystemExit, match="2"):
+            bgr(*wrong)
     assert "a server needs its model after the address" in refused(*extract, "--llm", "http://127.0.0.1:1/v1")
     assert "no such file or folder" in refused(*extract, "--llm", "./nothing.gguf")
     (tmp_path / "replies.db").write_text("years of work " * 999)
@@ -171,7 +183,7 @@ def test_check(tmp_path, corpus, bgr, refused):
     docs.append({"title": "No", "text": "where.", "extracted_triples": []})
     file = tmp_path / "t.json"
     file.write_text(json.dumps({"docs": docs}))
-    check = ["triples", "check", file, "--corpus", corpus]
+    check = ["collection", "triples", "check", file, "--corpus", corpus]
     code, out, _ = bgr(*check)
     assert code == 0
     assert "3 triples of 6 rows (left out: 3 not three parts); passages of the file that the corpus lacks: 1" in out
@@ -187,8 +199,8 @@ def test_check(tmp_path, corpus, bgr, refused):
     for raw, message in (("", "not valid JSON"), ("[]", "a list 'docs'"), ('{"docs": [{}]}', "none of its 1 passages")):
         file.write_text(raw)
         assert message in refused(*check)
-    assert "no such file" in refused("triples", "check", tmp_path / "none", "--corpus", corpus)
-    assert "no such file" in refused("triples", "check", file, "--corpus", tmp_path / "none")
+    assert "no such file" in refused("collection", "triples", "check", tmp_path / "none", "--corpus", corpus)
+    assert "no such file" in refused("collection", "triples", "check", file, "--corpus", tmp_path / "none")
 
 
 @pytest.fixture
@@ -214,19 +226,19 @@ def dataset(tmp_path):
 
 def test_facts(tmp_path, dataset, bgr, refused):
     out, corpus = tmp_path / "t.json", tmp_path / "facts.jsonl"
-    words = ["triples", "facts", dataset.parent, "--out", out, "--corpus-out", corpus]
+    words = ["collection", "triples", "facts", dataset.parent, "--out", out, "--corpus-out", corpus]
     assert "2 triples of 2 facts" in bgr(*words)[1]
     whole = Corpus(Passage(f"F{n}", "", f"Sentence {n}.") for n in range(2))
     assert read_openie(out, whole).triples == (
         Triple("Persona", "cast member", "Bibi Andersson", 0),
         Triple("Persona", "publication date", "1966-10-18", 1),
     )
-    assert "passages without triples: 0 of 2" in bgr("triples", "check", out, "--corpus", corpus)[1]
+    assert "passages without triples: 0 of 2" in bgr("collection", "triples", "check", out, "--corpus", corpus)[1]
     assert "t.json: exists already; give --overwrite" in refused(*words)
     assert "2 triples" in bgr(*words, "--overwrite")[1]
     assert "exists already; name a file" in refused(*words, "--out", tmp_path, "--overwrite")
     assert "cannot be written" in refused(*words, "--overwrite", "--out", out / "x")
-    assert "no such file" in refused("triples", "facts", tmp_path / "none", "--out", tmp_path / "new")
+    assert "no such file" in refused("collection", "triples", "facts", tmp_path / "none", "--out", tmp_path / "new")
     dataset.write_text('{"id": 3}\n')
-    assert "line 1" in refused("triples", "facts", dataset.parent, "--out", tmp_path / "new")
+    assert "line 1" in refused("collection", "triples", "facts", dataset.parent, "--out", tmp_path / "new")
     assert not (tmp_path / "new").exists()

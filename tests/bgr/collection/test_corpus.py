@@ -49,7 +49,7 @@ def test_titles_may_be_left_out_and_lines_empty(tmp_path):
 
 BAD = {
     "cut": ('{"id": "2", "te', "corpus.jsonl:2: not valid JSON at column"),
-    "a list": ("[1, 2]", r"corpus.jsonl:2: \[1, 2\] is no passage; a line is"),
+    "a list": ("[1, 2]", r"corpus.jsonl:2: \[1, 2\] is not a passage; a line is"),
     "no text": ('{"id": "2"}', "corpus.jsonl:2: text is missing; a line is"),
     "a number": ('{"id": 2, "text": "t"}', "corpus.jsonl:2: id is 2; a line is"),
     "no title": ('{"id": "2", "text": "t", "title": null}', "corpus.jsonl:2: title is None; a line is"),

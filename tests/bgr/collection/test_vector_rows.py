@@ -144,6 +144,6 @@ def test_places_and_rows_are_each_others_inverse(rows, data):
     left = [row for row in range(rows) if row not in deleted]
     assert len(live) == len(left)
     assert live.row_of(np.arange(len(left))).tolist() == left
-    assert live.place_of(np.array(left, dtype=np.int64)).tolist() == list(range(len(left)))
+    assert live.index_of(np.array(left, dtype=np.int64)).tolist() == list(range(len(left)))
     assert np.flatnonzero(live.mask()).tolist() == left
     assert np.flatnonzero(live.live(np.arange(rows))).tolist() == left

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from bgr.collection.collection import Collection
 from bgr.collection.corpus import Corpus, Passage
-from bgr.collection.index_folder import IndexFolder, build_index
 from bgr.errors import DataError
 
 CORPUS = Corpus(Passage(f"p{n}", "", f"fact {n}") for n in range(9))
@@ -20,7 +20,7 @@ FILES = {"passages.jsonl"} | {
 @pytest.fixture
 def folder(tmp_path, encoder):
     """Two segments and a list of deleted rows."""
-    index = build_index(tmp_path / "index", CORPUS, encoder=encoder, key="hash")
+    index = Collection.build(CORPUS, tmp_path / "index", encoder=encoder, key="hash")
     index.add(NEW)
     index.delete(["p3"])
     return tmp_path / "index"
@@ -36,10 +36,10 @@ def as_old(folder):
 
 
 def test_every_file_has_its_hash(folder):
-    manifest = IndexFolder(folder).manifest
+    manifest = Collection.open(folder, encoder=None).manifest
     names = [f"{piece.name}/{file}" for piece in manifest.segments for file in sorted(FILES)]
     assert [file for piece in manifest.segments for file in piece.sha256] == names
-    found = IndexFolder(folder).verify()
+    found = Collection.open(folder, encoder=None).verify()
     assert (found.files, found.unhashed) == (2 * len(FILES) + 1, ())
     assert found.bytes == sum((folder / name).stat().st_size for name in [*names, manifest.deleted.name])
 
@@ -51,21 +51,21 @@ def test_a_changed_byte_is_found(folder, encoder, name, place):
     raw = bytearray(file.read_bytes())
     raw[int(place * len(raw)) if place >= 0 else -1] ^= 1
     file.write_bytes(raw)
-    for check in (IndexFolder.verify, IndexFolder.compact):
-        with pytest.raises(DataError, match="build the index again") as error:  # some are found when it is opened
-            check(IndexFolder(folder, encoder=encoder, key="hash"))
+    for check in (Collection.verify, Collection.compact):
+        with pytest.raises(DataError, match="build the collection again") as error:  # some are found when it is opened
+            check(Collection.open(folder, encoder=encoder, key="hash"))
         assert "\n" not in str(error.value)
     if name == "vectors.npy" and place:
         with pytest.raises(DataError, match=r"index: segment-000001/vectors.npy: not what was written"):
-            IndexFolder(folder).verify()
+            Collection.open(folder, encoder=None).verify()
 
 
 def test_a_missing_file_and_one_that_is_not_ours(folder):
     (folder / "segment-000002" / "notes.txt").write_text("a user's")
-    assert IndexFolder(folder).verify().unhashed == ()
+    assert Collection.open(folder, encoder=None).verify().unhashed == ()
     (folder / "segment-000002" / "more.npy").write_text("a user's")
-    assert IndexFolder(folder).verify().unhashed == ("segment-000002/more.npy",)
-    index = IndexFolder(folder)
+    assert Collection.open(folder, encoder=None).verify().unhashed == ("segment-000002/more.npy",)
+    index = Collection.open(folder, encoder=None)
     for name in FILES:
         (folder / "segment-000001" / name).unlink()
     with pytest.raises(DataError, match=r"segment-000001/counts.npy, .* and 5 more: not what was written"):
@@ -74,12 +74,12 @@ def test_a_missing_file_and_one_that_is_not_ours(folder):
 
 def test_a_folder_without_hashes_is_read_and_gets_them_when_it_changes(folder, encoder):
     as_old(folder)
-    index = IndexFolder(folder, encoder=encoder, key="hash")
+    index = Collection.open(folder, encoder=encoder, key="hash")
     found = index.verify()
     assert (found.files, found.bytes, len(found.unhashed)) == (0, 0, 2 * len(FILES) + 1)
     index.add([Passage("newer", "", "a third fact")])
     assert (index.verify().files, len(index.verify().unhashed)) == (len(FILES), 2 * len(FILES) + 1)
-    assert json.loads((folder / "manifest.json").read_text())["format"] == 2
+    assert json.loads((folder / "manifest.json").read_text())["format"] == 3
     index.compact()
     assert (index.verify().files, index.verify().unhashed) == (len(FILES), ())
     assert [passage.id for passage in index.corpus] == ["p0", "p1", "p2", "p4", "p5", "p6", "p7", "p8", "new", "newer"]
@@ -102,5 +102,5 @@ def test_hashes_that_are_none_are_an_error_of_one_line(folder, sha256):
     row = json.loads(path.read_text())
     row["segments"][0]["sha256"] = sha256
     path.write_text(json.dumps(row))
-    with pytest.raises(DataError, match=r"^[^\n]*sha256 of segment-000001[^\n]*build the index again$"):
-        IndexFolder(folder)
+    with pytest.raises(DataError, match=r"^[^\n]*sha256 of segment-000001[^\n]*build the collection again$"):
+        Collection.open(folder, encoder=None)

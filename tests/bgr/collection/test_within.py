@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from bgr.collection import search as search_module
 from bgr.collection.bm25 import Bm25Search
+from bgr.collection.collection import Collection
 from bgr.collection.corpus import Corpus, Passage
-from bgr.collection.index_folder import build_index
 from bgr.collection.search import Hits, HybridSearch, Search
 from bgr.collection.vectors import DenseSearch, VectorRows
 
@@ -63,15 +63,13 @@ def whole(kind, encoder, folder):
         return [ByLength()]
     texts = [Passage(f"p{number}", "", text) for number, text in enumerate(TEXTS)]
     gone = Passage("gone", "", "sweden sweden"), Passage("lost", "", "zebra")
-    index = build_index(folder, Corpus([*texts[:9], gone[0]]), encoder=encoder, key="k")
+    index = Collection.build(Corpus([*texts[:9], gone[0]]), folder, encoder=encoder, key="k")
     index.add([*texts[9:12], gone[1], *texts[12:20]])
     index.add(texts[20:])
     index.delete(["gone", "lost"])
     memory = fresh(kind, TEXTS, encoder)
-    disk = {"bm25": index.bm25, "dense": index.dense}.get(
-        kind, lambda: HybridSearch([index.bm25(), index.dense()], depth=7)
-    )
-    return [memory, disk()]
+    disk = {"bm25": index.bm25, "dense": index.dense, "hybrid": HybridSearch([index.bm25, index.dense], depth=7)}
+    return [memory, disk[kind]]
 
 
 @pytest.mark.parametrize("kind", ["bm25", "dense", "hybrid", "by length"])

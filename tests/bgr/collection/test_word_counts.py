@@ -9,18 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bgr.collection import bm25 as word_counts
-from bgr.collection.bm25 import (
-    Bm25Index,
-    CountedBm25Search,
-    CountsFolder,
-    LiveRows,
-    count_words,
-    keep_texts,
-    merge,
-    save_counts,
-    split_words,
-)
+from bgr.collection import word_counts
+from bgr.collection.arrays import LiveRows
+from bgr.collection.bm25 import Bm25Index, CountedBm25Search
+from bgr.collection.word_counts import CountsFolder, count_words, keep_texts, merge, save_counts, split_words
 from bgr.errors import DataError
 
 WORDS = ["fish", "ship", "Étude", "ετυδε", "the", "sea", "se", "42"]
@@ -105,7 +97,7 @@ def test_damaged_files_are_errors_of_one_line(tmp_path, name, damage):
         np.save(path, np.array([{"a": 1}], dtype=object), allow_pickle=True)
     else:
         path.write_bytes(raw[:-3] if damage == "cut" else b"")
-    with pytest.raises(DataError, match=r"build the index again") as error:
+    with pytest.raises(DataError, match=r"build the collection again") as error:
         CountsFolder(tmp_path, 2)
     assert "\n" not in str(error.value)
 

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bgr.collection.triples import triple_list
-from bgr.collection.triples.triple import EntityNumbers, Triple, entity_key, members_of, neighbours_of
-from bgr.collection.triples.triple_list import pack
+from bgr.collection.triples import triple as triple_list
+from bgr.collection.triples.triple import EntityNumbers, Triple, entity_key, members_of, neighbors_of, pack
 from bgr.errors import DataError
 
 NAMES = [
@@ -76,7 +75,7 @@ def test_members_and_neighbours(pairs):
         assert members[starts[entity] : starts[entity + 1]].tolist() == expected
     for number, pair in enumerate(pairs):
         expected = [other for other in range(len(pairs)) if other != number and set(pairs[other]) & set(pair)]
-        assert neighbours_of(number, head, tail, starts, members).tolist() == expected
+        assert neighbors_of(number, head, tail, starts, members).tolist() == expected
 
 
 def test_which_names_are_one():

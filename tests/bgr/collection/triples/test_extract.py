@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from bgr.collection.corpus import Corpus, Passage
-from bgr.collection.triples import extract as extract_module
-from bgr.collection.triples.extract import SCHEMA, extract_triples, prompt
-from bgr.collection.triples.extraction_store import Extraction, ExtractionStore
+from bgr.collection.triples import extraction as extract_module
+from bgr.collection.triples.extraction import SCHEMA, Extraction, ExtractionStore, extract_triples, prompt
 from bgr.collection.triples.triple import Triple
 from bgr.errors import BgrError, DataError
 from bgr.llm.interface import Request

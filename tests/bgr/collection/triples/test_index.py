@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from bgr.collection.triples import index as index_module
-from bgr.collection.triples.index import TripleIndex
-from bgr.collection.triples.index_files import verify_vectors
+from bgr.collection.triples.index import TripleIndex, verify_vectors
 from bgr.collection.triples.triple import Triple
 from bgr.errors import DataError
 
@@ -36,7 +35,7 @@ def test_the_graph_by_hand(index):
     assert list(index.triples) == TRIPLES
     assert index.head.tolist() == [0, 1, 3, 0, 5, 4, 3]
     assert index.tail.tolist() == [1, 2, 4, 5, 3, 4, 4]
-    assert [index.neighbours(number).tolist() for number in range(7)] == [
+    assert [index.neighbors(number).tolist() for number in range(7)] == [
         [1, 3], [0], [4, 5, 6], [0, 4], [2, 3, 6], [2, 6], [2, 4, 5],
     ]  # fmt: skip
     assert [index.of_passage(place).tolist() for place in range(7)] == [[2, 5], [3, 4], [], [0, 1], [], [6], []]
@@ -128,7 +127,7 @@ def test_saved_and_opened(tmp_path, encoder, kind):
     for a, b in zip(index.search(["Norway"], 5), again.search(["Norway"], 5), strict=True):
         assert np.array_equal(a.indices, b.indices)
         assert np.array_equal(a.scores, b.scores)
-    assert [again.neighbours(n).tolist() for n in range(7)] == [index.neighbours(n).tolist() for n in range(7)]
+    assert [again.neighbors(n).tolist() for n in range(7)] == [index.neighbors(n).tolist() for n in range(7)]
 
 
 @pytest.mark.filterwarnings("error")
@@ -153,9 +152,9 @@ def test_an_index_is_replaced_and_one_that_is_open_stays(tmp_path, index, encode
 
 def test_nothing_else_is_replaced(tmp_path, index):
     (tmp_path / "thesis.txt").write_text("years of work")
-    with pytest.raises(DataError, match="no triple index; name another folder"):
+    with pytest.raises(DataError, match="not a triple index; name another folder"):
         index.save(tmp_path, **KEYS)
-    with pytest.raises(DataError, match="no triple index; name another folder"):
+    with pytest.raises(DataError, match="not a triple index; name another folder"):
         index.save(tmp_path / "thesis.txt", **KEYS)
     with pytest.raises(DataError, match="cannot be written"):
         index.save(tmp_path / "thesis.txt" / "index", **KEYS)

@@ -6,7 +6,7 @@ import pytest
 
 from bgr.collection.corpus import Corpus
 from bgr.collection.milvus import MilvusCollection, MilvusSearch
-from bgr.collection.triples.triple_list import triple_corpus
+from bgr.collection.triples.triple import triple_corpus
 from bgr.collection.vectors import DenseSearch, VectorRows
 from bgr.retrievers.gear.agent import Gear
 from bgr.retrievers.gear.gear_settings import GearSettings

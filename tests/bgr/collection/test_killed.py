@@ -9,22 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from bgr.collection import segment
+from bgr.collection import segments
+from bgr.collection.collection import Collection
 from bgr.collection.corpus import Corpus, Passage
-from bgr.collection.index_folder import IndexFolder, build_index
 from bgr.errors import DataError
 
 WRITER = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
 from conftest import HashEncoder
-from bgr.collection import manifest, segment
-from bgr.collection.index_folder import build_index
+from bgr.collection import folder as folders, segments
+from bgr.collection.collection import Collection
 from bgr.collection.corpus import Corpus, Passage
-from bgr.collection.index_folder import IndexFolder
+from bgr.collection.collection import Collection
 
 folder, what, stop = sys.argv[2:]
-segment.CHUNK = 10
+segments.CHUNK = 10
 
 def here(*args):
     print("here", flush=True)
@@ -37,12 +37,12 @@ class Slow(HashEncoder):
         return super().__call__(texts)
 
 if stop == "manifest":
-    manifest.Manifest.write = here
+    folders.Manifest.write = here
 new = [Passage(f"n{n}", "", f"new fact {n}") for n in range(35)]
 if what == "build":
-    build_index(folder, Corpus(new), encoder=Slow(), key="hash", overwrite=True)
+    Collection.build(Corpus(new), folder, encoder=Slow(), key="hash", overwrite=True)
 else:
-    index = IndexFolder(folder, encoder=Slow(), key="hash")
+    index = Collection.open(folder, encoder=Slow(), key="hash")
     index.add(new) if what == "add" else index.delete(["p0", "p3"])
 """
 OLD = Corpus(Passage(f"p{n}", "", f"old fact {n}") for n in range(15))
@@ -67,14 +67,14 @@ def kill_when_it_is_there(folder, what, stop):
     ],
 )
 def test_the_old_index_stays_and_the_next_run_goes_on(tmp_path, encoder, monkeypatch, what, stop, calls):
-    monkeypatch.setattr(segment, "CHUNK", 10)
+    monkeypatch.setattr(segments, "CHUNK", 10)
     folder = tmp_path / "index"
-    before = build_index(folder, OLD, encoder=encoder, key="hash").manifest
+    before = Collection.build(OLD, folder, encoder=encoder, key="hash").manifest
     kill_when_it_is_there(folder, what, stop)
-    index = IndexFolder(folder, corpus=OLD, encoder=encoder, key="hash")
+    index = Collection.open(folder, corpus=OLD, encoder=encoder, key="hash")
     assert index.manifest == before
-    assert index.dense().search(["old fact 3"], 1)[0].indices.tolist() == [3]
-    assert index.bm25().search(["fact 13"], 1)[0].indices.tolist() == [13]
+    assert index.dense.search(["old fact 3"], 1)[0].indices.tolist() == [3]
+    assert index.bm25.search(["fact 13"], 1)[0].indices.tolist() == [13]
     encoder.calls.clear()
     if what == "delete":
         index.delete(["p0", "p3"])
@@ -83,22 +83,26 @@ def test_the_old_index_stays_and_the_next_run_goes_on(tmp_path, encoder, monkeyp
         index.add(NEW)
         expected = [*OLD, *NEW]
     else:
-        index = build_index(folder, Corpus(NEW), encoder=encoder, key="hash", overwrite=True)
+        index = Collection.build(Corpus(NEW), folder, encoder=encoder, key="hash", overwrite=True)
         expected = NEW
     assert len(encoder.calls) == calls
-    fresh = build_index(tmp_path / "fresh", Corpus(expected), encoder=encoder, key="hash")
+    fresh = Collection.build(Corpus(expected), tmp_path / "fresh", encoder=encoder, key="hash")
     everything = range(len(expected))
     assert index.manifest.corpus == fresh.manifest.corpus
     assert (index.vectors.take(everything) == fresh.vectors.take(everything)).all()
-    assert {path.name for path in folder.iterdir()} == {".lock", "manifest.json", *index.manifest.names}
+    assert {path.name for path in folder.iterdir()} == {
+        ".lock",
+        "manifest.json",
+        *(piece.name for piece in index.manifest.pieces),
+    }
 
 
 @pytest.mark.slow
 def test_a_first_build_that_was_killed_is_no_index_and_goes_on(tmp_path, encoder, monkeypatch):
-    monkeypatch.setattr(segment, "CHUNK", 10)
+    monkeypatch.setattr(segments, "CHUNK", 10)
     folder = tmp_path / "index"
     kill_when_it_is_there(folder, "build", "2")
-    with pytest.raises(DataError, match="no index is there"):
-        IndexFolder(folder)
-    build_index(folder, Corpus(NEW), encoder=encoder, key="hash")
+    with pytest.raises(DataError, match="no collection is there"):
+        Collection.open(folder, encoder=None)
+    Collection.build(Corpus(NEW), folder, encoder=encoder, key="hash")
     assert [len(call) for call in encoder.calls] == [10, 5]

@@ -1,4 +1,4 @@
-"""`bgr index` from its arguments to its folder, with an encoder made here; a refusal is one line."""
+"""`bgr collection` from its arguments to its folder, with an encoder made here; a refusal is one line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def corpus(tmp_path):
 @pytest.fixture
 def good(bgr):
     def call(*words):
-        code, out, error = bgr("index", *words)
+        code, out, error = bgr("collection", *words)
         assert code == 0, error
         return out
 
@@ -45,9 +45,25 @@ def refused(bgr):
     """The one line of a refusal."""
 
     def call(*words):
-        code, out, error = bgr("index", *words)
+        code, out, error = bgr("collection", *words)
         assert (code, out) == (1, "")
-        assert error.startswith("bgr index: error: ")
+        assert error.startswith("bgr collection: error: ")
+        return error
+
+    return call
+
+
+@pytest.fixture
+def misused(bgr, capsys):
+    """The one line about wrong usage."""
+
+    def call(*words):
+        with pytest.raises(SystemExit, match="2"):
+            bgr("collection", *words)
+        out, error = capsys.readouterr()
+        assert out == ""
+        assert error.startswith("bgr collection ")
+        assert error.count("\n") == 1
         return error
 
     return call
@@ -91,13 +107,13 @@ def test_build_search_add_delete_compact_verify(tmp_path, folder, encoder_folder
     assert (counts["files"], counts["unhashed"]) == (8, [])
 
 
-def test_words_alone_need_no_encoder(tmp_path, corpus, good, refused):
+def test_words_alone_need_no_encoder(tmp_path, corpus, good, refused, misused):
     folder = tmp_path / "words"
     assert "4 passages, words alone" in good("build", "--corpus", corpus, "--out", folder, "--words-only")
     assert good("search", folder, QUESTION).splitlines()[0] == f"{QUESTION} (bm25)"
     assert "no vectors; build it again with an encoder" in refused("search", folder, QUESTION, "--method", "dense")
     options = ["--corpus", corpus, "--out", tmp_path / "more", "--words-only"]
-    assert "leave out --encoder and --half" in refused("build", *options, "--half")
+    assert "leave out --encoder and --half" in misused("build", *options, "--half")
 
 
 def test_published_corpora_get_ids_of_their_text(tmp_path, good):
@@ -138,27 +154,31 @@ def test_what_is_no_corpus(tmp_path, corpus, refused):
 def test_a_folder_in_the_way(tmp_path, corpus, good, refused):
     options = ["build", "--corpus", corpus, "--words-only", "--out"]
     good(*options, tmp_path / "index")
-    assert "an index is there already; open it, or build with overwrite" in refused(*options, tmp_path / "index")
+    assert "a collection is there already; open it, or build with overwrite" in refused(*options, tmp_path / "index")
     good(*options, tmp_path / "index", "--overwrite")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     for more in ([], ["--overwrite"]):
-        assert "not empty (thesis.txt), and no index; name a new folder" in refused(*options, tmp_path / "mine", *more)
+        assert "not empty (thesis.txt), and not a collection; name a new folder" in refused(
+            *options, tmp_path / "mine", *more
+        )
         assert "not a folder" in refused(*options, tmp_path / "mine" / "thesis.txt", *more)
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
     assert "cannot be written" in refused(*options, tmp_path / "mine" / "thesis.txt" / "index")
     for word in (["show"], ["verify"], ["compact"], ["delete", "p0"], ["search", "question"]):
-        assert "no index is there (no manifest.json); build it first" in refused(word[0], tmp_path / "mine", *word[1:])
+        assert "no collection is there (no manifest.json); build it first" in refused(
+            word[0], tmp_path / "mine", *word[1:]
+        )
 
 
 def test_another_corpus_or_encoder(tmp_path, folder, corpus, encoder_folder, refused, make_other):
     for words in (["search", folder, QUESTION], ["add", folder, "--corpus", make_other["corpus"]]):
         error = refused(*words, "--encoder", make_other["encoder"])
         assert "built with encoder" in error
-        assert "build the index again with overwrite, or open it with what it was built from" in error
+        assert "build the collection again with overwrite, or open it with what it was built from" in error
     error = refused("verify", folder, "--corpus", make_other["corpus"])
-    assert "built of 4 passages" in error
-    assert "build the index again" in error
+    assert "built from 4 passages" in error
+    assert "build the collection again" in error
     assert "no such folder" in refused("search", folder, QUESTION, "--encoder", tmp_path / "none")
     assert "not an encoder" in refused("search", folder, QUESTION, "--encoder", folder)
 
@@ -195,9 +215,9 @@ def test_a_damaged_file(folder, encoder_folder, refused, good):
         )
     file.write_bytes(raw[:-3])
     for words in (["show"], ["verify"], ["search", QUESTION, "--encoder", encoder_folder]):
-        assert "vectors.npy: damaged or cut short; build the index again" in refused(words[0], folder, *words[1:])
+        assert "vectors.npy: damaged or cut short; build the collection again" in refused(words[0], folder, *words[1:])
     (folder / "manifest.json").write_text('{"format": 7}')
-    assert "format 7, this version reads 1 and 2; build the index again" in refused("show", folder)
+    assert "format 7, this version reads 1 to 3; build the collection again" in refused("show", folder)
 
 
 def test_a_full_disk(tmp_path, good, refused):
@@ -211,12 +231,12 @@ def test_a_full_disk(tmp_path, good, refused):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert "passages.jsonl: cannot be written: File too large" in error
-    assert "no index is there" in refused("show", tmp_path / "index")
+    assert "no collection is there" in refused("show", tmp_path / "index")
     good(*words)
     assert "7 files of" in good("verify", tmp_path / "index")
 
 
-def test_milvus(tmp_path, folder, encoder_folder, good, refused):
+def test_milvus(tmp_path, folder, encoder_folder, good, refused, misused):
     pytest.importorskip("milvus_lite", reason="milvus-lite is not installed (pip install pymilvus milvus-lite)")
     there = ["--milvus", tmp_path / "m.db", "--encoder", encoder_folder]
     search = ["search", folder, QUESTION, PEOPLE[1][2], "--json"]
@@ -226,11 +246,12 @@ def test_milvus(tmp_path, folder, encoder_folder, good, refused):
     for method in ("dense", "hybrid"):
         here = good(*search, "--method", method, "--encoder", encoder_folder)
         assert found(good(*search, "--method", method, *there)) == found(here)
-    assert "bm25 searches words" in refused(*search, "--method", "bm25", *there)
+    assert "bm25 searches words" in misused(*search, "--method", "bm25", *there)
     good("delete", folder, "p0")
     assert "not of the 3 passages" in refused(*search, *there)
     assert "3 vectors" in good("upload", folder, *there, "--overwrite")
     assert found(good(*search, "--method", "dense", *there))[1][0] == "p1"
+    assert "--milvus is required" in misused("upload", folder)
     (tmp_path / "words.jsonl").write_text('{"id": "a", "text": "b"}\n')
     good("build", "--corpus", tmp_path / "words.jsonl", "--out", tmp_path / "words", "--words-only")
     assert "no vectors; build it again" in refused("upload", tmp_path / "words", "--milvus", tmp_path / "m.db")
@@ -239,9 +260,9 @@ def test_milvus(tmp_path, folder, encoder_folder, good, refused):
 KILLED = """
 import os, signal, sys
 from bgr.cli import main
-from bgr.collection import segment
+from bgr.collection import segments
 from bgr.collection.embedding import SentenceEncoder
-segment.CHUNK = 2
+segments.CHUNK = 2
 encode, calls = SentenceEncoder.__call__, []
 
 def counted(self, texts):
@@ -258,7 +279,7 @@ print("calls", calls)
 
 @pytest.mark.slow
 def test_a_build_that_was_killed_goes_on(tmp_path, corpus, encoder_folder):
-    words = ["index", "build", "--corpus", corpus, "--out", tmp_path / "index", "--encoder", encoder_folder]
+    words = ["collection", "build", "--corpus", corpus, "--out", tmp_path / "index", "--encoder", encoder_folder]
 
     def run(stop):
         command = [sys.executable, "-c", KILLED, str(stop), *map(str, words)]
@@ -269,3 +290,16 @@ def test_a_build_that_was_killed_goes_on(tmp_path, corpus, encoder_folder):
     assert second.returncode == 0, second.stderr
     assert "4 passages" in second.stdout
     assert second.stdout.splitlines()[-1] == "calls [2]"  # the first two are not encoded again
+
+
+def test_options_may_stand_between_positional_words(tmp_path, corpus, good):
+    good("build", "--words-only", "--corpus", corpus, "--out", tmp_path / "index")
+    expected = found(good("search", tmp_path / "index", QUESTION, "Italy", "-k", "1", "--json"))
+    for words in (["-k", "1", "--json", QUESTION, "Italy"], [QUESTION, "--json", "-k", "1", "Italy"]):
+        assert found(good("search", tmp_path / "index", *words)) == expected
+    assert found(good("search", "-k", "1", "--json", "--", tmp_path / "index", QUESTION, "Italy")) == expected
+
+
+def test_the_former_word_is_understood(tmp_path, corpus, bgr):
+    assert bgr("index", "build", "--corpus", corpus, "--out", tmp_path / "index", "--words-only")[0] == 0
+    assert "4 passages, words alone" in bgr("collection", "show", tmp_path / "index")[1]

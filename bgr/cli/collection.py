@@ -1,0 +1,246 @@
+"""`bgr collection`: the textual database that retrievers search."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import asdict
+from typing import Any
+
+from bgr.cli.parser import Command, Group, Output
+from bgr.collection import options as opt
+
+WIDTH = 100
+"""Characters of a text that are printed."""
+
+
+def command() -> Group:
+    return Group(
+        summary="build, change, search and verify collections of texts, with vectors and triples",
+        commands={
+            "build": Command(
+                summary="make a collection of a corpus",
+                description="An interrupted build, repeated, resumes where it stopped; an older collection in the\n"
+                "folder counts until the new one is complete.",
+                options=opt.BuildOptions,
+                run=_build,
+                example="bgr collection build --corpus corpus.jsonl --out work/films\n"
+                "bgr collection build --corpus corpus.jsonl --out work/words --words-only",
+            ),
+            "add": Command(
+                summary="append texts",
+                description="An interrupted addition, repeated, resumes where it stopped.",
+                options=opt.AddOptions,
+                run=_add,
+                example="bgr collection add work/films --corpus more.jsonl",
+            ),
+            "delete": Command(
+                summary="delete texts by id, with their triples",
+                description="All are deleted or none; `bgr collection compact` frees their space.",
+                options=opt.DeleteOptions,
+                run=_delete,
+                example="bgr collection delete work/films p17 p18",
+            ),
+            "search": Command(
+                summary="find the best texts for questions",
+                options=opt.SearchOptions,
+                run=_search,
+                example='bgr collection search work/films "Who directed Persona?" "When was it released?"\n'
+                'bgr collection search work/films "Who directed Persona?" --method dense --milvus work/milvus.db',
+                json=True,
+            ),
+            "show": Command(
+                summary="describe a collection, without reading its texts",
+                options=opt.FolderOptions,
+                run=_show,
+                example="bgr collection show work/films",
+                json=True,
+            ),
+            "verify": Command(
+                summary="read all files and compare them with their hashes",
+                description="Opening a collection compares sizes and shapes alone. The exit code is 1 where a file is\n"
+                "damaged.",
+                options=opt.VerifyOptions,
+                run=_verify,
+                example="bgr collection verify work/films --corpus corpus.jsonl",
+                json=True,
+            ),
+            "compact": Command(
+                summary="make one segment of all texts that are left",
+                description="Nothing is encoded again. Damaged files are refused, not copied.",
+                options=opt.FolderOptions,
+                run=_compact,
+                example="bgr collection compact work/films",
+            ),
+            "upload": Command(
+                summary="put the vectors into Milvus, a file or a server",
+                description="Nothing is encoded again. After the collection was changed, Milvus is refused until it\n"
+                "is uploaded again.",
+                options=opt.UploadOptions,
+                run=_upload,
+                example="bgr collection upload work/films --milvus work/milvus.db\n"
+                "bgr collection upload work/films --milvus http://localhost:19530 --overwrite",
+            ),
+            "triples": _triples(),
+        },
+    )
+
+
+def _triples() -> Group:
+    return Group(
+        summary="extract, import and check the triples of texts",
+        commands={
+            "import": Command(
+                summary="replace the triples of a collection by those of a file",
+                options=opt.ImportOptions,
+                run=_import,
+                example="bgr collection triples import work/films openie.json",
+            ),
+            "extract": Command(
+                summary="extract triples by a language model, into a collection or a file",
+                description="Names and triples of each text are asked for in one call (GEAR, section 6.2). Finished\n"
+                "texts and all replies are kept: the same command, repeated, resumes, makes no call\n"
+                "twice, and asks again for texts that failed. A file is in HippoRAG's form, which `bgr\n"
+                "compare --openie` reads.",
+                options=opt.ExtractOptions,
+                run=_extract,
+                example="bgr collection triples extract work/films --llm smollm2\n"
+                "bgr collection triples extract --corpus corpus.jsonl --llm http://localhost:8000/v1#model "
+                "--out openie.json --batch 64",
+                json=True,
+            ),
+            "check": Command(
+                summary="count the triples that a file holds for texts",
+                description="Malformed rows are counted. The exit code is 1 where the file is not valid, or none of\n"
+                "its texts is in the corpus.",
+                options=opt.CheckOptions,
+                run=_check,
+                example="bgr collection triples check openie.json --corpus corpus.jsonl",
+                json=True,
+            ),
+            "facts": Command(
+                summary="write the triples of ReasonGraphQA's facts, from the knowledge base",
+                description="No language model is needed. A dataset of `bgr data build` holds the triples, the\n"
+                "authors' release does not. The file has the facts of all splits.",
+                options=opt.FactsOptions,
+                run=_facts,
+                example="bgr collection triples facts dataset --out openie.json\n"
+                "bgr compare --data dataset --openie openie.json --systems dense dense+naive --out work/facts",
+            ),
+        },
+    )
+
+
+def _build(options: opt.BuildOptions) -> Output:
+    from bgr.data.collections import build, summary
+
+    return Output(summary(build(options)))
+
+
+def _add(options: opt.AddOptions) -> Output:
+    from bgr.data.collections import add, summary
+
+    collection, count = add(options)
+    return Output(f"{summary(collection)}; {count:,} added")
+
+
+def _delete(options: opt.DeleteOptions) -> Output:
+    from bgr.data.collections import delete, summary
+
+    return Output(summary(delete(options)))
+
+
+def _compact(options: opt.FolderOptions) -> Output:
+    from bgr.data.collections import compact, summary
+
+    return Output(summary(compact(options)))
+
+
+def _search(options: opt.SearchOptions) -> Output:
+    from bgr.data.collections import search
+
+    rows = search(options)
+    return Output("\n".join(map(_text, rows)), rows)
+
+
+def _text(row: dict[str, Any]) -> str:
+    lines = [f"{row['question']} ({row['method']})"]
+    for rank, one in enumerate(row["passages"], 1):
+        said = textwrap.shorten(" — ".join(filter(None, (one["title"], one["text"]))), WIDTH, placeholder=" …")
+        lines.append(f"{rank:>4}  {one['score']:.4f}  {one['id']}  {said}")
+    return "\n".join(lines)
+
+
+def _show(options: opt.FolderOptions) -> Output:
+    from bgr.data.collections import show, summary
+
+    collection, about = show(options)
+    lines = [f"{summary(collection)}; {about['bytes']:,} bytes"]
+    lines += [f"  {name}: {passages:,} passages" for name, passages in about["segments"].items()]
+    return Output("\n".join(lines), about)
+
+
+def _verify(options: opt.VerifyOptions) -> Output:
+    from bgr.data.collections import summary, verify
+
+    collection, found = verify(options)
+    text = f"{summary(collection)}\n{found.files:,} files of {found.bytes:,} bytes hold what was written"
+    if found.unhashed:
+        count = len(found.unhashed)
+        text += f"\nnot compared: {count:,} files without a hash; `bgr collection compact` writes them again"
+    return Output(text, asdict(found))
+
+
+def _upload(options: opt.UploadOptions) -> Output:
+    from bgr.data.collections import upload
+
+    where, count = upload(options)
+    return Output(f"{where}: {count:,} vectors")
+
+
+def _import(options: opt.ImportOptions) -> Output:
+    from bgr.data.collections import import_triples, summary
+
+    collection, found = import_triples(options)
+    return Output(f"{summary(collection)}\n{options.file}: {found.report}")
+
+
+def _extract(options: opt.ExtractOptions) -> Output:
+    from bgr.data.collections import extract
+
+    found = extract(options)
+    usage = found.usage
+    uncounted = f" (replies without a count: {usage.uncounted:,})" if usage.uncounted else ""
+    text = (
+        f"{options.folder or options.out}: {found.report}\n"
+        f"calls: {usage.calls:,}, from the cache: {usage.cached:,}, failed: {usage.failed:,}; tokens read "
+        f"{usage.tokens_in:,}, written {usage.tokens_out:,}{uncounted}; {usage.seconds:.0f} s"
+    )
+    counts = {
+        "passages": len(found.entities),
+        "triples": len(found.triples),
+        "rows left out": found.left_out,
+        "failures": dict(found.failures),
+        "usage": usage.to_json(),
+    }
+    return Output(text, counts)
+
+
+def _check(options: opt.CheckOptions) -> Output:
+    from bgr.data.collections import check_triples
+
+    checked = check_triples(options)
+    found, counts = checked.found, checked.counts
+    lines = [
+        f"{options.file}: {found.report}",
+        f"passages without triples: {counts['passages without triples']:,} of {counts['passages']:,}; entities: "
+        f"{counts['entities']:,}, of them in more than one passage: {counts['shared entities']:,}",
+        *(f"  left out: {line}" for line in found.quoted),
+    ]
+    return Output("\n".join(lines), {**counts, "quoted": list(found.quoted)})
+
+
+def _facts(options: opt.FactsOptions) -> Output:
+    from bgr.data.collections import facts
+
+    triples, texts = facts(options)
+    return Output(f"{options.out}: {triples:,} triples of {texts:,} facts")

@@ -1,0 +1,178 @@
+"""Texts that a collection searches without a folder of its own: given ones, or some of another collection's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from bgr.collection.bm25 import Bm25Search
+from bgr.collection.corpus import Corpus
+from bgr.collection.embedding import VectorStore, passage_encoder
+from bgr.collection.search import Search
+from bgr.collection.triples.index import TripleIndex
+from bgr.collection.triples.openie import read_openie
+from bgr.collection.triples.triple import Triple
+from bgr.collection.vectors import Encoder, VectorRows, check_unit
+from bgr.errors import DataError
+from bgr.utils.json_utils import shown
+
+MINILM = "minilm"
+"""Name of the packaged encoder."""
+
+CHUNK = 1024
+"""Texts that are encoded and kept together."""
+
+Triples = Iterable[Triple] | Callable[[], Iterable[Triple]] | str | Path
+"""Triples, a function that makes them when they are needed, or the path of an OpenIE file."""
+
+
+class Source(Protocol):
+    """The texts of a collection and what was made of them; each part is made when it is first asked for."""
+
+    @property
+    def corpus(self) -> Corpus: ...
+    @property
+    def bm25(self) -> Search: ...
+    @property
+    def vectors(self) -> VectorRows: ...
+    @property
+    def triples(self) -> TripleIndex | None: ...
+
+
+class LazyEncoder:
+    """An encoder that is loaded when it is first needed.
+
+    Args:
+        encoder: texts to unit vectors; `MINILM` or a local folder stands for a `SentenceEncoder`; ``None`` for none.
+        key: name of the encoder; needed where it has no method ``identity``.
+    """
+
+    def __init__(self, encoder: Encoder | str | Path | None, key: str | None = None) -> None:
+        if key is not None and (encoder is None or not key):
+            raise ValueError(f"a key ({shown(key)}) without an encoder, or an empty one; give both or neither")
+        self.given = encoder
+        self._key = key
+
+    @cached_property
+    def encoder(self) -> Encoder | None:
+        """Texts to unit vectors.
+
+        Raises:
+            CheckpointError: the folder does not hold an encoder.
+        """
+        if isinstance(self.given, str | Path):
+            return passage_encoder(None if self.given == MINILM else self.given)
+        return self.given
+
+    @cached_property
+    def key(self) -> str | None:
+        """Name of the encoder, the same on every machine.
+
+        Raises:
+            ValueError: nothing names it.
+        """
+        if self._key is not None or self.encoder is None:
+            return self._key
+        identity = getattr(self.encoder, "identity", None)
+        if identity is None:
+            raise ValueError("an encoder needs a key that names it, SentenceEncoder.identity() or any text")
+        return str(identity())
+
+
+class Memory:
+    """Texts in memory.
+
+    Args:
+        corpus: the texts.
+        encoder: of the vectors.
+        triples: `Triple.passage` is in the corpus.
+        cache: folder of vectors that are not encoded again.
+        progress: show bars on standard error.
+    """
+
+    def __init__(
+        self, corpus: Corpus, encoder: LazyEncoder, triples: Triples, cache: str | Path | None, *, progress: bool
+    ) -> None:
+        self.corpus = corpus
+        self._encoder = encoder
+        self._triples = triples
+        self._cache = cache
+        self._progress = progress
+
+    @cached_property
+    def bm25(self) -> Bm25Search:
+        return Bm25Search([passage.whole for passage in self.corpus])
+
+    @cached_property
+    def vectors(self) -> VectorRows:
+        texts = [passage.whole for passage in self.corpus]
+        return VectorRows([check_unit(self._encode(texts), len(texts), "passages")])
+
+    @cached_property
+    def triples(self) -> TripleIndex | None:
+        return TripleIndex.build(read_triples(self._triples, self.corpus), self._encode, progress=self._progress)
+
+    @cached_property
+    def _encode(self) -> Encoder:
+        encoder = self._encoder.encoder
+        if encoder is None:
+            return no_vectors
+        if self._cache is None:
+            return encoder
+        exact = getattr(encoder, "fingerprint", None)
+        key = str(self._encoder.key) if exact is None else str(exact())
+        return VectorStore(encoder, self._cache, key=key, chunk=CHUNK, progress=self._progress)
+
+
+class Part:
+    """Some texts of another collection; nothing is encoded again.
+
+    Args:
+        whole: the other collection.
+        indices: ``int64 [n]``, each once.
+    """
+
+    def __init__(self, whole: Source, indices: np.ndarray) -> None:
+        self.whole = whole
+        self.indices = indices
+        self.corpus = Corpus(whole.corpus[index] for index in indices.tolist())
+
+    @cached_property
+    def bm25(self) -> Search:
+        return self.whole.bm25.subset(self.indices)
+
+    @cached_property
+    def vectors(self) -> VectorRows:
+        return VectorRows([self.whole.vectors.take(self.indices)])
+
+    @cached_property
+    def triples(self) -> TripleIndex | None:
+        return None if self.whole.triples is None else self.whole.triples.of_passages(self.indices)
+
+
+def no_vectors(texts: object) -> np.ndarray:
+    """Stands for an encoder where there are no vectors.
+
+    Raises:
+        DataError: always.
+    """
+    raise DataError("the collection has no encoder; open or build it with one")
+
+
+def read_triples(triples: Triples, corpus: Corpus) -> list[Triple]:
+    """The triples of a corpus, whatever form they have.
+
+    Raises:
+        DataError: the file cannot be read, or a triple is of a passage that does not exist.
+    """
+    if isinstance(triples, str | Path):
+        return list(read_openie(triples, corpus).triples)
+    found = list(triples() if callable(triples) else triples)
+    for number, triple in enumerate(found):
+        if not 0 <= triple.passage < len(corpus):
+            raise DataError(f"triple {number} (from 0) is of passage {triple.passage}; allowed: 0 to {len(corpus) - 1}")
+    return found

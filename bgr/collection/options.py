@@ -1,0 +1,214 @@
+"""Options of `bgr collection`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from bgr.utils.options import File, Folder, Metavar, Options, Positive, positional
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderOptions(Options):
+    """The encoder of a collection.
+
+    Args:
+        encoder: local folder of the encoder (default: the packaged MiniLM).
+    """
+
+    encoder: Folder | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderOptions(Options):
+    """A collection.
+
+    Args:
+        folder: a collection.
+    """
+
+    folder: Folder = positional(metavar="DIR")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MilvusOptions(Options):
+    """A collection of vectors in Milvus.
+
+    Args:
+        milvus: a file that ends in .db (milvus-lite), or the address of a server.
+        milvus_collection: name of the collection in Milvus.
+    """
+
+    milvus: Annotated[str, Metavar("FILE|URL")] | None = None
+    milvus_collection: Annotated[str, Metavar("NAME")] = "passages"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions(EncoderOptions):
+    """Options of `bgr collection build`.
+
+    Args:
+        corpus: the texts: lines {"id", "title", "text"}, or a published corpus (HippoRAG, MultiHop-RAG).
+        out: folder of the collection.
+        triples: triples of the texts: an OpenIE file in HippoRAG's form.
+        words_only: make no vectors, for BM25 alone.
+        half: keep vectors in half precision, at half the size.
+        overwrite: replace the collection that is there.
+    """
+
+    corpus: File
+    out: Folder
+    triples: File | None = None
+    words_only: bool = False
+    half: bool = False
+    overwrite: bool = False
+
+    def conflicts(self) -> Iterator[str]:
+        if self.words_only and (self.encoder is not None or self.half):
+            yield "--words-only makes no vectors: leave out --encoder and --half"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddOptions(FolderOptions, EncoderOptions):
+    """Options of `bgr collection add`.
+
+    Args:
+        corpus: the new texts, in a form that `bgr collection build` takes.
+        triples: triples of the new texts: an OpenIE file in HippoRAG's form.
+    """
+
+    corpus: File
+    triples: File | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeleteOptions(FolderOptions):
+    """Options of `bgr collection delete`.
+
+    Args:
+        ids: ids of the texts, as `bgr collection search` shows them.
+    """
+
+    ids: tuple[str, ...] = positional(metavar="ID")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions(FolderOptions, EncoderOptions, MilvusOptions):
+    """Options of `bgr collection search`.
+
+    Args:
+        questions: texts to search for.
+        method: search by words, by vectors, or both (default: hybrid, or bm25 where the collection has no vectors).
+        k: number of texts for each question.
+    """
+
+    questions: tuple[str, ...] = positional(metavar="QUESTION")
+    method: Literal["bm25", "dense", "hybrid"] | None = None
+    k: Positive = 10
+
+    def conflicts(self) -> Iterator[str]:
+        if self.milvus is not None and self.method == "bm25":
+            yield "--milvus holds vectors, bm25 searches words: give dense or hybrid to --method"
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions(FolderOptions):
+    """Options of `bgr collection verify`.
+
+    Args:
+        corpus: texts that the collection must hold, in a form that `bgr collection build` takes.
+    """
+
+    corpus: File | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class UploadOptions(FolderOptions, EncoderOptions, MilvusOptions):
+    """Options of `bgr collection upload`.
+
+    Args:
+        overwrite: replace the collection that is in Milvus.
+    """
+
+    overwrite: bool = False
+
+    def conflicts(self) -> Iterator[str]:
+        if self.milvus is None:
+            yield "--milvus is required: a file that ends in .db, or the address of a server"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportOptions(FolderOptions, EncoderOptions):
+    """Options of `bgr collection triples import`.
+
+    Args:
+        file: an OpenIE file in HippoRAG's form.
+    """
+
+    file: File = positional(metavar="FILE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions(Options):
+    """Options of `bgr collection triples check`.
+
+    Args:
+        file: an OpenIE file in HippoRAG's form.
+        corpus: the texts: a collection, or a corpus file.
+    """
+
+    file: File = positional(metavar="FILE")
+    corpus: File
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtractOptions(EncoderOptions):
+    """Options of `bgr collection triples extract`.
+
+    Args:
+        folder: a collection, whose triples are replaced; or give --corpus and --out.
+        corpus: the texts, in a form that `bgr collection build` takes.
+        out: OpenIE file to write.
+        llm: smollm2, a .gguf file, a folder, or http://host/v1#model.
+        limit: extract from the first texts only (default: all).
+        batch: texts in one call of the language model.
+        replay: file in which replies are kept (default: beside what is written).
+        replay_only: refuse calls that --replay cannot answer.
+        overwrite: start again; replies that are kept stay.
+    """
+
+    folder: Folder | None = positional(None, metavar="DIR")
+    corpus: File | None = None
+    out: File | None = None
+    llm: Annotated[str, Metavar("SPEC")]
+    limit: Positive | None = None
+    batch: Positive = 16
+    replay: File | None = None
+    replay_only: bool = False
+    overwrite: bool = False
+
+    def conflicts(self) -> Iterator[str]:
+        if self.replay_only and self.replay is None:
+            yield "--replay-only needs --replay FILE"
+        if self.folder is None and (self.corpus is None or self.out is None):
+            yield "give a collection, or --corpus and --out"
+        elif self.folder is not None and (self.corpus, self.out, self.limit) != (None, None, None):
+            yield "a collection takes neither --corpus nor --out nor --limit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactsOptions(Options):
+    """Options of `bgr collection triples facts`.
+
+    Args:
+        dataset: a dataset of `bgr data build`.
+        out: OpenIE file to write.
+        corpus_out: file for the facts as a corpus.
+        overwrite: replace files that exist.
+    """
+
+    dataset: Folder = positional(metavar="DATASET")
+    out: File
+    corpus_out: File | None = None
+    overwrite: bool = False

@@ -1,0 +1,254 @@
+"""The files of a collection: segments of passages that were added together, and all of them as one open state.
+
+A segment holds its passages as JSON lines, their words counted, and their vectors. A state is what searches read,
+whatever is added or deleted meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from bgr.collection.arrays import LiveRows, open_array, save_rows
+from bgr.collection.bm25 import CountedBm25Search
+from bgr.collection.corpus import Corpus, Passage, load_corpus, save_corpus
+from bgr.collection.embedding import CHUNK, VectorStore
+from bgr.collection.folder import ENCODED, Manifest, Piece, Verified, hashed, read_manifest, verify_files
+from bgr.collection.triples.index import TripleIndex
+from bgr.collection.vectors import Encoder, VectorRows, check_unit
+from bgr.collection.word_counts import CountsFolder, WordCounts, count_words, save_counts
+from bgr.errors import DataError
+from bgr.utils.atomic_io import writing
+from bgr.utils.cache import KeptChunks
+from bgr.utils.json_utils import shown
+
+PASSAGES, VECTORS = "passages.jsonl", "vectors.npy"
+
+
+class Segment:
+    """An open segment; the vectors are memory-mapped, the passages are read when they are asked for.
+
+    Raises:
+        DataError: a file is missing, damaged, or of another size than it must have.
+    """
+
+    def __init__(self, folder: Path, size: int, dimensions: int, half: bool) -> None:
+        self.folder = folder
+        self.size = size
+        self.counts = CountsFolder(folder, size)
+        dtype = np.float16 if half else np.float32
+        self.vectors = open_array(folder / VECTORS, dtype, (size, dimensions)) if dimensions else None
+
+    def passages(self) -> Corpus:
+        """All of them, deleted ones included.
+
+        Raises:
+            DataError: the file is damaged.
+        """
+        corpus = load_corpus(self.folder / PASSAGES)
+        if len(corpus) != self.size:
+            raise DataError(
+                f"{self.folder / PASSAGES}: {len(corpus)} passages of {self.size}; build the collection again"
+            )
+        return corpus
+
+
+def write_segment(folder: Path, passages: Sequence[Passage], counts: WordCounts | None = None) -> None:
+    """Make the folder of a segment, without vectors yet.
+
+    Args:
+        folder: does not exist yet.
+        passages: at least one.
+        counts: of their words, if they are known.
+
+    Raises:
+        DataError: it cannot be written.
+    """
+    with writing(folder):
+        folder.mkdir()
+    save_corpus(passages, folder / PASSAGES)
+    save_counts(folder, counts or count_words([passage.whole for passage in passages]))
+
+
+def new_segment(
+    folder: Path,
+    number: str,
+    passages: Sequence[Passage],
+    encoder: Encoder | None,
+    key: str | None,
+    *,
+    half: bool = False,
+    progress: bool = False,
+) -> tuple[Piece, int]:
+    """Write a segment that the manifest does not name yet.
+
+    Args:
+        folder: of the collection.
+        number: of the segment, six digits.
+        passages: at least one.
+        encoder: ``None`` for no vectors. Vectors that an interrupted run had finished are not encoded again.
+        key: names the encoder.
+        half: whether to keep the vectors as float16.
+        progress: show a bar on standard error.
+
+    Returns:
+        The segment with its size and hashes, and the dimensions of its vectors, 0 without.
+
+    Raises:
+        DataError: it cannot be written.
+        ValueError: the encoder does not give unit vectors.
+    """
+    piece = Piece(f"segment-{number}", len(passages))
+    write_segment(folder / piece.name, passages)
+    if encoder is None or key is None:
+        return hashed(folder, piece), 0
+    blocks = _encoded(passages, VectorStore(encoder, folder / ENCODED, key=key), progress)
+    width = save_rows(folder / piece.name / VECTORS, blocks, len(passages), np.float16 if half else np.float32)
+    return hashed(folder, piece), width
+
+
+def forget_encoded(folder: Path) -> None:
+    """Remove the vectors that were kept in case the run is interrupted, once they are in place."""
+    KeptChunks(folder / ENCODED, "vectors").clear()
+
+
+def _encoded(passages: Sequence[Passage], encoder: Encoder, progress: bool) -> Iterator[np.ndarray]:
+    with tqdm(total=len(passages), desc="encode", unit="passage", disable=not progress) as bar:
+        for start in range(0, len(passages), CHUNK):
+            texts = [passage.whole for passage in passages[start : start + CHUNK]]
+            yield check_unit(encoder(texts), len(texts), f"passages {start} to {start + len(texts) - 1}")
+            bar.update(len(texts))
+
+
+class FolderState:
+    """The open files of one manifest; vectors and counts are memory-mapped.
+
+    Raises:
+        DataError: a file is missing, damaged or cut short.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        shape = manifest.dimensions, manifest.half
+        self.segments = [Segment(folder / piece.name, piece.passages, *shape) for piece in manifest.segments]
+        self.live = LiveRows(manifest.rows, self._deleted())
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The passages that are left, read when first asked for.
+
+        Raises:
+            DataError: a file of passages is damaged.
+        """
+        everything = [passage for segment in self.segments for passage in segment.passages()]
+        mask = self.live.mask().tolist()
+        try:
+            corpus = Corpus(passage for passage, live in zip(everything, mask, strict=True) if live)
+        except ValueError as error:
+            raise DataError(f"{self.folder}: damaged ({error}); build the collection again") from None
+        if corpus.hash != self.manifest.corpus:
+            raise DataError(f"{self.folder}: its passages are not those it was built from; build the collection again")
+        return corpus
+
+    @cached_property
+    def bm25(self) -> CountedBm25Search:
+        """BM25 over the passages that are left."""
+        return CountedBm25Search([segment.counts for segment in self.segments], self.live)
+
+    @cached_property
+    def vectors(self) -> VectorRows:
+        """The vectors of the passages that are left.
+
+        Raises:
+            DataError: the collection was built without an encoder.
+        """
+        if self.manifest.encoder is None:
+            raise DataError(f"{self.folder}: the collection has no vectors; build it again with an encoder")
+        return VectorRows([part.vectors for part in self.segments if part.vectors is not None], self.live)
+
+    @cached_property
+    def row_triples(self) -> TripleIndex | None:
+        """The triple index as it is on disk, where passages count in rows; its vectors are empty without an encoder.
+
+        Raises:
+            DataError: a file of it is damaged.
+        """
+        piece = self.manifest.triples
+        if piece is None:
+            return None
+        key = self.manifest.encoder or ""
+        index = TripleIndex.open(self.folder / piece.name, _no_encoder, corpus_hash=None, encoder_key=key)
+        rows = index.passages
+        if len(rows) and not 0 <= rows.min() <= rows.max() < self.manifest.rows:
+            raise DataError(
+                f"{self.folder / piece.name}: damaged (a passage beyond the last); import the triples again"
+            )
+        return index
+
+    @cached_property
+    def triples(self) -> TripleIndex | None:
+        """The same, where passages count in the corpus; without the encoder of queries."""
+        index = self.row_triples
+        return None if index is None else index.moved(self.live.index_of(index.passages))
+
+    def check(self, corpus: Corpus | None, key: str | None) -> None:
+        """Refuse a collection of another corpus or encoder; ``None`` accepts any.
+
+        Raises:
+            DataError: says what differs and what to do.
+        """
+        own = self.manifest
+        problems = []
+        if corpus is not None and corpus.hash != own.corpus:
+            theirs = f"{len(corpus)} passages, hash {corpus.hash[:12]}"
+            problems.append(f"built from {own.passages} passages, hash {own.corpus[:12]}, not from the {theirs} given")
+        if key is not None and key != own.encoder:
+            made = f"with encoder {shown(own.encoder)}" if own.encoder else "without an encoder"
+            problems.append(f"built {made}, not with {shown(key)}")
+        if problems:
+            todo = "build the collection again with overwrite, or open it with what it was built from"
+            raise DataError(f"{self.folder}: {'; '.join(problems)}; {todo}")
+
+    def _deleted(self) -> np.ndarray | None:
+        piece = self.manifest.deleted
+        if piece is None:
+            return None
+        rows = open_array(self.folder / piece.name, np.int64, (piece.passages,))
+        if len(rows) and (rows[0] < 0 or rows[-1] >= self.manifest.rows or not (np.diff(rows) > 0).all()):
+            raise DataError(f"{self.folder / piece.name}: damaged (rows do not ascend); build the collection again")
+        return np.asarray(rows)
+
+
+def _no_encoder(texts: Sequence[str]) -> np.ndarray:
+    raise DataError(f"{len(texts)} texts to encode, and the collection is open without its encoder")
+
+
+def open_state(folder: Path) -> FolderState:
+    """The folder's present state.
+
+    Raises:
+        DataError: no collection, of another format, or a file is missing, damaged or cut short.
+    """
+    manifest = read_manifest(folder)
+    try:
+        return FolderState(folder, manifest)
+    except DataError:
+        if read_manifest(folder) == manifest:
+            raise
+    return open_state(folder)  # it was changed, and what the last state needed removed, between two reads
+
+
+def verify(state: FolderState, *, progress: bool = False) -> Verified:
+    """Read every file of a collection and compare it with its hash, and the passages with the hash of their corpus.
+
+    Raises:
+        DataError: files are missing or hold something else; the message names them.
+    """
+    found = verify_files(state.folder, state.manifest, progress=progress)
+    _ = state.corpus  # compares its own hash, the only one that the oldest version kept
+    return found

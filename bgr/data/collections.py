@@ -1,0 +1,307 @@
+"""The commands of `bgr collection`: collections and triples of corpus files in any form, ours or published."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bgr.collection import options as opt
+from bgr.collection.collection import Collection
+from bgr.collection.corpus import Corpus, load_corpus, save_corpus
+from bgr.collection.folder import NAME, Verified, check_free
+from bgr.collection.memory import MINILM
+from bgr.collection.search import Hits, HybridSearch, Search
+from bgr.collection.triples.extraction import Extracted, extract_triples
+from bgr.collection.triples.openie import Imported, read_openie, write_openie
+from bgr.collection.triples.triple import entity_key
+from bgr.data.multihop.corpora import read_corpus
+from bgr.data.reasongraphqa.io.fact_records import read_facts
+from bgr.data.reasongraphqa.io.fact_triples import fact_corpus
+from bgr.errors import DataError
+
+if TYPE_CHECKING:
+    from bgr.collection.milvus import MilvusCollection
+    from bgr.llm.language_model import Llm
+
+
+def read_passages(path: Path) -> Corpus:
+    """The texts of a collection, of a corpus file, or of a published corpus, whose texts get ids of title and text.
+
+    Raises:
+        DataError: it is missing or damaged, or holds something else; the message names the place.
+    """
+    if (path / NAME).is_file():
+        return Collection.open(path, encoder=None).corpus
+    return load_corpus(path) if _has_ids(path) else read_corpus(path).pool.corpus()
+
+
+def build(options: opt.BuildOptions) -> Collection:
+    """Make a collection. See `Collection.build` for the errors."""
+    check_free(options.out, options.overwrite)  # before a large file is read
+    corpus = read_passages(options.corpus)
+    return Collection.build(
+        corpus,
+        options.out,
+        encoder=None if options.words_only else options.encoder or MINILM,
+        triples=options.triples or (),
+        half=options.half,
+        overwrite=options.overwrite,
+        progress=True,
+    )
+
+
+def add(options: opt.AddOptions) -> tuple[Collection, int]:
+    """Append texts. Gives the collection and how many were added; see `Collection.add` for the errors."""
+    new = read_passages(options.corpus)
+    collection = _open(options.folder, options.encoder)
+    collection.add(new, options.triples or ())
+    return collection, len(new)
+
+
+def delete(options: opt.DeleteOptions) -> Collection:
+    """Delete texts by id, all or none. See `Collection.delete` for the errors."""
+    collection = Collection.open(options.folder, encoder=None)
+    collection.delete(options.ids)
+    return collection
+
+
+def compact(options: opt.FolderOptions) -> Collection:
+    """Drop what was deleted. See `Collection.compact` for the errors."""
+    collection = Collection.open(options.folder, encoder=None, progress=True)
+    collection.compact()
+    return collection
+
+
+def verify(options: opt.VerifyOptions) -> tuple[Collection, Verified]:
+    """Compare all files with their hashes. See `Collection.verify` for the errors."""
+    corpus = read_passages(options.corpus) if options.corpus is not None else None
+    collection = Collection.open(options.folder, encoder=None, corpus=corpus, progress=True)
+    return collection, collection.verify()
+
+
+def show(options: opt.FolderOptions) -> tuple[Collection, dict[str, Any]]:
+    """The description of a collection, without reading its texts. See `Collection.open` for the errors."""
+    collection = Collection.open(options.folder, encoder=None)
+    own = collection.manifest
+    return collection, {
+        "passages": own.passages,
+        "deleted": own.rows - own.passages,
+        "corpus": own.corpus,
+        "encoder": own.encoder,
+        "dimensions": own.dimensions,
+        "half": own.half,
+        "triples": own.triples.passages if own.triples is not None else 0,
+        "segments": {piece.name: piece.passages for piece in own.segments},
+        "bytes": sum(file.stat().st_size for file in options.folder.rglob("*") if file.is_file()),
+    }
+
+
+def search(options: opt.SearchOptions) -> list[dict[str, Any]]:
+    """The best texts for each question: ``{question, method, passages: [{score, id, title, text}, …]}``.
+
+    Raises:
+        DataError: no collection, a damaged one, or one of another encoder; or Milvus does not answer.
+    """
+    collection = _open(options.folder, options.encoder if options.method != "bm25" else None)
+    method = options.method or ("hybrid" if collection.manifest.encoder else "bm25")
+    with _search(options, collection, method) as one:
+        found = one.search(options.questions, options.k)
+    return [
+        {"question": question, "method": method, "passages": _passages(hits, collection.corpus)}
+        for question, hits in zip(options.questions, found, strict=True)
+    ]
+
+
+def upload(options: opt.UploadOptions) -> tuple[str, int]:
+    """Put a collection's vectors into Milvus. Gives where they are and how many.
+
+    Raises:
+        DataError: as `search`, or there is such a collection in Milvus already.
+    """
+    from bgr.collection.milvus import MilvusSearch
+
+    collection = _open(options.folder, options.encoder)
+    dense, key = collection.dense, str(collection.manifest.encoder)
+    with closing(_milvus(options)) as there:
+        made = MilvusSearch.build(
+            there,
+            collection.corpus,
+            dense.encoder,
+            key=key,
+            vectors=dense.vectors,
+            overwrite=options.overwrite,
+            progress=True,
+        )
+        return there.where, made.count()
+
+
+def import_triples(options: opt.ImportOptions) -> tuple[Collection, Imported]:
+    """Replace a collection's triples by those of a file. See `Collection.import_triples` for the errors."""
+    collection = _open(options.folder, options.encoder)
+    return collection, collection.import_triples(options.file)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Counts of `check_triples`: of the file, and of the texts and entities."""
+
+    found: Imported
+    counts: dict[str, Any]
+
+
+def check_triples(options: opt.CheckOptions) -> Checked:
+    """Count the triples that a file holds for a corpus.
+
+    Raises:
+        DataError: the file is missing or not valid, or none of its texts is in the corpus.
+    """
+    corpus = read_passages(options.corpus)
+    found = read_openie(options.file, corpus)
+    passages: dict[str, set[int]] = {}
+    for triple in found.triples:
+        for end in (triple.subject, triple.object):
+            passages.setdefault(entity_key(end), set()).add(triple.passage)
+    counts = {
+        "passages": len(corpus),
+        "triples": len(found.triples),
+        "rows": found.rows,
+        "malformed": dict(found.malformed),
+        "passages that the corpus lacks": found.unmatched,
+        "passages that the file lacks": len(found.bare),
+        "passages without triples": len(corpus) - len({triple.passage for triple in found.triples}),
+        "entities": len(passages),
+        "shared entities": sum(len(where) > 1 for where in passages.values()),
+    }
+    return Checked(found, counts)
+
+
+def extract(options: opt.ExtractOptions) -> Extracted:
+    """Ask a language model for the triples of every text, and write them into a collection or a file.
+
+    Work that is done is kept, text by text, in ``extractions.db`` of the collection or beside the file.
+
+    Raises:
+        DataError: the collection or a file cannot be used, or exists already.
+        BgrError: as the language model raises.
+    """
+    if options.folder is not None:
+        collection = _open(options.folder, options.encoder)
+        llm = _llm(options, options.folder / "replies.db")
+        if options.overwrite:
+            _remove(options.folder / "extractions.db")
+        return collection.extract_triples(llm, model=llm.backend.name, batch=options.batch)
+    assert options.out is not None
+    assert options.corpus is not None
+    out, kept = options.out, options.out.with_name(f"{options.out.name}.db")
+    _check_output(out, kept, overwrite=options.overwrite)
+    corpus = Corpus(read_passages(options.corpus)[: options.limit])
+    llm = _llm(options, out.with_name(f"{out.name}.replies.db"))
+    if options.overwrite:  # after everything that may be wrong was checked
+        _remove(kept)
+    found = extract_triples(corpus, llm, kept, model=llm.backend.name, batch=options.batch, progress=True)
+    write_openie(out, corpus, found.triples, entities=found.entities, without=found.failures)
+    return found
+
+
+def facts(options: opt.FactsOptions) -> tuple[int, int]:
+    """Write the triples that ReasonGraphQA's facts were made from. Gives the numbers of triples and of facts.
+
+    Raises:
+        DataError: a file exists already, or the dataset names no triples.
+    """
+    for path in (options.out, options.corpus_out):
+        if path is not None and path.exists() and not (options.overwrite and path.is_file()):
+            raise DataError(f"{path}: exists already; " + ("give --overwrite" if path.is_file() else "name a file"))
+    corpus, triples = fact_corpus(read_facts(options.dataset, progress=True))
+    if options.corpus_out is not None:
+        save_corpus(corpus, options.corpus_out)
+    write_openie(options.out, corpus, triples)
+    return len(triples), len(corpus)
+
+
+def summary(collection: Collection) -> str:
+    """The content of a collection, in one line."""
+    own = collection.manifest
+    numbers = f"{own.dimensions} numbers of {'half' if own.half else 'single'} precision"
+    kind = f"vectors of {numbers}" if own.encoder else "words alone"
+    gone = f", {own.rows - own.passages:,} deleted" if own.deleted else ""
+    triples = f", {own.triples.passages:,} triples" if own.triples is not None else ""
+    return f"{collection.folder}: {own.passages:,} passages{gone}, {kind}{triples}; corpus {own.corpus[:12]}"
+
+
+def _open(folder: Path, encoder: Path | None) -> Collection:
+    """A collection with the encoder that its vectors need; the packaged one is loaded when it is first used."""
+    return Collection.open(folder, encoder=encoder or MINILM, progress=True)
+
+
+@contextmanager
+def _search(options: opt.SearchOptions, collection: Collection, method: str) -> Iterator[Search]:
+    if options.milvus is None:
+        yield collection.bm25 if method == "bm25" else collection.dense if method == "dense" else collection.hybrid
+        return
+    from bgr.collection.milvus import MilvusSearch
+
+    dense = collection.dense  # which says what is missing
+    with closing(_milvus(options)) as there:
+        vectors = MilvusSearch(there, collection.corpus, dense.encoder, key=str(collection.manifest.encoder))
+        yield vectors if method == "dense" else HybridSearch([collection.bm25, vectors])
+
+
+def _milvus(options: opt.MilvusOptions) -> MilvusCollection:
+    from bgr.collection.milvus import MilvusCollection
+
+    return MilvusCollection(str(options.milvus), options.milvus_collection)
+
+
+def _passages(hits: Hits, corpus: Corpus) -> list[dict[str, Any]]:
+    pairs = zip(hits.indices.tolist(), hits.scores.tolist(), strict=True)
+    return [{"score": score, **vars(corpus[index])} for index, score in pairs]
+
+
+def _llm(options: opt.ExtractOptions, replies: Path) -> Llm:
+    from bgr.llm.backends.loading import load_backend
+    from bgr.llm.language_model import Llm
+    from bgr.llm.replay import Replay
+
+    model = load_backend(options.llm)
+    path = options.replay or replies
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from None
+    return Llm(model, replay=Replay(path, replay_only=options.replay_only))
+
+
+def _check_output(out: Path, kept: Path, *, overwrite: bool) -> None:
+    """Refuse to replace what this command did not write."""
+    if out.is_dir():
+        raise DataError(f"{out}: is a folder; name a file")
+    if out.exists() and not kept.exists() and not overwrite:
+        raise DataError(f"{out}: exists already, and no {kept.name} to resume from; give --overwrite to replace it")
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _has_ids(path: Path) -> bool:
+    """Whether the first line is a passage with an id."""
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            first = next((line for line in file if line.strip()), "")
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+    try:
+        row = json.loads(first) if first.lstrip().startswith("{") else None
+    except (ValueError, RecursionError):  # the reader says what is wrong
+        return False
+    return isinstance(row, dict) and "id" in row and ("text" in row or not {"title", "body"} <= row.keys())
