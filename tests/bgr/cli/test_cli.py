@@ -69,6 +69,30 @@ def test_each_option_is_described(name):
     assert set(texts) <= {one.name for one in fields(options)}
 
 
+RETRIEVER = "train retriever --config demo --data a --out b"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (f"{RETRIEVER} nonsense", "unrecognized arguments: nonsense"),
+        (
+            f"{RETRIEVER} --seeds 0,1 --direction forward",
+            "--seeds trains both directions; --direction forward goes with",
+        ),
+        (f"{RETRIEVER} --seeds 0,1 --seed 3", "give either --seeds or a single seed"),
+        (f"{RETRIEVER} --seeds 0,1 --seed_everything=3", "give either --seeds or a single seed"),
+        ("data build --kqapro a --out b --hard --mixture 1 0 0", "--hard and --mixture exclude each other"),
+        ("data show a --id x --random", "--id, --number and --random exclude one another"),
+    ],
+)
+def test_options_that_contradict_one_another_are_one_line_and_exit_code_2(words, message, capsys):
+    assert usage_error(words.split()) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+
+
 def test_an_error_is_one_line_and_exit_code_1(tmp_path, capsys):
     code = main(["evaluate", "--data", str(tmp_path), "--baselines", "--out", str(tmp_path / "out")])
     err = capsys.readouterr().err
