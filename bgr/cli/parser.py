@@ -25,8 +25,8 @@ To add a command:
             return Output(text=found.text(), data=found.to_json())
 
 The rest is the same for all commands: names in kebab case, defaults and examples in the help, ``--config FILE`` with
-the same options in YAML (the command line overrides the file), ``--json`` (one line), and the exit codes 0 (done), 1 (failed: one line
-on standard error), 2 (wrong usage: one line) and 130 (interrupted).
+the same options in YAML (the command line overrides the file), ``--json`` (one line), and the exit codes 0 (done),
+1 (failed: one line on standard error), 2 (wrong usage: one line) and 130 (interrupted).
 """
 
 from __future__ import annotations
