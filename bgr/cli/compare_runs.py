@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from bgr.cli.baseline_option import BASELINES
 from bgr.data.example import Example
 from bgr.errors import BgrError
 from bgr.utils.json_utils import shown
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
     from bgr.pipeline import BgrPipeline, DirectedGraphs
     from bgr.retrievers.base import Retriever
     from eval.run.evaluate import Predictions
+
+BASELINES = ("bm25", "random")
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,8 @@ class Runs:
 
     def _checkpoint(self, asked: Asked) -> dict[str, Predictions]:
         """One rule of a checkpoint, its own unless another is named."""
-        from bgr.cli.evaluate import by_rule
         from bgr.retrievers.graph_hop.reconstruction import check_rule
+        from eval.run.evaluate import by_rule
 
         if asked.part is not None:
             check_rule(asked.part)
@@ -117,8 +118,8 @@ class Runs:
         return {asked.name or (rule if asked.part else asked.path.name): predictions}
 
     def _directions(self, folder: Path) -> tuple[BgrPipeline, list[DirectedGraphs], float]:
-        from bgr.cli.evaluate import timed_directions
         from bgr.pipeline import BgrPipeline
+        from eval.run.evaluate import timed_directions
 
         pipeline = BgrPipeline.from_pretrained(folder, device=self.args.device, precision=self.args.precision)
         return pipeline, *timed_directions(pipeline, self.examples, self.args.batch_size)

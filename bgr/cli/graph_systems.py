@@ -7,8 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bgr.cli.baseline_option import BASELINES
-from bgr.cli.compare_runs import Asked, baselines_of
+from bgr.cli.compare_runs import BASELINES, Asked, baselines_of
 from bgr.errors import BgrError
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ To add a command:
             return Output(text=found.text(), data=found.to_json())
 
 The rest is the same for all commands: names in kebab case, defaults and examples in the help, ``--config FILE`` with
-the same options in YAML (the command line overrides the file), ``--json``, and the exit codes 0 (done), 1 (failed: one
-line on standard error), 2 (wrong usage: one line) and 130 (interrupted).
+the same options in YAML (the command line overrides the file), ``--json`` (one line), and the exit codes 0 (done),
+1 (failed: one line on standard error), 2 (wrong usage: one line) and 130 (interrupted).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Output:
 
     Args:
         text: for people; nothing is printed where it is empty.
-        data: for programs: anything that JSON holds, printed with ``--json``.
+        data: for programs: anything that JSON holds, printed in one line with ``--json``.
         error: ends the command with exit code 1 after the output is printed.
     """
 
@@ -112,7 +112,7 @@ def execute(name: str, entry: Command | Group, words: Sequence[str]) -> int:
     options, as_json = parse(name, entry, words)
     output = entry.run(options)
     if as_json:
-        print(json.dumps(output.data, ensure_ascii=False, indent=2))
+        print(json.dumps(output.data, ensure_ascii=False))
     elif output.text:
         print(output.text)
     if output.error is not None:
@@ -185,8 +185,9 @@ def parse(name: str, command: Command, words: Sequence[str]) -> tuple[Any, bool]
 
 
 def _settings(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words without those of the form ``--section.key=value``, and these."""
-    chosen = [word for word in words if word.startswith("--") and "." in word.partition("=")[0]]
+    """The words without those of the form ``--section.key=value`` or ``--seed_everything=value``, and these."""
+    # names of options have neither dots nor underscores
+    chosen = [word for word in words if re.match(r"--[^=]*[._]", word)]
     return [word for word in words if word not in chosen], chosen
 
 

@@ -1,31 +1,124 @@
-"""Train a model from a config: BGR's retriever, a reader, or a verbaliser for the dataset's sentences.
-
-bgr train retriever --config demo --data dataset --out run
-bgr train reader --config reader --data dataset --out reader
-bgr train verbalizer --config verbalizer --kqapro atlas --out verbalizer
-"""
+"""`bgr train`: a retriever, a reader, a baseline or a verbalizer from a config."""
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
-from bgr.cli import train_baseline, train_reader, train_retriever, train_verbalizer
-from bgr.cli.subcommands import Subcommands, add_subcommands
+from bgr.cli.parser import Command, Group, Output
 
-PASSES_ON = True
+if TYPE_CHECKING:
+    from training.options import BaselineOptions, ReaderOptions, RetrieverOptions, VerbalizerOptions
+    from training.start import Training
 
-WHAT: Subcommands = {
-    "retriever": (train_retriever, "both directions of BGR, and their calibration on dev"),
-    "reader": (train_reader, "a T5 that answers a question from its evidence graph"),
-    "baseline": (train_baseline, "a baseline of the comparison table: DPR, GRR, MDR, SSG; or what BM25 takes"),
-    "verbalizer": (train_verbalizer, "a T5 that words facts, for bgr data build --verbalizer"),
-}
+SETTINGS = """Settings come from the config; each of them can be overridden here, for example with
+    --trainer.max_epochs=3 --model.learning_rate=1e-4 --data.batch_size=8. They are checked when the training starts,
+    before anything is written."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_subcommands(parser, WHAT, "what")
+def command() -> Group:
+    from training import options
+
+    commands = {
+        "retriever": Command(
+            summary="train both directions of BGR's retriever, and calibrate the pair on dev",
+            description=f"""{SETTINGS}
+
+                Two more sections: --checkpoint.minutes=5 and --checkpoint.steps=0 set how often a checkpoint is written
+                inside an epoch, --early_stop.patience=0 after how many epochs without a better dev score training ends
+                (0: never).
+
+                The run folder is a checkpoint folder: `bgr evaluate`, `bgr export` and `bgr ask` accept it.""",
+            options=options.RetrieverOptions,
+            run=_retriever,
+            example="bgr train retriever --config demo --data work/data --out work/run --trainer.max_epochs=3",
+            json=True,
+            passes_settings=True,
+        ),
+        "reader": Command(
+            summary="train a reader, which answers a question from its evidence graph",
+            description=f"""{SETTINGS}
+
+                --data.retrieved=predictions.jsonl adds graphs of `bgr evaluate --split train` to the gold ones. `bgr
+                export --reader` accepts the folder that is written.""",
+            options=options.ReaderOptions,
+            run=_reader,
+            example="""bgr train reader --config reader --data work/data --out work/reader
+                bgr train reader --config reader_t5 --data work/data --out work/reader --init path/to/t5""",
+            json=True,
+            passes_settings=True,
+        ),
+        "baseline": Command(
+            summary="train a baseline (DPR, GRR, MDR, SSG) and choose on dev how many facts it selects",
+            description=f"""{SETTINGS}
+
+                bm25 and random have nothing to learn: only the number of facts is chosen. `bgr evaluate --baselines`
+                accepts the folder that is written.""",
+            options=options.BaselineOptions,
+            run=_baseline,
+            example="""bgr train baseline --config dpr --data work/data --out work/dpr
+                bgr train baseline --config bm25 --data work/data --out work/bm25""",
+            json=True,
+            passes_settings=True,
+        ),
+        "verbalizer": Command(
+            summary="train a small T5 that verbalizes facts, on the sentences of the templates",
+            description=f"""{SETTINGS}
+
+                The folder that is written is a checkpoint of transformers, which `bgr data build --verbalizer`
+                accepts.""",
+            options=options.VerbalizerOptions,
+            run=_verbalizer,
+            example="""bgr train verbalizer --config verbalizer --kqapro work/atlas --out work/verbalizer
+                bgr train verbalizer --config verbalizer --kqapro work/atlas --out work/verbalizer --init path/to/t5""",
+            json=True,
+            passes_settings=True,
+        ),
+    }
+    return Group(summary="train a retriever, a reader, a baseline or a verbalizer from a config", commands=commands)
 
 
-def run(args: argparse.Namespace) -> None:
-    """Train what was chosen."""
-    WHAT[args.what][0].run(args)
+def _retriever(options: RetrieverOptions) -> Output:
+    from training.retriever.seeds import SUMMARY, folder_name, table
+    from training.start import start_retriever
+
+    found = start_retriever(options)
+    if found is None:
+        return Output()
+    if found.summary is not None:
+        runs = ", ".join(folder_name(seed) for seed in found.seeds)
+        note = (
+            f"mean ± sample standard deviation, n = {len(found.seeds)}; checkpoints in {found.out}: {runs}; {SUMMARY}"
+        )
+        return Output(f"{table(found.summary)}\n{note}", found.record)
+    lines = [
+        f"dev  {name:12} " + "  ".join(f"{key} {value:.3f}" for key, value in row.items())
+        for name, row in found.metrics.items()
+    ]
+    return Output("\n".join([*lines, f"checkpoint in {found.out}"]), found.metrics)
+
+
+def _baseline(options: BaselineOptions) -> Output:
+    from training.start import start_baseline
+
+    found = start_baseline(options)
+    if found is None:
+        return Output()
+    metrics = "  ".join(f"{name} {value:.3f}" for name, value in found.metrics.items())
+    return Output(f"dev  {found.kind:12} {metrics}\nbaseline in {found.out}", found.metrics)
+
+
+def _reader(options: ReaderOptions) -> Output:
+    from training.start import start_reader
+
+    return _seq2seq(start_reader(options))
+
+
+def _verbalizer(options: VerbalizerOptions) -> Output:
+    from training.start import start_verbalizer
+
+    return _seq2seq(start_verbalizer(options))
+
+
+def _seq2seq(found: Training) -> Output:
+    metrics = "  ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in found.metrics.items())
+    return Output(f"dev  {metrics}\ncheckpoint in {found.out}", found.metrics)

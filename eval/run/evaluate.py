@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
@@ -18,6 +19,9 @@ from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.ged import graph_edit_distance, released_graph_edit_distance
 from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from bgr.retrievers.base import Query, RetrievalResult, Retriever
+
+if TYPE_CHECKING:
+    from bgr.pipeline import BgrPipeline, DirectedGraphs
 
 METRICS = ("gm", "gs", "ged", "ged_labelled", "f1", "precision", "recall", "em")
 
@@ -152,6 +156,28 @@ def run(retriever: Retriever, examples: Sequence[Example], progress: str | None 
         results += retriever.retrieve([query_of(example) for example in examples[first : first + chunk]])
     seconds = time.perf_counter() - start
     return Predictions(results, seconds, parameters=getattr(retriever, "parameters", 0))  # BM25, say, has none
+
+
+def timed_directions(
+    pipeline: BgrPipeline, examples: Sequence[Example], batch_size: int = 16
+) -> tuple[list[DirectedGraphs], float]:
+    """The graphs of both directions, and the seconds that retrieval took."""
+    start = time.perf_counter()
+    queries = [query_of(example) for example in examples]
+    found = pipeline.retrieve_directions(queries, batch_size=batch_size, progress=True)
+    return found, time.perf_counter() - start
+
+
+def by_rule(
+    pipeline: BgrPipeline, found: Sequence[DirectedGraphs], rule: str, gamma: float, seconds: float
+) -> Predictions:
+    """The predictions of one reconstruction rule. `seconds` is the time of both directions: a single direction has no
+    time of its own, and the weights of its own model."""
+    results = [one.merged(rule, gamma, fusion=pipeline.settings.fusion) for one in found]
+    single = rule in ("forward", "backward")
+    models = [getattr(pipeline, rule)] if single else [pipeline.forward, pipeline.backward]
+    parameters = sum(weights.numel() for model in models for weights in model.parameters())
+    return Predictions(results, None if single else seconds, parameters=parameters)
 
 
 def score(

@@ -116,10 +116,6 @@ def test_command_with_chosen_rules_split_and_json(small_checkpoint, data, tmp_pa
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["--out", "OUT"], "--sweep needs --checkpoint"),
-        (["--checkpoint", "CKPT", "--gamma", "0.5"], "leave out --gamma"),
-        (["--checkpoint", "CKPT", "--baselines", "bm25"], "leave out --baselines"),
-        (["--checkpoint", "CKPT", "--released-ged"], "leave out --released-ged"),
         (["--checkpoint", "CKPT", "--rule", "best"], "unknown reconstruction rule 'best', known: "),
         (["--checkpoint", "OUT"], "bgr.json"),
         (["--checkpoint", "CKPT", "--out", "DATA"], "--overwrite"),

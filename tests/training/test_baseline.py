@@ -109,7 +109,6 @@ def test_k_of_what_has_nothing_to_learn(kind, toy_data, tmp_path, capsys):
         (["--model.matrix_learning_rate=-1"], "matrix_learning_rate is -1"),
         (["--model.width=100000"], "width is 100000"),
         (["--model.encoder=/no/such/folder"], "/no/such/folder"),
-        (["nonsense"], "nonsense"),
     ],
 )
 def test_bad_settings_are_one_line_and_write_nothing(baseline_config, toy_data, tmp_path, capsys, more, said):

@@ -150,7 +150,6 @@ def test_read_answers_by_evidence(train, tmp_path, toy_data):
         (["--init", "/no/such/t5"], "/no/such/t5: no such folder"),
         (["--data", "/no/such/data"], "/no/such/data/train.jsonl: no such file"),
         (["--data.retrieved=/no/such.jsonl"], "/no/such.jsonl: cannot be read"),
-        (["nonsense"], "nonsense"),
     ],
 )
 def test_bad_settings_are_one_line_and_write_nothing(train, tmp_path, capsys, more, said):

@@ -37,9 +37,6 @@ def test_seeds_are_read():
         (["--seeds=-1"], "'-1' is no seed"),
         (["--seeds", "4294967296"], "'4294967296' is no seed"),
         (["--seeds", "²"], "'²' is no seed"),
-        (["--seeds", "0,1", "--direction", "forward"], "--seeds trains both directions"),
-        (["--seeds", "0,1", "--seed", "3"], "either --seeds or a single seed"),
-        (["--seeds", "0,1", "--seed_everything=3"], "either --seeds or a single seed"),
     ],
 )
 def test_bad_seeds_are_one_line_and_write_nothing(train, tmp_path, capsys, words, said):

@@ -155,7 +155,6 @@ def test_a_run_is_a_checkpoint_with_card_and_measure(train, tmp_path, capsys):
         (["--model.dropout=1.5"], "dropout is 1.5, allowed: 0 to 1"),
         (["--data.pairs=0"], "pairs is 0, allowed: 1 or more"),
         (["--init", "/no/such/t5"], "/no/such/t5: no such folder"),
-        (["nonsense"], "nonsense"),
         (["--kqapro", "/no/such/base"], "/no/such/base/kb.json: no such file"),
     ],
 )

@@ -69,8 +69,41 @@ def test_each_option_is_described(name):
     assert set(texts) <= {one.name for one in fields(options)}
 
 
+RETRIEVER = "train retriever --config demo --data a --out b"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (f"{RETRIEVER} nonsense", "unrecognized arguments: nonsense"),
+        (
+            f"{RETRIEVER} --seeds 0,1 --direction forward",
+            "--seeds trains both directions; --direction forward goes with",
+        ),
+        (f"{RETRIEVER} --seeds 0,1 --seed 3", "give either --seeds or a single seed"),
+        (f"{RETRIEVER} --seeds 0,1 --seed_everything=3", "give either --seeds or a single seed"),
+        ("evaluate --data a", "without --checkpoint, --out must name the folder of the report"),
+        ("evaluate --data a --out b --baselines", "nothing to evaluate: give --checkpoint, --baselines, or both"),
+        ("evaluate --data a --checkpoint b --gamma 2", "--gamma: 2: allowed: 0 to 1"),
+        ("evaluate --data a --checkpoint b --limit 0", "--limit: 0: allowed: 1 or more"),
+        ("evaluate --data a --out b --sweep", "--sweep needs --checkpoint"),
+        ("evaluate --data a --checkpoint b --sweep --gamma 0.5", "leave out --gamma"),
+        ("evaluate --data a --checkpoint b --sweep --baselines bm25", "leave out --baselines"),
+        ("evaluate --data a --checkpoint b --sweep --released-ged", "leave out --released-ged"),
+        ("evaluate --data a --checkpoint b --sweep --errors", "leave out --errors"),
+        ("data build --kqapro a --out b --hard --mixture 1 0 0", "--hard and --mixture exclude each other"),
+        ("data show a --id x --random", "--id, --number and --random exclude one another"),
+    ],
+)
+def test_options_that_are_not_allowed_are_one_line_and_exit_code_2(words, message, capsys):
+    assert usage_error(words.split()) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+
+
 def test_an_error_is_one_line_and_exit_code_1(tmp_path, capsys):
-    code = main(["evaluate", "--data", str(tmp_path), "--baselines", "--out", str(tmp_path / "out")])
+    code = main(["evaluate", "--data", str(tmp_path), "--out", str(tmp_path / "out")])
     err = capsys.readouterr().err
     assert code == 1
     assert err.startswith("bgr evaluate: error: ")

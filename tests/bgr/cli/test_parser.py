@@ -168,7 +168,7 @@ def test_output_is_printed_as_text_or_json_and_an_error_after_it(capsys):
     assert execute("bgr", group, ["sample", "a", "--out", "b"]) == 0
     assert capsys.readouterr().out == "text\n"
     assert execute("bgr", group, ["sample", "a", "--out", "b", "--json"]) == 0
-    assert capsys.readouterr().out == '{\n  "é": 1\n}\n'
+    assert capsys.readouterr().out == '{"é": 1}\n'
     failing = command(lambda _: Output("text", error=BgrError("it failed")))
     with pytest.raises(BgrError, match="it failed"):
         execute("bgr sample", failing, ["a", "--out", "b"])

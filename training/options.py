@@ -1,0 +1,100 @@
+"""Options of the commands of `bgr train`.
+
+The sections of a training config (trainer, model, data, checkpoint, early_stop) are not options: they are given as
+``settings``, checked by LightningCLI when the training starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from bgr.utils.options import Folder, Metavar, Options, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions(Options):
+    """Options that all trainings share.
+
+    Args:
+        config: a YAML file, or the name of a shipped config.
+        out: run folder.
+        seed: seed in place of the config's seed_everything.
+        resume: resume from the last checkpoint in the run folder.
+        overwrite: replace the run folder if it exists.
+        settings: settings that override the config, such as --trainer.max_epochs=3.
+    """
+
+    config: Annotated[str, Metavar("FILE|NAME")]
+    out: Folder
+    seed: int | None = None
+    resume: bool = False
+    overwrite: bool = False
+    settings: tuple[str, ...] = option((), hidden=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetrieverOptions(TrainOptions):
+    """Options of `bgr train retriever`.
+
+    Args:
+        config: a YAML file, or the name of a shipped config (demo, cpu, paper).
+        data: dataset folder of `bgr data build`.
+        direction: directions to train.
+        seeds: train once with each of these seeds, into OUT/seed-A and so on, and summarize in seeds.json.
+    """
+
+    data: Folder
+    direction: Literal["both", "forward", "backward"] = "both"
+    seeds: Annotated[str, Metavar("A,B,…")] | None = None
+
+    def conflicts(self) -> Iterator[str]:
+        if self.seeds is None:
+            return
+        if self.direction != "both":
+            yield f"--seeds trains both directions; --direction {self.direction} goes with --seed"
+        if self.seed is not None or any(word.startswith("--seed_everything") for word in self.settings):
+            yield "give either --seeds or a single seed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReaderOptions(TrainOptions):
+    """Options of `bgr train reader`.
+
+    Args:
+        config: a YAML file, or the name of a shipped config (reader, reader_t5).
+        data: dataset folder of `bgr data build`.
+        init: start from this encoder-decoder (default: the config's).
+    """
+
+    data: Folder
+    init: Annotated[str, Metavar("DIR|ID")] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineOptions(TrainOptions):
+    """Options of `bgr train baseline`.
+
+    Args:
+        config: a YAML file, or the name of a shipped config (dpr, grr, mdr, ssg, bm25, random).
+        data: dataset folder of `bgr data build`.
+        states: cache of the frozen layers' states (default: in the run folder).
+    """
+
+    data: Folder
+    states: Folder | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerbalizerOptions(TrainOptions):
+    """Options of `bgr train verbalizer`.
+
+    Args:
+        config: a YAML file, or the name of a shipped config (verbalizer).
+        kqapro: folder with kb.json.
+        init: start from this encoder-decoder (default: the config's).
+    """
+
+    kqapro: Folder
+    init: Annotated[str, Metavar("DIR|ID")] | None = None
