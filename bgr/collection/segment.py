@@ -16,7 +16,7 @@ from bgr.collection.manifest import Piece, hashed
 from bgr.collection.vectors import Encoder, check_unit
 from bgr.errors import DataError
 from bgr.utils.atomic_io import writing
-from bgr.utils.cache import KeptChunks
+from bgr.utils.cache import ChunkCache
 
 PASSAGES, VECTORS = "passages.jsonl", "vectors.npy"
 
@@ -106,7 +106,7 @@ def new_segment(
 
 def forget_encoded(folder: Path) -> None:
     """Remove what was kept for a run that might be cut off, once its vectors are in place."""
-    KeptChunks(folder / ENCODED, "vectors").clear()
+    ChunkCache(folder / ENCODED, "vectors").clear()
 
 
 def _encoded(passages: Sequence[Passage], encoder: Encoder, progress: bool) -> Iterator[np.ndarray]:

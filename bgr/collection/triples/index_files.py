@@ -11,7 +11,8 @@ import numpy as np
 
 from bgr.collection.arrays import DAMAGED
 from bgr.errors import DataError
-from bgr.utils.atomic_io import hash_files, output_folder, read_json
+from bgr.utils.atomic_io import output_folder, read_json
+from bgr.utils.hashing import hash_files
 from bgr.utils.json_utils import one_line, shown
 
 VERSION = 1
