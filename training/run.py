@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import Any
 from lightning.fabric.utilities import rank_zero
 
 from bgr.errors import BgrError, DataError
-from bgr.utils.atomic_io import read_json
+from bgr.utils.atomic_io import read_json, write_text
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ def prepare_folder(run: Run, *, overwrite: bool) -> None:
 
 def mark_finished(run: Run, direction: str, settings: dict[str, Any]) -> None:
     """Note that a direction is trained and saved, and with which settings."""
-    write_json(_mark(run, direction), settings)
+    write_record(_mark(run, direction), settings)
 
 
 def is_finished(run: Run, direction: str, settings: dict[str, Any]) -> bool:
@@ -95,8 +94,6 @@ def _mark(run: Run, direction: str) -> Path:
     return run.home(direction) / "finished.json"
 
 
-def write_json(path: Path, record: Any) -> None:
-    """Write a small file whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-    os.replace(part, path)
+def write_record(path: Path, record: Any) -> None:
+    """Write a small JSON file with sorted keys, completely or not at all."""
+    write_text(path, json.dumps(record, indent=2, sort_keys=True) + "\n")

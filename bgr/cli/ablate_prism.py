@@ -117,9 +117,9 @@ def _check_context(args: argparse.Namespace, data: MultihopData) -> None:
 
 def _hash(data: MultihopData) -> str:
     """Of what decides results beside the corpus: each question's context and gold, and how passages are split."""
-    from bgr.utils.cache import name_of
+    from bgr.utils.hashing import hash_texts
 
-    return name_of(data.hash, json.dumps(sorted(data.sentences.items())))
+    return hash_texts(data.hash, json.dumps(sorted(data.sentences.items())))
 
 
 def _system(name: str, data: MultihopData, parts: PassageParts, of_data: str) -> System:

@@ -88,7 +88,7 @@ def _hash(folder: Path) -> str:
     """Of a model's files; what training left beside them decides nothing."""
     from bgr.retrievers.baselines import baseline_config as settings
     from bgr.retrievers.graph_hop import checkpoint
-    from bgr.utils.atomic_io import hash_files
+    from bgr.utils.hashing import hash_files
 
     paths = [path.relative_to(folder) for pattern in ("*.safetensors", "*.json") for path in folder.rglob(pattern)]
     names = sorted(str(path) for path in paths if path.parts[0] not in ("training", "reader"))

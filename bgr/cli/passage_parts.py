@@ -154,7 +154,7 @@ class PassageParts:
         """What decides the answers of ``--reader``."""
         from bgr.llm.prompts import prompts_hash
         from bgr.reader.passage_reader import PASSAGES
-        from bgr.utils.atomic_io import hash_files
+        from bgr.utils.hashing import hash_files
 
         if self._trained_reader:
             _ = self._reader

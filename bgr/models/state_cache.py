@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from tqdm import tqdm
 from bgr.models.batching import Sentences
 from bgr.models.ragged import EncodedRows, Ragged
 from bgr.models.retriever import BgrRetriever
+from bgr.utils.atomic_io import new_file
 
 CHUNK = 2048
 """Sentences computed between two writes."""
@@ -49,17 +49,18 @@ def cached_states(
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
         if not path.exists():
-            part = path.with_suffix(".part")
-            states = np.lib.format.open_memmap(part, mode="w+", dtype=np.float16, shape=(len(rows.flat), width))
-            at = 0
-            with tqdm(total=len(rows), desc=title, disable=not progress, unit="sentence") as bar:
+            with (
+                new_file(path, single=True) as part,
+                tqdm(total=len(rows), desc=title, disable=not progress, unit="sentence") as bar,
+            ):
+                states = np.lib.format.open_memmap(part, mode="w+", dtype=np.float16, shape=(len(rows.flat), width))
+                at = 0
                 for numbers in torch.arange(len(rows)).split(CHUNK):
                     found = compute(rows.select(numbers)).flat
                     states[at : at + len(found)] = found.to("cpu", torch.float16).numpy()
                     at += len(found)
                     bar.update(len(numbers))
-            states.flush()
-            os.replace(part, path)
+                states.flush()
     return torch.from_numpy(np.load(path, mmap_mode="c"))
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
-from bgr.errors import CheckpointError
-from bgr.utils.json_utils import shown
-from bgr.utils.settings_file import read_settings
+from pydantic import Field
+
+from bgr.utils.atomic_io import write_text
+from bgr.utils.settings import STRICT, load_settings
 
 FORMAT = 1
 SETTINGS = "reader.json"
@@ -31,50 +33,26 @@ class ReaderSettings:
         format: version of the file.
     """
 
+    __pydantic_config__ = STRICT
+
     structure: bool = True
     slots: bool = False
     words: tuple[str, ...] = ()
-    most_tokens: int = 512
-    longest_answer: int = 32
+    most_tokens: Annotated[int, Field(ge=1, le=MOST)] = 512
+    longest_answer: Annotated[int, Field(ge=1, le=MOST)] = 32
     data_hash: str = ""
     format: int = FORMAT
 
     def save(self, folder: Path) -> None:
         text = json.dumps(asdict(self), ensure_ascii=False, indent=1)
-        (folder / SETTINGS).write_text(text + "\n", encoding="utf-8")
+        write_text(folder / SETTINGS, text + "\n")
 
     @classmethod
     def load(cls, folder: Path) -> ReaderSettings:
-        """What a folder's ``reader.json`` says.
+        """Read a folder's ``reader.json``.
 
         Raises:
             DataError: the file is missing or not JSON.
             CheckpointError: another format, or a field that is unknown or not allowed.
         """
-        path = folder / SETTINGS
-        record = read_settings(path, cls, FORMAT, "reader")
-        for name, value in record.items():
-            if not _allowed(name, value):
-                raise CheckpointError(f"{path}: {name} is {shown(value)}, allowed: {_ALLOWED[name]}")
-        return cls(**{**record, "words": tuple(record.get("words", ()))})
-
-
-_ALLOWED = {
-    "structure": "true or false",
-    "slots": "true or false",
-    "words": "a list of words",
-    "most_tokens": f"a whole number from 1 to {MOST}",
-    "longest_answer": f"a whole number from 1 to {MOST}",
-    "data_hash": "a text",
-    "format": str(FORMAT),
-}
-
-
-def _allowed(name: str, value: object) -> bool:
-    if name in ("structure", "slots"):
-        return isinstance(value, bool)
-    if name == "words":
-        return isinstance(value, list) and all(isinstance(word, str) for word in value)
-    if name in ("most_tokens", "longest_answer"):
-        return type(value) is int and 1 <= value <= MOST
-    return name == "format" or isinstance(value, str)
+        return load_settings(folder / SETTINGS, cls, "reader")

@@ -1,21 +1,15 @@
-"""Files of numbers that take their names only when they are whole: text, CSV, and whatever else writes to a path.
-
-Reading and writing files so that nothing is left half-written and every error says which file it was.
-
-Writing files of an index: under a name of their own until they are whole, and with one kind of error.
-"""
+"""Files and folders that take their names only when they are complete; every error names its file."""
 
 from __future__ import annotations
 
 import glob
-import hashlib
 import json
 import math
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -50,7 +44,8 @@ def read_json(path: str | Path) -> Any:
 def output_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
     """A temporary folder beside `path` that takes its name only when the block ends well; on an error nothing is left.
 
-    What a killed process left of the same `path` is removed; a folder that somebody still writes is locked and stays.
+    Leftovers of killed processes for the same `path` are removed; a folder that a process still writes is locked and
+    stays.
 
     Raises:
         DataError: `path` exists and `overwrite` is false (an empty folder counts as free).
@@ -119,40 +114,56 @@ def _unlock(lock: int | None) -> None:
         os.close(lock)
 
 
-def hash_files(folder: str | Path, names: list[str]) -> str:
-    """SHA-256 over the named files of a folder, names and contents, in the order given."""
-    digest = hashlib.sha256()
-    for name in names:
-        digest.update(name.encode() + b"\0")
-        with (Path(folder) / name).open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-    return digest.hexdigest()
+@contextmanager
+def new_file(path: str | Path, *, parents: bool = False, durable: bool = False, single: bool = False) -> Iterator[Path]:
+    """A path beside `path` for a file that takes its place only when the block ends well; on an error the old file
+    stays.
+
+    Args:
+        path: the file. The temporary file has another ending.
+        parents: make the folder if it is missing.
+        durable: wait until the disk has the content, so that it survives a power failure.
+        single: only one process writes `path`. The temporary file is then ``PATH.part``, which the next run overwrites
+            if this one is killed, and not a file of its own for each run.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    path = Path(path)
+    with writing(path):
+        if parents:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        if single:
+            half = path.with_name(f"{path.name}.part")
+        else:
+            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".half", dir=path.parent)
+            os.close(handle)
+            half = Path(name)
+        try:
+            yield half
+            if durable:
+                with half.open("rb+") as file:
+                    os.fsync(file.fileno())
+            half.chmod(0o644)
+            os.replace(half, path)
+        finally:
+            half.unlink(missing_ok=True)
 
 
 @contextmanager
 def replaced(path: str | Path) -> Iterator[IO[str]]:
-    """A text file that takes its name, or another file's place, only when the block ends well.
+    """A text file, with ``\\n`` at the end of lines, that takes its place only when the block ends well.
 
     Raises:
-        DataError: it cannot be written.
+        DataError: the file cannot be written.
     """
-    path = Path(path)
-    with writing(path):
-        handle, half = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".half", dir=path.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                yield file
-            os.chmod(half, 0o644)
-            os.replace(half, path)
-        except BaseException:
-            Path(half).unlink(missing_ok=True)
-            raise
+    with new_file(path) as half, half.open("w", encoding="utf-8", newline="\n") as file:
+        yield file
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turns what the system says of a file that cannot be written into one line.
+    """Turn the system's error about a file that cannot be written into one line.
 
     Raises:
         DataError: the system refuses.
@@ -163,41 +174,22 @@ def writing(path: Path) -> Iterator[None]:
         raise DataError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
-def write_text(path: Path, text: str) -> None:
-    """See `write_whole`."""
-    write_whole(path, lambda half: half.write_bytes(text.encode()))
+def write_text(path: str | Path, text: str, *, encoding: str = "utf-8") -> None:
+    """Write a text as it is. See `new_file`."""
+    with new_file(path) as half:
+        half.write_bytes(text.encode(encoding))
 
 
-def write_json(path: Path, value: Any) -> None:
-    """As JSON, indented, with ``null`` for what is no number (`without_nan`). See `write_whole`."""
+def write_json(path: str | Path, value: Any) -> None:
+    """Write JSON, indented, with ``null`` for a number that is NaN or infinite (`without_nan`). See `new_file`."""
     write_text(path, json.dumps(without_nan(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write lines one after the other, so that memory holds one. See `replaced`."""
+def write_lines(path: str | Path, lines: Iterable[str]) -> None:
+    """Write lines one after the other, so that memory holds one. See `new_file`."""
     with replaced(path) as file:
         for line in lines:
             file.write(f"{line}\n")
-
-
-def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let `write` fill a file beside `path` that then takes its place; on an error what was there stays.
-
-    Raises:
-        DataError: it cannot be written.
-    """
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
-        os.close(handle)
-        half = Path(name)
-        try:
-            write(half)
-            half.chmod(0o644)
-            os.replace(half, path)
-        finally:
-            half.unlink(missing_ok=True)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def without_nan(value: Any) -> Any:

@@ -1,26 +1,24 @@
-"""Pieces of finished work kept on disk, so that an interrupted run goes on where it was."""
+"""Cache of finished work on disk, chunk by chunk, so that an interrupted run resumes where it stopped."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import tempfile
 from pathlib import Path
 
-from bgr.errors import DataError
+from bgr.utils.atomic_io import new_file
 
 DIGEST = hashlib.sha256().digest_size
 
 
-class KeptChunks:
-    """Files of one kind in a folder, each named by a hash of what it was made of.
+class ChunkCache:
+    """Files of one kind in a folder, each named by a hash of its inputs (`bgr.utils.hashing.hash_texts`).
 
-    A file takes its name only when it is whole; it holds the SHA-256 of its content before it, and one that is damaged
-    counts as none.
+    A file takes its name only when it is complete. It holds the SHA-256 of its content before the content; a damaged
+    file counts as missing.
 
     Args:
-        folder: made when the first chunk is kept.
+        folder: made when the first chunk is saved.
         kind: ending of the file names.
     """
 
@@ -29,7 +27,7 @@ class KeptChunks:
         self.kind = kind
 
     def load(self, name: str) -> bytes | None:
-        """What is kept under a name; ``None`` if nothing is, or if it is damaged."""
+        """The chunk of a name; ``None`` if it is missing or damaged."""
         try:
             raw = self._file(name).read_bytes()
         except OSError:
@@ -38,26 +36,19 @@ class KeptChunks:
         return body if hashlib.sha256(body).digest() == digest else None
 
     def save(self, name: str, body: bytes) -> None:
-        """Keep a chunk.
+        """Write a chunk.
 
         Raises:
             DataError: the folder cannot be written.
         """
-        file = self._file(name)
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            handle, half = tempfile.mkstemp(prefix=f"{file.name}.", suffix=".half", dir=self.folder)
-            with os.fdopen(handle, "wb") as out:
-                out.write(hashlib.sha256(body).digest() + body)
-            os.replace(half, file)
-        except OSError as error:
-            raise DataError(f"{file}: cannot be written: {error.strerror or error}") from None
+        with new_file(self._file(name), parents=True) as file:
+            file.write_bytes(hashlib.sha256(body).digest() + body)
 
     def clear(self) -> None:
         """Remove the chunks, and the folder if it holds nothing else."""
         if not self.folder.is_dir():
             return
-        ours = re.compile(rf"[0-9a-f]{{64}}\.{self.kind}(\..*\.half)?")
+        ours = re.compile(rf"\.?[0-9a-f]{{64}}\.{self.kind}(\..*\.half)?")
         for file in sorted(self.folder.iterdir()):
             if ours.fullmatch(file.name):
                 file.unlink(missing_ok=True)
@@ -66,12 +57,3 @@ class KeptChunks:
 
     def _file(self, name: str) -> Path:
         return self.folder / f"{name}.{self.kind}"
-
-
-def name_of(*parts: str) -> str:
-    """A chunk's name: the SHA-256 of texts, each with its length, so that ``ab`` is not ``a``, ``b``."""
-    digest = hashlib.sha256()
-    for part in parts:
-        raw = part.encode(errors="surrogatepass")
-        digest.update(len(raw).to_bytes(8, "little") + raw)
-    return digest.hexdigest()

@@ -16,7 +16,7 @@ from scipy.stats import binomtest, spearmanr
 
 from bgr.llm.usage import Usage
 from bgr.utils.atomic_io import without_nan, write_json, write_text
-from bgr.utils.hash_split import hash_place
+from bgr.utils.hashing import hash_place
 from eval.ablations.bridgerag_judged import SVO, VARIANTS, Judged
 from eval.passages.compare import corpus_line
 from eval.passages.groups import tokens_of
@@ -131,7 +131,7 @@ def diversity_rows(judged: Sequence[Judged], alpha: float) -> list[Row]:
 def alpha_rows(judged: Sequence[Judged]) -> list[Row]:
     """R@5 of C for each α on two disjoint halves of the questions; `chosen` is the best on tune, of equals the least.
 
-    A question is in tune or test by the SHA-256 of its id (`bgr.utils.hash_split`, shares 1 : 1).
+    A question is in tune or test by the SHA-256 of its id (`bgr.utils.hashing`, shares 1 : 1).
     """
     scored = [one for one in judged if one.has_gold and one.has("full")]
     tune = [one for one in scored if hash_place(one.question.id, (1, 1)) == 0]

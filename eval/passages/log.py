@@ -13,14 +13,14 @@ from filelock import FileLock, Timeout
 
 from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
 from bgr.errors import BgrError, DataError
-from bgr.utils.cache import name_of
+from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import parse_json
 from eval.passages.found import Found
 
 
 def result_key(corpus_hash: str, system: str, settings: Mapping[str, Any]) -> str:
     """What a result depends on besides its question: the passages, the system and all its settings."""
-    return name_of(corpus_hash, system, json.dumps(settings, sort_keys=True))[:20]
+    return hash_texts(corpus_hash, system, json.dumps(settings, sort_keys=True))[:20]
 
 
 def given_hash(question: MultihopQuestion, data: MultihopData) -> str:

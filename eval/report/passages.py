@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bgr.utils.atomic_io import without_nan, write_json, write_text, write_whole
+from bgr.utils.atomic_io import new_file, without_nan, write_json, write_text
 from eval.passages.compare import Pair, PassageComparison, corpus_line
 from eval.passages.cuts import ALL, cuts
 from eval.passages.groups import GROUPINGS, by_group, by_round, by_step, tokens_of, usage_of
@@ -213,9 +213,11 @@ def write_passages(folder: Path, comparison: PassageComparison) -> None:
     for name, rows in (("systems", systems), ("pairs", found["pairs"]), ("groups", groups), ("rounds", rounds)):
         write_csv(folder / f"{name}.csv", [{**_flat(row), **of} for row in rows])
     figures = {"Quality against tokens and seconds": folder / PARETO}
-    write_whole(folder / PARETO, lambda path: plot_pareto(comparison, path))
+    with new_file(folder / PARETO) as path:
+        plot_pareto(comparison, path)
     if set(RECALLS) & set(comparison.metrics):
-        write_whole(folder / RECALL, lambda path: plot_recall(comparison, path))
+        with new_file(folder / RECALL) as path:
+            plot_recall(comparison, path)
         figures["Recall by system"] = folder / RECALL
     document = as_document(comparison, figures)
     write_text(folder / MARKDOWN, document.as_markdown())

@@ -96,7 +96,7 @@ def plot_groups(evaluation: Evaluation, path: str | Path) -> None:
     left.set_ylabel("percent")
     figure.legend(*left.get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
     figure.suptitle(evaluation.name, x=0.01, ha="left", parse_math=False)
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=150, format="png")
 
 
 def _group_bars(axes: Any, evaluation: Evaluation, by: str, title: str) -> None:
@@ -132,7 +132,7 @@ def plot_hops_by_chains(evaluation: Evaluation, path: str | Path) -> None:
         axes.set_title(f"{title} (edits)" if metric == "ged" else f"{title} (%)", fontsize=10)
     figure.axes[0].set_ylabel("chains")
     figure.suptitle(evaluation.name, x=0.01, ha="left", parse_math=False)
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=150, format="png")
 
 
 def _heat_map(axes: Any, values: np.ndarray, largest: float | None) -> None:
@@ -174,7 +174,7 @@ def plot_sweep(
         fontsize=11,
         parse_math=False,
     )
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=150, format="png")
 
 
 def _line(axes: Any, gammas: Sequence[float], values: Sequence[float], rule: str, best: float) -> None:
@@ -198,7 +198,7 @@ def plot_figure6(comparison: Comparison, path: str | Path) -> None:
             axes.set_title(f"{title}: {TITLES[metric]}", loc="left", fontsize=10)
         line[0].set_ylabel("percent")
     _legend(figure, panels[0, 0], 8)
-    figure.savefig(path, dpi=130)
+    figure.savefig(path, dpi=130, format="png")
 
 
 def _bars(axes: Any, comparison: Comparison, metric: str, by: str) -> None:
@@ -240,7 +240,7 @@ def plot_recall(comparison: PassageComparison, path: str | Path) -> None:
     _bare(axes, grid="y")
     axes.set_title(corpus_line(comparison.about), loc="left", fontsize=8, parse_math=False)
     _legend(figure, axes, 6)
-    figure.savefig(path, dpi=130)
+    figure.savefig(path, dpi=130, format="png")
 
 
 def front(points: Sequence[tuple[float, float]]) -> list[int]:
@@ -295,7 +295,7 @@ def plot_pareto(comparison: PassageComparison, path: str | Path) -> None:
         fill(corpus_line(comparison.about), 70 * len(costs)), fontsize=8, x=0.01, ha="left", parse_math=False
     )
     _legend(figure, panels[0, 0], 4 * len(costs))
-    figure.savefig(path, dpi=130)
+    figure.savefig(path, dpi=130, format="png")
 
 
 def _panel(axes: Any, names: Sequence[str], points: Mapping[str, tuple[float, float]], by: str) -> None:

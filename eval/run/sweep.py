@@ -3,14 +3,15 @@ again."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import AfterValidator, ConfigDict, Field, FiniteFloat, with_config
 from tqdm import tqdm
+from typing_extensions import TypedDict
 
 from bgr.data.example import Example
 from bgr.errors import BgrError, DataError
@@ -20,12 +21,11 @@ from bgr.metrics.ged import graph_edit_distance
 from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from bgr.retrievers.graph_hop.reconstruction import GAMMAS, RULES
 from bgr.utils.atomic_io import read_json
-from bgr.utils.json_utils import shown
+from bgr.utils.settings import one_of, problems
 
 SINGLE = ("forward", "backward")
 """Rules that γ means nothing to."""
 SWEEP_FILE = "sweep.json"
-METRICS = ("gm", "gs", "f1", "ged")
 
 Point = dict[str, float]
 """Means at one γ: ``gm``, ``gs``, ``f1`` and their ``score`` (mean of GM and F1) in 0 … 1, ``ged`` in edits."""
@@ -115,8 +115,27 @@ def _mean(points: Sequence[Point]) -> Point:
     return {metric: fmean(point[metric] for point in points) for metric in points[0]}
 
 
+class _Point(TypedDict):
+    gm: FiniteFloat
+    gs: FiniteFloat
+    f1: FiniteFloat
+    ged: FiniteFloat
+
+
+class _Best(TypedDict):
+    gamma: float
+
+
+@with_config(ConfigDict(strict=True))
+class _SweepFile(TypedDict):
+    about: dict[str, Any]
+    gammas: Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
+    rules: Annotated[dict[Annotated[str, AfterValidator(one_of(RULES))], list[_Point]], Field(min_length=1)]
+    best: dict[str, _Best]
+
+
 def read_sweep(path: Path) -> dict[str, Any]:
-    """What ``sweep.json`` says: ``about``, ``n``, ``gammas``, ``rules`` and ``best``.
+    """Read ``sweep.json``: ``about``, ``n``, ``gammas``, ``rules`` and ``best``.
 
     Args:
         path: the file, or the folder that holds it.
@@ -125,27 +144,12 @@ def read_sweep(path: Path) -> dict[str, Any]:
         DataError: it is missing, or is not what a sweep writes.
     """
     file = path / SWEEP_FILE if path.is_dir() else path
-    content = read_json(file)
-    parts = ("about", "rules", "best")
-    if not isinstance(content, dict) or not all(isinstance(content.get(part), dict) for part in parts):
-        raise DataError(f"{file}: not a sweep of bgr evaluate: {', '.join(parts)} must be objects")
-    gammas, rules = content.get("gammas"), content["rules"]
-    if not isinstance(gammas, list) or not gammas or not all(_number(gamma) and 0 <= gamma <= 1 for gamma in gammas):
-        raise DataError(f"{file}: gammas is {shown(gammas)}, allowed: a list of numbers from 0 to 1")
-    if not rules or not all(rule in RULES for rule in rules):
-        raise DataError(f"{file}: rules are {shown(sorted(rules))}, allowed: some of {', '.join(RULES)}")
-    for rule, points in rules.items():
-        if not isinstance(points, list) or len(points) != len(gammas) or not all(map(_sound_point, points)):
-            raise DataError(f"{file}: rule {rule}: one point with {', '.join(METRICS)} for each γ is needed")
-        best = content["best"].get(rule)
-        if not isinstance(best, dict) or best.get("gamma") not in gammas:
-            raise DataError(f"{file}: rule {rule}: the best γ is none of the sweep's")
+    content: dict[str, Any] = read_json(file)
+    if found := problems(_SweepFile, content):
+        raise DataError(f"{file}: not a sweep of bgr evaluate: {'; '.join(found)}")
+    for rule, points in content["rules"].items():
+        if len(points) != len(content["gammas"]):
+            raise DataError(f"{file}: rule {rule}: {len(points)} points, allowed: one for each γ")
+        if content["best"].get(rule, {}).get("gamma") not in content["gammas"]:
+            raise DataError(f"{file}: rule {rule}: the best γ is not among the sweep's")
     return content
-
-
-def _sound_point(point: Any) -> bool:
-    return isinstance(point, dict) and all(_number(point.get(metric)) for metric in METRICS)
-
-
-def _number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)

@@ -124,12 +124,12 @@ def test_a_sweep(tmp_path):
     ("changes", "said"),
     [
         ({"rules": 3}, "not a sweep"),
-        ({"gammas": [0.0, 2]}, "gammas is"),
+        ({"gammas": [0.0, 2]}, r"gammas\.1 is 2, allowed: less than or equal to 1"),
         ({"gammas": []}, "gammas is"),
-        ({"rules": {}}, "rules are"),
-        ({"rules": {"best": [POINT] * 2}}, "rules are .'best'., allowed: some of equation, .*, fused"),
-        ({"rules": {"fused": [POINT]}}, "one point"),
-        ({"rules": {"fused": [POINT, {**POINT, "ged": None}]}}, "one point"),
+        ({"rules": {}}, "rules is {}, allowed: .* at least 1 item"),
+        ({"rules": {"best": [POINT] * 2}}, "rules.best is 'best', allowed: equation, .*, fused"),
+        ({"rules": {"fused": [POINT]}}, "1 points, allowed: one for each γ"),
+        ({"rules": {"fused": [POINT, {**POINT, "ged": None}]}}, "ged is None, allowed: a valid number"),
         ({"best": {"fused": {"gamma": 0.5}}}, "the best γ"),
     ],
 )

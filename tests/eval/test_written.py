@@ -6,7 +6,7 @@ import math
 import pytest
 
 from bgr.errors import DataError
-from bgr.utils.atomic_io import without_nan, write_json, write_lines, write_text, write_whole
+from bgr.utils.atomic_io import new_file, without_nan, write_json, write_lines, write_text
 
 
 def test_text_json_and_lines(tmp_path):
@@ -24,12 +24,14 @@ def test_what_was_there_stays_where_writing_fails(tmp_path):
     file = tmp_path / "a.txt"
     write_text(file, "old")
 
-    def half(path):
-        path.write_text("ne")
-        raise RuntimeError("stopped")
+    def fail(**options):
+        with new_file(file, **options) as path:
+            path.write_text("ne")
+            raise RuntimeError("stopped")
 
-    with pytest.raises(RuntimeError):
-        write_whole(file, half)
+    for options in ({}, {"single": True}, {"durable": True}):
+        with pytest.raises(RuntimeError):
+            fail(**options)
     assert file.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
     with pytest.raises(DataError, match=r"none/a\.txt: cannot be written: No such file"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from dataclasses import dataclass
 from typing import Any
@@ -84,8 +83,7 @@ def _fit(run: Run, plan: Plan) -> None:
     with output_folder(run.out / plan.kind, overwrite=True) as folder:
         model.save_pretrained(folder)
     tokenizer.save_pretrained(run.out)
-    settings.save(home)
-    os.replace(home / SETTINGS, run.out / SETTINGS)  # the last file, by which others see that it is whole
+    settings.save(run.out)  # the last file, by which others see that the run is complete
     mark_finished(run, plan.kind, shaping(cli))
 
 

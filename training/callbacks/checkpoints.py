@@ -21,21 +21,16 @@ from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint
 
 from bgr.errors import BgrError
+from bgr.utils.atomic_io import new_file
 
 
 class AtomicFiles(TorchCheckpointIO):
-    """A checkpoint file is whole under its name or not there; Lightning's own goes through the system's folder for
-    temporary files, and from another disk the move is a copy."""
+    """Checkpoint files that are complete under their name or missing, whenever the process is killed or the power
+    fails. Lightning's own writer goes through the system's temporary folder, from which a move can be a copy."""
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None) -> None:
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(path.name + ".part")
-        with part.open("wb") as file:
+        with new_file(path, parents=True, durable=True, single=True) as part, part.open("wb") as file:
             torch.save(checkpoint, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
 
 
 class KeepCheckpoints(Checkpoint):

@@ -17,7 +17,7 @@ from statistics import fmean, stdev
 from bgr.errors import BgrError
 from bgr.models.config import DIRECTIONS
 from training.retriever.train import Plan, train_retriever
-from training.run import Run, first_process, write_json
+from training.run import Run, first_process, write_record
 
 SUMMARY = "seeds.json"
 _LARGEST = 2**32 - 1
@@ -89,7 +89,7 @@ def train_seeds(run: Run, plan: Plan, seeds: Sequence[int]) -> dict[str, dict[st
     summary = spreads(rows)
     dev = {rule: {name: asdict(spread) for name, spread in row.items()} for rule, row in summary.items()}
     record = {"seeds": list(seeds), "runs": [folder_name(seed) for seed in seeds], "dev": dev}
-    write_json(run.out / SUMMARY, record)
+    write_record(run.out / SUMMARY, record)
     return summary
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -117,10 +116,7 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
         found[direction] = decode_dev(model, data, [threshold], explore=EXPLORE)[threshold]
     chosen = calibrated(found["forward"], found["backward"], data.splits["dev"])
     settings = replace(chosen, data_hash=dataset_hash(run.data))
-    # the last file of a run, by which others see that it is whole
-    home.mkdir(parents=True, exist_ok=True)
-    settings.save(home)
-    os.replace(home / SETTINGS, run.out / SETTINGS)
+    settings.save(run.out)  # the last file, by which others see that the run is complete
     return dict(settings.metrics["dev"])
 
 

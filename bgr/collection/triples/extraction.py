@@ -26,7 +26,7 @@ from bgr.llm.interface import Message, Request
 from bgr.llm.language_model import Asks, Reply
 from bgr.llm.structured import TEXT, list_of, object_of, parse_object, row_of
 from bgr.llm.usage import Usage
-from bgr.utils.cache import name_of
+from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import is_text, one_line
 
 STEP = "triples.extract"
@@ -99,7 +99,7 @@ def extract_triples(
         DataError: the file cannot be used.
         BgrError: what `asks` raises (its budget is used up, the model cannot be reached); all batches before are kept.
     """
-    keys = [name_of(prompt(), model, passage.title, passage.text) for passage in corpus]
+    keys = [hash_texts(prompt(), model, passage.title, passage.text) for passage in corpus]
     usage = Usage()
     with ExtractionStore(path) as store:
         kept = {key: store.get(key) for key in keys}

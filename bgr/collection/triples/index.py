@@ -21,7 +21,8 @@ from bgr.collection.search import Hits, Search
 from bgr.collection.triples.triple import Triple, TripleList, members_of, neighbors_of, pack
 from bgr.collection.vectors import Encoder, VectorRows
 from bgr.errors import DataError
-from bgr.utils.atomic_io import hash_files, output_folder, read_json
+from bgr.utils.atomic_io import output_folder, read_json
+from bgr.utils.hashing import hash_files
 from bgr.utils.json_utils import one_line, shown
 
 BLOCK = 16384

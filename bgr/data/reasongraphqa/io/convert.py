@@ -16,7 +16,7 @@ from bgr.data.reasongraphqa.io.dataset import load_split, write_dataset
 from bgr.data.reasongraphqa.io.released import lost_edges, read_released, to_released
 from bgr.errors import BgrError
 from bgr.utils.atomic_io import output_folder
-from bgr.utils.hash_split import SHARES, hash_place
+from bgr.utils.hashing import SHARES, hash_place
 
 Splits = dict[str, list[Example]]
 

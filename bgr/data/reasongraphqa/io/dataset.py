@@ -18,7 +18,8 @@ from bgr.data.reasongraphqa.io.card import CARD_FILE, card_text
 from bgr.data.reasongraphqa.io.record import example_of
 from bgr.data.reasongraphqa.io.statistics import dataset_statistics
 from bgr.errors import DataError
-from bgr.utils.atomic_io import hash_files, output_folder, read_json
+from bgr.utils.atomic_io import output_folder, read_json
+from bgr.utils.hashing import hash_files
 from bgr.utils.json_utils import parse_json, shown
 
 if TYPE_CHECKING:

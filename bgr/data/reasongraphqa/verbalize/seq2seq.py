@@ -27,7 +27,8 @@ from bgr.data.kb.schema import Fact
 from bgr.data.reasongraphqa.verbalize.selection import Scorer, Sifted, best, sift
 from bgr.data.reasongraphqa.verbalize.verbalizer import STYLES, Verbalizer
 from bgr.data.reasongraphqa.verbalize.wording import value_text
-from bgr.utils.cache import KeptChunks, name_of
+from bgr.utils.cache import ChunkCache
+from bgr.utils.hashing import hash_texts
 
 
 def linearise(kb: KnowledgeBase, facts: Sequence[Fact], *, kind: str | None = None, style: int = 0) -> str:
@@ -62,11 +63,11 @@ class OutcomeStore:
 
     def __init__(self, folder: str | Path, *, key: str) -> None:
         self.key = key
-        self.kept = KeptChunks(folder, "sentences")
+        self.kept = ChunkCache(folder, "sentences")
 
     def load(self, names: Sequence[str]) -> list[dict[str, Any]] | None:
         """The records kept for exactly these names in this order, or ``None``."""
-        body = self.kept.load(name_of(self.key, *names))
+        body = self.kept.load(hash_texts(self.key, *names))
         return None if body is None else json.loads(body)
 
     def save(self, names: Sequence[str], records: Sequence[Mapping[str, Any]]) -> None:
@@ -75,7 +76,7 @@ class OutcomeStore:
         Raises:
             DataError: the folder cannot be written.
         """
-        self.kept.save(name_of(self.key, *names), json.dumps(records).encode())
+        self.kept.save(hash_texts(self.key, *names), json.dumps(records).encode())
 
     def clear(self) -> None:
         """Remove the chunks, and the folder if it holds nothing else."""

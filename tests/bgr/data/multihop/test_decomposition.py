@@ -23,7 +23,7 @@ from bgr.data.multihop.musique import (
 from bgr.data.multihop.records import read_records
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from bgr.utils.hash_split import hash_place
+from bgr.utils.hashing import hash_place
 
 TEXTS = ("Oslo\nA harbour.", "Oslo\nA band.", "Ship\nIt sails.", "Fjord\nIt is deep.")
 

@@ -36,7 +36,7 @@ def check_killed_builds(source, encoder, work, first, step):
 
 
 def test_killed_half_way_through_the_vectors(tmp_path, source, small_encoder):
-    (outcome,) = check_killed_builds(source, small_encoder, tmp_path / "work", 12, 1000)
+    (outcome,) = check_killed_builds(source, small_encoder, tmp_path / "work", 16, 1000)
     assert outcome["chunks"] > 2
     assert not outcome["whole"]
 

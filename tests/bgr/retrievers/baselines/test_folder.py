@@ -74,7 +74,7 @@ def edit(path, change):
         (lambda r: r.update(kind="bert"), "allowed: bm25, dpr, grr"),
         (lambda r: r.update(kind="ssg"), "no such file"),
         (lambda r: r.update(k=-2), "must be 0 or more"),
-        (lambda r: r.update(k="3"), "must be 0 or more"),
+        (lambda r: r.update(k="3"), "k is '3', allowed: a valid integer"),
         (lambda r: r.pop("k"), "k of dpr is missing"),
         (lambda r: r.pop("kind"), "kind is missing"),
         (lambda r: r.update(format=9), "format 1"),
