@@ -11,6 +11,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import gc
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ CI = os.environ.get("CI") == "true"
 # A slow machine is no fault of the code; fixtures of one test serve all its examples.
 CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]}
 settings.register_profile("small", max_examples=25, **CALM)
-settings.register_profile("full", max_examples=300, **CALM)
+settings.register_profile("full", max_examples=200, **CALM)
 settings.load_profile("full" if CI else "small")
 
 
@@ -70,6 +71,20 @@ def build_once(tmp_path_factory):
         return folder
 
     return build
+
+
+@pytest.fixture
+def must_end():
+    """For inputs made to be slow: after 30 seconds of the processor the test fails, however busy the machine is."""
+
+    def hangs(*_):
+        raise TimeoutError("30 seconds of the processor, and no end")
+
+    before = signal.signal(signal.SIGPROF, hangs)
+    signal.setitimer(signal.ITIMER_PROF, 30)
+    yield
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.signal(signal.SIGPROF, before)
 
 
 @pytest.fixture
