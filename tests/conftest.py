@@ -1,10 +1,22 @@
-"""Tokenizers, a two-layer BERT and a two-layer Llama small enough for every test, made here: nothing is downloaded."""
+"""Tokenizers, a two-layer BERT and a two-layer Llama small enough for every test, made here: nothing is downloaded.
+
+Whatever takes longer than a moment (datasets, trained runs) is made once a session, in `build_once`.
+"""
 
 import os
+
+# Before PyTorch is imported: pytest-xdist has a process for each core, and child processes inherit it.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+import gc
+import shutil
+import signal
 from pathlib import Path
 
 import pytest
 import torch
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -14,11 +26,65 @@ from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.models.config import BgrConfig
 from bgr.models.retriever import BgrRetriever
 
-# a busy machine is no fault of the code; fixtures of one test serve all its examples
-settings.register_profile(
-    "bgr", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-)
-settings.load_profile("bgr")
+CI = os.environ.get("CI") == "true"
+
+# A slow machine is no fault of the code; fixtures of one test serve all its examples.
+CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]}
+settings.register_profile("small", max_examples=25, **CALM)
+settings.register_profile("full", max_examples=200, **CALM)
+settings.load_profile("full" if CI else "small")
+
+
+def pytest_collection_finish():
+    """The garbage collector no longer walks through the libraries and the collected tests: a third of the time."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """With ``CI=true`` a skipped test is a failed one, unless it lacks a GPU."""
+    report = yield
+    if CI and report.skipped and not hasattr(report, "wasxfail") and not item.get_closest_marker("gpu"):
+        report.outcome, report.longrepr = "failed", f"skipped, which CI does not allow: {report.longrepr}"
+    return report
+
+
+@pytest.fixture(scope="session")
+def build_once(tmp_path_factory):
+    """``build_once("name", make)``: the folder that ``make(folder)`` fills, once for all processes of pytest-xdist.
+
+    Tests that change it work on a copy.
+    """
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "built-once"
+    shared.mkdir(exist_ok=True)
+
+    def build(name, make):
+        folder, done = shared / name, shared / f"{name}.done"
+        with FileLock(shared / f"{name}.lock"):
+            if not done.exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                make(folder)
+                done.touch()
+        return folder
+
+    return build
+
+
+@pytest.fixture
+def must_end():
+    """For inputs made to be slow: after 30 seconds of the processor the test fails, however busy the machine is."""
+
+    def hangs(*_):
+        raise TimeoutError("30 seconds of the processor, and no end")
+
+    before = signal.signal(signal.SIGPROF, hangs)
+    signal.setitimer(signal.ITIMER_PROF, 30)
+    yield
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.signal(signal.SIGPROF, before)
 
 
 @pytest.fixture
@@ -67,7 +133,7 @@ def encoder_config(tokenizer):
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_retriever(encoder_config):
     """``make_retriever("forward", frozen_layers=1)``: a seeded random model in evaluation mode."""
 
@@ -78,16 +144,17 @@ def make_retriever(encoder_config):
     return make
 
 
-@pytest.fixture
-def encoder_folder(tmp_path_factory, tokenizer, encoder_config):
+@pytest.fixture(scope="session")
+def encoder_folder(build_once, tokenizer, encoder_config):
     """A BERT with its tokenizer on disk, as a user would name one."""
     from transformers import BertModel
 
-    folder = tmp_path_factory.mktemp("encoder")
-    torch.manual_seed(0)
-    BertModel(encoder_config, add_pooling_layer=False).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    def make(folder):
+        torch.manual_seed(0)
+        BertModel(encoder_config, add_pooling_layer=False).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+    return build_once("encoder", make)
 
 
 def toy_examples(count, prefix):
@@ -114,29 +181,43 @@ def toy_examples(count, prefix):
         )
 
 
-@pytest.fixture(scope="session")
-def toy_data(tmp_path_factory):
-    """A dataset folder of 30 / 10 / 10 small questions."""
+def write_toy_data(folder, train, dev, test):
     from bgr.data.reasongraphqa.io.dataset import write_dataset
 
-    folder = tmp_path_factory.mktemp("toy") / "data"
-    splits = {"train": toy_examples(30, "a"), "dev": toy_examples(10, "b"), "test": toy_examples(10, "c")}
+    splits = {"train": toy_examples(train, "a"), "dev": toy_examples(dev, "b"), "test": toy_examples(test, "c")}
     write_dataset(folder, {name: list(part) for name, part in splits.items()}, [], {})
-    return folder
+
+
+@pytest.fixture(scope="session")
+def toy_data(build_once):
+    """A dataset folder of 30 / 10 / 10 small questions."""
+    return build_once("toy", lambda folder: write_toy_data(folder / "data", 30, 10, 10)) / "data"
+
+
+@pytest.fixture(scope="session")
+def short_data(build_once):
+    """`toy_data` with 3 questions to validate on and 3 to test with, for trainings whose scores do not matter."""
+    return build_once("short", lambda folder: write_toy_data(folder / "data", 30, 3, 3)) / "data"
+
+
+@pytest.fixture(scope="session")
+def random_checkpoint(build_once, make_retriever, tokenizer):
+    """A checkpoint folder of two small retrievers with random weights, to read from only."""
+    from bgr.retrievers.graph_hop.checkpoint import Settings
+
+    def make(home):
+        for direction, seed in (("forward", 0), ("backward", 1)):
+            make_retriever(direction, seed=seed, frozen_layers=1).save_pretrained(home / direction)
+        tokenizer.save_pretrained(home)
+        Settings(gammas={"equation": 0.25}, data_hash="abc", metrics={"dev": {"forward": {"gm": 0.5}}}).save(home)
+
+    return build_once("checkpoint", make)
 
 
 @pytest.fixture
-def small_checkpoint(make_retriever, tokenizer, tmp_path):
-    """A checkpoint folder of two small retrievers with random weights."""
-    from bgr.retrievers.graph_hop.checkpoint import Settings
-
-    home = tmp_path / "checkpoint"
-    home.mkdir()
-    for direction, seed in (("forward", 0), ("backward", 1)):
-        make_retriever(direction, seed=seed, frozen_layers=1).save_pretrained(home / direction)
-    tokenizer.save_pretrained(home)
-    Settings(gammas={"equation": 0.25}, data_hash="abc", metrics={"dev": {"forward": {"gm": 0.5}}}).save(home)
-    return home
+def small_checkpoint(random_checkpoint, tmp_path):
+    """A test's own copy of `random_checkpoint`."""
+    return shutil.copytree(random_checkpoint, tmp_path / "checkpoint")
 
 
 CHAT_SPECIAL = ["<start>", "<end>"]
@@ -147,14 +228,10 @@ CHAT_TEMPLATE = (
 
 
 @pytest.fixture(scope="session")
-def tiny_llama(tmp_path_factory):
+def tiny_llama(build_once):
     """``tiny_llama(256)``: the folder of a random two-layer Llama that holds so many tokens, with a tokenizer of single
     bytes and a chat template."""
-
-    def make(longest):
-        return write_tiny_llama(tmp_path_factory.mktemp("tiny-llama"), longest)
-
-    return make
+    return lambda longest: build_once(f"tiny-llama-{longest}", lambda folder: write_tiny_llama(folder, longest))
 
 
 def write_tiny_llama(folder, longest):

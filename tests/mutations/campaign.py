@@ -17,7 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from bgr.cli import main
+
+MANY_OR_ALL = pytest.mark.parametrize(
+    "count",
+    [pytest.param(120, marks=pytest.mark.workflow), pytest.param(10**6, marks=pytest.mark.slow)],
+    ids=["many", "all"],
+)
+"""Of the cases of each kind: `.ci/run` tries many, ``-m slow`` all."""
 
 MOST_SECONDS = 20.0
 MOST_MEMORY = 600 * 1024

@@ -9,9 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
-
-from .campaign import Case, run, sample
+from .campaign import MANY_OR_ALL, Case, run, sample
 from .cases import byte_cases, edited, read, structure_cases, value_cases
 from .harm import BYTES, places
 
@@ -88,8 +86,8 @@ def test_some(small_checkpoint: Path, tmp_path: Path) -> None:
     assert failures(sample(checkpoint_cases(small_checkpoint), QUICK, "some"), small_checkpoint, tmp_path) == []
 
 
-@pytest.mark.slow
-def test_all(small_checkpoint: Path, tmp_path: Path) -> None:
+@MANY_OR_ALL
+def test_more(small_checkpoint: Path, tmp_path: Path, count: int) -> None:
     everything = checkpoint_cases(small_checkpoint)
     assert len(everything) > 200
-    assert failures(everything, small_checkpoint, tmp_path) == []
+    assert failures(sample(everything, count, "more"), small_checkpoint, tmp_path) == []

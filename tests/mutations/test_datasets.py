@@ -15,7 +15,7 @@ from bgr.data.reasongraphqa.build.splits import SPLITS
 from bgr.data.reasongraphqa.io.dataset import HASHED_FILES, load_split
 from bgr.errors import BgrError
 
-from .campaign import Case, run, sample
+from .campaign import MANY_OR_ALL, Case, run, sample
 from .cases import read
 from .datasets import dataset_cases, released_cases, sealed
 from .oracle import samples
@@ -133,15 +133,15 @@ def test_some_released(released: Path, tmp_path: Path) -> None:
     assert failures(problems_of_released, sample(released_cases(released), QUICK, "some"), released, tmp_path) == []
 
 
-@pytest.mark.slow
-def test_all_datasets(data: Path, tmp_path: Path) -> None:
+@MANY_OR_ALL
+def test_more_datasets(data: Path, tmp_path: Path, count: int) -> None:
     everything = dataset_cases(data)
     assert len(everything) > 500
-    assert failures(problems_of_dataset, everything, data, tmp_path) == []
+    assert failures(problems_of_dataset, sample(everything, count, "more"), data, tmp_path) == []
 
 
-@pytest.mark.slow
-def test_all_released(released: Path, tmp_path: Path) -> None:
+@MANY_OR_ALL
+def test_more_released(released: Path, tmp_path: Path, count: int) -> None:
     everything = released_cases(released)
     assert len(everything) > 200
-    assert failures(problems_of_released, everything, released, tmp_path) == []
+    assert failures(problems_of_released, sample(everything, count, "more"), released, tmp_path) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .campaign import Case, run, sample
+from .campaign import MANY_OR_ALL, Case, run, sample
 from .oracle import Baseline, wrong_samples
 from .sources import knowledge_base_cases, question_cases
 
@@ -76,9 +76,9 @@ def test_some(cases, source: Path, baseline: Baseline, tmp_path: Path) -> None:
     assert failures(sample(cases(source), QUICK, "some"), source, baseline, tmp_path) == []
 
 
-@pytest.mark.slow
+@MANY_OR_ALL
 @pytest.mark.parametrize("cases", [knowledge_base_cases, question_cases])
-def test_all(cases, source: Path, baseline: Baseline, tmp_path: Path) -> None:
+def test_more(cases, source: Path, baseline: Baseline, tmp_path: Path, count: int) -> None:
     everything = cases(source)
     assert len(everything) > 350
-    assert failures(everything, source, baseline, tmp_path) == []
+    assert failures(sample(everything, count, "more"), source, baseline, tmp_path) == []

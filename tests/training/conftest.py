@@ -1,6 +1,7 @@
-"""A training config small enough for a test, and the command that runs it."""
+"""Training configs small enough for a test, the commands that run them, and one run that the tests share."""
 
 import logging
+from contextlib import redirect_stdout
 
 import pytest
 import torch
@@ -30,17 +31,21 @@ trainer:
 """
 
 
+@pytest.fixture(scope="session", autouse=True)
+def quiet_lightning():
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+
+
+def write_yaml(folder, name, model, encoder, epochs):
+    path = folder / f"{name}.yaml"
+    path.write_text(CONFIG.format(model=model, encoder=encoder, epochs=epochs))
+    return path
+
+
 @pytest.fixture
 def write_config(encoder_folder, tmp_path):
     """``write_config("dpr", "kind: dpr", 2)``: the path of a YAML file. On the toy data an epoch is 5 batches."""
-
-    def write(name, model, epochs):
-        path = tmp_path / f"{name}.yaml"
-        path.write_text(CONFIG.format(model=model, encoder=encoder_folder, epochs=epochs))
-        return path
-
-    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
-    return write
+    return lambda name, model, epochs: write_yaml(tmp_path, name, model, encoder_folder, epochs)
 
 
 @pytest.fixture
@@ -50,14 +55,27 @@ def config(write_config):
 
 
 @pytest.fixture
-def train(config, toy_data):
+def train(config, short_data):
     """``train(out, "--resume", epochs=2)``: `bgr train retriever`; gives the exit code."""
 
     def run(out, *more, epochs=2):
-        words = ["train", "retriever", "--config", str(config(epochs)), "--data", str(toy_data), "--out", str(out)]
+        words = ["train", "retriever", "--config", str(config(epochs)), "--data", str(short_data), "--out", str(out)]
         return main([*words, *more])
 
     return run
+
+
+@pytest.fixture(scope="session")
+def trained_run(build_once, encoder_folder, toy_data):
+    """The folder of a run that has learned the toy, with what `bgr train retriever` printed in ``printed.txt``."""
+
+    def make(folder):
+        path = write_yaml(folder, "config", "context_layers: 1", encoder_folder, 10)
+        words = ["--config", str(path), "--data", str(toy_data), "--out", str(folder / "run"), "--json"]
+        with (folder / "printed.txt").open("w") as printed, redirect_stdout(printed):
+            assert main(["train", "retriever", *words, "--model.encoder_learning_rate=3e-3"]) == 0
+
+    return build_once("trained-run", make)
 
 
 @pytest.fixture

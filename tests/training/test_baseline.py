@@ -54,7 +54,7 @@ class Stopped(Exception):
 
 
 @pytest.mark.parametrize(
-    "kind", ["grr", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("dpr", "mdr", "ssg"))]
+    "kind", ["grr", *(pytest.param(kind, marks=pytest.mark.workflow) for kind in ("dpr", "mdr", "ssg"))]
 )
 def test_resume_gives_the_weights_of_an_uninterrupted_run(kind, baseline_config, toy_data, tmp_path, monkeypatch):
     words = ["--model.dropout=0.2", "--checkpoint.steps=1", "--data.candidates=4"]

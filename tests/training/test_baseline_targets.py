@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
@@ -28,7 +28,6 @@ def graphs(draw):
 
 
 @given(st.lists(graphs(), min_size=1, max_size=4))
-@settings(max_examples=40)
 def test_gold_paths_are_all_paths(found):
     paths, targets = gold_paths(found, 5)
     rows = zip(paths.question.tolist(), paths.facts.tolist(), targets.tolist(), strict=True)

@@ -42,14 +42,21 @@ def same(one, other):
     "more",
     [
         [],
-        ["--trainer.accumulate_grad_batches=2", "--trainer.gradient_clip_val=0.1", "--trainer.precision=bf16-mixed"],
-        ["--model.matrix_learning_rate=1e-2"],
+        pytest.param(
+            [
+                "--trainer.accumulate_grad_batches=2",
+                "--trainer.gradient_clip_val=0.1",
+                "--trainer.precision=bf16-mixed",
+            ],
+            marks=pytest.mark.workflow,
+        ),
+        pytest.param(["--model.matrix_learning_rate=1e-2"], marks=pytest.mark.workflow),
     ],
     ids=["plain", "accumulated, clipped, bf16", "Muon"],
 )
-def test_goes_on_inside_an_epoch(config, toy_data, tmp_path, more):
+def test_goes_on_inside_an_epoch(config, short_data, tmp_path, more):
     words = ["--model.dropout=0.3", "--checkpoint.steps=1", *more]
-    whole, parts = (Run(config(3), toy_data, tmp_path / name, words) for name in ("whole", "parts"))
+    whole, parts = (Run(config(3), short_data, tmp_path / name, words) for name in ("whole", "parts"))
     train_direction(whole, "forward", lambda message: None)
     assert sorted(p.name for p in (whole.home("forward") / "epochs").iterdir())[1:] == ["last.ckpt"]
     for number in (4, 7, 9, 13):  # of 15, or of 18 where two make a step
@@ -69,17 +76,17 @@ def test_goes_on_inside_an_epoch(config, toy_data, tmp_path, more):
 
 
 @pytest.mark.parametrize(("minutes", "steps", "kept"), [("1e-9", 0, 2), ("0", 0, None), ("5", 2, 2), ("5", 3, None)])
-def test_by_time_and_by_steps(config, toy_data, tmp_path, minutes, steps, kept):
+def test_by_time_and_by_steps(config, short_data, tmp_path, minutes, steps, kept):
     words = [f"--checkpoint.minutes={minutes}", f"--checkpoint.steps={steps}"]
-    run = Run(config(1), toy_data, tmp_path / "run", words)
+    run = Run(config(1), short_data, tmp_path / "run", words)
     with stop_at(3), pytest.raises(Stopped):
         train_direction(run, "forward", lambda message: None)
     last = run.home("forward") / "epochs" / "last.ckpt"
     assert (torch.load(last, weights_only=True)["global_step"] if last.exists() else None) == kept
 
 
-def test_the_best_epoch_is_kept(config, toy_data, tmp_path):
-    run = Run(config(4), toy_data, tmp_path / "run", ["--model.learning_rate=3e-2"])
+def test_the_best_epoch_is_kept(config, short_data, tmp_path):
+    run = Run(config(4), short_data, tmp_path / "run", ["--model.learning_rate=3e-2"])
     epochs = []
     train_direction(run, "forward", epochs.append)
     scores = [epoch.metrics["dev/score"] for epoch in epochs]

@@ -6,7 +6,7 @@ import pytest
 
 from bgr.cli import main
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.workflow
 
 COUNTRIES = {"france": "paris", "italy": "rome", "sweden": "alpha"}
 

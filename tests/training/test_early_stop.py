@@ -16,8 +16,8 @@ def reports(run):
     return messages
 
 
-def test_stops_when_the_score_no_longer_rises_and_stays_stopped(config, toy_data, tmp_path):
-    run = Run(config(9), toy_data, tmp_path / "run", [*STILL, "--early_stop.patience=2"])
+def test_stops_when_the_score_no_longer_rises_and_stays_stopped(config, short_data, tmp_path):
+    run = Run(config(9), short_data, tmp_path / "run", [*STILL, "--early_stop.patience=2"])
     *epochs, stop = reports(run)
     assert [epoch.number for epoch in epochs] == [1, 2, 3]
     best = epochs[0].metrics["dev/score"]
@@ -34,8 +34,8 @@ def test_stops_when_the_score_no_longer_rises_and_stays_stopped(config, toy_data
     assert [message.number for message in reports(patient)] == [4, 4]
 
 
-def test_off_by_default(config, toy_data, tmp_path):
-    run = Run(config(3), toy_data, tmp_path / "run", STILL)
+def test_off_by_default(config, short_data, tmp_path):
+    run = Run(config(3), short_data, tmp_path / "run", STILL)
     assert [message.number for message in reports(run)] == [1, 2, 3]
 
 

@@ -1,4 +1,4 @@
-"""Twenty kills at random moments, each taken up with --resume: the results are those of a training never killed."""
+"""Kills at random moments, each taken up with --resume: the results are those of a training never killed."""
 
 import os
 import random
@@ -12,7 +12,6 @@ import torch
 
 from bgr.cli import main
 
-KILLS = 20
 SETTINGS = ["--checkpoint.steps=2", "--model.dropout=0.2", "--early_stop.patience=50"]
 RESULTS = ("bgr.json", "forward/model.safetensors", "backward/model.safetensors", "forward/config.json")
 
@@ -76,12 +75,12 @@ def kill(process, rng):
     process.wait()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("start", [Forked, command], ids=["one process", "side by side"])
-def test_twenty_kills(config, toy_data, tmp_path, start, one_thread):
+@pytest.mark.workflow
+@pytest.mark.parametrize(("start", "count"), [(Forked, 16), (command, 4)], ids=["one process", "side by side"])
+def test_kills(config, short_data, tmp_path, start, count, one_thread):
     assert torch.get_num_threads() == 1  # a fork would wait for the others for ever
     rng = random.Random(0)
-    words = ["train", "retriever", f"--config={config(20)}", f"--data={toy_data}", *SETTINGS]
+    words = ["train", "retriever", f"--config={config(8)}", f"--data={short_data}", *SETTINGS]
 
     def begin(out, *more):
         with (tmp_path / f"{out.name}.log").open("ab") as log:
@@ -94,10 +93,10 @@ def test_twenty_kills(config, toy_data, tmp_path, start, one_thread):
     assert begin(tmp_path / "whole").wait() == 0, (tmp_path / "whole.log").read_text()[-2000:]
     long = time.monotonic() - began
     kills, number, inside, running = 0, 0, 0, True
-    while kills < KILLS or running:
+    while kills < count or running:
         out = tmp_path / f"killed-{number}"
         process = begin(out, *(["--resume"] if out.exists() else []))
-        if kills < KILLS:
+        if kills < count:
             # one in four wherever it is; else soon after the first checkpoint it writes
             before = written(out)
             if rng.random() < 0.25:
@@ -115,4 +114,4 @@ def test_twenty_kills(config, toy_data, tmp_path, start, one_thread):
         assert results(out) == results(tmp_path / "whole")
         number, running = number + 1, False
     print(f"{kills} kills, {inside} of them after a checkpoint; {number} runs finished, all with the same bytes")
-    assert inside >= KILLS / 2
+    assert inside >= count / 2

@@ -15,7 +15,7 @@ def error(capsys):
     return lines[0]
 
 
-@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+@pytest.mark.parametrize("precision", ["32-true", pytest.param("bf16-mixed", marks=pytest.mark.workflow)])
 def test_a_learning_rate_far_too_high(train, tmp_path, capsys, one_thread, precision):
     words = [f"--trainer.precision={precision}", "--checkpoint.steps=1"]
     assert train(tmp_path / "run", "--model.learning_rate=1e30", *words) == 1
@@ -45,9 +45,9 @@ def test_on_dev_after_the_last_step(train, tmp_path, capsys, one_thread):
     assert not (tmp_path / "run" / "training" / "forward" / "epochs" / "last.ckpt").exists()
 
 
-@pytest.mark.slow
-def test_side_by_side_the_message_arrives_and_the_other_direction_ends(config, toy_data, train, tmp_path, capsys):
-    run = Run(config(1), toy_data, tmp_path / "run")
+@pytest.mark.workflow
+def test_side_by_side_the_message_arrives_and_the_other_direction_ends(config, short_data, train, tmp_path, capsys):
+    run = Run(config(1), short_data, tmp_path / "run")
     for direction in ("forward", "backward"):
         train_direction(run, direction, lambda message: None)
     last = run.home("forward") / "epochs" / "last.ckpt"

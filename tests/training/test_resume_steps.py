@@ -1,7 +1,5 @@
 """A training stopped at any step and taken up again ends with the weights of one that was never stopped."""
 
-import logging
-
 import pytest
 import torch
 from lightning.pytorch import Callback, Trainer, seed_everything
@@ -42,12 +40,12 @@ class Watch(Callback):
 
 
 @pytest.fixture
-def fit(encoder_folder, toy_data, tmp_path):
+def fit(encoder_folder, short_data, tmp_path):
     def run(watch, resume=None):
         seed_everything(5, verbose=False)
         settings = {"frozen_layers": 1, "width": 16, "dropout": 0.2, "learning_rate": 1e-2}
         module = BgrModule(str(encoder_folder), encoder_learning_rate=1e-2, **settings)
-        data = BgrDataModule(str(toy_data), batch_size=4, candidates=3, limit=29)
+        data = BgrDataModule(str(short_data), batch_size=4, candidates=3, limit=29)
         data.prepare(AutoTokenizer.from_pretrained(encoder_folder), module.model, tmp_path / "states")
         trainer = Trainer(
             max_epochs=EPOCHS,
@@ -67,10 +65,10 @@ def fit(encoder_folder, toy_data, tmp_path):
         assert trainer.global_step == EPOCHS * STEPS
         return {name: value.clone() for name, value in module.state_dict().items()}
 
-    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
     return run
 
 
+@pytest.mark.workflow
 @pytest.mark.filterwarnings("ignore")
 def test_stopped_at_any_step(fit, tmp_path):
     whole = Watch()

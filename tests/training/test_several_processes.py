@@ -1,7 +1,7 @@
 """Two processes, or gradients accumulated over two batches, end with the weights of one process and the whole batch."""
 
 import json
-import logging
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -17,12 +17,14 @@ from training.data_module import BgrDataModule
 from training.retriever.module import BgrModule
 
 
-@pytest.fixture(autouse=True)
-def no_dropout(encoder_folder):
-    """None in the encoder either."""
-    config = json.loads((encoder_folder / "config.json").read_text())
+@pytest.fixture
+def encoder_folder(encoder_folder, tmp_path):
+    """Without dropout in the encoder either."""
+    folder = shutil.copytree(encoder_folder, tmp_path / "encoder")
+    config = json.loads((folder / "config.json").read_text())
     config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    (encoder_folder / "config.json").write_text(json.dumps(config))
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
 
 
 @pytest.fixture
@@ -52,7 +54,6 @@ def fit(encoder_folder, toy_data, tmp_path):
         assert max((weights[name] - before[name]).abs().max() for name in weights) > 1e-3
         return weights, {name: float(value) for name, value in chosen.callback_metrics.items()}, noise(module, chosen)
 
-    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
     return run
 
 
@@ -88,13 +89,13 @@ def test_accumulated_batches(fit, direction):
     check_alike(fit(direction, 8), fit(direction, 4, accumulate_grad_batches=2))
 
 
-@pytest.mark.slow
+@pytest.mark.workflow
 @pytest.mark.filterwarnings("ignore")
 def test_two_processes(fit):
     check_alike(fit("backward", 8), fit("backward", 4, devices=2, strategy="ddp_spawn"))
 
 
-@pytest.mark.slow
+@pytest.mark.workflow
 def test_the_command_with_two_processes(config, toy_data, tmp_path):
     """Each process runs the whole command line; only the first one writes."""
     # in bfloat16 the same sums, cut otherwise, are rounded otherwise

@@ -24,9 +24,13 @@ def stubborn_or_dying(direction, report):
         time.sleep(0.02)
 
 
-def test_a_death_is_seen_among_many_reports_and_the_other_is_ended(monkeypatch, capsys):
+@pytest.mark.parametrize("start", ["fork", pytest.param("spawn", marks=pytest.mark.workflow)])
+def test_a_death_is_seen_among_many_reports_and_the_other_is_ended(monkeypatch, capsys, start):
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))  # where a new process finds this file
     monkeypatch.setattr(side_by_side, "PATIENCE", 0.5)
+    if start == "fork":  # new processes load Lightning first; forked ones have it
+        fork = multiprocessing.get_context("fork")
+        monkeypatch.setattr(multiprocessing, "get_context", lambda _: fork)
     with pytest.raises(BgrError, match="backward: its process ended with exit code 3"):
         side_by_side.in_processes(stubborn_or_dying, ("forward", "backward"), bar=False)
     assert not multiprocessing.active_children()

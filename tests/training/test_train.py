@@ -1,3 +1,5 @@
+"""`bgr train retriever` from files to a folder: learns, repeats itself, resumes, and refuses what is wrong."""
+
 import json
 from dataclasses import replace
 
@@ -18,34 +20,30 @@ def train(config, data, out, *more):
     return main(["train", "retriever", "--config", str(config), "--data", str(data), "--out", str(out), *more])
 
 
-def weights(run):
-    return {d: load_file(run / d / "model.safetensors") for d in ("forward", "backward")}
-
-
 def same(a, b):
     return all(torch.equal(a[name], b[name]) for name in a)
 
 
-def test_learns_the_toy_and_scores_the_same_when_loaded(config, toy_data, tmp_path, capsys):
-    assert train(config(30), toy_data, tmp_path / "run", "--json") == 0
-    metrics = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
-    pipeline = BgrPipeline.from_pretrained(tmp_path / "run")
+def test_learns_the_toy_and_scores_the_same_when_loaded(trained_run, toy_data):
+    metrics = json.loads((trained_run / "printed.txt").read_text().strip().splitlines()[-1])
+    pipeline = BgrPipeline.from_pretrained(trained_run / "run")
     found = metrics[pipeline.settings.rule]
     assert found["f1"] > 0.8  # one that has learned nothing has 0.65
     dev = load_split(toy_data, "dev")
     graphs = [pipeline.answer(e.question, e.facts).graph for e in dev]
     assert dev_metrics(graphs, dev) == pytest.approx(found)
-    logs = tmp_path / "run" / "training" / "forward"
+    logs = trained_run / "run" / "training" / "forward"
     assert "dev/gm" in (logs / "csv" / "metrics.csv").read_text()
     assert list((logs / "tb").glob("events*"))
 
 
-def test_same_seed_same_weights_other_seed_others(config, toy_data, tmp_path):
-    for name, more in (("a", []), ("b", []), ("c", ["--seed=4", "--direction=forward"])):
-        assert train(config(1), toy_data, tmp_path / name, *more) == 0
-    a, b = weights(tmp_path / "a"), weights(tmp_path / "b")
-    assert all(same(a[direction], b[direction]) for direction in a)
-    assert not same(a["forward"], load_file(tmp_path / "c" / "forward" / "model.safetensors"))
+@pytest.mark.parametrize("direction", ["forward", pytest.param("backward", marks=pytest.mark.workflow)])
+def test_same_seed_same_weights_other_seed_others(config, short_data, tmp_path, direction):
+    for name, more in (("a", []), ("b", []), ("c", ["--seed=4"])):
+        assert train(config(1), short_data, tmp_path / name, f"--direction={direction}", *more) == 0
+    a, b, c = (load_file(tmp_path / name / direction / "model.safetensors") for name in "abc")
+    assert same(a, b)
+    assert not same(a, c)
 
 
 def test_on_a_cpu_gradients_are_added_up_in_one_order(config, toy_data, tmp_path):
@@ -58,12 +56,13 @@ class Stopped(Exception):
     pass
 
 
-def test_resume_gives_the_weights_of_an_uninterrupted_run(config, toy_data, tmp_path):
+@pytest.mark.workflow
+def test_resume_gives_the_weights_of_an_uninterrupted_run(config, short_data, tmp_path):
     def stop_after_two(epoch):
         if epoch.number == 2:
             raise Stopped
 
-    whole, parts = (Run(config(4), toy_data, tmp_path / name) for name in ("whole", "parts"))
+    whole, parts = (Run(config(4), short_data, tmp_path / name) for name in ("whole", "parts"))
     train_direction(whole, "forward", lambda epoch: None)
     with pytest.raises(Stopped):
         train_direction(parts, "forward", stop_after_two)

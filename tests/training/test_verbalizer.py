@@ -170,7 +170,7 @@ def weights(folder):
     return load_file(folder / "model.safetensors")
 
 
-@pytest.mark.slow
+@pytest.mark.workflow
 def test_it_learns_and_resumes_as_if_never_stopped(train, tmp_path, capsys, monkeypatch):
     from training.run import Run
     from training.seq2seq.verbalizer import train_verbalizer

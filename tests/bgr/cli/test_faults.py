@@ -57,7 +57,7 @@ QUICK = ("limit", "schema")
 """To a system a fault is one of two things: a reply that never came, or one that is of no use."""
 
 PAIRS = [
-    pytest.param(system, fault, marks=() if fault in QUICK or system == "llm-edges" else pytest.mark.slow)
+    pytest.param(system, fault, marks=() if fault in QUICK or system == "llm-edges" else pytest.mark.workflow)
     for system in SYSTEMS
     for fault in FAULTS
 ]
@@ -173,7 +173,8 @@ def test_a_step_that_fails_costs_its_own_part_only(
 
 
 @pytest.mark.parametrize(
-    "system", [pytest.param(one, marks=() if one in ("prism", "llm-edges") else pytest.mark.slow) for one in SYSTEMS]
+    "system",
+    [pytest.param(one, marks=() if one in ("prism", "llm-edges") else pytest.mark.workflow) for one in SYSTEMS],
 )
 def test_without_a_server_the_run_ends_in_one_line_and_goes_on_later(
     system, patience, ask_all, chat_server, fitting_reply, told, tmp_path

@@ -57,13 +57,14 @@ def kill_when_it_is_there(folder, what, stop):
     assert process.returncode == -signal.SIGKILL
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize(
     ("what", "stop", "calls"),
     [
         ("add", "2", 2),
         ("add", "manifest", 0),
-        pytest.param("build", "3", 1, marks=pytest.mark.slow),
-        pytest.param("delete", "manifest", 0, marks=pytest.mark.slow),
+        ("build", "3", 1),
+        ("delete", "manifest", 0),
     ],
 )
 def test_the_old_index_stays_and_the_next_run_goes_on(tmp_path, encoder, monkeypatch, what, stop, calls):
@@ -97,7 +98,7 @@ def test_the_old_index_stays_and_the_next_run_goes_on(tmp_path, encoder, monkeyp
     }
 
 
-@pytest.mark.slow
+@pytest.mark.workflow
 def test_a_first_build_that_was_killed_is_no_index_and_goes_on(tmp_path, encoder, monkeypatch):
     monkeypatch.setattr(segments, "CHUNK", 10)
     folder = tmp_path / "index"

@@ -74,7 +74,7 @@ def test_a_local_database_answers_as_memory_does(tmp_path, encoder, monkeypatch)
     check_all(str(tmp_path / "local.db"), encoder)
 
 
-@pytest.mark.slow
+@pytest.mark.workflow
 def test_a_server_answers_as_memory_does(tmp_path, encoder):
     program = shutil.which("milvus-lite")
     if program is None:

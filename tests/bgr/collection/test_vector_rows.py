@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.collection import vectors as vector_rows
@@ -24,7 +24,6 @@ def slow(query, vectors, k):
     return order, scores[order]
 
 
-@settings(max_examples=40)
 @given(st.data())
 def test_equal_to_sorting_all_products(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))

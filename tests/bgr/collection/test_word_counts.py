@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.collection import word_counts
@@ -35,7 +35,6 @@ def as_dict(counts):
     return found, counts.lengths.tolist()
 
 
-@settings(max_examples=40)
 @given(st.lists(TEXT, max_size=12), st.data())
 def test_counts_are_those_of_a_loop(texts, data):
     counts = count_words(texts)
@@ -57,7 +56,6 @@ def test_blocks_change_nothing(monkeypatch):
         assert np.array_equal(getattr(blocks, part), getattr(whole, part))
 
 
-@settings(max_examples=30)
 @given(st.lists(st.lists(TEXT, min_size=1, max_size=8), max_size=4), st.data())
 def test_scores_are_those_of_a_fresh_index_to_the_bit(tmp_path_factory, parts, data):
     folder = tmp_path_factory.mktemp("counts")

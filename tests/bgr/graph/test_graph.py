@@ -4,7 +4,7 @@ import random
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.errors import GraphError
@@ -83,7 +83,6 @@ def test_order_is_by_chains_and_joins_wait():
 
 
 @given(graphs())
-@settings(max_examples=200)
 def test_order_is_topological_and_complete(graph):
     order = graph.order()
     assert sorted(order) == list(graph.nodes)
@@ -92,7 +91,6 @@ def test_order_is_topological_and_complete(graph):
 
 
 @given(graphs())
-@settings(max_examples=100)
 def test_hops_is_the_longest_path(graph):
     paths = [len(path) - 1 for leaf in graph.leaves for path in nx.all_simple_paths(graph.to_networkx(), ROOT, leaf)]
     assert graph.hops == max(paths, default=0)

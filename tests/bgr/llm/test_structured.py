@@ -131,11 +131,12 @@ def check(text, again=True):
     return value is not None
 
 
-def test_ten_thousand_random_strings():
+@pytest.mark.parametrize("count", [2_000, pytest.param(10_000, marks=pytest.mark.workflow)])
+def test_random_strings(count):
     draw = random.Random(6)
-    fits = sum(check(random_text(draw), again=i % 5 == 0) for i in range(10_000))
+    fits = sum(check(random_text(draw), again=i % 5 == 0) for i in range(count))
     # a third are good replies with faults in them, of which repair saves a part
-    assert 500 < fits < 2_500
+    assert count / 20 < fits < count / 4
 
 
 @given(st.text(max_size=200))

@@ -1,5 +1,6 @@
 """The graph edit distance against networkx with the root pinned, against an exhaustive search, and its properties."""
 
+import itertools
 import math
 import random
 import time
@@ -8,7 +9,7 @@ from itertools import permutations
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
@@ -113,7 +114,6 @@ def test_known_distances():
 
 
 @given(graphs(), graphs(), graphs(), st.booleans())
-@settings(max_examples=150)
 def test_it_is_a_metric(a, b, c, labeled):
     def distance(x: EvidenceGraph, y: EvidenceGraph) -> int:
         found = graph_edit_distance(x, y, labeled=labeled, time_limit=None)
@@ -141,7 +141,6 @@ def test_renaming_is_free_unlabeled():
 def test_equals_networkx_on_everyday_pairs(labeled):
     found = against_networkx(everyday_pairs(2000, random.Random(1)), labeled)
     assert found.differing == ()
-    assert found.median_ratio > 20  # measured: above 50 on a machine without other work
 
 
 def pairs_of(facts: int, count: int, seed: int) -> list[Pair]:
@@ -201,11 +200,15 @@ def test_out_of_time_is_flagged_and_the_bounds_hold(labeled, monkeypatch):
     assert flagged > 3
 
 
-def test_the_time_limit_is_kept():
+def test_the_time_limit_is_kept(monkeypatch):
+    """On a clock that advances by a millisecond each time it is read."""
+    reads = itertools.count()
+    monkeypatch.setattr(time, "perf_counter", lambda: next(reads) / 1000)
     for a, b in large_pairs(24, 2, random.Random(5), related=False):
-        start = time.process_time()
-        found = graph_edit_distance(a, b, labeled=True, time_limit=0.2)
-        assert time.process_time() - start < 0.6  # the first stage and one step of the search come on top
+        before = next(reads)
+        found = graph_edit_distance(a, b, labeled=True, time_limit=0.02)
+        assert next(reads) - before < 20 + 10  # each stage reads it once more
+        assert not found.exact
         assert 0 < found.lower <= found.upper <= len(a.edges) + len(b.edges) + 48
 
 
@@ -224,15 +227,13 @@ def test_large_graphs_close_to_gold_are_exact():
             assert found.upper <= 6
 
 
-def test_small_graphs_are_quick():
-    rng = random.Random(7)
-    pairs = [(random_graph(rng, rng.randint(3, 6)), random_graph(rng, rng.randint(3, 6))) for _ in range(200)]
-    times = []
-    for a, b in pairs:
-        start = time.perf_counter()
-        graph_edit_distance(a, b)
-        times.append(time.perf_counter() - start)
-    assert sorted(times)[100] < 0.001  # measured: 0.00003
+def test_most_small_graphs_are_settled_in_the_first_stage(monkeypatch):
+    rng, searches = random.Random(7), []
+    search = ged_search._Search
+    monkeypatch.setattr(ged_search, "_Search", lambda *args: searches.append(args) or search(*args))
+    for _ in range(200):
+        graph_edit_distance(random_graph(rng, rng.randint(3, 6)), random_graph(rng, rng.randint(3, 6)))
+    assert len(searches) < 20
 
 
 def test_released_variant_lets_the_root_move():

@@ -1,12 +1,11 @@
 """Graph Matching and Graph Structure against their definitions and against networkx."""
 
 import random
-import time
 from itertools import permutations
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
@@ -97,7 +96,6 @@ def test_what_refinement_cannot_tell_apart_is_searched():
 
 
 @given(graphs(), st.randoms(use_true_random=False))
-@settings(max_examples=150)
 def test_structure_survives_renaming(graph, rng):
     places = dict(zip(range(7), rng.sample(range(20), 7), strict=True))
     assert graph_structure_match(graph, graph.relabel(places))
@@ -105,7 +103,6 @@ def test_structure_survives_renaming(graph, rng):
 
 
 @given(graphs(), graphs())
-@settings(max_examples=150)
 def test_match_implies_structure_and_both_are_symmetric(a, b):
     assert graph_match(a, b) == graph_match(b, a)
     assert graph_structure_match(a, b) == graph_structure_match(b, a)
@@ -209,10 +206,8 @@ def ring(first: int, width: int) -> list[tuple[int, int]]:
         ),
     ],
 )
-def test_symmetric_look_alikes_are_told_apart_at_once(one, two):
+def test_symmetric_look_alikes_are_told_apart_at_once(one, two, must_end):
     rng = random.Random(2)
     first, second = shuffled(rng, EvidenceGraph(one)), shuffled(rng, EvidenceGraph(two))
-    start = time.process_time()
     assert not graph_structure_match(first, second)
     assert graph_structure_match(first, shuffled(rng, EvidenceGraph(one)))
-    assert time.process_time() - start < 2  # measured: below 0.1

@@ -6,7 +6,7 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.collection.triples import triple as triple_list
@@ -53,7 +53,6 @@ def slow_numbers(triples: list[Triple]) -> tuple[list[int], list[int]]:
     return found[::2], found[1::2]
 
 
-@settings(max_examples=60)
 @given(TRIPLES)
 def test_numbers_and_texts(triples):
     packed, head, tail = pack(iter(triples))
@@ -63,7 +62,6 @@ def test_numbers_and_texts(triples):
     assert packed[1:3] == triples[1:3]
 
 
-@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=30))
 def test_members_and_neighbours(pairs):
     head, tail = np.array(pairs, dtype=np.int32).reshape(-1, 2).T

@@ -110,7 +110,7 @@ def test_a_file_that_is_none(tmp_path, text, message):
         read_openie(tmp_path / "none.json", CORPUS)
 
 
-@pytest.mark.slow
+@pytest.mark.workflow
 def test_the_published_sample(multihop_sample):
     if multihop_sample is None:
         pytest.skip("BGR_MULTIHOP names no folder with HippoRAG's sample")

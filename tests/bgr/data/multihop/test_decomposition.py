@@ -217,7 +217,7 @@ def test_invalid_shares(shares):
         hash_place("a", shares)
 
 
-@pytest.mark.slow
+@pytest.mark.workflow
 def test_every_question_of_the_published_sample_is_a_graph_over_its_supporting_paragraphs(multihop_sample):
     if multihop_sample is None:
         pytest.skip("BGR_MULTIHOP names no folder with HippoRAG's sample")

@@ -3,7 +3,7 @@
 import copy
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.data.multihop.corpora import read_corpus
@@ -143,7 +143,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150)
 @given(st.lists(JSON, min_size=1, max_size=3), st.sampled_from([None, "musique", "hotpotqa"]))
 def test_any_json_loads_or_is_refused_in_one_line(write, value, form):
     path = write("any.json", value)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from bgr.data.reasongraphqa.build.grounding import same_answer
@@ -33,7 +31,5 @@ def test_same_answer(executed, annotated, same):
 
 
 @pytest.mark.parametrize("text", ["1" * 200_000 + "x", "1," * 100_000, "1" * 200_000, "-" * 200_000, "1-" * 100_000])
-def test_no_answer_takes_long(text):
-    start = time.process_time()
+def test_no_answer_takes_long(text, must_end):
     assert not same_answer(text, "12 metre")
-    assert time.process_time() - start < 2

@@ -6,7 +6,7 @@ import json
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.cli import main
@@ -116,7 +116,6 @@ SENTENCE = st.one_of(
 )
 
 
-@settings(max_examples=300)
 @given(texts=st.lists(SENTENCE, min_size=1, max_size=12), seed=st.integers(0, 2**32))
 def test_ours_to_theirs_to_ours(texts, seed):
     there = random_example(Random(seed), texts)
@@ -138,7 +137,6 @@ def sorted_graph(record: dict) -> dict:
     return {**record, "order_true_fact": sorted(nodes, key=lambda node: node["facts"])}
 
 
-@settings(max_examples=300)
 @given(texts=st.lists(SENTENCE, min_size=1, max_size=12), seed=st.integers(0, 2**32))
 def test_theirs_to_ours_to_theirs(texts, seed):
     """Whatever order the file has its nodes and neighbours in; and to the letter in the order of reasoning."""

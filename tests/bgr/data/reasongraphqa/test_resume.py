@@ -35,13 +35,14 @@ def check_killed_builds(source, encoder, work, first, step):
     return report["outcomes"]
 
 
+@pytest.mark.workflow
 def test_killed_half_way_through_the_vectors(tmp_path, source, small_encoder):
     (outcome,) = check_killed_builds(source, small_encoder, tmp_path / "work", 16, 1000)
     assert outcome["chunks"] > 2
     assert not outcome["whole"]
 
 
-@pytest.mark.slow
+@pytest.mark.workflow
 def test_killed_before_every_change_on_disk(tmp_path, source, small_encoder):
     outcomes = check_killed_builds(source, small_encoder, tmp_path / "work", 0, 1)
     assert len(outcomes) > 30

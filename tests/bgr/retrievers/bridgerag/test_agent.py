@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.collection.bm25 import Bm25Search
@@ -279,7 +279,6 @@ ANY = st.recursive(
 )
 
 
-@settings(max_examples=60)
 @given(ANY, ANY, ANY)
 def test_whatever_a_model_says_there_is_a_list(bridge, queries, entities, judge):
     (found,) = bridge(queries=queries, entities=entities, judge=judge)[0].retrieve([QUESTION])

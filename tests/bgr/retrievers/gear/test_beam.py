@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.collection.triples.index import TripleIndex
@@ -56,7 +56,6 @@ def graphs(draw):
     return index, small(starts).astype(np.float32), starts, options
 
 
-@settings(max_examples=300)
 @given(graphs())
 def test_it_is_algorithm_1(case):
     index, queries, starts, options = case

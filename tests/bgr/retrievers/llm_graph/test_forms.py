@@ -1,7 +1,6 @@
 """The five ways to ask: how a graph is written, how a reply is read, whatever it holds."""
 
 import json
-import time
 
 import jsonschema
 import pytest
@@ -113,11 +112,9 @@ def test_only_the_last_edges_line_counts():
 
 
 @pytest.mark.parametrize("text", ["1" * MOST_READ, "1 " * MOST_READ, "1 ->" * MOST_READ, "1" + " " * MOST_READ])
-def test_a_text_made_to_be_slow_is_not(text):
-    started = time.perf_counter()
+def test_a_text_made_to_be_slow_is_not(text, must_end):
     read("arrows", text)
     read("steps", f"Edges: {text}")
-    assert time.perf_counter() - started < 2
 
 
 @st.composite

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.collection.bm25 import Bm25Index
@@ -191,7 +191,6 @@ def test_where_nothing_fits_nothing_is_asked(script, sample):
     assert found.limits == (CONTEXT,)
 
 
-@settings(max_examples=40)
 @given(
     st.lists(st.text(max_size=900), max_size=30),
     st.text(max_size=2_000),

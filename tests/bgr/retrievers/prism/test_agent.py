@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.graph.evidence_graph import ROOT
@@ -346,7 +346,6 @@ NAMES = st.sampled_from(["questions", "evidence", "keep", "answerable", "answer"
 OBJECT = st.dictionaries(NAMES, ROWS | ANY, max_size=5) | ANY
 
 
-@settings(max_examples=150)
 @given(st.lists(OBJECT, max_size=12), st.sampled_from(["draft", "all", "none"]), st.permutations(["adder", "selector"]))
 def test_whatever_is_replied_there_is_a_result(prism, values, start, agents):
     llm = Wild(values)
