@@ -143,7 +143,7 @@ def test_what_is_in_the_way_of_an_extraction(tmp_path, extract, refused, bgr, mo
     assert "cannot be written" in refused(*extract[:-1], tmp_path / "corpus.json" / "t.json")
     assert "no such file" in refused(*extract, "--corpus", tmp_path / "none.json")
     assert "--replay-only needs --replay" in refused(*extract, "--replay-only")
-    assert "a server needs its model after the address" in refused(*extract, "--llm", "http://127.0.0.1:1/v1")
+    assert "a server requires its model after the address" in refused(*extract, "--llm", "http://127.0.0.1:1/v1")
     assert "no such file or folder" in refused(*extract, "--llm", "./nothing.gguf")
     (tmp_path / "replies.db").write_text("years of work " * 999)
     assert "replies.db" in refused(*extract, "--replay", tmp_path / "replies.db")
