@@ -177,7 +177,7 @@ class PassageParts:
 
     @property
     def _trained_reader(self) -> bool:
-        from bgr.reader.reader_settings import SETTINGS
+        from bgr.reader.reader import SETTINGS
 
         return (Path(self.args.reader) / SETTINGS).is_file()
 

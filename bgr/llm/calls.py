@@ -1,4 +1,4 @@
-"""Calls as they are paid for: looked up, limited, sent, kept and counted."""
+"""Calls of a language model with replay cache, budget and usage statistics."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Result = Completion | LlmError
 
 @dataclass(frozen=True)
 class Call:
-    """What came of one call, and what it took."""
+    """The result of one call and its usage."""
 
     result: Result
     usage: Usage
 
 
 class Calls:
-    """A backend with a replay cache, a budget and accounts, each of them optional but the last.
+    """A backend with an optional replay cache, an optional budget, and usage statistics.
 
-    The seconds of a call are those since the result before it: their sum is the time that passed.
+    The seconds of a call are counted from the previous result, so their sum is the elapsed time.
     """
 
     def __init__(self, backend: Backend, replay: Replay | None = None, budget: Budget | None = None) -> None:
@@ -34,19 +34,19 @@ class Calls:
 
     @property
     def usage(self) -> Usage:
-        """Of all steps."""
+        """Usage of all steps."""
         return sum(self.by_step.values(), Usage())
 
     def count(self, step: str, usage: Usage) -> None:
-        """Add to the accounts of a step."""
+        """Add to the usage of a step."""
         self.by_step[step] = self.by_step.get(step, Usage()) + usage
 
     def make(self, requests: Sequence[Request]) -> list[Call]:
-        """One call for each request, in order; requests that are the same are sent once. Failures are not kept.
+        """One call for each request, in order. Equal requests are sent once. Failures are not cached.
 
         Raises:
             BudgetError: see `Budget`.
-            ReplayError: a reply is missing, and the cache alone may answer.
+            ReplayError: a reply is missing in replay-only mode.
             LlmError: no request that was sent could reach the model.
         """
         keys = [key_of(self.backend.name, request) for request in requests]
@@ -54,9 +54,9 @@ class Calls:
         missing: dict[str, Request] = {}
         sent_for: dict[int, str] = {}
         for i, (key, request) in enumerate(zip(keys, requests, strict=True)):
-            kept = self.replay.get(key) if self.replay is not None and key not in missing else None
-            if kept is not None:
-                calls[i] = self._counted(request, kept, Usage(cached=1, seconds_saved=kept.seconds))
+            cached = self.replay.get(key) if self.replay is not None and key not in missing else None
+            if cached is not None:
+                calls[i] = self._counted(request, cached, Usage(cached=1, seconds_saved=cached.seconds))
             elif key not in missing:
                 missing[key], sent_for[i] = request, key
         fresh = self._send(missing)
@@ -68,7 +68,7 @@ class Calls:
         return [calls[i] for i in range(len(requests))]
 
     def _send(self, missing: dict[str, Request]) -> dict[str, Call]:
-        """Send requests by key; each result is kept and counted when it comes."""
+        """Send requests by key; each result is cached and counted as soon as it arrives."""
         if not missing:
             return {}
         if self.replay is not None and self.replay.replay_only:
@@ -77,22 +77,22 @@ class Calls:
             self.budget.check(self.usage, len(missing))
         keys, requests, done = list(missing), list(missing.values()), {}
         before = time.perf_counter()
-        # closed on every way out, so that calls under way do not go on behind a budget's back
+        # always closed, so that calls in progress do not continue after the budget is exhausted
         with closing(self.backend.each(requests)) as results:
             for i, result in results:
                 now = time.perf_counter()
-                kept = self._kept(keys[i], requests[i], result, now - before)
-                done[keys[i]] = self._counted(requests[i], kept, Usage(calls=1, seconds=now - before))
+                result = self._cached(keys[i], requests[i], result, now - before)
+                done[keys[i]] = self._counted(requests[i], result, Usage(calls=1, seconds=now - before))
                 before = now
                 if self.budget is not None and len(done) < len(keys):
                     self.budget.check(self.usage, len(keys) - len(done))
         failures = [call.result for call in done.values() if isinstance(call.result, Unreachable)]
         if len(failures) == len(keys):
-            raise Unreachable(f"{failures[0]}; nothing that was answered is lost: run again to go on")
+            raise Unreachable(f"{failures[0]}; answered calls are not lost: run again to resume")
         return done
 
     def _refused(self, missing: dict[str, Request], replay: Replay) -> dict[str, Call]:
-        """Requests that failed before, too, without being sent; every other one is missing from the cache."""
+        """Failures of requests that can never be answered; any other request is missing from the cache."""
         found = {key: self.backend.refusal(request) for key, request in missing.items()}
         lost = [missing[key].step for key, why in found.items() if why is None]
         if lost:
@@ -102,15 +102,15 @@ class Calls:
             )
         return {key: self._counted(missing[key], why, Usage()) for key, why in found.items() if why is not None}
 
-    def _kept(self, key: str, request: Request, result: Result, seconds: float) -> Result:
-        """The result; a reply cleaned of what no file can hold, and kept."""
+    def _cached(self, key: str, request: Request, result: Result, seconds: float) -> Result:
+        """The result; a reply is cached without characters that cannot be encoded."""
         if isinstance(result, LlmError):
             return result
         clean = replace(result, text=result.text.encode("utf-8", "replace").decode(), seconds=seconds)
         return clean if self.replay is None else self.replay.keep(key, self.backend.name, request.step, clean)
 
     def _counted(self, request: Request, result: Result, usage: Usage) -> Call:
-        """A call with its tokens, in the accounts. One that failed is none that a model answered."""
+        """The call with its tokens, added to the usage of its step. Failed calls are not counted as answered."""
         if isinstance(result, LlmError):
             usage = replace(usage, calls=0)
         else:
@@ -120,7 +120,7 @@ class Calls:
         return Call(result, usage)
 
     def _same(self, request: Request, sent: Call) -> Call:
-        """The call of a request that is the same as one that was sent."""
+        """The call of a request that equals one that was sent."""
         if isinstance(sent.result, LlmError):
             return self._counted(request, sent.result, Usage())
         return self._counted(request, sent.result, Usage(cached=1, seconds_saved=sent.result.seconds))

@@ -1,4 +1,4 @@
-"""What a language model takes and gives; every backend has this shape."""
+"""Requests to a language model, its completions, and the interface of all backends."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from bgr.errors import BgrError
 
 
 class LlmError(BgrError):
-    """A call that a backend could not finish. The message is one line: which backend, what happened, after how many
+    """A call that a backend could not complete. The message is one line: the backend, the problem, the number of
     tries."""
 
 
 class Unreachable(LlmError):
-    """A call that failed for a reason that all calls share: no server there, one that is overloaded for longer than all
-    tries, or one that refuses the key or the model."""
+    """A call that failed for a reason that affects all calls: the server is missing, overloaded during all tries, or
+    refuses the key or the model."""
 
 
 @dataclass(frozen=True)
 class Message:
-    """A turn of a chat; `role` is ``system``, ``user`` or ``assistant``."""
+    """One turn of a chat; `role` is ``system``, ``user`` or ``assistant``."""
 
     role: str
     content: str
@@ -33,14 +33,14 @@ class Request:
     """One call.
 
     Args:
-        step: of the method that asks, ``gear.read`` for example; for the accounts, not for the model.
+        step: step of the calling method, for example ``gear.read``; for usage statistics, not for the model.
         messages: the chat so far.
-        schema: JSON schema of the object that the reply must be; ``None`` for free text.
-        max_tokens: longest reply.
-        temperature: 0 takes the likeliest token each time.
-        seed: of the draws where the temperature is not 0.
-        top_logprobs: how many of the likeliest beginnings of the reply are wanted with their log-probabilities
-            (`Completion.first`); servers allow up to 20, 0 wants none.
+        schema: JSON schema of the reply; ``None`` for free text.
+        max_tokens: maximum length of the reply.
+        temperature: 0 selects the most likely token each time.
+        seed: random seed for temperatures above 0.
+        top_logprobs: number of most likely first tokens to return with their log-probabilities (`Completion.first`);
+            servers allow up to 20, and 0 requests none.
     """
 
     step: str
@@ -53,15 +53,21 @@ class Request:
 
 
 Alternatives = tuple[tuple[str, float], ...]
-"""Texts of tokens and their natural log-probabilities, the likeliest first."""
+"""Token texts and their natural log-probabilities, most likely first."""
 
 
 @dataclass(frozen=True)
 class Completion:
-    """What the model wrote, and the tokens it read and wrote; 0 read says that they were not counted, as no prompt is
-    empty. `cut` where `max_tokens` ended it; `first` the likeliest tokens in the place of the first one, never empty
-    where the request wants them; `seconds` in making it, which decide nothing: two replies may be equal that took
-    longer and shorter."""
+    """The reply of a model.
+
+    Args:
+        text: the generated text.
+        tokens_in, tokens_out: tokens of prompt and reply; `tokens_in` is 0 if the backend did not count them, since no
+            prompt is empty.
+        cut: true if `max_tokens` ended the reply.
+        first: the most likely first tokens; never empty if the request asks for them.
+        seconds: time it took; ignored when replies are compared.
+    """
 
     text: str
     tokens_in: int
@@ -72,29 +78,29 @@ class Completion:
 
 
 class Backend(ABC):
-    """A model that can be called.
+    """A language model that can be called.
 
-    `name` says which model it is, by all that decides its replies: it is part of the key under which replies are kept.
+    `name` identifies the model by everything that determines its replies. It is part of the key of cached replies.
     """
 
     name: str
 
     @abstractmethod
     def complete(self, requests: Sequence[Request]) -> list[Completion | LlmError]:
-        """One result for each request, in order; one that fails takes none of the others with it."""
+        """One result for each request, in order. A failure does not affect the other requests."""
 
     def each(self, requests: Sequence[Request]) -> Generator[tuple[int, Completion | LlmError], None, None]:
-        """What `complete` gives, with the number of its request, in any order. A backend that finishes some requests
-        before others gives them as they come, so that they can be kept even if the process is killed; when the
-        generator is closed, the rest is given up."""
+        """Yield the results of `complete` with the index of the request, in any order. Backends that complete some
+        requests before others yield them at once, so that they can be cached even if the process is killed later.
+        Closing the generator cancels the remaining requests."""
         yield from enumerate(self.complete(requests))
 
     def refusal(self, request: Request) -> LlmError | None:
-        """Why a request can never be answered, as far as that is known without asking the model: such a failure is no
-        missing reply where the replay cache alone may answer. ``None``: it may be answered."""
+        """The reason why a request can never be answered, if it is known without calling the model, else ``None``.
+        In replay-only mode such a request is a failure, not a missing reply."""
         return None
 
 
 def in_order(results: Iterable[tuple[int, Completion | LlmError]]) -> list[Completion | LlmError]:
-    """What `Backend.each` gives, as `Backend.complete` gives it."""
+    """Sort the results of `Backend.each` as `Backend.complete` returns them."""
     return [result for _, result in sorted(results, key=lambda pair: pair[0])]

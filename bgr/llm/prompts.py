@@ -1,4 +1,4 @@
-"""Prompts as data: a package's files ``prompts/NAME.md``, with ``{{named}}`` places."""
+"""Prompts as data: the files ``prompts/NAME.md`` of a package, with ``{{named}}`` placeholders."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from importlib.resources.abc import Traversable
 
 from bgr.utils.hashing import hash_texts
 
-_PLACE = re.compile(r"\{\{(\w+)\}\}")
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 AGAIN = "bgr.llm"
-"""The prompts that ask once more, whoever asked."""
+"""The package of the prompts for retries, which all methods share."""
 
 FOLDERS = {
     "bgr.gear": "bgr.retrievers.gear",
@@ -22,35 +22,36 @@ FOLDERS = {
     "bgr.llm_graph": "bgr.retrievers.llm_graph",
     "bgr.multihop": "bgr.reader",
 }
-"""The package that holds each set of prompts. The names are part of `prompts_hash`, and finished results are keyed by
-that hash, so a name stays as it is when its package moves."""
+"""The package of each set of prompts. The names are part of `prompts_hash`, which is in the keys of finished results,
+so a name does not change when its package moves."""
 
 
 class Prompts:
     """The prompts of one package, by name.
 
     Args:
-        package: a name in `FOLDERS` (``bgr.gear`` for example), or a package.
+        package: a name in `FOLDERS`, for example ``bgr.gear``, or a package.
     """
 
     def __init__(self, package: str) -> None:
         self.package = package
 
     def __call__(self, step: str, **values: str) -> str:
-        """The text of a step with its places filled, in one pass: braces in a value stay as they are.
+        """The text of a step with its placeholders filled in one pass: braces in a value are kept.
 
         Raises:
-            KeyError: the step's file names a place that has no value.
+            KeyError: a placeholder of the step's file has no value.
         """
-        return _PLACE.sub(lambda place: values[place[1]], _template(self.package, step))
+        return _PLACEHOLDER.sub(lambda match: values[match[1]], _template(self.package, step))
 
 
 def prompts_hash(*packages: str) -> str:
-    """SHA-256 of all prompts of some packages and of those that ask once more, names and texts: what was found with
-    other prompts is another result.
+    """SHA-256 of the names and texts of all prompts of some packages and of the prompts for retries.
+
+    Results are keyed by it, because other prompts give other results.
 
     Args:
-        packages: names, as `Prompts` takes them, in any order.
+        packages: names as for `Prompts`, in any order.
     """
     return hash_texts(*(part for package in sorted({AGAIN, *packages}) for part in _named_texts(package)))
 

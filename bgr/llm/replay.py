@@ -1,4 +1,4 @@
-"""Replies kept on disk, so that a run can be repeated for nothing and an interrupted one goes on where it was."""
+"""Replay cache: replies on disk, so that a run can be repeated at no cost and an interrupted run can be resumed."""
 
 from __future__ import annotations
 
@@ -13,32 +13,35 @@ from bgr.llm.interface import Alternatives, Completion, Request
 from bgr.utils.json_utils import one_line
 
 APPLICATION = 0x62677272
-"""SQLite's `application_id`, which tells a replay cache from another database."""
+"""SQLite's `application_id`, which distinguishes a replay cache from other databases."""
 FORMAT = 2
-"""SQLite's `user_version`: of the tables and of the key."""
+"""SQLite's `user_version`: version of the table and of the key."""
 HEAD = b"SQLite format 3\0"
-"""Begins every database of SQLite."""
+"""First bytes of every SQLite database."""
 WAIT = 60.0
-"""Seconds to wait for another process that writes."""
+"""Seconds to wait for another process to write."""
 WITH_FIRST = "first:"
-"""Begins the key of a reply that is kept with the alternatives of its first token: its text holds both as JSON."""
+"""Prefix of the keys of replies with first-token alternatives, whose text column holds both as JSON."""
 
 _TABLE = """CREATE TABLE replies (
     key TEXT PRIMARY KEY, backend TEXT NOT NULL, step TEXT NOT NULL, text TEXT NOT NULL,
     tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, cut INTEGER NOT NULL, seconds REAL NOT NULL
 ) WITHOUT ROWID"""
 _FROM_1 = "ALTER TABLE replies ADD COLUMN seconds REAL NOT NULL DEFAULT 0"
-"""Format 1 kept no seconds."""
+"""Format 1 had no seconds."""
 
 
 class ReplayError(BgrError):
-    """A reply that is not in the cache, where nothing but the cache may answer."""
+    """A reply is not in the cache in replay-only mode."""
 
 
 def key_of(backend: str, request: Request) -> str:
-    """SHA-256 of all that decides a reply. The step does not: two steps that ask the same get the same. The order of a
-    schema's properties does: it is the order in which a constrained model writes them. Where log-probabilities are
-    wanted their number counts too; other keys are as they were before there were any."""
+    """SHA-256 of everything that determines a reply.
+
+    The step is not included, so equal requests of two steps get the same reply. The order of a schema's properties is
+    included, because a constrained model generates them in this order. The number of log-probabilities is included only
+    if it is not 0, so that older keys stay valid.
+    """
     messages = [[message.role, message.content] for message in request.messages]
     parts = [backend, messages, request.schema, request.max_tokens, float(request.temperature), request.seed]
     parts += [request.top_logprobs] if request.top_logprobs else []
@@ -47,26 +50,28 @@ def key_of(backend: str, request: Request) -> str:
 
 
 class Replay:
-    """One SQLite file. Several processes may read and write it at once; each reply is on disk when `keep` returns, and
-    a process that is killed loses none of them.
+    """A cache of replies in one SQLite file.
+
+    Several processes may read and write it at once. Each reply is on disk when `keep` returns, so a process that is
+    killed loses none of them.
 
     Args:
-        path: of the file; made where it is missing, with the folders above it.
-        replay_only: the file must be there, and a call that it does not hold is refused.
+        path: the file; it is created with its parent folders if it is missing.
+        replay_only: the file must exist, and calls without a cached reply are refused.
 
     Raises:
-        DataError: the file is none of these caches, of a later format, or cannot be opened.
+        DataError: the file is not a replay cache, has a later format, or cannot be opened.
     """
 
     def __init__(self, path: str | Path, *, replay_only: bool = False) -> None:
         self.path, self.replay_only = Path(path), replay_only
         if replay_only and not self.path.is_file():
-            raise DataError(f"{self.path}: no such file; a run without --replay-only makes it")
+            raise DataError(f"{self.path}: no such file; a run without --replay-only creates it")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             mode = "rw" if replay_only else "rwc"
             uri = f"{self.path.absolute().as_uri()}?mode={mode}"
-            # every statement is a transaction of its own
+            # every statement is its own transaction
             self._file = sqlite3.connect(uri, uri=True, timeout=WAIT, isolation_level=None)
         except (sqlite3.Error, OSError) as error:
             raise self._problem(error) from None
@@ -78,7 +83,7 @@ class Replay:
             raise error if isinstance(error, DataError) else self._problem(error) from None
 
     def get(self, key: str) -> Completion | None:
-        """The reply kept under a key.
+        """The reply with the given key, if any.
 
         Raises:
             DataError: the file cannot be read, or the row is damaged.
@@ -94,11 +99,13 @@ class Replay:
         text, tokens_in, tokens_out, cut, seconds = row
         text, first = _unpacked(text) if key.startswith(WITH_FIRST) else (text, ())
         if not isinstance(text, str) or not all(isinstance(n, int) and n >= 0 for n in row[1:4]):
-            raise DataError(f"{self.path}: the reply under {key[:16]}… is damaged; delete the file to ask again")
+            raise DataError(
+                f"{self.path}: the reply under {key[:16]}… is damaged; delete the file to request all replies again"
+            )
         return Completion(text, tokens_in, tokens_out, bool(cut), first, _seconds(seconds))
 
     def keep(self, key: str, backend: str, step: str, reply: Completion) -> Completion:
-        """Write a reply; gives the one that is kept: another process may have been faster.
+        """Write a reply and return the one in the cache, since another process may have been faster.
 
         Raises:
             DataError: the file cannot be written.
@@ -129,24 +136,25 @@ class Replay:
         self.close()
 
     def _check_head(self) -> None:
-        """SQLite takes a file that is shorter than a page for an empty database, and would write over it."""
+        """Check the first bytes: SQLite treats a file shorter than a page as an empty database and would overwrite
+        it."""
         with self.path.open("rb") as file:
             head = file.read(len(HEAD))
         if head and head != HEAD:
             raise DataError(f"{self.path}: cannot be used as a replay cache: file is not a database")
 
     def _prepare(self) -> None:
-        """Make the table in an empty file; check any other."""
+        """Create the table in an empty file; check any other file."""
         if self._number("schema_version") == 0 and not self.replay_only:
-            self._make()
+            self._create()
         if self._number("application_id") != APPLICATION:
-            raise DataError(f"{self.path}: a database, but no replay cache; name another file")
+            raise DataError(f"{self.path}: a database, but not a replay cache; give another file")
         if self._number("user_version") == 1:
-            self._renew()
+            self._upgrade()
         if (found := self._number("user_version")) != FORMAT:
-            raise DataError(f"{self.path}: a replay cache of format {found}, this version reads {FORMAT}")
+            raise DataError(f"{self.path}: a replay cache of format {found}; this version reads format {FORMAT}")
 
-    def _make(self) -> None:
+    def _create(self) -> None:
         self._file.execute("BEGIN IMMEDIATE")
         if self._number("schema_version") == 0:  # no other process was faster
             self._file.execute(_TABLE)
@@ -154,7 +162,7 @@ class Replay:
             self._file.execute(f"PRAGMA user_version = {FORMAT}")
         self._file.execute("COMMIT")
 
-    def _renew(self) -> None:
+    def _upgrade(self) -> None:
         self._file.execute("BEGIN IMMEDIATE")
         if self._number("user_version") == 1:  # no other process was faster
             self._file.execute(_FROM_1)
@@ -169,12 +177,12 @@ class Replay:
 
 
 def _seconds(value: object) -> float:
-    """Seconds decide nothing: damaged ones are none."""
+    """Seconds, or 0 for a damaged value, since seconds do not affect results."""
     return value if isinstance(value, float) and 0 <= value < float("inf") else 0.0
 
 
 def _unpacked(packed: object) -> tuple[str | None, Alternatives]:
-    """A reply's text and its first alternatives; no text where they are damaged."""
+    """The text and the first-token alternatives of a reply; no text if they are damaged."""
     try:
         text, first = json.loads(str(packed))
         return text, tuple((str(token), float(value)) for token, value in first)

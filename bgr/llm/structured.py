@@ -1,7 +1,10 @@
-"""JSON schemas that replies are held to, in the form that every backend takes: objects are closed and lack nothing
-(`bgr.llm.backends.openai_backend` tells a server to be strict about such alone).
+"""Structured replies: JSON schemas for requests, and parsing and repair of replies.
 
-Objects out of what a model wrote, whatever it wrote.
+The schemas have the form that every backend accepts: objects require all their properties and allow no others
+(`bgr.llm.backends.openai_backend` uses strict mode only for such schemas).
+
+The problems that this module reports are quoted to the model when it is asked again. They are therefore part of prompts
+and of the keys of cached replies, and their wording must not change.
 """
 
 from __future__ import annotations
@@ -14,35 +17,35 @@ from typing import Any
 from bgr.errors import BgrError
 from bgr.utils.json_utils import one_line
 
-MOST_REPAIRED = 16_000
-"""Characters of a reply that is repaired: the time of a repair may grow with the square of the length."""
+MAX_REPAIRED = 16_000
+"""Maximum length of a reply to repair, in characters: the time of a repair may grow quadratically."""
 
 
 def parse_text(text: str) -> tuple[str | None, str | None]:
-    """The text without white space at its ends, or what is wrong with it."""
+    """The text without surrounding white space, or its problem."""
     return (text.strip(), None) if text.strip() else (None, "the reply is empty")
 
 
 def parse_object(text: str, schema: Mapping[str, Any]) -> tuple[Any, str | None]:
-    """The object that a reply holds.
+    """Parse the object in a reply.
 
-    The text is read as JSON; where it is none that fits, it is repaired (words and code fences around the object,
-    missing quotes and brackets), and read again: a reply that was cut off may so lose its end.
+    If the text is not JSON that satisfies the schema, it is repaired (words and code fences around the object, missing
+    quotes and brackets) and parsed again. A truncated reply may lose its end this way.
 
     Args:
-        text: any string at all.
+        text: any string.
         schema: JSON schema of the object.
 
     Returns:
-        The object and ``None``, or ``None`` and one line that says what is wrong. Strings hold no half of a surrogate
-        pair, numbers are finite.
+        The object and ``None``, or ``None`` and one line that describes the problem. Strings contain no lone
+        surrogates, and numbers are finite.
 
     Raises:
-        BgrError: the schema is none.
+        BgrError: the schema is invalid.
     """
     check = _checker(json.dumps(schema))
     problem = "the reply is empty"
-    for value in _readings(text):
+    for value in _candidates(text):
         problem = str(value) if isinstance(value, _Unreadable) else check(value)
         if not problem:
             return value, None
@@ -50,22 +53,23 @@ def parse_object(text: str, schema: Mapping[str, Any]) -> tuple[Any, str | None]
 
 
 class _Unreadable(Exception):
-    """What is wrong with a text that holds no JSON."""
+    """The problem of a text without valid JSON."""
 
 
-def _readings(text: str) -> Iterator[Any]:
-    """What the text may mean, the likeliest first; what kept it from meaning anything is one of them."""
+def _candidates(text: str) -> Iterator[Any]:
+    """Possible values of the text, most likely first; an `_Unreadable` takes the place of a value that has a
+    problem."""
     if not text.strip():
         return
     try:
         yield _plain(json.loads(text))
     except (ValueError, RecursionError) as error:
         yield _Unreadable(f"not valid JSON: {one_line(error)}")
-    if len(text) > MOST_REPAIRED:
+    if len(text) > MAX_REPAIRED:
         yield _Unreadable(f"not the object wanted, and with {len(text):,} characters too long to be repaired")
         return
     repaired = _repaired(text)
-    # several values in one text come as a list of them
+    # several values in one text are returned as a list
     yield from [*(repaired if isinstance(repaired, list) else []), repaired]
 
 
@@ -74,13 +78,13 @@ def _repaired(text: str) -> Any:
 
     try:
         value = _plain(json_repair.loads(text, skip_json_loads=True))
-    except Exception as error:  # another library's parser, and a text that nobody has checked
+    except Exception as error:  # a third-party parser on untrusted text
         return _Unreadable(f"cannot be repaired: {one_line(error)}")
     return _Unreadable("there is no JSON in the reply") if value == "" else value
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON can write it: half surrogate pairs become question marks.
+    """The value in a form that JSON can represent: lone surrogates become question marks.
 
     Raises:
         ValueError: a number that is not finite, or of thousands of digits.
@@ -91,7 +95,7 @@ def _plain(value: Any) -> Any:
 
 @lru_cache(maxsize=64)
 def _checker(schema: str) -> Any:
-    """A function from a value to what is wrong with it, an empty string where nothing is."""
+    """A function from a value to its problem, or to an empty string if it satisfies the schema."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError, best_match
 
@@ -119,22 +123,22 @@ YES_OR_NO: Schema = {"type": "boolean"}
 
 
 def object_of(**properties: Schema) -> Schema:
-    """An object with these properties, all of them and no other; it is written in their order."""
+    """An object with exactly these properties, generated in this order."""
     names = list(properties)
     return {"type": "object", "properties": properties, "required": names, "additionalProperties": False}
 
 
-def list_of(items: Schema, most: int, *, least: int = 0) -> Schema:
-    """A list of `least` to `most` such items."""
-    at_least = {"minItems": least} if least else {}
-    return {"type": "array", "items": items, **at_least, "maxItems": most}
+def list_of(items: Schema, maximum: int, *, minimum: int = 0) -> Schema:
+    """A list of `minimum` to `maximum` such items."""
+    at_least = {"minItems": minimum} if minimum else {}
+    return {"type": "array", "items": items, **at_least, "maxItems": maximum}
 
 
 def row_of(item: Schema, length: int) -> Schema:
-    """A list of exactly so many such items."""
-    return list_of(item, length, least=length)
+    """A list of exactly `length` such items."""
+    return list_of(item, length, minimum=length)
 
 
 SHORT_ANSWER = object_of(answer=TEXT)
 SHORT_ANSWER_TOKENS = 64
-"""Longest reply with a short answer."""
+"""Maximum length of a reply with a short answer."""

@@ -1,7 +1,4 @@
-"""A limit on what a run may take, and a stop that loses nothing.
-
-Calls, tokens, seconds and what they cost.
-"""
+"""Usage of language models (calls, tokens, seconds, cost) and budgets that limit it."""
 
 from __future__ import annotations
 
@@ -14,17 +11,17 @@ from bgr.errors import BgrError
 
 @dataclass(frozen=True)
 class Usage:
-    """What language-model calls took; add them up with ``+``.
+    """Usage of language-model calls; add instances with ``+``.
 
     Args:
-        calls: that a model answered; those answered from the replay cache are `cached` instead.
+        calls: calls answered by a model, without those from the replay cache.
         cached: calls answered from the replay cache.
-        failed: steps whose reply could not be used, after they were asked again.
-        tokens_in, tokens_out: read and written in all calls, cached ones too: what the method needs, however often it
-            is run.
-        seconds: in calls, cached ones none.
-        seconds_saved: that replies from the cache took when they were made.
-        uncounted: replies without a count of their tokens: where there are some, all tokens are not known.
+        failed: steps without a usable reply after one retry.
+        tokens_in, tokens_out: tokens of prompts and replies in all calls, including cached ones: what the method needs
+            however often it is run.
+        seconds: time spent in calls that were not cached.
+        seconds_saved: time that the cached replies took originally.
+        uncounted: replies without token counts; if there are any, the total number of tokens is unknown.
     """
 
     calls: int = 0
@@ -46,35 +43,35 @@ class Usage:
 
 @dataclass(frozen=True)
 class Price:
-    """What a model costs, in any currency, for a million tokens read and a million written."""
+    """Price of a model per million tokens of prompts and of replies, in any currency."""
 
     per_million_in: float = 0.0
     per_million_out: float = 0.0
 
     def cost(self, usage: Usage) -> float:
-        """Of all its tokens, those of cached calls too: what the run would cost without a cache; NaN where not all are
-        counted."""
+        """The cost of all tokens, including those of cached calls; NaN if not all tokens are counted."""
         if usage.uncounted:
             return math.nan
         return (usage.tokens_in * self.per_million_in + usage.tokens_out * self.per_million_out) / 1e6
 
 
 class BudgetError(BgrError):
-    """A budget that the next calls would exceed."""
+    """The next calls would exceed the budget."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What one process may take in all, calls answered from the replay cache included: one that is stopped and started
-    again, and asks all the same again, stops at the same place and spends nothing twice. What finished before and is
-    not asked for again does not count.
+    """Limits on the usage of one process, including calls answered from the replay cache.
 
-    The number of calls is never exceeded. Tokens and cost are known only afterwards: they may be exceeded by the calls
-    that are under way when the limit is reached.
+    A run that is stopped and started again with the same requests therefore stops at the same point and pays for
+    nothing twice. Results that are complete and not requested again do not count.
+
+    The number of calls is never exceeded. Tokens and cost are only known after a call, so the calls in progress may
+    exceed these limits.
 
     Args:
-        calls, tokens, cost: most of each (tokens read and written together); ``None`` for no limit.
-        price: of the model; needed for `cost`.
+        calls, tokens, cost: maximum of each (tokens of prompts and replies together); ``None`` for no limit.
+        price: price of the model; required for `cost`.
     """
 
     calls: int | None = None
@@ -86,23 +83,23 @@ class Budget:
         for name in ("calls", "tokens", "cost"):
             value = getattr(self, name)
             if value is not None and not (value >= 0 and math.isfinite(value)):
-                raise BgrError(f"budget: {name} is {value}, allowed: a number from 0")
+                raise BgrError(f"budget: {name} is {value}, allowed: a finite number from 0")
         if self.cost is not None and self.price is None:
-            raise BgrError("budget: a limit on the cost needs the price of the model's tokens")
+            raise BgrError("budget: a limit on the cost requires the price of the model's tokens")
 
     def check(self, used: Usage, coming: int) -> None:
-        """Allow `coming` calls after what was used.
+        """Check that `coming` more calls are within the budget.
 
         Raises:
-            BudgetError: they would be too many, or the tokens or the cost are used up, or not known; says which.
+            BudgetError: there would be too many calls, or tokens or cost are exhausted or unknown.
         """
         calls, tokens = used.calls + used.cached, used.tokens_in + used.tokens_out
         if self.calls is not None and calls + coming > self.calls:
             raise _used_up(f"{calls:,} of {self.calls:,} calls are used, and the next batch has {coming:,}")
         if used.uncounted and not (self.tokens is self.cost is None):
             raise BudgetError(
-                f"budget: {used.uncounted:,} replies came without a count of their tokens, so that no limit on tokens "
-                "or cost can be kept; allowed: one on calls"
+                f"budget: {used.uncounted:,} replies have no token counts, so limits on tokens or cost cannot be "
+                "enforced; allowed: a limit on calls"
             )
         if self.tokens is not None and tokens >= self.tokens:
             raise _used_up(f"{tokens:,} of {self.tokens:,} tokens are used")
@@ -112,5 +109,5 @@ class Budget:
 
 def _used_up(what: str) -> BudgetError:
     return BudgetError(
-        f"budget: {what}; run again with a greater budget to go on: replies in the replay cache are not asked for again"
+        f"budget: {what}; run again with a larger budget to resume; replies in the replay cache are not requested again"
     )

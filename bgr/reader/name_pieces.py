@@ -1,7 +1,7 @@
-"""A text in pieces: words of everyday English, quantities, and names.
+"""Segmentation of a text into everyday words, quantities, and names.
 
-Nothing is known of names but how they look: words that are not everyday ones, and everyday ones with a capital inside a
-sentence. Neighbours that stand together wherever they stand in this text become one piece, so that most names are one.
+Names are recognized only by their form: words that are not everyday words, and everyday words with a capital inside a
+sentence. Adjacent pieces that always occur together in the text are merged, so that most names are one piece.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _ENDS = frozenset(".?!:\"“”'‘’(")
 JOINTS = frozenset(
     "of the and in to a an for on with from at by vs or de la le du der van von no 's ’s & - : ! ' ’ , .".split()
 )
-"""Everyday words that stand inside names."""
-LONGEST_JOINT = 2
+"""Everyday words that occur inside names."""
+MAX_JOINTS = 2
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Part ``start … end`` of a text. `key` is equal for pieces that say the same: a name without case, a word in small
-    letters. `quantity` is set for numbers and dates."""
+    """The part ``start … end`` of a text. Pieces with the same meaning have the same `key`: a name or word in lower
+    case. `quantity` is set for numbers and dates."""
 
     start: int
     end: int
@@ -40,49 +40,49 @@ class Piece:
 
 
 def cut(text: str, words: Collection[str]) -> list[Piece]:
-    """The pieces of a text, from left to right; all but its blanks is in one of them.
+    """Split a text into pieces from left to right, which cover everything except spaces.
 
     Args:
         text: one or more sentences.
-        words: the everyday words, in small letters; abbreviations as they are written.
+        words: everyday words in lower case; abbreviations with their usual case.
     """
     pieces = _mark_capitals(text, _simple(text, words), words)
     size = len(pieces) + 1
     while len(pieces) < size:
         size = len(pieces)
-        pieces = _join(text, pieces, 0, least=1)
-    for joint in range(1, LONGEST_JOINT + 1):
-        pieces = _join(text, pieces, joint, least=2)
+        pieces = _join(text, pieces, 0, minimum=1)
+    for joint in range(1, MAX_JOINTS + 1):
+        pieces = _join(text, pieces, joint, minimum=2)
     return _with_articles(text, pieces)
 
 
 def tokens_of(text: str) -> list[str]:
-    """Words, signs and quantities of a text as they stand there."""
+    """Words, punctuation and quantities of a text, unchanged."""
     return [text[piece.start : piece.end] for piece in _simple(text, ())]
 
 
 def at_sentence_start(before: str) -> bool:
-    """Whether a sentence may begin after this word or sign."""
+    """Return true if a sentence may start after this word or punctuation mark."""
     return before in _ENDS
 
 
 def _simple(text: str, words: Collection[str]) -> list[Piece]:
     pieces: list[Piece] = []
-    place = 0
+    position = 0
     for quantity in [*find_quantities(text), None]:
         end = len(text) if quantity is None else quantity.start
-        for match in _TOKEN.finditer(text, place, end):
+        for match in _TOKEN.finditer(text, position, end):
             key = match[0].lower()
             everyday = key in words or match[0] in words or not any(letter.isalnum() for letter in key)
             pieces.append(Piece(*match.span(), key, not everyday))
         if quantity is not None:
             pieces.append(Piece(quantity.start, quantity.end, quantity.text, False, quantity))
-            place = quantity.end
+            position = quantity.end
     return pieces
 
 
 def _mark_capitals(text: str, pieces: Sequence[Piece], words: Collection[str]) -> list[Piece]:
-    """Everyday words that somewhere have a capital inside a sentence are names wherever they have one."""
+    """Mark everyday words as names where they are capitalized, if they are capitalized anywhere inside a sentence."""
 
     def capital(piece: Piece) -> bool:
         if piece.name or piece.quantity is not None or not text[piece.start].isupper() or piece.key in JOINTS:
@@ -96,8 +96,8 @@ def _mark_capitals(text: str, pieces: Sequence[Piece], words: Collection[str]) -
     ]
 
 
-def _join(text: str, pieces: list[Piece], joint: int, *, least: int) -> list[Piece]:
-    """Two names with `joint` everyday words between them become one, where neither ever stands without the other."""
+def _join(text: str, pieces: list[Piece], joint: int, *, minimum: int) -> list[Piece]:
+    """Merge two names with `joint` everyday words between them if neither occurs without the other."""
     alone = Counter(piece.key for piece in pieces if piece.name)
     spans = {}
     for first in range(len(pieces) - joint - 1):
@@ -110,12 +110,12 @@ def _join(text: str, pieces: list[Piece], joint: int, *, least: int) -> list[Pie
     together = Counter(spans.values())
     joined: list[Piece] = []
     skip = 0
-    for place, piece in enumerate(pieces):
-        if place < skip:
+    for i, piece in enumerate(pieces):
+        if i < skip:
             continue
-        found = spans.get(place)
-        if found and together[found] == alone[found[0]] == alone[found[2]] >= least and found[0] != found[2]:
-            skip = place + joint + 2
+        found = spans.get(i)
+        if found and together[found] == alone[found[0]] == alone[found[2]] >= minimum and found[0] != found[2]:
+            skip = i + joint + 2
             end = pieces[skip - 1].end
             joined.append(Piece(piece.start, end, text[piece.start : end].lower(), True))
         else:
@@ -124,19 +124,21 @@ def _join(text: str, pieces: list[Piece], joint: int, *, least: int) -> list[Pie
 
 
 def _with_articles(text: str, pieces: list[Piece]) -> list[Piece]:
-    """A joint with a capital before a name belongs to it: *The Return …*; at the start of a sentence only where that
-    name has it elsewhere too."""
+    """Merge a capitalized joint word with the name after it: *The Return …*.
+
+    At the start of a sentence this requires that the name has the word elsewhere too.
+    """
     before: dict[int, str] = {}
     inside: set[str] = set()
-    for place, (a, b) in enumerate(pairwise(pieces)):
+    for i, (a, b) in enumerate(pairwise(pieces)):
         if b.name and a.key in JOINTS and text[a.start].isupper() and text[a.end : b.start] == " ":
-            before[place] = b.key
-            if place and not at_sentence_start(text[slice(*pieces[place - 1].span)]):
+            before[i] = b.key
+            if i and not at_sentence_start(text[slice(*pieces[i - 1].span)]):
                 inside.add(b.key)
     led, alone = Counter(before.values()), Counter(piece.key for piece in pieces if piece.name)
     joined: list[Piece] = []
-    for place, piece in enumerate(pieces):
-        key = before.get(place - 1)
+    for i, piece in enumerate(pieces):
+        key = before.get(i - 1)
         if key is not None and (key in inside or led[key] == alone[key] >= 2):
             start = joined.pop().start
             joined.append(Piece(start, piece.end, text[start : piece.end].lower(), True))

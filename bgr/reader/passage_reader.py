@@ -1,4 +1,4 @@
-"""Answers from retrieved passages: a language model reads the first of any list."""
+"""Answers from retrieved passages by a language model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from bgr.collection.corpus import Passage
 from bgr.llm.interface import Message, Request
-from bgr.llm.language_model import Asks, Reply
+from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.prompts import Prompts
 from bgr.llm.structured import SHORT_ANSWER, SHORT_ANSWER_TOKENS
 from bgr.llm.usage import Usage
@@ -16,12 +16,12 @@ from bgr.llm.usage import Usage
 prompt = Prompts("bgr.multihop")
 
 PASSAGES = 5
-"""That are read (GEAR, Table 3)."""
+"""Number of passages for an answer (GEAR, Table 3)."""
 
 
 class ReadAnswer(NamedTuple):
-    """The answer, ``None`` where the reply could not be used (counted as failed); what it took, and the record of the
-    step for a trace."""
+    """The answer (``None`` if the reply was unusable, which counts as a failure), its usage and time, and the record of
+    the step for a trace."""
 
     text: str | None
     usage: Usage
@@ -33,16 +33,16 @@ class PassageReader:
     """A language model that answers from passages.
 
     Args:
-        llm: reads them.
-        passages: how many of a list it reads.
+        llm: the language model.
+        passages: number of passages that it reads.
     """
 
-    def __init__(self, llm: Asks, *, passages: int = PASSAGES) -> None:
+    def __init__(self, llm: LanguageModel, *, passages: int = PASSAGES) -> None:
         self.llm = llm
         self.passages = passages
 
     def read(self, questions: Sequence[str], found: Sequence[Sequence[Passage]]) -> list[ReadAnswer]:
-        """One answer for each question from the first passages of its list, best first; no list may be enough too."""
+        """One answer for each question from the first passages of its list, best first; the list may be empty."""
         started = time.perf_counter()
         replies = self.llm.ask([self._request(*pair) for pair in zip(questions, found, strict=True)])
         share = (time.perf_counter() - started) / max(1, len(questions))

@@ -1,46 +1,94 @@
-"""A reader: question and evidence in, answer out. T5 or any other encoder-decoder (paper, section 5.3: t5-base).
+"""The trained reader, an encoder-decoder such as T5: question and evidence in, answer out (paper, section 5.3:
+t5-base).
 
-Folder::
+The input is one text with question and evidence in the order of the graph (paper, sections 5.3 and 5.4, Table 5). A
+reader is stored in a folder::
 
-    reader.json                      settings (`bgr.reader.reader_settings`)
+    reader.json                      settings (`ReaderSettings`)
     config.json, model.safetensors   the model
     tokenizer.json, …                its tokenizer
-
-Question and evidence as one text for a reader, in the order of the graph (paper, sections 5.3 and 5.4, Table 5).
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from pydantic import Field
 from torch import Tensor
 from tqdm import tqdm
 
 from bgr.errors import CheckpointError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.models.seq2seq import greedy, load_seq2seq
-from bgr.reader.reader_settings import READER, ReaderSettings
-from bgr.reader.slots import Masked, mask
+from bgr.reader.slots import Masked, mask_text
+from bgr.utils.atomic_io import write_text
 from bgr.utils.devices import autocast, pick_device, pick_precision
 from bgr.utils.json_utils import one_line
+from bgr.utils.settings import STRICT, load_settings
 
 THEN, OTHER = "Then:", "On the other hand:"
 """The paper's words for the next fact of a chain and for the start of another chain."""
 
+FORMAT = 1
+SETTINGS = "reader.json"
+READER = "reader"
+"""Subfolder of a checkpoint that contains its reader."""
+MAX_LENGTH = 100_000
 
-def linearise(question: str, facts: Sequence[str], graph: EvidenceGraph, *, structure: bool) -> str:
+
+@dataclass(frozen=True)
+class ReaderSettings:
+    """Settings of a reader's input and output, stored in ``reader.json``.
+
+    Args:
+        structure: express the structure of the graph in words (`linearize`).
+        slots: replace names and quantities by placeholders (`bgr.reader.slots`).
+        words: with placeholders, the words that are not replaced.
+        most_tokens: maximum tokens of an input; a longer one is truncated.
+        longest_answer: maximum tokens of an answer.
+        data_hash: hash of the dataset that the reader was trained on.
+        format: version of the file.
+    """
+
+    __pydantic_config__ = STRICT
+
+    structure: bool = True
+    slots: bool = False
+    words: tuple[str, ...] = ()
+    most_tokens: Annotated[int, Field(ge=1, le=MAX_LENGTH)] = 512
+    longest_answer: Annotated[int, Field(ge=1, le=MAX_LENGTH)] = 32
+    data_hash: str = ""
+    format: int = FORMAT
+
+    def save(self, folder: Path) -> None:
+        text = json.dumps(asdict(self), ensure_ascii=False, indent=1)
+        write_text(folder / SETTINGS, text + "\n")
+
+    @classmethod
+    def load(cls, folder: Path) -> ReaderSettings:
+        """Read the settings from a folder's ``reader.json``.
+
+        Raises:
+            DataError: the file is missing or not JSON.
+            CheckpointError: the format is another one, or a field is unknown or not allowed.
+        """
+        return load_settings(folder / SETTINGS, cls, "reader")
+
+
+def linearize(question: str, facts: Sequence[str], graph: EvidenceGraph, *, structure: bool) -> str:
     """``question: … evidence: fact fact …``, chain by chain (`EvidenceGraph.order`).
 
     Args:
         question: the question.
-        facts: the candidates that `graph` numbers; those it does not hold are left out.
-        graph: the evidence; an empty one gives an empty list of evidence.
-        structure: say in words how facts hang together. *Then* comes before a fact that follows from the one just
-            written, *On the other hand* before one that does not.
+        facts: the candidates, which `graph` refers to by index; those outside the graph are left out.
+        graph: the evidence; it may be empty.
+        structure: express the structure in words: *Then* comes before a fact that follows from the previous one, *On
+            the other hand* before any other fact.
     """
     parts, last = [], ROOT
     for number, node in enumerate(graph.order()):
@@ -65,11 +113,11 @@ class ReaderInput:
 
 @dataclass(frozen=True)
 class ReaderAnswer:
-    """What the reader says.
+    """The answer of a reader.
 
     Args:
-        text: the answer; ``None``: not answerable, there is no evidence or nothing was written.
-        confidence: exp of the mean log-probability of the tokens written, in [0, 1]; 0 where there is no answer.
+        text: the answer; ``None`` if there is no evidence or the model generated nothing.
+        confidence: exp of the mean log-probability of the generated tokens, in [0, 1]; 0 without an answer.
     """
 
     text: str | None
@@ -80,17 +128,17 @@ NOT_ANSWERABLE = ReaderAnswer(None, 0.0)
 
 
 class Reader:
-    """Model, tokenizer and settings.
+    """A trained reader: model, tokenizer and settings.
 
     Args:
         model: an encoder-decoder of transformers.
         tokenizer: its tokenizer.
-        settings: how inputs are written.
-        device: where the model runs; the GPU if there is one.
-        precision: ``"32"`` or ``"bf16"``; bfloat16 where the device is fast at it.
+        settings: settings of inputs and outputs.
+        device: device of the model; default: the GPU if there is one.
+        precision: ``"32"`` or ``"bf16"``; default: bfloat16 if it is fast on the device.
 
     Raises:
-        ValueError: another precision.
+        ValueError: the precision is another one.
     """
 
     def __init__(
@@ -113,11 +161,11 @@ class Reader:
     def from_pretrained(
         cls, folder: str | Path, *, device: str | torch.device | None = None, precision: str | None = None
     ) -> Reader:
-        """Load a reader's folder, without the network. Device and precision as of the class.
+        """Load a reader from a folder, without network access. Device and precision are as for the class.
 
         Raises:
-            DataError: no ``reader.json``.
-            CheckpointError: a file is missing, damaged, or does not fit the others, or one small question breaks it.
+            DataError: ``reader.json`` is missing.
+            CheckpointError: a file is missing, damaged or inconsistent with the others, or a test question fails.
         """
         folder = Path(folder)
         settings = ReaderSettings.load(folder)
@@ -130,7 +178,7 @@ class Reader:
         reader = cls(model.float(), tokenizer, settings, device=device, precision=precision)
         try:
             reader.read(["question: ? evidence: ."])
-        except Exception as error:  # weights may fit a configuration that yet cannot be run
+        except Exception as error:  # weights may fit a configuration that cannot be run
             raise CheckpointError(f"{folder}: the reader cannot be run: {one_line(error)}") from None
         return reader
 
@@ -139,7 +187,7 @@ class Reader:
     ) -> list[ReaderAnswer]:
         """One answer for each item, in order; an item without evidence is not answerable.
 
-        An answer hangs on its item alone, up to the rounding of batches.
+        An answer depends only on its item, except for rounding in batches.
         """
         rows = [row for row, item in enumerate(items) if item.graph.nodes]
         texts = [self.text(items[row]) for row in rows]
@@ -149,36 +197,36 @@ class Reader:
         return found
 
     def text(self, item: ReaderInput) -> str:
-        """The item as one text, as `read` takes it."""
-        return linearise(item.question, item.facts, item.graph, structure=self.settings.structure)
+        """The item as one text, the input of `read`."""
+        return linearize(item.question, item.facts, item.graph, structure=self.settings.structure)
 
     def read(self, texts: Sequence[str], *, batch_size: int = 32, progress: bool = False) -> list[ReaderAnswer]:
-        """Answers to linearised questions, whether they hold evidence or not."""
-        masked = [mask(text, self._words) if self.settings.slots else None for text in texts]
+        """Answers to linearized questions, with or without evidence."""
+        masked = [mask_text(text, self._words) if self.settings.slots else None for text in texts]
         sources = [text if one is None else one.text for text, one in zip(texts, masked, strict=True)]
-        most = self.settings.most_tokens
-        tokens = self.tokenizer(sources, truncation=True, max_length=most)["input_ids"] if sources else []
-        # like lengths together: hardly any padding
+        max_tokens = self.settings.most_tokens
+        tokens = self.tokenizer(sources, truncation=True, max_length=max_tokens)["input_ids"] if sources else []
+        # similar lengths together, for little padding
         order = sorted(range(len(texts)), key=lambda row: (-len(tokens[row]), texts[row]))
         found = [NOT_ANSWERABLE] * len(texts)
         with tqdm(total=len(texts), desc="read", unit="question", disable=not progress) as bar:
             for start in range(0, len(order), batch_size):
                 rows = order[start : start + batch_size]
-                written = self._write([tokens[row] for row in rows])
-                for row, (text, confidence) in zip(rows, written, strict=True):
+                generated = self._generate([tokens[row] for row in rows])
+                for row, (text, confidence) in zip(rows, generated, strict=True):
                     found[row] = _answer(text, confidence, masked[row])
                 bar.update(len(rows))
         return found
 
     def save(self, folder: str | Path) -> None:
-        """Write the reader's files into a folder that exists; `from_pretrained` gives the same reader again."""
+        """Write the reader's files to an existing folder; `from_pretrained` loads the same reader."""
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
         self.settings.save(Path(folder))
 
     @torch.inference_mode()
-    def _write(self, tokens: list[list[int]]) -> list[tuple[str, float]]:
-        """What the model writes greedily for each row, and its confidence."""
+    def _generate(self, tokens: list[list[int]]) -> list[tuple[str, float]]:
+        """The text that the model generates greedily for each row, and its confidence."""
         padded = self.tokenizer.pad({"input_ids": tokens}, return_tensors="pt").to(self.device)
         with autocast(self.device, self.precision):
             found = self.model.generate(
@@ -189,8 +237,8 @@ class Reader:
         rows = found.sequences[:, 1:]  # [n, t], without the start
         logs = torch.stack([logits.float().log_softmax(-1) for logits in found.logits], 1)  # [n, t, v]
         chosen = logs.gather(2, rows[..., None])[..., 0]
-        written = self._until_end(rows)
-        confidence = ((chosen * written).sum(1) / written.sum(1).clamp(min=1)).exp().tolist()
+        mask = self._until_end(rows)
+        confidence = ((chosen * mask).sum(1) / mask.sum(1).clamp(min=1)).exp().tolist()
         special = set(self.tokenizer.all_special_ids) - set(self._placeholders())
         texts = [
             self.tokenizer.decode([t for t in row if t not in special], clean_up_tokenization_spaces=False)
@@ -199,13 +247,13 @@ class Reader:
         return list(zip(texts, confidence, strict=True))
 
     def _until_end(self, rows: Tensor) -> Tensor:
-        """1 for what was written, the end itself with it, 0 for the padding behind it: ``[n, t]``."""
+        """Mask of generated tokens: 1 up to and including the end token, 0 for the padding after it: ``[n, t]``."""
         end = self.model.generation_config.eos_token_id
         ends = torch.isin(rows, torch.tensor(end if isinstance(end, list) else [end], device=rows.device)).long()
         return (ends.cumsum(1) - ends == 0).long()
 
     def _placeholders(self) -> list[int]:
-        """T5's own placeholders are special tokens to its tokenizer, and here they are answers."""
+        """Ids of T5's placeholders: special tokens for the tokenizer, but parts of answers here."""
         return [
             t for t in self.tokenizer.all_special_ids if self.tokenizer.convert_ids_to_tokens(t).startswith("<extra_")
         ]
@@ -214,7 +262,7 @@ class Reader:
 def load_reader(
     checkpoint: Path, *, device: str | torch.device | None = None, precision: str | None = None
 ) -> Reader | None:
-    """The reader that a checkpoint folder holds beside its retriever, if it holds one. Errors: see `Reader`."""
+    """Load the reader in a checkpoint folder, if there is one. Errors: see `Reader`."""
     folder = checkpoint / READER
     return Reader.from_pretrained(folder, device=device, precision=precision) if folder.exists() else None
 

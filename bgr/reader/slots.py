@@ -1,11 +1,11 @@
-"""Names and quantities as placeholders, so that a small T5 reads and writes a small closed vocabulary.
+"""Placeholders for names and quantities, so that a small T5 needs only a small closed vocabulary.
 
-A T5 without pre-training sees most names once and cannot learn their letters; it needs to learn only *which* name is
-the answer. Before T5 reads a text, each name in it becomes ``<extra_id_0>``, ``<extra_id_1>``, … in the order of first
-appearance, the same name the same placeholder. Each number becomes ``<number_0>``, ``<number_1>``, … in the order of
-*size*, so that which of two is larger, or that they are equal, can be read off; a date becomes its year and itself.
-What T5 writes is turned back by the table of that one text. Nothing comes from outside question and evidence, and the
-model is a plain T5 with a few more tokens.
+A T5 without pre-training sees most names only once and cannot learn their spelling; it only needs to learn *which* name
+is the answer. Each name in the input becomes ``<extra_id_0>``, ``<extra_id_1>``, … in the order of first occurrence,
+with the same placeholder for the same name. Each number becomes ``<number_0>``, ``<number_1>``, … in the order of
+*size*, so that the model can compare them; a date becomes its year and itself. The output is converted back with the
+table of the same text. No information from outside question and evidence is used, and the model is a plain T5 with a
+few more tokens.
 
 ::
 
@@ -25,7 +25,7 @@ from bgr.reader.name_pieces import Piece, cut, tokens_of
 from bgr.utils.quantities import Quantity, find_quantities
 
 NAMES = tuple(f"<extra_id_{n}>" for n in range(100))
-"""T5's own placeholders. Names after the hundredth share `LOST`."""
+"""T5's placeholders. Names after the hundredth share `LOST`."""
 NUMBERS = tuple(f"<number_{n}>" for n in range(64))
 _PLACEHOLDER = re.compile("<(?:extra_id|number)_[0-9a-z]+>")
 LOST = "<extra_id_lost>"
@@ -37,11 +37,11 @@ class Masked:
     """A text with placeholders.
 
     Args:
-        source: the text before.
-        tokens: what T5 reads, divided by blanks.
-        spans: the part of `source` behind each token; an empty one for the year of a date.
-        quantities: by placeholder, the plain form of a number or date.
-        names: by placeholder, the name as it first stands in `source`.
+        source: the original text.
+        tokens: the input of T5, split at spaces.
+        spans: the part of `source` for each token; empty for the year of a date.
+        quantities: plain form of a number or date, by placeholder.
+        names: first spelling of a name in `source`, by placeholder.
     """
 
     source: str
@@ -52,63 +52,64 @@ class Masked:
 
     @property
     def text(self) -> str:
-        """What T5 reads."""
+        """The input of T5."""
         return " ".join(self.tokens)
 
     def target(self, answer: str, words: Collection[str], *, count: bool = False) -> str | None:
-        """What T5 is to write for `answer`; ``None`` where that can be said neither by placeholders nor by `words`.
+        """The output of T5 for `answer`; ``None`` if placeholders and `words` cannot express it.
 
         Args:
             answer: the annotated answer.
-            words: the everyday words, in small letters.
-            count: the answer is a number that was counted, so no number of the text.
+            words: everyday words in lower case.
+            count: the answer is a count, so it is not a number of the text.
         """
         if count:
             return answer if answer in words else None
         return self._copied(answer) or self._spelled(answer, words)
 
-    def answer(self, written: str) -> str:
-        """What T5 wrote, in words. A run of tokens that stands in the text is given as it is spelled there, a number or
-        date in its plain form."""
-        tokens = _PLACEHOLDER.sub(r" \g<0> ", written).split()
+    def answer(self, output: str) -> str:
+        """Convert the output of T5 to an answer. A run of tokens from the text is spelled as there, and a number or
+        date gets its plain form."""
+        tokens = _PLACEHOLDER.sub(r" \g<0> ", output).split()
         measured = sum(token in self.quantities for token in tokens) == 1 and tokens[0] in self.quantities
         if tokens and not measured:
-            place = _find(self.tokens, tokens)
-            if place is not None:
-                return self.source[self.spans[place][0] : self.spans[place + len(tokens) - 1][1]]
+            start = _find(self.tokens, tokens)
+            if start is not None:
+                return self.source[self.spans[start][0] : self.spans[start + len(tokens) - 1][1]]
         return " ".join(self.quantities.get(token) or self.names.get(token) or token for token in tokens)
 
     def _copied(self, answer: str) -> str | None:
-        """The tokens of the part of the text that spells the answer, whatever the case."""
+        """The tokens of the part of the text that spells the answer, ignoring case."""
         low, wanted = self.source.lower(), answer.lower()
-        ends = {end: place for place, (_, end) in enumerate(self.spans)}
-        for place, (start, end) in enumerate(self.spans):
+        ends = {end: i for i, (_, end) in enumerate(self.spans)}
+        for i, (start, end) in enumerate(self.spans):
             if end > start and low.startswith(wanted, start) and (last := ends.get(start + len(wanted))) is not None:
-                return " ".join(self.tokens[place : last + 1])
+                return " ".join(self.tokens[i : last + 1])
         return None
 
     def _spelled(self, answer: str, words: Collection[str]) -> str | None:
-        """Token for token: a quantity's placeholder, everyday words, and the longest runs that stand in the text."""
-        written: list[str] = []
-        place = 0
+        """Compose the answer of a quantity's placeholder, everyday words, and the longest runs that occur in the
+        text."""
+        output: list[str] = []
+        rest = 0
         for quantity in find_quantities(answer)[:1]:
             if quantity.start == 0:
                 token = self._measured(quantity)
                 if token is None:
                     return None
-                written.append(token)
-                place = quantity.end
-        measured = bool(written)
-        parts = tokens_of(answer[place:])
+                output.append(token)
+                rest = quantity.end
+        measured = bool(output)
+        parts = tokens_of(answer[rest:])
         while parts:
             copied, width = self._longest(parts)
             if parts[0].lower() in words and (measured or copied is None):
                 copied, width = parts[0].lower(), 1
             if copied is None:
                 return None
-            written.append(copied)
+            output.append(copied)
             parts = parts[width:]
-        return " ".join(written)
+        return " ".join(output)
 
     def _measured(self, quantity: Quantity) -> str | None:
         """The placeholder of an equal number or date."""
@@ -127,19 +128,19 @@ class Masked:
         return None, 0
 
 
-def mask(text: str, words: Collection[str]) -> Masked:
-    """Put placeholders for what is not in `words`.
+def mask_text(text: str, words: Collection[str]) -> Masked:
+    """Replace names and quantities, that is, everything outside `words`, by placeholders.
 
     Args:
-        text: question and evidence (`bgr.reader.reader`).
-        words: the everyday words, in small letters.
+        text: question and evidence (`bgr.reader.reader.linearize`).
+        words: everyday words in lower case.
     """
     pieces = cut(text, words)
     ranks = _ranks(pieces)
     tokens: list[str] = []
     spans: list[tuple[int, int]] = []
     names: dict[str, str] = {}
-    places: dict[str, str] = {}
+    placeholders: dict[str, str] = {}
     quantities: dict[str, str] = {}
     for piece in pieces:
         span, quantity = (piece.start, piece.end), piece.quantity
@@ -152,7 +153,8 @@ def mask(text: str, words: Collection[str]) -> Masked:
             tokens.append(ranks[quantity.size])
             quantities[ranks[quantity.size]] = quantity.text
         elif piece.name:
-            token = places.setdefault(piece.key, NAMES[len(places)] if len(places) < len(NAMES) else LOST)
+            name = NAMES[len(placeholders)] if len(placeholders) < len(NAMES) else LOST
+            token = placeholders.setdefault(piece.key, name)
             names.setdefault(token, text[piece.start : piece.end])
             tokens.append(token)
         else:
@@ -162,7 +164,7 @@ def mask(text: str, words: Collection[str]) -> Masked:
 
 
 def _ranks(pieces: list[Piece]) -> dict[float, str]:
-    """A placeholder for each size, the years of dates among them; what is beyond the last one shares it."""
+    """A placeholder for each size, including the years of dates; sizes beyond the last placeholder share it."""
     sizes = {q.size for piece in pieces if (q := piece.quantity) is not None}
     years = {float(q.text[:4]) for piece in pieces if (q := piece.quantity) is not None and q.date}
     return {size: NUMBERS[min(rank, len(NUMBERS) - 1)] for rank, size in enumerate(sorted(sizes | years))}

@@ -1,4 +1,4 @@
-"""A local language model's replies through this library and through `generate` of `transformers`, in one run."""
+"""Benchmark of a local language model: replies through this library and through `generate` of `transformers`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from transformers import GenerationConfig
 
-from bgr.llm.backends.generation import write
+from bgr.llm.backends.generation import generate
 from bgr.llm.backends.local_model import load_local_model
-from bgr.llm.backends.sampler import Row
+from bgr.llm.backends.sampler import TokenSampler
 from bgr.llm.interface import Message, Request
 from eval.bench.clock import Line, SpeedBench, in_turns
 
@@ -32,16 +32,16 @@ def bench_llm(
     precision: str | None = None,
     progress: bool = False,
 ) -> SpeedBench:
-    """Read random prompts, and write replies of random lengths to them, greedily and without a grammar.
+    """Generate replies of random lengths to random prompts, greedily and without a grammar.
 
     Args:
-        model: as `load_local_model` takes it.
-        replies: how many, all at once.
-        prompt, reply: most tokens of each; they have half of it to all of it, and an eighth to all of it.
-        shared: tokens more, with which all prompts begin, as the instructions of a step are.
-        seed: of tokens and lengths.
-        device, precision: as `bgr.utils.devices` takes them.
-        progress: show bars on standard error.
+        model: see `load_local_model`.
+        replies: number of prompts and replies, all in one batch.
+        prompt, reply: maximum tokens of each. Prompts have at least half as many, replies at least an eighth.
+        shared: tokens of a common prefix of all prompts, like the instructions of a step.
+        seed: random seed of tokens and lengths.
+        device, precision: see `bgr.utils.devices`.
+        progress: show progress bars on standard error.
     """
     ours = load_local_model(model, device=device, precision=precision)
     theirs = load_local_model(model, device=device, precision=precision).model
@@ -54,10 +54,10 @@ def bench_llm(
     prompts = [start + rng.integers(0, vocabulary, length).tolist() for length in lengths]
     limits = rng.integers(max(1, reply // 8), reply + 1, replies).tolist()
     lines = []
-    for work, most in (("prompts read, one token written", [1] * replies), ("replies written", limits)):
+    for work, maximum in (("prompts read, one token written", [1] * replies), ("replies written", limits)):
         sides = {
-            "ours": [partial(_ours, ours.model, prompts, most)],
-            "theirs": [partial(_theirs, theirs, prompts, max(most))],
+            "ours": [partial(_ours, ours.model, prompts, maximum)],
+            "theirs": [partial(_theirs, theirs, prompts, max(maximum))],
         }
         warm = work != "replies written"
         taken = in_turns(sides, rounds=1, warm=warm, device=ours.model.device, name=work, progress=progress)
@@ -66,7 +66,7 @@ def bench_llm(
         "model": ours.name,
         "replies": replies,
         "prompt tokens": sum(map(len, prompts)),
-        "with which all begin": shared,
+        "common prefix": shared,
         "reply tokens": sum(limits),
         "device": str(ours.model.device),
         "threads": torch.get_num_threads(),
@@ -76,17 +76,17 @@ def bench_llm(
 
 
 def _ours(model: Any, prompts: Sequence[Sequence[int]], limits: Sequence[int]) -> list[list[int]]:
-    rows = [Row(ANY, limit, ()) for limit in limits]
-    write(model, prompts, rows, 0)
-    return [row.tokens for row in rows]
+    samplers = [TokenSampler(ANY, limit, ()) for limit in limits]
+    generate(model, prompts, samplers, 0)
+    return [sampler.tokens for sampler in samplers]
 
 
-def _theirs(model: Any, prompts: Sequence[Sequence[int]], most: int) -> list[list[int]]:
-    """All rows go on until the longest is done."""
+def _theirs(model: Any, prompts: Sequence[Sequence[int]], length: int) -> list[list[int]]:
+    """All rows continue until the longest is finished."""
     longest = max(map(len, prompts))
     ids = torch.tensor([[0] * (longest - len(one)) + list(one) for one in prompts], device=model.device)
     mask = torch.tensor([[0] * (longest - len(one)) + [1] * len(one) for one in prompts], device=model.device)
-    settings = GenerationConfig(max_new_tokens=most, do_sample=False, eos_token_id=None, pad_token_id=0)
+    settings = GenerationConfig(max_new_tokens=length, do_sample=False, eos_token_id=None, pad_token_id=0)
     with torch.inference_mode():
         found = model.generate(input_ids=ids, attention_mask=mask, generation_config=settings)
     return found[:, longest:].tolist()

@@ -58,13 +58,13 @@ class TrainedAnswers(Answers):
 
     def __call__(self, questions: Sequence[MultihopQuestion], found: Sequence[Found]) -> list[ReadAnswer]:
         """See `Answers`."""
-        from bgr.reader.reader import linearise
+        from bgr.reader.reader import linearize
 
         started = time.perf_counter()
         if self.alone:
             structure = self.reader.settings.structure
             read = self.reader.read(
-                [linearise(q.question, (), EvidenceGraph(), structure=structure) for q in questions]
+                [linearize(q.question, (), EvidenceGraph(), structure=structure) for q in questions]
             )
         else:
             read = self.reader.answer(_inputs(questions, found, self.corpus))

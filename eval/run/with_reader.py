@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from bgr.data.example import Example
 from bgr.graph.evidence_graph import Edge, EvidenceGraph
-from bgr.reader.reader import Reader, ReaderAnswer, ReaderInput, linearise
+from bgr.reader.reader import Reader, ReaderAnswer, ReaderInput, linearize
 from bgr.retrievers.base import RetrievalResult
 from eval.compare.compare import GOLD, NOTHING
 from eval.run.evaluate import Predictions
@@ -45,7 +45,7 @@ def read_answers(
         raise ValueError(f"evidence is {evidence!r}, allowed: {', '.join(EVIDENCE)}")
     if evidence == "none":
         structure, nothing = reader.settings.structure, EvidenceGraph()
-        texts = [linearise(example.question, (), nothing, structure=structure) for example in examples]
+        texts = [linearize(example.question, (), nothing, structure=structure) for example in examples]
         return reader.read(texts, batch_size=batch_size, progress=progress)
     chosen = [example.graph for example in examples] if evidence == "gold" else graphs
     if len(chosen) != len(examples):

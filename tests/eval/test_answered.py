@@ -1,8 +1,7 @@
 """A reader over several systems: each different graph read once, each answer given to its system and question."""
 
 from bgr.graph.evidence_graph import EvidenceGraph
-from bgr.reader.reader import ReaderAnswer
-from bgr.reader.reader_settings import ReaderSettings
+from bgr.reader.reader import ReaderAnswer, ReaderSettings
 from bgr.retrievers.base import RetrievalResult
 from eval.compare.compare import GOLD, NOTHING
 from eval.run.evaluate import Predictions, evaluate

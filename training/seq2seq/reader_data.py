@@ -18,9 +18,8 @@ from bgr.data.reasongraphqa.io.dataset import dataset_hash, read_split
 from bgr.errors import DataError, GraphError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.reader.name_pieces import JOINTS, at_sentence_start, tokens_of
-from bgr.reader.reader import linearise
-from bgr.reader.reader_settings import ReaderSettings
-from bgr.reader.slots import mask
+from bgr.reader.reader import ReaderSettings, linearize
+from bgr.reader.slots import mask_text
 from bgr.utils.json_utils import parse_json, shown
 from training.limits import at_least
 from training.seq2seq.data import Seq2seqData, TextPair
@@ -155,7 +154,7 @@ class ReaderData(Seq2seqData):
 
     def _texts(self, graphs: Sequence[tuple[Example, EvidenceGraph]]) -> list[tuple[Example, str]]:
         structure = self.hparams["structure"]
-        return [(e, linearise(e.question, e.facts, graph, structure=structure)) for e, graph in graphs if graph.nodes]
+        return [(e, linearize(e.question, e.facts, graph, structure=structure)) for e, graph in graphs if graph.nodes]
 
     def _pairs(self, rows: Sequence[tuple[Example, str]], *, keep_all: bool) -> list[TextPair]:
         """Sources and targets. What placeholders cannot say is left out of training, and stays in dev as a failure."""
@@ -164,7 +163,7 @@ class ReaderData(Seq2seqData):
         words = frozenset(self.settings.words)
         pairs = []
         for example, text in tqdm(rows, desc="mask", unit="question", delay=1):
-            masked = mask(text, words)
+            masked = mask_text(text, words)
             target = masked.target(example.answer, words, count=example.type == "count")
             if target is not None or keep_all:
                 pairs.append((masked.text, example.answer if target is None else target))

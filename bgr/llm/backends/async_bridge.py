@@ -1,4 +1,7 @@
-"""Asynchronous work for code that is not: in an event loop of its own thread, so that it also works inside another."""
+"""Results of asynchronous work for synchronous code.
+
+The event loop runs in its own thread, so this also works inside a running event loop.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,15 @@ T = TypeVar("T")
 
 
 class _End(Generic[T]):
-    """The last thing in the queue: how the work ended."""
+    """Last item of the queue, with the error that ended the work, if any."""
 
     def __init__(self, error: BaseException | None) -> None:
         self.error = error
 
 
 def results_of(work: Callable[[Callable[[T], None]], Awaitable[None]]) -> Generator[T, None, None]:
-    """What `work` hands to the function it is called with, as it comes. Work that nobody waits for any longer (the
-    generator is closed, the program is interrupted) is cancelled."""
+    """Yield every value that `work` passes to its argument, as soon as it arrives. If the generator is closed or the
+    program is interrupted, the work is cancelled."""
     results: queue.SimpleQueue[T | _End] = queue.SimpleQueue()
     stop = _Stop()
     thread = threading.Thread(target=_run, args=(work, results, stop), daemon=True)
@@ -36,7 +39,7 @@ def results_of(work: Callable[[Callable[[T], None]], Awaitable[None]]) -> Genera
 
 
 class _Stop:
-    """Cancels the work from another thread, whether it has begun or not."""
+    """Cancels the work from another thread, before or after its start."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -45,7 +48,7 @@ class _Stop:
         self._stopped = False
 
     def begin(self) -> bool:
-        """Called by the work; whether it shall go on."""
+        """Register the current task; false if the work is already cancelled."""
         with self._lock:
             self._task, self._loop = asyncio.current_task(), asyncio.get_running_loop()
             return not self._stopped
@@ -73,7 +76,7 @@ def _run(work: Callable[[Callable[[T], None]], Awaitable[None]], results: queue.
         asyncio.run(main())
     except asyncio.CancelledError:
         results.put(_End(None))
-    except BaseException as error:  # handed to the thread that waits
+    except BaseException as error:  # passed to the waiting thread
         results.put(_End(error))
     else:
         results.put(_End(None))

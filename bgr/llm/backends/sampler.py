@@ -1,4 +1,4 @@
-"""What a reply may write next."""
+"""Sampling of the next token of a reply, under the grammar of its schema."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from bgr.llm.interface import Request
 from bgr.utils.json_utils import one_line
 
 SPACING: Any = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
-"""JSON as Python writes it by default; free white space would let a small model write nothing else."""
+"""JSON in Python's default format. With free white space, a small model may generate nothing else."""
 
 
 class GrammarError(Exception):
-    """A schema that cannot constrain a model."""
+    """A schema that cannot be used as a grammar."""
 
 
 def grammar_of(schema: Mapping[str, Any], tokenizer: Any) -> llguidance.LLMatcher:
-    """What a schema lets a model write; each row takes a copy.
+    """The grammar of a schema; each `TokenSampler` uses a copy.
 
     Args:
         schema: JSON schema.
-        tokenizer: llguidance's.
+        tokenizer: tokenizer of llguidance.
 
     Raises:
-        GrammarError: the schema cannot constrain a model; says what in it.
+        GrammarError: the schema cannot be used as a grammar; the message says why.
     """
     grammar = llguidance.LLMatcher.grammar_from_json_schema(json.dumps(schema), overrides=SPACING)
     matcher = llguidance.LLMatcher(tokenizer, grammar, log_level=0)
@@ -38,14 +38,14 @@ def grammar_of(schema: Mapping[str, Any], tokenizer: Any) -> llguidance.LLMatche
     return matcher
 
 
-class Row:
-    """One reply while it is written: its own grammar, its own length, its own draws.
+class TokenSampler:
+    """Sampler of one reply, with its own grammar, length limit and random generator.
 
     Args:
-        request: whose reply it is.
-        limit: most tokens of it.
-        ends: token ids that end it.
-        grammar: at its beginning; ``None`` lets everything come.
+        request: the request to answer.
+        limit: maximum number of tokens.
+        ends: token ids that end the reply.
+        grammar: initial state of the grammar; ``None`` for free text.
     """
 
     def __init__(
@@ -54,26 +54,26 @@ class Row:
         self.tokens: list[int] = []
         self.problem = ""
         self.first: list[tuple[int, float]] = []
-        """The likeliest first token ids and their log-probabilities, before grammar and temperature have their say."""
+        """The most likely first token ids and their log-probabilities, without grammar and temperature."""
         self._limit, self._ends, self._temperature, self._top = limit, ends, request.temperature, request.top_logprobs
         self._matcher = None if grammar is None else grammar.deep_copy()
-        self._draws = torch.Generator().manual_seed(request.seed)
+        self._random = torch.Generator().manual_seed(request.seed)
 
     @property
     def ended(self) -> bool:
-        """Whether it came to its end by itself."""
+        """True if the reply ended with an end token."""
         return bool(self.tokens) and self.tokens[-1] in self._ends
 
     @property
     def done(self) -> bool:
-        """Whether nothing more is written."""
+        """True if the reply is complete, truncated or failed."""
         return self.ended or len(self.tokens) >= self._limit or bool(self.problem)
 
-    def write(self, scores: torch.Tensor) -> int:
-        """Choose the next token, and keep it.
+    def sample(self, scores: torch.Tensor) -> int:
+        """Choose and store the next token.
 
         Args:
-            scores: of the vocabulary, [vocabulary]; changed in place.
+            scores: scores of all tokens, [vocabulary]; changed in place.
         """
         if self._top and not self.tokens:
             values, tokens = torch.log_softmax(scores, 0).topk(min(self._top, len(scores)))
@@ -90,11 +90,11 @@ class Row:
     def _chosen(self, scores: torch.Tensor) -> int:
         if self._temperature <= 0:
             return int(scores.argmax())
-        shares = torch.softmax(scores.cpu() / self._temperature, 0)
-        return int(torch.multinomial(shares.nan_to_num(1.0), 1, generator=self._draws))
+        probabilities = torch.softmax(scores.cpu() / self._temperature, 0)
+        return int(torch.multinomial(probabilities.nan_to_num(1.0), 1, generator=self._random))
 
     def _allowed(self, matcher: llguidance.LLMatcher, vocabulary: int) -> torch.Tensor:
-        """Which tokens the grammar lets come next, [vocabulary]."""
+        """Tokens that the grammar allows next, bool [vocabulary]."""
         bits = np.unpackbits(np.frombuffer(matcher.compute_bitmask(), np.uint8), bitorder="little")
         if matcher.is_error():
             self._fail(matcher)

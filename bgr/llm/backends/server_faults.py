@@ -1,9 +1,4 @@
-"""What goes wrong between here and a server, and what to do about it.
-
-Where a server is and with which key, without letting either's secrets out.
-
-A limit on the bytes of an HTTP answer, before anything of it is kept: a faulty server must not fill the memory.
-"""
+"""Safety of calls to a server: addresses and keys without leaks, limits on responses, and classification of faults."""
 
 from __future__ import annotations
 
@@ -24,14 +19,16 @@ from bgr.utils.json_utils import one_line
 
 
 def key_in(variable: str) -> str:
-    """The key; an empty string where the variable is not set.
+    """The key in an environment variable; an empty string if it is not set.
 
     Raises:
-        BgrError: it holds characters that no HTTP header can carry (they are not shown).
+        BgrError: the key contains characters that are not allowed in an HTTP header (they are not shown).
     """
     key = os.environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise BgrError(f"environment variable {variable}: not a key: it holds characters that no header can carry")
+        raise BgrError(
+            f"environment variable {variable}: not a valid key: it contains characters that are not allowed in a header"
+        )
     return key
 
 
@@ -39,7 +36,7 @@ def public_address(url: str) -> str:
     """An address without user name, password and query.
 
     Raises:
-        BgrError: it is none of HTTP.
+        BgrError: it is not an HTTP address.
     """
     try:
         parts = urlsplit(url)
@@ -52,20 +49,20 @@ def public_address(url: str) -> str:
 
 
 class AnswerTooLong(Exception):
-    """An answer of more bytes than are allowed."""
+    """A response that exceeds the allowed size."""
 
 
 class _Limited:
-    """The body of an answer, as it comes over the wire, up to a limit."""
+    """The body of a response in transfer encoding, up to a size limit."""
 
-    def __init__(self, stream: Any, most: int) -> None:
-        self._stream, self._most = stream, most
+    def __init__(self, stream: Any, limit: int) -> None:
+        self._stream, self._limit = stream, limit
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         read = 0
         async for block in self._stream:
             read += len(block)
-            if read > self._most:
+            if read > self._limit:
                 raise AnswerTooLong
             yield block
 
@@ -73,37 +70,38 @@ class _Limited:
         await self._stream.aclose()
 
 
-def limit_answers(most: int) -> Callable[[Any], Awaitable[None]]:
-    """A hook for an HTTP client's answers, whatever their status: the openai client reads those of errors whole.
+def limit_answers(limit: int) -> Callable[[Any], Awaitable[None]]:
+    """A response hook for an HTTP client that limits the size of all responses, so that a faulty server cannot fill the
+    memory. It covers errors too, whose bodies the openai client reads completely.
 
     Args:
-        most: bytes of an answer; one that is longer raises `AnswerTooLong` where it is read.
+        limit: maximum bytes of a response; reading a longer one raises `AnswerTooLong`.
     """
 
     async def hook(response: Any) -> None:
         # the client's stream type comes from httpx or from httpx2, whichever this version of openai uses
         base = sys.modules[type(response).__module__.partition(".")[0]].AsyncByteStream
-        response.stream = type("LimitedStream", (_Limited, base), {})(response.stream, most)
+        response.stream = type("LimitedStream", (_Limited, base), {})(response.stream, limit)
 
     return hook
 
 
-async def read_limited(blocks: AsyncIterator[bytes], most: int) -> bytes:
-    """All of an answer; the limit holds here too, where blocks have been decompressed.
+async def read_limited(blocks: AsyncIterator[bytes], limit: int) -> bytes:
+    """Read a complete response. The limit is checked again because the blocks are decompressed.
 
     Raises:
-        AnswerTooLong: more than `most` bytes.
+        AnswerTooLong: the response has more than `limit` bytes.
     """
     body = bytearray()
     async for block in blocks:
         body += block
-        if len(body) > most:
+        if len(body) > limit:
             raise AnswerTooLong
     return bytes(body)
 
 
-LONGEST_WAIT = 60.0
-"""Seconds between two tries; a server that asks for more is given up."""
+MAX_WAIT = 60.0
+"""Maximum seconds between two tries; if a server asks for more, there is no further try."""
 
 _AGAIN = {408, 409, 425, 429}
 _SHARED = {401, 403, 404, 429, 502, 503, 504}
@@ -114,10 +112,10 @@ class Fault:
     """A try that failed.
 
     Args:
-        text: what happened.
-        again: whether another try may help.
-        shared: whether every other call would fail in the same way.
-        wait: seconds that the server asks for.
+        text: description of the fault.
+        again: true if another try may help.
+        shared: true if every other call would fail in the same way.
+        wait: seconds that the server asks to wait.
     """
 
     text: str
@@ -127,44 +125,45 @@ class Fault:
 
 
 def fault_of(error: Exception, key: str = "") -> Fault:
-    """What an exception of the client means.
+    """Classify an exception of the client.
 
     Args:
         error: the exception.
-        key: of the server, which the text must not hold: some servers repeat it when they refuse it.
+        key: key of the server, which is removed from the text: some servers repeat a key that they refuse.
     """
     match error:
         case AnswerTooLong():
-            return Fault("an answer longer than allowed", again=False)
+            return Fault("a response longer than allowed", again=False)
         case TimeoutError():
-            return Fault("no whole answer in time", again=True)
+            return Fault("no complete response in time", again=True)
         case openai.APIStatusError():
             return _status(error, key)
         case openai.APIConnectionError():
-            return Fault(f"cannot be reached: {_said(error.__cause__ or error, key)}", again=True, shared=True)
+            return Fault(f"cannot be reached: {_text(error.__cause__ or error, key)}", again=True, shared=True)
         case UnicodeEncodeError():
-            return Fault("the messages hold half of a surrogate pair", again=False)
+            return Fault("the messages contain a lone surrogate", again=False)
         case DataError():
-            return Fault(f"an answer that is none: {_said(error, key)}", again=True)
-    return Fault(f"the answer broke off: {type(error).__name__}: {_said(error, key)}", again=True)
+            return Fault(f"not a valid response: {_text(error, key)}", again=True)
+    return Fault(f"the response broke off: {type(error).__name__}: {_text(error, key)}", again=True)
 
 
 def _status(error: openai.APIStatusError, key: str) -> Fault:
     status = error.status_code
     wait = retry_after(error.response.headers.get("retry-after"))
-    again = (status in _AGAIN or status >= 500) and (wait or 0) <= LONGEST_WAIT
+    again = (status in _AGAIN or status >= 500) and (wait or 0) <= MAX_WAIT
     asks = f" (it asks to wait {wait:,.0f} s)" if wait else ""
-    return Fault(f"HTTP {status}{asks}: {_said(error, key)}", again, status in _SHARED, wait)
+    return Fault(f"HTTP {status}{asks}: {_text(error, key)}", again, status in _SHARED, wait)
 
 
-def _said(error: BaseException, key: str) -> str:
-    """An exception's text on one line; the key goes first, so that none of it is left where the line is cut."""
+def _text(error: BaseException, key: str) -> str:
+    """The text of an exception on one line. The key is removed first, so that no part of it remains if the line is
+    cut."""
     text = str(error) or type(error).__name__
     return one_line(Exception(text.replace(key, "***") if key else text))
 
 
 def retry_after(header: str | None) -> float | None:
-    """Seconds that a ``Retry-After`` header asks for, which is a number or a date; ``None`` where it says neither."""
+    """Seconds given by a ``Retry-After`` header, which is a number or a date; ``None`` if it is neither."""
     if header is None:
         return None
     try:
@@ -178,8 +177,8 @@ def retry_after(header: str | None) -> float | None:
 
 
 def pause(fault: Fault, tried: int, first: float) -> float:
-    """Seconds before the next try: what the server asks for, else twice as long each time, with a random part so that
-    many callers do not come back at once."""
+    """Seconds before the next try: the server's value, else exponential backoff, with jitter so that many callers do
+    not return at once."""
     if fault.wait is not None:
         return fault.wait + random.uniform(0, first)
-    return min(first * 2 ** (tried - 1), LONGEST_WAIT) * random.uniform(0.5, 1.0)
+    return min(first * 2 ** (tried - 1), MAX_WAIT) * random.uniform(0.5, 1.0)

@@ -1,4 +1,4 @@
-"""A model in this process, through `transformers`: on the CPU or the GPU, many requests at once."""
+"""Backend for a local model with `transformers`, on CPU or GPU, with batches of requests."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any
 
 import torch
 
-from bgr.llm.backends.generation import write
+from bgr.llm.backends.generation import generate
 from bgr.llm.backends.local_model import load_local_model
-from bgr.llm.backends.sampler import GrammarError, Row, grammar_of
+from bgr.llm.backends.sampler import GrammarError, TokenSampler, grammar_of
 from bgr.llm.interface import Backend, Completion, LlmError, Request, in_order
 from bgr.utils.json_utils import one_line
 
 Result = Completion | LlmError
 
 BATCH_BYTES = 2 << 30
-"""Of keys, values and a layer's numbers, that a batch may take."""
+"""Memory of a batch for keys, values and the activations of a layer."""
 BATCH_TOKENS = (16_384, 65_536)
-"""Fewest and most tokens of a batch, unless it is said how many."""
+"""Minimum and maximum of the default number of tokens in a batch."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,10 @@ class _Prompt:
 
 
 def batch_tokens(model: Any) -> int:
-    """How many tokens `BATCH_BYTES` hold, within `BATCH_TOKENS`; the fewest where a model's settings have other names.
+    """The number of tokens that fit in `BATCH_BYTES`, within `BATCH_TOKENS`; the minimum if the model's settings are
+    unknown.
 
-    The memory of a token is that of its keys and values in all layers, and of three vectors as wide as a layer gets.
+    A token takes the memory of its keys and values in all layers, and of three vectors of a layer's largest width.
     """
     config = model.config.get_text_config()
     names = ("num_hidden_layers", "num_attention_heads", "hidden_size", "intermediate_size")
@@ -52,21 +53,23 @@ def batch_tokens(model: Any) -> int:
 
 
 class TransformersBackend(Backend):
-    """Writes replies with a local model: the chat template of its tokenizer, rows padded on the left and batched by
-    length, each with its own seed, length and grammar. An object's reply is held to its schema token by token
-    (llguidance), so that it parses unless `max_tokens` cuts it.
+    """Generation of replies with a local model.
 
-    A row's scores do not depend on the other rows but for rounding: padding and batch size change the order of sums. In
-    float32 that shows only where two tokens are as good as equal; in bfloat16 a reply may part from the one that the
-    model writes alone. What the replay cache holds is not asked for again, so a run that went on after a stop forms
-    other batches; `max_batch_tokens=1` writes every reply alone, for runs that must not differ at all.
+    Prompts use the chat template of the tokenizer, are batched by length and padded on the left. Each reply has its own
+    seed, length limit and grammar. Objects are constrained to their schema token by token (llguidance), so that they
+    parse unless `max_tokens` truncates them.
+
+    The scores of a reply do not depend on the other replies of a batch except for rounding: padding and batch size
+    change the order of sums. In float32 this matters only if two tokens are nearly tied; in bfloat16, a reply may
+    differ from the one that the model generates alone. Cached replies are not requested again, so a resumed run forms
+    other batches. With `max_batch_tokens=1`, every reply is generated alone, for runs that must be identical.
 
     Args:
         model: hub id, folder or ``.gguf`` file.
-        device, precision: as `devices` takes them; default: the GPU if there is one, bfloat16 where it is fast.
-        max_batch_tokens: of a batch, rows × (longest prompt + longest reply); a longer request is a batch by itself.
-            ``None``: as `batch_tokens` finds from the model's size. Each token that is written reads all weights once,
-            for all rows of the batch.
+        device, precision: see `bgr.utils.devices`; default: the GPU if there is one, and bfloat16 if it is fast there.
+        max_batch_tokens: maximum of rows × (longest prompt + longest reply) in a batch; a longer request is a batch by
+            itself. ``None`` derives it from the model's size (`batch_tokens`). Each generated token reads all weights
+            once for all rows of the batch.
 
     Raises:
         CheckpointError: the model cannot be loaded, or has no chat template.
@@ -90,7 +93,7 @@ class TransformersBackend(Backend):
         return in_order(self.each(requests))
 
     def each(self, requests: Sequence[Request]) -> Generator[tuple[int, Result], None, None]:
-        """See `Backend`: batch by batch, short prompts first."""
+        """See `Backend`; works batch by batch, short prompts first."""
         prompts: list[_Prompt] = []
         for i, request in enumerate(requests):
             prompt = self._prompt(i, request)
@@ -99,10 +102,10 @@ class TransformersBackend(Backend):
             else:
                 prompts.append(prompt)
         for batch in self._batches(prompts):
-            yield from zip((prompt.index for prompt in batch), self._write(batch), strict=True)
+            yield from zip((prompt.index for prompt in batch), self._replies(batch), strict=True)
 
     def refusal(self, request: Request) -> LlmError | None:
-        """See `Backend`: a prompt that is too long for the model, for one."""
+        """See `Backend`; for example, a prompt that is too long for the model."""
         prompt = self._prompt(0, request)
         return prompt if isinstance(prompt, LlmError) else None
 
@@ -110,20 +113,22 @@ class TransformersBackend(Backend):
         chat = [{"role": m.role, "content": m.content} for m in request.messages]
         try:
             text = self._local.tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
-            # the template writes the special tokens itself
+            # the template contains the special tokens
             ids = list(self._local.tokenizer(text, add_special_tokens=False)["input_ids"])
             room = self._local.longest - len(ids)
             if room < 1:
-                return self._error(f"a prompt of {len(ids):,} tokens; the model holds {self._local.longest:,}")
-            self._grammar(request)  # whether there is one
+                return self._error(
+                    f"a prompt of {len(ids):,} tokens; the limit of the model is {self._local.longest:,}"
+                )
+            self._grammar(request)  # raises if there is none
             return _Prompt(index, request, ids, max(1, min(request.max_tokens, room)))
         except GrammarError as error:
             return self._error(f"the schema of step {request.step} cannot constrain the model: {error}")
-        except Exception as error:  # a template is a program from the model's files, the messages may be anything
+        except Exception as error:  # templates are programs from the model's files, and messages are untrusted
             return self._error(f"the messages of step {request.step} cannot be made a prompt: {one_line(error)}")
 
     def _batches(self, prompts: list[_Prompt]) -> Iterator[list[_Prompt]]:
-        """Prompts of like length, as many together as the limit allows."""
+        """Batches of prompts of similar length, as large as the limit allows."""
         batch: list[_Prompt] = []
         reply = 0
         for prompt in sorted(prompts, key=lambda prompt: (len(prompt.ids), prompt.index)):
@@ -135,34 +140,38 @@ class TransformersBackend(Backend):
         if batch:
             yield batch
 
-    def _write(self, batch: list[_Prompt]) -> list[Result]:
-        """The replies of one batch; in halves where the device has no memory for it."""
+    def _replies(self, batch: list[_Prompt]) -> list[Result]:
+        """The replies of one batch, which is split in halves if it exceeds the memory of the device."""
         try:
             return self._generate(batch)
         except torch.OutOfMemoryError:
             if len(batch) == 1:
-                return [self._error(f"no memory for {len(batch[0].ids):,} tokens of prompt and {batch[0].limit:,}")]
+                return [
+                    self._error(
+                        f"out of memory for {len(batch[0].ids):,} tokens of prompt and {batch[0].limit:,} of reply"
+                    )
+                ]
         middle = len(batch) // 2
-        return [*self._write(batch[:middle]), *self._write(batch[middle:])]
+        return [*self._replies(batch[:middle]), *self._replies(batch[middle:])]
 
     def _generate(self, batch: list[_Prompt]) -> list[Result]:
         ends = self._local.ends
-        rows = [Row(prompt.request, prompt.limit, ends, self._grammar(prompt.request)) for prompt in batch]
-        write(self._local.model, [prompt.ids for prompt in batch], rows, ends[0])
-        return [self._result(*of_one) for of_one in zip(batch, rows, strict=True)]
+        samplers = [TokenSampler(prompt.request, prompt.limit, ends, self._grammar(prompt.request)) for prompt in batch]
+        generate(self._local.model, [prompt.ids for prompt in batch], samplers, ends[0])
+        return [self._result(prompt, sampler) for prompt, sampler in zip(batch, samplers, strict=True)]
 
-    def _result(self, prompt: _Prompt, row: Row) -> Result:
-        if row.problem:
-            return self._error(f"the schema became too complex for the grammar: {row.problem}")
-        text = self._decoded(row.tokens)
-        first = tuple((self._decoded([token]), value) for token, value in row.first if value > float("-inf"))
-        return Completion(text, len(prompt.ids), len(row.tokens), cut=not row.ended, first=first)
+    def _result(self, prompt: _Prompt, sampler: TokenSampler) -> Result:
+        if sampler.problem:
+            return self._error(f"the schema became too complex for the grammar: {sampler.problem}")
+        text = self._decoded(sampler.tokens)
+        first = tuple((self._decoded([token]), value) for token, value in sampler.first if value > float("-inf"))
+        return Completion(text, len(prompt.ids), len(sampler.tokens), cut=not sampler.ended, first=first)
 
     def _decoded(self, tokens: list[int]) -> str:
         return self._local.tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
 
     def _grammar(self, request: Request) -> Any:
-        """The grammar of a request's schema, made once for all that have it; ``None`` where it has none."""
+        """The grammar of a request's schema, built once for equal schemas; ``None`` without a schema."""
         if request.schema is None:
             return None
         key = json.dumps(request.schema)
@@ -172,7 +181,7 @@ class TransformersBackend(Backend):
 
     @cached_property
     def _grammar_tokenizer(self) -> Any:
-        """The tokenizer as llguidance reads it; takes about a second."""
+        """The tokenizer in the form of llguidance; building it takes about a second."""
         from llguidance.hf import from_tokenizer
 
         vocabulary = max(self._local.model.config.get_text_config().vocab_size, len(self._local.tokenizer))

@@ -52,7 +52,7 @@ NONE = Entities()
 
 def queries_schema(most: int) -> Schema:
     """Of a reply with one to so many queries."""
-    return object_of(queries=list_of(TEXT, most, least=1))
+    return object_of(queries=list_of(TEXT, most, minimum=1))
 
 
 def queries_request(question: str, bridge: Passage, settings: BridgeSettings) -> Request:

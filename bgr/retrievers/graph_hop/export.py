@@ -12,8 +12,7 @@ import torch
 from bgr import __version__
 from bgr.errors import CheckpointError
 from bgr.models.config import DIRECTIONS, BgrConfig
-from bgr.reader.reader import Reader, load_reader
-from bgr.reader.reader_settings import READER
+from bgr.reader.reader import READER, Reader, load_reader
 from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever, load_tokenizer
 from bgr.retrievers.graph_hop.options import ExportOptions
 from bgr.utils.atomic_io import output_folder, read_json

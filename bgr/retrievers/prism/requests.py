@@ -32,7 +32,7 @@ def analyser_schema(most: int) -> Schema:
 
 def evidence_schema(most: int) -> Schema:
     """Of a reply that names at most so many sentences, each with or without what it is for."""
-    return object_of(evidence=list_of(list_of(WHOLE, 3, least=2), most))
+    return object_of(evidence=list_of(list_of(WHOLE, 3, minimum=2), most))
 
 
 def keep_schema(most: int) -> Schema:

@@ -270,7 +270,7 @@ def test_a_budget_stops_the_run_and_more_goes_on(toy_data, encoder_folder, tmp_p
     with pytest.raises(BgrError, match=r"budget: .* of 7 calls are used, and the next batch has 2"):
         compare(*words, "--most-calls", "7")
     assert len((tmp_path / "out" / "results.jsonl").read_text().splitlines()) == 2
-    with pytest.raises(BgrError, match="a limit on the cost needs the price"):
+    with pytest.raises(BgrError, match="a limit on the cost requires the price"):
         compare(*words, "--most-cost", "1")
     compare(*words, "--most-calls", "20")
     assert len((tmp_path / "out" / "results.jsonl").read_text().splitlines()) == 4

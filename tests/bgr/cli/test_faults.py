@@ -185,7 +185,7 @@ def test_without_a_server_the_run_ends_in_one_line_and_goes_on_later(
         words = ["--replay", tmp_path / "replies.db", "--out", tmp_path / "out"]
         code, _, line = ask_all(system, 2, f"http://127.0.0.1:{port}/v1#tiny", *words)
     assert code == 1
-    assert re.search(r"cannot be reached.*run again to go on", line)
+    assert re.search(r"cannot be reached.*run again to resume", line)
     assert not told(tmp_path / "out")
     assert not list((tmp_path / "out").rglob(".*"))
     server = chat_server(fitting_reply, port)

@@ -155,7 +155,7 @@ def test_what_is_in_the_way_of_an_extraction(tmp_path, extract, refused, bgr, mo
     for wrong in ([*extract, "--replay-only"], extract[:-2], [*extract, tmp_path]):
         with pytest.raises(SystemExit, match="2"):
             bgr(*wrong)
-    assert "a server needs its model after the address" in refused(*extract, "--llm", "http://127.0.0.1:1/v1")
+    assert "a server requires its model after the address" in refused(*extract, "--llm", "http://127.0.0.1:1/v1")
     assert "no such file or folder" in refused(*extract, "--llm", "./nothing.gguf")
     (tmp_path / "replies.db").write_text("years of work " * 999)
     assert "replies.db" in refused(*extract, "--replay", tmp_path / "replies.db")

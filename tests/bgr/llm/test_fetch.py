@@ -25,7 +25,7 @@ def small(tmp_path, monkeypatch):
 
 def test_put_in_place_and_found_again(small, tmp_path, monkeypatch):
     out = tmp_path / "new" / "place"
-    with pytest.raises(BgrError, match=f"bgr llm fetch smollm2 --out {out} puts it in place"):
+    with pytest.raises(BgrError, match=f"download it with: bgr llm fetch smollm2 --out {out}"):
         fetch.smollm2_path(out)
     path = fetch.fetch_smollm2(out)
     assert path.read_bytes() == b"weights"

@@ -110,7 +110,7 @@ def test_budget_of_calls_stops_before_the_batch_and_a_greater_one_goes_on(script
     with Replay(tmp_path / "replies") as replay:
         llm = Llm(model, replay=replay, budget=Budget(calls=2))
         llm.ask([ask_for("a")])
-        with pytest.raises(BudgetError, match="1 of 2 calls are used, and the next batch has 2; run again with a gr"):
+        with pytest.raises(BudgetError, match="1 of 2 calls are used, and the next batch has 2; run again with a la"):
             llm.ask([ask_for("b"), ask_for("c")])
         assert model.asked == ["a"]
         again = Llm(model, replay=replay, budget=Budget(calls=3))
@@ -143,7 +143,7 @@ def test_budget_stops_where_tokens_are_not_counted(ask_for, limit):
             return [Completion("words", 0, 0) for _ in requests]
 
     limited = Llm(Silent(), budget=Budget(**limit, price=Price(1, 1)))
-    with pytest.raises(BudgetError, match=r"1 replies came without a count of their tokens.*allowed: one on calls"):
+    with pytest.raises(BudgetError, match=r"1 replies have no token counts.*allowed: a limit on calls"):
         limited.ask([ask_for("a"), ask_for("b")])
     assert limited.usage.calls == 1
     assert len(Llm(Silent(), budget=Budget(calls=2)).ask([ask_for("a"), ask_for("b")])) == 2
@@ -152,7 +152,7 @@ def test_budget_stops_where_tokens_are_not_counted(ask_for, limit):
 def test_budget_refuses_what_makes_no_sense():
     with pytest.raises(Exception, match="calls is -1"):
         Budget(calls=-1)
-    with pytest.raises(Exception, match="needs the price"):
+    with pytest.raises(Exception, match="requires the price"):
         Budget(cost=1.0)
 
 
@@ -167,7 +167,7 @@ def test_whole_batch_unreachable_is_one_error_and_nothing_is_lost(script, ask_fo
         llm = Llm(model, replay=replay)
         replies = llm.ask([ask_for("a"), ask_for("b")])  # one was answered: the other is a failure of its own
         assert [reply.failure for reply in replies] == [None, "script: cannot be reached"]
-        with pytest.raises(LlmError, match=r"cannot be reached; nothing that was answered is lost: run again"):
+        with pytest.raises(LlmError, match=r"cannot be reached; answered calls are not lost: run again"):
             llm.ask([ask_for(text) for text in "abc"])
         assert all(reply.value == "words" for reply in Llm(model, replay=replay).ask([ask_for(t) for t in "abc"]))
     assert model.asked == ["a", "b", "b", "c", "b", "c"]

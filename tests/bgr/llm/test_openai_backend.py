@@ -172,9 +172,9 @@ def test_faults_that_stay_are_one_line_each_and_a_second_run_mends_them(server, 
         "refused": ([says(b'{"error": "no"}', 400)], r"HTTP 400.*\(1 try\)"),
         "patience": ([says(b"{}", 429, Retry_After=3600)], r"asks to wait 3,600 s.*\(1 try\)"),
         "moved": ([says(b"", 307, Location="http://127.0.0.1:9/")], "HTTP 307"),
-        "drip": ([slow_drip], "no whole answer in time"),
+        "drip": ([slow_drip], "no complete response in time"),
         "cut": ([breaks_off], "broke off"),
-        "half": ([says(answer(GOOD)[:30])], "none: body: not valid JSON"),
+        "half": ([says(answer(GOOD)[:30])], "not a valid response: body: not valid JSON"),
         "other": ([says(b'{"choices": [{"message": {"content": 3}}]}')], "no choices"),
         "huge": ([says("x" * 10_000_000)], r"longer than allowed \(1 try\)"),
         "endless": ([endless(200)], r"longer than allowed \(1 try\)"),
@@ -253,7 +253,7 @@ def test_inside_a_running_event_loop(backend, ask_for):
 
 def test_messages_that_no_server_can_be_sent(backend, ask_for):
     half, fine = backend(a=[says("words")]).complete([ask_for("\ud800"), ask_for("a")])
-    assert "half of a surrogate pair (1 try)" in str(half)
+    assert "lone surrogate (1 try)" in str(half)
     assert fine == Completion("words", 7, 2)
 
 
@@ -317,7 +317,7 @@ def test_a_server_without_log_probabilities_is_a_failure_and_is_not_asked_again(
         replies = Llm(model, replay=replay).ask([ask_for(name, top_logprobs=5) for name in plays])
         assert len(replay) == 0
     for reply in replies:
-        assert reply.failure.endswith("the server gives no log-probabilities of step test.step's first token")
+        assert reply.failure.endswith("the server returns no log-probabilities for the first token of step test.step")
         assert reply.usage.failed == 1
     assert len(server.asked) == len(plays)
     refused = backend(a=[says(b'{"error": "top_logprobs is unknown"}', 400)])

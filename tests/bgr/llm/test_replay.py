@@ -92,8 +92,8 @@ def test_files_that_are_no_replay_cache(tmp_path):
     for name, problem in {
         "text": "cannot be used as a replay cache: file is not a database",
         "short": "cannot be used as a replay cache: file is not a database",
-        "other": "a database, but no replay cache",
-        "later": "of format 9, this version reads 2",
+        "other": "a database, but not a replay cache",
+        "later": "of format 9; this version reads format 2",
         ".": "cannot be used as a replay cache",
     }.items():
         with pytest.raises(DataError, match=problem) as caught:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.errors import BgrError
-from bgr.llm.structured import MOST_REPAIRED, parse_object, parse_text
+from bgr.llm.structured import MAX_REPAIRED, parse_object, parse_text
 
 TRIPLES = {
     "type": "object",
@@ -58,7 +58,7 @@ def test_what_models_write(text, triples):
         ("[" * 100_000, "."),
         ('{"triples":' * 900, "."),
         (f'{{"triples": [], "score": {"9" * 5000}}}', "."),
-        ("x" * (MOST_REPAIRED + 1), "too long to be repaired"),
+        ("x" * (MAX_REPAIRED + 1), "too long to be repaired"),
     ],
 )
 def test_what_is_wrong_on_one_line(text, problem):

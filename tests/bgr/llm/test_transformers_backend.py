@@ -17,7 +17,7 @@ from transformers import (
 
 from bgr.errors import BgrError, CheckpointError
 from bgr.llm.backends import transformers_backend
-from bgr.llm.backends.generation import write
+from bgr.llm.backends.generation import generate
 from bgr.llm.backends.loading import load_backend
 from bgr.llm.backends.transformers_backend import TransformersBackend, batch_tokens
 from bgr.llm.interface import Completion, LlmError, Message, Request
@@ -135,7 +135,7 @@ def test_what_cannot_be_asked_fails_alone(backend):
         ]
     )
     assert isinstance(long, LlmError)
-    assert f"tokens; the model holds {LONGEST}" in str(long)
+    assert f"tokens; the limit of the model is {LONGEST}" in str(long)
     assert isinstance(tool, LlmError)
     assert "no tools here" in str(tool)
     assert isinstance(fine, Completion)
@@ -171,13 +171,13 @@ def test_no_memory_for_a_batch(folder, backend, monkeypatch):
     def small_only(model, prompts, *others):
         if len(prompts) * max(map(len, prompts)) > 120:
             raise torch.OutOfMemoryError("none left")
-        return write(model, prompts, *others)
+        return generate(model, prompts, *others)
 
-    monkeypatch.setattr(transformers_backend, "write", small_only)
+    monkeypatch.setattr(transformers_backend, "generate", small_only)
     asked = [request("the", THING, max_tokens=90, seed=i, temperature=1.0) for i in range(6)] + [request("a" * 150)]
     *fine, failed = tight.complete(asked)
     assert fine == backend.complete(asked[:-1])
-    assert "no memory for" in str(failed)
+    assert "out of memory for" in str(failed)
 
 
 def test_the_name_is_of_the_files_not_of_their_place(folder, backend, tmp_path):
@@ -210,7 +210,7 @@ def test_models_that_cannot_be_loaded(folder, tmp_path):
     MambaForCausalLM(MambaConfig(vocab_size=300, hidden_size=8, num_hidden_layers=1)).save_pretrained(stateful)
     for spec, problem in {
         "empty": "cannot be loaded",
-        "stateful": "a model of kind mamba keeps no keys and values",
+        "stateful": "a model of type mamba has no cache of keys and values",
         "garbage.gguf": "cannot be loaded",
         "missing.gguf": "no such file",
         "silent": "no chat template",
@@ -227,7 +227,7 @@ def test_models_that_cannot_be_loaded(folder, tmp_path):
 def test_a_server_by_its_address():
     model = load_backend("http://127.0.0.1:9/v1#owner/name", timeout=3.0)
     assert (model.name, model.timeout) == ("openai:owner/name@http://127.0.0.1:9/v1", 3.0)
-    with pytest.raises(BgrError, match="needs its model"):
+    with pytest.raises(BgrError, match="requires its model"):
         load_backend("http://127.0.0.1:9/v1")
 
 
@@ -256,7 +256,7 @@ def test_a_prompt_that_is_too_long_from_the_cache_alone(backend, tmp_path):
     with Replay(tmp_path / "r", replay_only=True) as replay:
         again = (llm := Llm(backend, replay=replay)).ask(asked)
         assert [(one.value, one.failure) for one in again] == [(one.value, one.failure) for one in first]
-        assert "the model holds 256" in again[1].failure
+        assert "the limit of the model is 256" in again[1].failure
         assert (llm.usage.calls, llm.usage.cached, llm.usage.failed) == (0, 1, 1)
         with pytest.raises(ReplayError, match="1 replies of step"):
             llm.ask([*asked, request("c")])

@@ -22,8 +22,8 @@ from transformers import (
 
 from bgr.llm.backends import generation as writing
 from bgr.llm.backends.cpu_attention import use_cpu_attention
-from bgr.llm.backends.generation import GrowingLayer, growing_cache, shared_tokens, write
-from bgr.llm.backends.sampler import Row
+from bgr.llm.backends.generation import GrowingLayer, generate, growing_cache, shared_tokens
+from bgr.llm.backends.sampler import TokenSampler
 from bgr.llm.interface import Message, Request
 
 END = 1
@@ -88,7 +88,7 @@ def prompts(count, longest):
 
 
 def row(limit, **settings):
-    return Row(Request("s", (Message("user", "?"),), **settings), limit, [END])
+    return TokenSampler(Request("s", (Message("user", "?"),), **settings), limit, [END])
 
 
 def alone(model, prompt, limit):
@@ -107,7 +107,7 @@ def test_rows_of_any_length_as_each_alone(make, ours, monkeypatch):
     asked = prompts(9, 20)
     limits = [1, 2, 3, 5, 8, 13, 21, 21, 30]
     rows = [row(limit) for limit in limits]
-    write(model, asked, rows, 0)
+    generate(model, asked, rows, 0)
     assert [one.tokens for one in rows] == [alone(theirs, *pair) for pair in zip(asked, limits, strict=True)]
     assert all(one.done for one in rows)
     assert any(one.ended for one in rows) or max(map(len, (one.tokens for one in rows))) == 30
@@ -128,7 +128,7 @@ def test_prompts_that_begin_alike_as_each_alone(make, ours, monkeypatch):
     asked = [start, *(start + own for own in prompts(6, 20))]
     limits = [9, 1, 2, 3, 5, 8, 13]
     rows = [row(limit) for limit in limits]
-    write(model, asked, rows, 0)
+    generate(model, asked, rows, 0)
     assert [one.tokens for one in rows] == [alone(theirs, *pair) for pair in zip(asked, limits, strict=True)]
     plain = all(isinstance(layer, GrowingLayer) for layer in growing_cache(model).layers)
     longest = max(map(len, asked))
@@ -150,7 +150,7 @@ def test_a_row_that_ends_by_itself_has_its_end(monkeypatch):
         model.lm_head.weight[END] = model.lm_head.weight.mean(0) * 40
     rows = [row(50) for _ in range(6)]
     asked = prompts(6, 12)
-    write(model, asked, rows, 0)
+    generate(model, asked, rows, 0)
     expected = [alone(model, prompt, 50) for prompt in asked]
     for one, tokens in zip(rows, expected, strict=True):
         end = tokens.index(END) + 1 if END in tokens else 50
@@ -162,10 +162,10 @@ def test_draws_do_not_depend_on_who_else_is_there():
     model = llama()
     asked = prompts(5, 15)
     rows = [row(12, temperature=1.0, seed=seed) for seed in range(5)]
-    write(model, asked, rows, 0)
+    generate(model, asked, rows, 0)
     for seed, prompt in enumerate(asked):
         single = row(12, temperature=1.0, seed=seed)
-        write(model, [prompt], [single], 0)
+        generate(model, [prompt], [single], 0)
         assert single.tokens == rows[seed].tokens
 
 

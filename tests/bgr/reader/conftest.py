@@ -4,8 +4,7 @@ import pytest
 import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
-from bgr.reader.reader import Reader
-from bgr.reader.reader_settings import ReaderSettings
+from bgr.reader.reader import Reader, ReaderSettings
 from bgr.reader.slots import PLACEHOLDERS
 from training.seq2seq.tokenizer import word_tokenizer
 

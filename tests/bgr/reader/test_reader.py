@@ -9,8 +9,7 @@ from safetensors.torch import load_file, save_file
 
 from bgr.errors import BgrError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from bgr.reader.reader import NOT_ANSWERABLE, Reader, ReaderInput, load_reader
-from bgr.reader.reader_settings import ReaderSettings
+from bgr.reader.reader import NOT_ANSWERABLE, Reader, ReaderInput, ReaderSettings, load_reader
 
 FACTS = ("Persona was made in Sweden.", "Stockholm is the capital of Sweden.", "Rome is in Italy.")
 ITEMS = [
@@ -58,7 +57,7 @@ def test_confidence_is_the_mean_token_probability(make_reader):
 
 def test_an_answer_is_never_longer_than_said(make_reader):
     reader = make_reader(longest_answer=2)
-    rows = reader._write([reader.tokenizer("where was <extra_id_0>")["input_ids"]] * 3)
+    rows = reader._generate([reader.tokenizer("where was <extra_id_0>")["input_ids"]] * 3)
     assert all(len(text.split()) <= 2 for text, _ in rows)
 
 

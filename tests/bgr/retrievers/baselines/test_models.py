@@ -29,7 +29,7 @@ def test_a_batch_finds_what_each_question_finds_alone(kind, make_baseline, batch
 @pytest.mark.parametrize("kind", ["grr", "mdr"])
 def test_logits_of_paths_equal_those_of_each_path_alone(kind, make_baseline, batch_of, samples):
     model, batch = make_baseline(kind), batch_of()
-    reading = model.read(batch)
+    reading = model.encode_batch(batch)
     rows = [(0, []), (1, [4]), (1, [2, 0]), (2, [1]), (0, [1, 2])]
     table = torch.tensor([facts + [-1] * (2 - len(facts)) for _, facts in rows])
     together = model.logits(reading, PathTable(torch.tensor([q for q, _ in rows]), table))
@@ -44,7 +44,7 @@ def test_logits_of_paths_equal_those_of_each_path_alone(kind, make_baseline, bat
 
 def test_mdr_reads_the_facts_of_a_path_in_order(make_baseline, batch_of):
     model, batch = make_baseline("mdr"), batch_of()
-    reading = model.read(batch)
+    reading = model.encode_batch(batch)
     paths = PathTable(torch.tensor([1, 1, 1]), torch.tensor([[0, 3], [3, 0], [0, -1]]))
     queries = model.queries(reading, paths)
     questions, facts = model.token_states(batch)
@@ -59,7 +59,7 @@ def test_mdr_reads_the_facts_of_a_path_in_order(make_baseline, batch_of):
 
 def test_ssg_logits_equal_those_of_each_beginning(make_baseline, batch_of):
     model = make_baseline("ssg")
-    reading = model.read(batch_of())
+    reading = model.encode_batch(batch_of())
     written = torch.tensor([[1, 2, 0, 3], [5, 0, 5, 4], [2, 1, -1, -1]])
     together = model.logits(reading, written)
     for length in range(5):
