@@ -1,14 +1,22 @@
 """The command `bgr`. Each sub-command is one file of `bgr/cli/`, imported only when it is called.
 
-`bgr.cli.parser` says how a command is added."""
+`bgr.cli.parser` says how a command is added. The second half of this module looks after our top-level packages
+`training`, `eval` and `configs` next to a user's folders of the same names: ``python -m`` puts the working folder first
+on the path, where a user's own ``eval/`` would hide ours.
+"""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import sys
+import sysconfig
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
+import bgr
 from bgr import __version__
 from bgr.cli.parser import choose, execute
 from bgr.cli.parser_legacy import execute_module
@@ -33,6 +41,13 @@ COMMANDS = {
 FORMER_WORDS = {"index": ["collection"], "triples": ["collection", "triples"]}
 """Words of earlier versions, which are still understood."""
 
+NEED_PACKAGES = ("train", "evaluate", "compare", "ablate", "bench", "demo")
+"""Commands that import `training`, `eval` or `configs`."""
+
+PACKAGES = ("training", "eval", "configs")
+ROOT = Path(bgr.__file__).resolve().parents[1]
+"""Folder that holds `bgr` and its sister packages."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command.
@@ -46,25 +61,68 @@ def main(argv: Sequence[str] | None = None) -> int:
     # loading a model takes a fraction of a second; progress bars belong to long work
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     words = list(sys.argv[1:] if argv is None else argv)
-    if words[:1] == ["--version"]:
-        print(f"bgr {__version__}")
-        raise SystemExit(0)
-    words = FORMER_WORDS.get(words[0], words[:1]) + words[1:] if words else words
-    name = choose("bgr", "graph-hop retrieval over textual databases", COMMANDS, words)
-    if name == "train":
-        # oneDNN caches a kernel for each shape; in training shapes hardly recur, and 1024 kernels take memory
-        os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
-    module = importlib.import_module(f"bgr.cli.{name}")
+    name = f"bgr {words[0]}" if words and words[0] in COMMANDS else "bgr"
     try:
-        if not hasattr(module, "command"):
-            return execute_module(f"bgr {name}", module, words[1:])
-        return execute(f"bgr {name}", module.command(), words[1:])
+        return _run(words)
     except BgrError as error:
-        print(f"bgr {name}: error: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"{name}: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
-        print(f"bgr {name}: interrupted", file=sys.stderr)
+        print(f"{name}: interrupted", file=sys.stderr)
         return 130
+
+
+def _run(words: Sequence[str]) -> int:
+    if words and words[0] == "--version":
+        print(f"bgr {__version__}")
+        raise SystemExit(0)
+    words = FORMER_WORDS.get(words[0], words[:1]) + list(words[1:]) if words else words
+    name = choose("bgr", "graph-hop retrieval over textual databases", COMMANDS, words)
+    if name in NEED_PACKAGES:
+        check_packages()
+    if name == "train":
+        # oneDNN caches a kernel for each shape; in training shapes hardly recur, and 1024 kernels take memory
+        os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
+    module = importlib.import_module(f"bgr.cli.{name}")
+    if not hasattr(module, "command"):
+        return execute_module(f"bgr {name}", module, words[1:])
+    return execute(f"bgr {name}", module.command(), words[1:])
+
+
+def drop_working_folder() -> None:
+    """Take the working folder, which ``python -m`` put first, off the path, unless `bgr` itself was found there."""
+    first = Path(sys.path[0]).resolve() if sys.path and not sys.flags.safe_path else ROOT
+    if first != ROOT and first == Path.cwd():
+        del sys.path[0]
+
+
+def check_packages() -> None:
+    """Check that our packages are found and not others of the same name.
+
+    Raises:
+        BgrError: a package is missing or hidden; the message names the file that hides it.
+    """
+    for name in PACKAGES:
+        spec = importlib.util.find_spec(name)
+        if spec is None:
+            raise BgrError(f"the package {name!r} of bgr is missing next to {ROOT / 'bgr'}; install bgr again")
+        found = [spec.origin] if spec.origin else list(spec.submodule_search_locations or ())
+        if not any(Path(place).resolve().is_relative_to(ROOT / name) for place in found):
+            raise BgrError(
+                f"{found[0]} hides the package {name!r} of bgr; rename it, or take its folder off PYTHONPATH"
+            )
+
+
+def child_process(words: Sequence[str]) -> dict[str, Any]:
+    """Arguments of ``subprocess.run`` for `bgr` with these words, in a process that finds our packages.
+
+    ``-P`` leaves the working folder off the path; a checkout that is not installed is put on it.
+    """
+    environment = dict(os.environ)
+    installed = {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}
+    if ROOT not in installed:
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), environment.get("PYTHONPATH"))))
+    return {"args": [sys.executable, "-P", "-m", "bgr.cli", *words], "env": environment}

@@ -1,88 +1,113 @@
-"""All of it on a small real dataset: Atlas, ReasonGraphQA, both directions and a reader trained, evaluated, exported,
-and asked.
-
-Every step is one of the other commands and is printed as such; a step that is done is not done again, so an
-interrupted demo goes on where it stopped.
-"""
+"""`bgr demo`: the other commands one after the other, each in a process of its own."""
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import subprocess
-import sys
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from bgr.data.example import Example
+from bgr.cli import child_process
+from bgr.cli.parser import Command, Output
 from bgr.errors import BgrError
+from bgr.utils.options import Folder, Metavar, Options
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, default=Path("work/demo"), help="folder for everything (%(default)s)")
-    parser.add_argument("--config", default="demo", help="training config (%(default)s)")
-    parser.add_argument("--reader-config", default="reader_demo", help="config of the reader (%(default)s)")
-    parser.add_argument("--questions", type=int, default=10_000, help="kept questions, all splits (%(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of the data (%(default)s)")
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions(Options):
+    """Options of `bgr demo`.
+
+    Args:
+        out: folder for everything.
+        retriever_config: training config of the retriever, a file or the name of a shipped config.
+        reader_config: training config of the reader.
+        questions: number of questions in all splits.
+        seed: seed of the data.
+    """
+
+    out: Folder = Path("work/demo")
+    retriever_config: Annotated[str, Metavar("FILE|NAME")] = "demo"
+    reader_config: Annotated[str, Metavar("FILE|NAME")] = "reader_demo"
+    questions: int = 10_000
+    seed: int = 0
 
 
-def run(args: argparse.Namespace) -> None:
-    """Run the steps that are not done yet."""
-    out: Path = args.out
+def command() -> Command:
+    return Command(
+        summary="run all steps on a small real dataset",
+        description="""The steps: Atlas, ReasonGraphQA, training of both directions and of a reader, evaluation, export,
+            and a question. Each is one of the other commands and is printed as such. Steps that are done are not
+            repeated, so an interrupted demo resumes where it stopped.""",
+        options=DemoOptions,
+        run=run,
+        example="bgr demo --out work/demo",
+    )
+
+
+def run(options: DemoOptions) -> Output:
+    """Run the steps that are not done yet.
+
+    Raises:
+        BgrError: a step failed.
+    """
+    out = options.out
     atlas, data, trained, report = out / "atlas", out / "data", out / "run", out / "evaluation"
     reader, checkpoint = out / "reader", out / "checkpoint"
     start = time.perf_counter()
-    _step(atlas, ["atlas", "--out", str(atlas), "--seed", str(args.seed)])
-    _step(
-        data,
-        ["data", "build", "--kqapro", str(atlas), "--out", str(data)]
-        + ["--limit", str(args.questions), "--seed", str(args.seed)],
-    )
-    _command(["data", "stats", str(data), "--plot", str(out / "statistics.png")])
-    train = ["train", "retriever", "--config", args.config, "--data", str(data), "--out", str(trained)]
-    _step(trained / "bgr.json", [*train, "--resume"] if trained.exists() else train)
-    read = ["train", "reader", "--config", args.reader_config, "--data", str(data), "--out", str(reader)]
-    _step(reader / "reader.json", [*read, "--resume"] if reader.exists() else read)
-    _step(report, ["evaluate", "--checkpoint", str(trained), "--data", str(data), "--out", str(report)])
-    _step(
-        checkpoint,
-        ["export", "--run", str(trained), "--reader", str(reader), "--out", str(checkpoint)]
-        + ["--metrics", str(report / "metrics.json")],
-    )
+    _step(atlas, "atlas", "--out", atlas, "--seed", options.seed)
+    limits = ["--limit", options.questions, "--seed", options.seed]
+    _step(data, "data", "build", "--kqapro", atlas, "--out", data, *limits)
+    _command("data", "stats", data, "--plot", out / "statistics.png")
+    config = ["--config", options.retriever_config]
+    _step(trained / "bgr.json", "train", "retriever", *config, "--data", data, "--out", trained, *_resume(trained))
+    config = ["--config", options.reader_config]
+    _step(reader / "reader.json", "train", "reader", *config, "--data", data, "--out", reader, *_resume(reader))
+    _step(report, "evaluate", "--checkpoint", trained, "--data", data, "--out", report)
+    metrics = ["--metrics", report / "metrics.json"]
+    _step(checkpoint, "export", "--run", trained, "--reader", reader, "--out", checkpoint, *metrics)
     _ask(out, checkpoint, data)
-    print(f"\nreport     {report / 'metrics.md'}\ncheckpoint {checkpoint}\ngraph      {out / 'graph.png'}")
-    print(f"all of it took {(time.perf_counter() - start) / 60:.1f} minutes")
+    minutes = (time.perf_counter() - start) / 60
+    return Output(
+        f"\nreport     {report / 'metrics.md'}\ncheckpoint {checkpoint}\ngraph      {out / 'graph.png'}\n"
+        f"the demo took {minutes:.1f} minutes"
+    )
+
+
+def _resume(folder: Path) -> list[str]:
+    return ["--resume"] if folder.exists() else []
 
 
 def _ask(out: Path, checkpoint: Path, data: Path) -> None:
     from bgr.data.reasongraphqa.io.dataset import load_split
 
-    example = first_of_structure(load_split(data, "test"), "MC-MH")
+    examples = load_split(data, "test")
+    example = next((one for one in examples if one.structure == "MC-MH"), examples[0])
     facts = out / "facts.txt"
     facts.write_text("\n".join(example.facts) + "\n", encoding="utf-8")
-    _command(
-        ["ask", "--checkpoint", str(checkpoint), "--facts", str(facts), "--draw", str(out / "graph.png")]
-        + ["--overwrite", example.question]
-    )
+    draw = ["--draw", out / "graph.png", "--overwrite"]
+    _command("ask", "--checkpoint", checkpoint, "--facts", facts, *draw, example.question)
     print(f"gold answer {example.answer!r}, gold evidence {example.graph.order()}")
 
 
-def first_of_structure(examples: list[Example], structure: str) -> Example:
-    """The first sample of a structure, or the first of all where there is none."""
-    return next((e for e in examples if e.structure == structure), examples[0])
-
-
-def _step(result: Path, command: list[str]) -> None:
+def _step(result: Path, *command: object) -> None:
     if result.exists():
-        print(f"\n{result} is there already: not run again", flush=True)
+        print(f"\n{result} exists: this step is not repeated", flush=True)
         return
-    _command(command)
+    _command(*command)
 
 
-def _command(command: list[str]) -> None:
-    print(f"\n$ bgr {shlex.join(command)}", flush=True)
+def _command(*command: object) -> None:
+    """Run `bgr` with these words; the memory that a step took is free again before the next.
+
+    Raises:
+        BgrError: it failed.
+    """
+    words: Sequence[str] = list(map(str, command))
+    print(f"\n$ bgr {shlex.join(words)}", flush=True)
     start = time.perf_counter()
-    # a process of its own: what a step took of memory is free again before the next
-    if subprocess.run([sys.executable, "-m", "bgr.cli", *command], check=False).returncode:
-        raise BgrError(f"stopped at: bgr {shlex.join(command)}")
+    if subprocess.run(**child_process(words), check=False).returncode:
+        raise BgrError(f"stopped at: bgr {shlex.join(words)}")
     print(f"[{time.perf_counter() - start:.0f} s]", flush=True)
