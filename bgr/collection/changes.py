@@ -146,7 +146,8 @@ class TripleEncoder:
         vectors = np.zeros((len(texts), self.width), dtype=self.dtype)
         new = [number for number, text in enumerate(texts) if text not in self.known]
         old = [number for number, text in enumerate(texts) if text in self.known]
-        vectors[old] = self.last[[self.known[texts[number]] for number in old]]
+        if old:
+            vectors[old] = self.last[[self.known[texts[number]] for number in old]]
         if new and self.width:
             vectors[new] = self.store([texts[number] for number in new])
         return vectors

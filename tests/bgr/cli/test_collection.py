@@ -134,7 +134,7 @@ def test_published_corpora_get_ids_of_their_text(tmp_path, good):
 def test_what_is_no_corpus(tmp_path, corpus, refused):
     out = ["--out", tmp_path / "out", "--words-only"]
     for raw, message in (
-        (b"", "holds no record"),
+        (b"", "has no record"),
         (b"\n{", "not valid JSON"),
         (b"[1]", "item 0"),
         (b'{"id": "a"}', "text is missing"),
