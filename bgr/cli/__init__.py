@@ -79,7 +79,7 @@ def _run(words: Sequence[str]) -> int:
     if words and words[0] == "--version":
         print(f"bgr {__version__}")
         raise SystemExit(0)
-    words = FORMER_WORDS.get(words[0], words[:1]) + list(words[1:]) if words else words
+    words = [*FORMER_WORDS.get(words[0], words[:1]), *words[1:]] if words else words
     name = choose("bgr", "graph-hop retrieval over textual databases", COMMANDS, words)
     if name in NEED_PACKAGES:
         check_packages()

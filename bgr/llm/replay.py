@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 from contextlib import closing
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from bgr.errors import BgrError, DataError
 from bgr.llm.interface import Alternatives, Completion, Request
+from bgr.utils.hashing import hash_text
 from bgr.utils.json_utils import one_line
 
 APPLICATION = 0x62677272
@@ -45,7 +45,7 @@ def key_of(backend: str, request: Request) -> str:
     messages = [[message.role, message.content] for message in request.messages]
     parts = [backend, messages, request.schema, request.max_tokens, float(request.temperature), request.seed]
     parts += [request.top_logprobs] if request.top_logprobs else []
-    digest = hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).hexdigest()
+    digest = hash_text(json.dumps(parts, separators=(",", ":")))
     return WITH_FIRST + digest if request.top_logprobs else digest
 
 

@@ -146,7 +146,7 @@ class Document:
         lines = [f"# {self.title}"]
         for section in self.sections:
             if section.parts:
-                lines += [f"## {section.title}", self.summary, *_paragraphs(section.parts)]
+                lines += [f"## {_one_line(section.title)}", self.summary, *_paragraphs(section.parts)]
         if self.about:
             lines += ["## What was run", "\n".join(f"- {name}: {value}" for name, value in self.about.items())]
         return "\n\n".join(filter(None, lines)) + "\n"

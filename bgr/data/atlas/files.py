@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.options import AtlasOptions
 from bgr.errors import DataError
 from bgr.utils.atomic_io import output_folder
+from bgr.utils.hashing import hash_file
 
 _FILES = ("kb.json", "train.json", "val.json")
 
@@ -53,7 +53,7 @@ def write_atlas(options: AtlasOptions) -> AtlasFiles:
             "questions": {"train": len(train), "val": len(val)},
             "knowledge base": base,
             "packages": versions,
-            "sha256": {name: _sha256(folder / name) for name in _FILES},
+            "sha256": {name: hash_file(folder / name) for name in _FILES},
         }
         (folder / "atlas.json").write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     return AtlasFiles(options.out, base["entities"], len(train), len(val))
@@ -64,11 +64,6 @@ def _write_base(path: Path, options: AtlasOptions) -> dict[str, Any]:
     kb = build_knowledge_base(full=options.full, seed=options.seed, size=options.size, progress=True)
     write_json(path, kb)
     return counts(kb)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def split(questions: list[dict[str, Any]], seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

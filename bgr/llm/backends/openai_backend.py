@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+import queue
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import openai
+from anyio.from_thread import start_blocking_portal
 
 from bgr.errors import BgrError, DataError
-from bgr.llm.backends.async_bridge import results_of
 from bgr.llm.backends.server_faults import fault_of, key_in, limit_answers, pause, public_address, read_limited
 from bgr.llm.interface import Alternatives, Backend, Completion, LlmError, Request, Unreachable, in_order
 from bgr.utils.json_utils import parse_json, shown
@@ -76,7 +77,27 @@ def fits_strict(schema: Any) -> bool:
 
 
 Result = Completion | LlmError
+T = TypeVar("T")
 Give = Callable[[tuple[int, Result]], None]
+
+
+def results_of(work: Callable[[Callable[[T], None]], Awaitable[None]]) -> Generator[T, None, None]:
+    """Run asynchronous work and yield each result that it hands to its argument, as it comes.
+
+    The event loop runs in its own thread, so that this also works inside another loop (notebooks). The work is
+    cancelled when nobody waits for it any longer: the generator is closed, or the program is interrupted.
+    """
+    results: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    end = object()
+    with start_blocking_portal() as portal:
+        future = portal.start_task_soon(work, results.put)
+        future.add_done_callback(lambda _: results.put(end))
+        try:
+            while (result := results.get()) is not end:
+                yield result
+            future.result()
+        finally:
+            future.cancel()
 
 
 class OpenAIBackend(Backend):
@@ -146,7 +167,11 @@ class OpenAIBackend(Backend):
             give((i, result))
 
     async def _call(self, client: openai.AsyncOpenAI, request: Request) -> Result:
-        """Try one request until it is answered or no further try is allowed."""
+        """Try one request until it is answered or no further try is allowed.
+
+        The client's own retries are not enough: they cover neither responses that are damaged or break off nor the time
+        of a whole try.
+        """
         for tried in range(1, self.retries + 2):
             try:
                 async with asyncio.timeout(self.timeout):

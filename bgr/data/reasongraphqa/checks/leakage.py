@@ -15,7 +15,6 @@ From a gold sentence back to its triple, through the textual database as it is w
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -30,6 +29,7 @@ from bgr.data.reasongraphqa.build.splits import SPLITS
 from bgr.data.reasongraphqa.io.dataset import FACTS_FILE, read_split
 from bgr.data.reasongraphqa.io.fact_records import read_facts
 from bgr.errors import DataError
+from bgr.utils.hashing import hash_text
 
 COMMUTATIVE = ("And", "Or", "SelectBetween")
 """Functions whose two branches may be swapped. Those about a relation read it from the first to the second."""
@@ -51,7 +51,7 @@ def program_form(records: Sequence[Mapping[str, Any]], where: str = "program") -
             before.sort()
         # hashed step by step: written out, a step that others share would be repeated each time
         text = json.dumps([step.function, step.inputs, before], ensure_ascii=True)
-        forms.append(hashlib.sha256(text.encode()).hexdigest())
+        forms.append(hash_text(text))
     return forms[-1]
 
 
