@@ -3,13 +3,20 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow lint clean
+# A process for each core, at most eight: each takes about 1.5 GB of memory.
+PARALLEL := -n auto --maxprocesses 8 --dist worksteal
+
+.PHONY: demo test workflow slow lint clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bgr demo --out work/demo
 
 test: $(VENV)/.dev
-	$(BIN)/pytest
+	$(BIN)/pytest $(PARALLEL)
+
+# repeated trainings, kills, and files harmed one by one
+workflow: $(VENV)/.dev
+	$(BIN)/pytest -m workflow $(PARALLEL)
 
 slow: $(VENV)/.dev
 	$(BIN)/pytest -m slow

@@ -10,10 +10,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import gc
+import re
 import shutil
 import signal
+import zlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from filelock import FileLock
@@ -218,6 +221,25 @@ def random_checkpoint(build_once, make_retriever, tokenizer):
 def small_checkpoint(random_checkpoint, tmp_path):
     """A test's own copy of `random_checkpoint`."""
     return shutil.copytree(random_checkpoint, tmp_path / "checkpoint")
+
+
+class WordEncoder:
+    """Unit vectors of hashed words, in place of a sentence encoder: similar where words are shared."""
+
+    def __call__(self, texts):
+        vectors = np.zeros((len(texts), 64), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for word in re.findall(r"\w+", text.lower()):
+                vectors[row, zlib.crc32(word.encode()) % 64] += 1.0
+        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+
+    def fingerprint(self):
+        return "words"
+
+
+@pytest.fixture(scope="session")
+def word_encoder():
+    return WordEncoder()
 
 
 CHAT_SPECIAL = ["<start>", "<end>"]

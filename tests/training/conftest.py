@@ -5,6 +5,7 @@ from contextlib import redirect_stdout
 
 import pytest
 import torch
+from lightning.pytorch import Trainer
 
 from bgr.cli import main
 from bgr.data.example import Example
@@ -76,6 +77,17 @@ def trained_run(build_once, encoder_folder, toy_data):
             assert main(["train", "retriever", *words, "--model.encoder_learning_rate=3e-3"]) == 0
 
     return build_once("trained-run", make)
+
+
+@pytest.fixture
+def bare_trainer():
+    """``bare_trainer(max_epochs=2)``: Lightning's trainer on the CPU, which writes and prints nothing."""
+
+    def make(**settings):
+        silent = ("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
+        return Trainer(accelerator="cpu", num_sanity_val_steps=0, **dict.fromkeys(silent, False), **settings)
+
+    return make
 
 
 @pytest.fixture

@@ -27,9 +27,9 @@ def test_the_order_depends_on_seed_and_epoch_alone():
     assert len(order(1, 2)) == len(SimilarLengths([0] * 100, 8, seed=1))
 
 
-def test_each_epoch_of_a_run_has_its_own_order(toy_data, make_retriever, tokenizer, tmp_path):
+def test_each_epoch_of_a_run_has_its_own_order(bare_trainer, toy_data, make_retriever, tokenizer, tmp_path):
     """Lightning tells the epoch only to samplers it finds."""
-    from lightning.pytorch import LightningModule, Trainer
+    from lightning.pytorch import LightningModule
 
     seen = []
 
@@ -42,15 +42,7 @@ def test_each_epoch_of_a_run_has_its_own_order(toy_data, make_retriever, tokeniz
 
     data = BgrDataModule(str(toy_data), batch_size=15)
     data.prepare(tokenizer, make_retriever(frozen_layers=1), tmp_path)
-    trainer = Trainer(
-        max_epochs=2,
-        accelerator="cpu",
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        limit_val_batches=0,
-    )
+    trainer = bare_trainer(max_epochs=2, limit_val_batches=0)
     trainer.fit(Watcher(), datamodule=data)
     assert sorted(seen[0] + seen[1]) == sorted(seen[2] + seen[3])
     assert seen[:2] != seen[2:]

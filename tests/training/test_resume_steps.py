@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from lightning.pytorch import Callback, Trainer, seed_everything
+from lightning.pytorch import Callback, seed_everything
 from transformers import AutoTokenizer
 
 from training.data_module import BgrDataModule
@@ -40,26 +40,20 @@ class Watch(Callback):
 
 
 @pytest.fixture
-def fit(encoder_folder, short_data, tmp_path):
+def fit(encoder_folder, short_data, bare_trainer, tmp_path):
     def run(watch, resume=None):
         seed_everything(5, verbose=False)
         settings = {"frozen_layers": 1, "width": 16, "dropout": 0.2, "learning_rate": 1e-2}
         module = BgrModule(str(encoder_folder), encoder_learning_rate=1e-2, **settings)
         data = BgrDataModule(str(short_data), batch_size=4, candidates=3, limit=29)
         data.prepare(AutoTokenizer.from_pretrained(encoder_folder), module.model, tmp_path / "states")
-        trainer = Trainer(
+        trainer = bare_trainer(
             max_epochs=EPOCHS,
             accumulate_grad_batches=2,
             gradient_clip_val=1.0,
-            accelerator="cpu",
             deterministic=True,
             callbacks=[watch],
-            logger=False,
-            enable_checkpointing=False,
-            enable_progress_bar=False,
-            enable_model_summary=False,
             limit_val_batches=1,
-            num_sanity_val_steps=0,
         )
         trainer.fit(module, datamodule=data, ckpt_path=resume, weights_only=True)
         assert trainer.global_step == EPOCHS * STEPS

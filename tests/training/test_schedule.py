@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from lightning.pytorch import Callback, Trainer, seed_everything
+from lightning.pytorch import Callback, seed_everything
 from transformers import AutoTokenizer
 
 from training.data_module import BgrDataModule
@@ -30,23 +30,18 @@ def norm(module):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("accumulate", "precision"), [(1, "32-true"), (2, "bf16-mixed")])
-def test_warm_up_counts_optimiser_steps(encoder_folder, toy_data, tmp_path, accumulate, precision):
+def test_warm_up_counts_optimiser_steps(encoder_folder, toy_data, tmp_path, bare_trainer, accumulate, precision):
     seed_everything(0, verbose=False)
     module = BgrModule(str(encoder_folder), frozen_layers=1, width=16, learning_rate=RATE, warmup=0.25)
     data = BgrDataModule(str(toy_data), batch_size=5, limit=20)
     data.prepare(AutoTokenizer.from_pretrained(encoder_folder), module.model, tmp_path / "states")
     watch = Watch()
-    trainer = Trainer(
+    trainer = bare_trainer(
         max_epochs=4,
         accumulate_grad_batches=accumulate,
         gradient_clip_val=CLIP,
         precision=precision,
-        accelerator="cpu",
         callbacks=[watch],
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
         limit_val_batches=0,
     )
     trainer.fit(module, datamodule=data)

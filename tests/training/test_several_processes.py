@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from lightning.pytorch import Trainer, seed_everything
+from lightning.pytorch import seed_everything
 from safetensors.torch import load_file
 from transformers import AutoTokenizer
 
@@ -28,7 +28,7 @@ def encoder_folder(encoder_folder, tmp_path):
 
 
 @pytest.fixture
-def fit(encoder_folder, toy_data, tmp_path):
+def fit(encoder_folder, toy_data, bare_trainer, tmp_path):
     def run(direction, batch_size, **trainer):
         seed_everything(5, verbose=False)
         settings = {"frozen_layers": 1, "width": 16, "context_layers": 1, "dropout": 0.0, "learning_rate": 1e-3}
@@ -38,15 +38,9 @@ def fit(encoder_folder, toy_data, tmp_path):
         data = BgrDataModule(str(toy_data), batch_size=batch_size, candidates=4, limit=27)
         data.prepare(AutoTokenizer.from_pretrained(encoder_folder), module.model, tmp_path / "states")
         data.splits["train"] = [one_more_fact(e) if i % 3 else e for i, e in enumerate(data.splits["train"])]
-        chosen = Trainer(
+        chosen = bare_trainer(
             max_epochs=2,
             gradient_clip_val=0.1,
-            accelerator="cpu",
-            logger=False,
-            enable_checkpointing=False,
-            enable_progress_bar=False,
-            enable_model_summary=False,
-            num_sanity_val_steps=0,
             **trainer,
         )
         chosen.fit(module, datamodule=data)

@@ -1,5 +1,6 @@
 """Small invented files in the published forms."""
 
+import copy
 import json
 
 import pytest
@@ -16,6 +17,24 @@ def write(tmp_path):
         return path
 
     return write
+
+
+@pytest.fixture
+def change():
+    """``change(record, path, value)``: a copy with the value at a path replaced; ``...`` removes it."""
+
+    def make(record, path, value):
+        record = copy.deepcopy(record)
+        inner = record
+        for step in path[:-1]:
+            inner = inner[step]
+        if value is ...:
+            del inner[path[-1]]
+        else:
+            inner[path[-1]] = value
+        return record
+
+    return make
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """MuSiQue's decompositions as evidence graphs, by hand; the published sample where its path is given."""
 
-import copy
 import json
 from itertools import combinations
 
@@ -156,16 +155,9 @@ BAD = [
 
 
 @pytest.mark.parametrize(("path", "value", "message"), BAD, ids=[text for _, _, text in BAD])
-def test_a_damaged_record_is_one_line(path, value, message):
+def test_a_damaged_record_is_one_line(path, value, message, change):
     good = [("a", 10), ("of #1", 12)]
-    bad = copy.deepcopy(record(good))
-    inner = bad
-    for step in path[:-1]:
-        inner = inner[step]
-    if value is ...:
-        del inner[path[-1]]
-    else:
-        inner[path[-1]] = value
+    bad = change(record(good), path, value)
     with pytest.raises(DataError) as raised:
         read(record(good, "2hop__0"), bad)
     assert str(raised.value).startswith("f.json: item 1: ")

@@ -1,7 +1,5 @@
 """Damaged files: the error is one line with the location and what is allowed."""
 
-import copy
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,20 +7,6 @@ from hypothesis import strategies as st
 from bgr.data.multihop.corpora import read_corpus
 from bgr.data.multihop.load import load_multihop
 from bgr.errors import DataError
-
-
-def change(record, path, value):
-    """A copy with the value at a path replaced; ``...`` removes it."""
-    record = copy.deepcopy(record)
-    inner = record
-    for step in path[:-1]:
-        inner = inner[step]
-    if value is ...:
-        del inner[path[-1]]
-    else:
-        inner[path[-1]] = value
-    return record
-
 
 MUSIQUE = [
     ((1, "id"), 5, "item 1: id is 5, allowed: a text"),
@@ -40,7 +24,7 @@ MUSIQUE = [
 
 
 @pytest.mark.parametrize(("path", "value", "message"), MUSIQUE, ids=[m for _, _, m in MUSIQUE])
-def test_musique(write, musique, path, value, message):
+def test_musique(write, musique, change, path, value, message):
     with pytest.raises(DataError) as error:
         load_multihop(write("q.json", change(musique, path, value)))
     assert message in str(error.value)
@@ -58,13 +42,13 @@ HOTPOT = [
 
 
 @pytest.mark.parametrize(("path", "value", "message"), HOTPOT, ids=[m for _, _, m in HOTPOT])
-def test_hotpotqa(write, hotpot, path, value, message):
+def test_hotpotqa(write, hotpot, change, path, value, message):
     with pytest.raises(DataError) as error:
         load_multihop(write("q.json", change(hotpot, path, value)))
     assert message in str(error.value)
 
 
-def test_multihop_rag(write, rag):
+def test_multihop_rag(write, rag, change):
     queries, corpus = rag
     file = write("corpus.json", corpus)
     broken = change(queries, (0, "evidence_list", 1, "url"), ...)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
-import zlib
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
 
 from bgr.data.kb.knowledge_base import KnowledgeBase
@@ -163,20 +161,9 @@ def source(tmp_path: Path, records: dict, good_questions: list[dict]) -> Path:
     return folder
 
 
-class WordEncoder:
-    """Unit vectors of hashed words: similar where words are shared."""
-
-    def __call__(self, texts: list[str]) -> np.ndarray:
-        vectors = np.zeros((len(texts), 64), dtype=np.float32)
-        for row, text in enumerate(texts):
-            for word in re.findall(r"\w+", text.lower()):
-                vectors[row, zlib.crc32(word.encode()) % 64] += 1.0
-        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-
-
 @pytest.fixture(scope="session")
-def encoder() -> WordEncoder:
-    return WordEncoder()
+def encoder(word_encoder: Any) -> Any:
+    return word_encoder
 
 
 @pytest.fixture
