@@ -22,7 +22,7 @@ from .oracle import samples
 
 QUICK = 8
 """Cases of each kind of folder in the default run."""
-_FORGIVEN = re.compile(r"candidates \d+ and \d+ are one|, step \d+|the program has|its program is of type")
+_FORGIVEN = re.compile(r"candidates \d+ and \d+ are equal|, step \d+|the program has|its program is of type")
 OTHERS = (["stats"], ["stats", "--json"], ["show", "--split", "train", "--number", "3"], ["leakage"], ["quality"])
 """What may be done with a dataset that nobody has verified."""
 

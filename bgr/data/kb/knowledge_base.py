@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bgr.data.kb.columns import Column
+from bgr.data.kb.comparison import Column
 from bgr.data.kb.indices import Indices
 from bgr.data.kb.loading import BACKWARD, FORWARD, Reader, Row, either, label, read_records
 from bgr.data.kb.results import OrderedIds
