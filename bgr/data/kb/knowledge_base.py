@@ -249,5 +249,5 @@ def _copy(text: str) -> str:
 def _section(where: str, records: Any, name: str) -> Mapping[str, Any]:
     found = records.get(name) if isinstance(records, Mapping) else None
     if not isinstance(found, Mapping):
-        raise DataError(f"{where}: field {name!r} must hold an object of id: record")
+        raise DataError(f"{where}: field {name!r} must be an object of id: record")
     return found

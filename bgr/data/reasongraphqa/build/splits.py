@@ -144,7 +144,9 @@ def composition(graph: EvidenceGraph, predicates: Sequence[str]) -> frozenset[Pa
 
 
 def composition_split(compositions: Sequence[frozenset[Pair]], seed: int) -> list[str]:
-    """Splits in which dev and test combine known relations in ways that train does not. For every input:
+    """Splits in which dev and test combine known relations in ways that train does not.
+
+    For every input:
 
     - each question of dev or test has a pair that no question of another split has; hence no composition (the whole
       set of pairs) of dev or test is in another split;

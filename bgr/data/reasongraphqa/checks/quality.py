@@ -196,14 +196,14 @@ class QualityCheck:
         found = self.report.to_json()
         if self.marks is None:
             return found
-        criteria = [one.to_json() for one in self.marks.agreement()]
+        criteria = [agreement.to_json() for agreement in self.marks.agreement()]
         return {**found, "marks": {"sheets": self.marks.sheets, "facts": len(self.marks.ids), "criteria": criteria}}
 
     def text(self) -> str:
         if self.marks is None:
             return self.report.text()
         head = f"marks of {len(self.marks.ids):,} facts, {len(self.marks.sheets)} sheet(s):"
-        return "\n".join([self.report.text(), head, *(f"  {one.text()}" for one in self.marks.agreement())])
+        return "\n".join([self.report.text(), head, *(f"  {agreement.text()}" for agreement in self.marks.agreement())])
 
 
 def check_quality(options: QualityOptions) -> QualityCheck:
@@ -213,7 +213,7 @@ def check_quality(options: QualityOptions) -> QualityCheck:
         DataError: a file is missing or damaged, or the sheet exists.
     """
     sheet, paths = options.sheet, options.marks
-    # problems are reported before the work
+    # checked first, before the sample is
     if sheet and paths and sheet in paths:
         raise DataError(f"{sheet}: given both as --sheet and as --marks, which would overwrite the marks")
     if sheet and sheet.exists() and not options.overwrite:

@@ -8,7 +8,7 @@ import shutil
 import pytest
 from datasets import Dataset
 
-from bgr.data.reasongraphqa.checks.arrow import check_arrow
+from bgr.data.reasongraphqa.checks.verify import check_arrow
 from bgr.errors import DataError
 
 
