@@ -80,7 +80,9 @@ class GoldFacts:
         self._named_meanings = {meaning(fact) for fact in named}
         self._named_ends = {end for fact in named for end in (fact.head, fact.tail)}
         # the question means a gold value without qualifiers to be the only one: another would contradict it
-        self._settled = {(fact.head, fact.predicate) for fact in facts if fact.tail is None and not fact.qualifiers}
+        self._single_valued = {
+            (fact.head, fact.predicate) for fact in facts if fact.tail is None and not fact.qualifiers
+        }
         self._heads = {(name(fact.head), fact.predicate): fact.head for fact in facts}
 
     def allows(self, unit: FactUnit) -> bool:
@@ -92,7 +94,7 @@ class GoldFacts:
         return next((how for fact in unit.facts if (how := self._entailment(_plain(fact))) is not None), None)
 
     def _contradicts(self, fact: Fact) -> bool:
-        if (fact.head, fact.predicate) in self._settled:
+        if (fact.head, fact.predicate) in self._single_valued:
             return True
         # another entity with the same name, which the question does not distinguish
         return self._heads.get((self._name(fact.head), fact.predicate), fact.head) != fact.head

@@ -29,7 +29,7 @@ MAX_EXAMPLES = 3
 
 
 @dataclass(frozen=True)
-class Example:
+class FailedFact:
     """A fact that failed a check, and the problem that was found."""
 
     id: str
@@ -45,7 +45,7 @@ class CheckResult:
     criterion: str
     checked: int
     count: int
-    examples: tuple[Example, ...]
+    examples: tuple[FailedFact, ...]
 
     @property
     def share(self) -> float:
@@ -119,12 +119,12 @@ def quality_report(sample: FactSample, *, progress: bool = False) -> QualityRepo
     """Run every check on every sentence of a sample (which has at least one)."""
     records = sample.records
     kb = _names(records)
-    failures: dict[str, list[Example]] = {name: [] for name in (*FLUENCY, MISSING, *ADDED)}
+    failures: dict[str, list[FailedFact]] = {name: [] for name in (*FLUENCY, MISSING, *ADDED)}
     fluent = faithful = 0
     for record in tqdm(records, desc="checking", unit="fact", disable=not progress, delay=2):
         found = _failures(kb, record)
         for name, detail in found.items():
-            failures[name].append(Example(record.id, record.sentence, detail))
+            failures[name].append(FailedFact(record.id, record.sentence, detail))
         fluent += not any(name in FLUENCY for name in found)
         faithful += bool(record.facts) and all(name in FLUENCY for name in found)
     with_triples = sum(bool(record.facts) for record in records)
@@ -157,7 +157,7 @@ def _failures(kb: KnowledgeBase, record: FactRecord) -> dict[str, str]:
     return {name: detail for name, detail in found.items() if detail is not None}
 
 
-def _results(failures: Mapping[str, list[Example]], facts: int, with_triples: int) -> tuple[CheckResult, ...]:
+def _results(failures: Mapping[str, list[FailedFact]], facts: int, with_triples: int) -> tuple[CheckResult, ...]:
     return tuple(
         CheckResult(name, "fluency", facts, len(found), tuple(found[:MAX_EXAMPLES]))
         if name in FLUENCY
