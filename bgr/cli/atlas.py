@@ -19,7 +19,7 @@ def command() -> Command:
 
 
 def run(options: AtlasOptions) -> Output:
-    from bgr.data.atlas.files import write_atlas
+    from bgr.data.atlas.build import write_atlas
 
     written = write_atlas(options)
     questions = f"{written.train:,} + {written.val:,} questions"

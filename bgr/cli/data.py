@@ -143,8 +143,7 @@ def _show(options: ShowOptions) -> Output:
 
 
 def _verify(options: DatasetOptions) -> Output:
-    from bgr.data.reasongraphqa.checks.arrow import check_arrow
-    from bgr.data.reasongraphqa.checks.verify import verify_dataset
+    from bgr.data.reasongraphqa.checks.verify import check_arrow, verify_dataset
 
     verified = verify_dataset(options.folder, progress=True)
     error = None

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from bgr.utils.options import File, Folder, Metavar, Options, option, positional
 
 PACKAGED = "minilm"
-"""Name of the sentence encoder that an installed package holds."""
+"""Name of the sentence encoder that is installed as a package."""
 
 Split = Literal["train", "dev", "test"]
 Picture = Annotated[File, Metavar("FILE.png")]
@@ -57,7 +57,7 @@ class BuildOptions(Options):
             templates).
         verbalizer_candidates: number of sentences that the verbalizer samples for a fact.
         split: how questions are assigned to train, dev and test.
-        skip_bad: count malformed questions and go on, instead of stopping at the first.
+        skip_bad: count malformed questions instead of stopping at the first.
         overwrite: replace the folder if it exists.
     """
 

@@ -1,4 +1,4 @@
-"""Runs one command on harmed files and says what is wrong with the outcome; nothing means that all is as it should be.
+"""Runs a command on damaged files and reports problems of the outcome.
 
 A command may end well, or with exit code 1 and one clear line on standard error. It must not raise, hang, take much
 memory, or leave anything behind.
@@ -36,9 +36,9 @@ UNCLEAR = re.compile(
     r"has no attribute|indices must be|unhashable|not subscriptable|not iterable|unsupported operand|object is not|"
     r"unexpected keyword|positional argument|Traceback|expected str instance|not supported between|list index|NoneType"
 )
-"""What Python says of a wrong type: no user knows what to mend."""
+"""Python's messages for a wrong type, which do not tell users what to correct."""
 CLEAR = re.compile(r"config\.json: Validation error for field '\w+'")
-"""What transformers says of a wrong type: it names field, type and value."""
+"""Messages of transformers for a wrong type, which name field, type and value."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """`problem` is empty where the command ended as commands should."""
+    """Outcome of a command; `problem` is empty if the command ended correctly."""
 
     code: int
     out: str
@@ -64,11 +64,11 @@ class Outcome:
 
 
 class Hang(BaseException):
-    """A command took too long; no `except Exception` may swallow it."""
+    """A command took too long. Not an `Exception`, so that no handler in the command catches it."""
 
 
 def run(arguments: Sequence[str | Path], work: Path) -> Outcome:
-    """Run a command of the command line in this process; `work` is where nothing but its output may appear."""
+    """Run a command of the command line in this process; only its output may appear in `work`."""
     before, peak = _files(work), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", errors) for errors in ("strict", "backslashreplace"))
     problem = ""
@@ -90,7 +90,7 @@ def run(arguments: Sequence[str | Path], work: Path) -> Outcome:
 
 
 def _text(stream: io.TextIOWrapper) -> str:
-    with contextlib.suppress(UnicodeEncodeError):  # told already, as the command's own
+    with contextlib.suppress(UnicodeEncodeError):  # reported already, as the command's own error
         stream.flush()
     return stream.buffer.getvalue().decode()  # type: ignore[attr-defined]
 

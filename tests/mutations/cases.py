@@ -1,4 +1,4 @@
-"""Cases made of one file: every way to harm its bytes, and seeded draws of harm to values and structure of its JSON."""
+"""Cases for one file: damage to its bytes, and seeded random damage to the values and the structure of its JSON."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .campaign import Case
 from .harm import BYTES, STRUCTURE, VALUES, Way, replaced, restructured
 
 Item = Callable[[Way], str | None]
-"""What a place in a file belongs to, see `Case`."""
+"""The item that a location in a file belongs to, see `Case`."""
 
 
 def byte_cases(name: str) -> Iterator[Case]:
-    """Every way to harm the bytes of a file."""
+    """All kinds of damage to the bytes of a file."""
     for how in BYTES:
         yield Case(f"{name}: {how}", _harm_bytes(name, how))
 
 
 def value_cases(file: Path, name: str, ways: Sequence[Way], count: int, item: Item) -> Iterator[Case]:
-    """`count` values that do not belong there, at each of the ways in turn.
+    """`count` wrong values, at each of the paths in turn.
 
     Args:
         file: the file as it should be.
@@ -40,7 +40,7 @@ def value_cases(file: Path, name: str, ways: Sequence[Way], count: int, item: It
 
 
 def structure_cases(file: Path, name: str, ways: Sequence[Way], count: int, item: Item) -> Iterator[Case]:
-    """`count` entries left out, renamed, doubled, swapped with others, or given twice; arguments: see `value_cases`."""
+    """`count` entries removed, renamed, doubled, swapped with others, or repeated; arguments: see `value_cases`."""
     content = read(file)
     inner = [way for way in ways if len(way) > (file.suffix == ".jsonl")]
     for number in range(count):
@@ -51,7 +51,7 @@ def structure_cases(file: Path, name: str, ways: Sequence[Way], count: int, item
 
 
 def edited(name: str, title: str, change: Callable[[Any], Any], item: str | None = None) -> Case:
-    """A file whose parsed content is changed by a function, in place or by what it returns."""
+    """A file whose parsed content is changed by a function, in place or by its result."""
 
     def harm(folder: Path) -> None:
         content = read(folder / name)
@@ -75,7 +75,7 @@ def write(path: Path, content: Any) -> None:
 
 
 def _joined(file: Path, content: Any, way: Way, change: Callable[[Any, Way], str]) -> str:
-    """The text of the file with a change at `way`; in JSON lines the first step of a way is the line."""
+    """The text of the file with a change at a path; in JSON lines the first step of a path is the line."""
     if file.suffix != ".jsonl":
         return change(content, way)
     return "".join(

@@ -1,4 +1,4 @@
-"""The unharmed source and the dataset built from it; sentences are encoded without a model."""
+"""The undamaged source and the dataset built from it; sentences are encoded without a model."""
 
 from __future__ import annotations
 

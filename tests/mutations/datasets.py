@@ -1,4 +1,4 @@
-"""Cases of a dataset folder as `bgr data build` writes it, and of the files as the authors released them."""
+"""Cases for a dataset folder written by `bgr data build`, and for files in the authors' released form."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .cases import byte_cases, edited, read, structure_cases, value_cases
 from .harm import BYTES, Way, places
 
 LINE = 3
-"""The sample that is harmed, counted from 0."""
+"""Index of the damaged sample."""
 DERIVED = ("arrow/dataset_dict.json", "arrow/train/state.json", "arrow/train/dataset_info.json")
 
 
 def dataset_cases(data: Path) -> list[Case]:
-    """Samples, facts, the sheet and the Arrow form."""
+    """Damage to samples, facts, metadata and the Arrow form."""
     lines, facts = data / "train.jsonl", data / "facts.jsonl"
     sample, fact = read(lines)[LINE], read(facts)[LINE]
     item = sample["question"]
@@ -44,7 +44,7 @@ def dataset_cases(data: Path) -> list[Case]:
 
 
 def released_cases(released: Path) -> list[Case]:
-    """The authors' form: values and structure of one question, and graphs that no question has."""
+    """The released form: damage to values and structure of one question, and invalid graphs."""
     file = released / "train.json"
     record = read(file)[LINE]
     item = record["question"]
@@ -58,7 +58,7 @@ def released_cases(released: Path) -> list[Case]:
 
 
 _TEXTUAL = ("Latin-1", "surrogates in UTF-8", "UTF-16", "single quotes", "truncated by one")
-"""Harm that needs a text."""
+"""Kinds of damage that apply only to text."""
 
 
 def _harm_binary(name: str, how: str) -> Any:
@@ -146,7 +146,7 @@ def _told_released(item: str) -> Iterator[Case]:
         return edited("train.json", title, lambda records: change(records[LINE]), item)
 
     def nodes(title: str, *rows: tuple[int, list[int], list[int]]) -> Case:
-        """Nodes as places among the facts, with those before and after."""
+        """Nodes as indices of facts, with their predecessors and successors."""
 
         def change(record: Any) -> None:
             fact = record["fact"]
@@ -191,7 +191,7 @@ def _stranger(record: dict[str, Any], field: str) -> None:
 
 
 def sealed(folder: Path) -> None:
-    """As if the dataset had been built as it is now; a folder that cannot be sealed is left alone."""
+    """Update the hash and counts, so that the dataset seems to have been built as it is, if the folder is readable."""
     from bgr.data.reasongraphqa.io.dataset import dataset_hash
     from bgr.errors import BgrError
 

@@ -1,4 +1,4 @@
-"""Ways to harm a file: its bytes, one value of the JSON in it, or its structure. All of it seeded and repeatable."""
+"""Damage to a file: to its bytes, to one value of its JSON, or to its structure; seeded and reproducible."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 Way = tuple[str | int, ...]
-"""Keys and places from the root of a JSON document to a value in it."""
+"""Path: keys and indices from the root of a JSON document to a value in it."""
 
 _HERE = "@@here@@"
 
@@ -50,13 +50,13 @@ VALUES = {
     "very deep": "[" * 100_000 + "]" * 100_000,
     "not JSON": "nothing",
 }
-"""What may stand where something else should, as JSON writes it (or as it does not)."""
+"""Wrong values as JSON text, valid or not."""
 
 STRUCTURE = ("delete", "rename", "double", "extra", "repeat key", "swap")
 
 
 def places(document: Any, way: Way = (), most: int = 40) -> Iterator[Way]:
-    """The ways to all values of a document, of long lists to the first few."""
+    """The paths to all values of a document, in long lists to the first few."""
     yield way
     if isinstance(document, dict):
         for key in document:
@@ -76,7 +76,7 @@ def replaced(document: Any, way: Way, raw: str) -> str:
 
 
 def restructured(document: Any, way: Way, how: str, rng: Random) -> str:
-    """The document as JSON with something done to the entry at `way` of the list or object that holds it."""
+    """The document as JSON with a change to the entry at a path, in its list or object."""
     changed = copy.deepcopy(document)
     holder, last = _holder(changed, way), way[-1]
     if how == "delete":
@@ -84,7 +84,7 @@ def restructured(document: Any, way: Way, how: str, rng: Random) -> str:
     elif how == "repeat key" and isinstance(holder, dict):
         other = json.dumps(holder[rng.choice(sorted(holder))])
         holder[_HERE] = holder[last]
-        # the same key once more, with a value that belongs to another key
+        # the same key again, with a value that belongs to another key
         return json.dumps(changed).replace(json.dumps(_HERE), f"{json.dumps(last)}: {other}, {json.dumps(last)}")
     elif isinstance(holder, dict):
         if how == "rename":

@@ -1,4 +1,4 @@
-"""What must hold of a dataset that was built in spite of the harm: every sample is right, and those far away are whole.
+"""Requirements for a dataset built from damaged files: all samples are correct, and unrelated ones are unchanged.
 
 The checks go back to the source files as Python's own JSON reader gives them, not through the reader under test.
 """
@@ -30,7 +30,7 @@ Form = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Baseline:
-    """The dataset of the unharmed source: each question's form, and the nodes that its program comes near."""
+    """The dataset of the undamaged source: each question's form, and the nodes that its program depends on."""
 
     forms: Mapping[str, Form]
     near: Mapping[str, frozenset[str]]
@@ -42,7 +42,7 @@ class Baseline:
         return cls(forms(data), near)
 
     def far_from(self, item: str | None) -> set[str]:
-        """The questions that harm to one question or entity cannot reach; none if everything was harmed."""
+        """The questions that damage to one question or entity cannot affect; none if everything was damaged."""
         if item is None:
             return set()
         return {question for question in self.forms if question != item and item not in self.near[question]}
@@ -53,7 +53,7 @@ def samples(data: Path) -> list[Example]:
 
 
 def forms(data: Path) -> dict[str, Form]:
-    """Each question to its answer, type, program and graph over triples: what does not hang on wording and chance."""
+    """Each question to its answer, type, program and graph over triples, which do not depend on random choices."""
     units = _units(data)
     found = {}
     for example in samples(data):
@@ -64,7 +64,7 @@ def forms(data: Path) -> dict[str, Form]:
 
 
 def wrong_samples(source: Path, data: Path, baseline: Baseline, item: str | None) -> list[str]:
-    """What is wrong with a dataset built from harmed files; nothing is as it should be."""
+    """The problems of a dataset built from damaged files."""
     found = verify_dataset(data).entailments.total
     wrong = [f"{found} distractors entail a gold fact"] if found else []
     kb, raw, units = KnowledgeBase.load(source), read(source / "kb.json"), _units(data)
@@ -112,7 +112,7 @@ def _fact(row: Mapping[str, Any]) -> Fact:
 
 
 def stated(raw: Mapping[str, Any], fact: Mapping[str, Any]) -> bool:
-    """Whether kb.json says a fact, at either end, with a value of the type that it has there."""
+    """True if kb.json states a fact, at either end, with a value of the same type."""
     rows = []
     for node, other, direction in (
         (fact["head"], fact.get("tail"), "forward"),

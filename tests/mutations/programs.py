@@ -1,4 +1,4 @@
-"""Cases of one question: programs that are wrong in themselves, and what else a record of train.json may lack."""
+"""Cases for one question: invalid programs, and other damage to a record of train.json."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .campaign import Case
 from .cases import edited
 
 QUESTION = 12
-"""The item of train.json that is harmed."""
+"""Index of the damaged item of train.json."""
 
 Step = tuple[str, list[Any], list[Any]]
 FIND: Step = ("Find", [], ["The 4th Winter"])
@@ -101,7 +101,7 @@ ANSWERS = (
 
 
 def program_cases(item: str) -> Iterator[Case]:
-    """Every program and answer above in place of the question's own; `item` is the question."""
+    """The question with every program and answer above in place of its own; `item` is the question."""
 
     def case(title: str, change: Any) -> Case:
         return edited("train.json", title, lambda questions: change(questions[QUESTION]), item)

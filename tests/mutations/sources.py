@@ -1,4 +1,4 @@
-"""Cases of the source folder: kb.json and the files of questions, harmed in KQA Pro's own terms."""
+"""Cases for the source folder: damage to kb.json and to the files of questions that stays within KQA Pro's form."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .programs import QUESTION, program_cases
 from .world import VICTIM
 
 NAMES = ("", " ", "\x00", "{head}", "{value}", "a,, b", "x.", "?", '"', "The\u202e", "é" * 500, "🎬", "a(n) b(s)")
-"""What may stand where a name stands."""
+"""Wrong values of a name."""
 
 
 def knowledge_base_cases(source: Path) -> list[Case]:
-    """kb.json: its bytes, the values and structure of one entity and one concept, and harm that reads well."""
+    """kb.json: damage to its bytes, to values and structure of one entity and one concept, and plausible errors."""
     file = source / "kb.json"
     content = read(file)
     ways = [
@@ -36,7 +36,7 @@ def knowledge_base_cases(source: Path) -> list[Case]:
 
 
 def question_cases(source: Path) -> list[Case]:
-    """train.json: its bytes, values and structure of one question, and programs that are wrong in themselves."""
+    """train.json: damage to its bytes, to values and structure of one question, and invalid programs."""
     file = source / "train.json"
     content = read(file)
     item = content[QUESTION]["question"]

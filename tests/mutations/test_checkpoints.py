@@ -1,4 +1,4 @@
-"""A checkpoint folder that was harmed: `bgr ask` says so in one line, or answers from a model that is whole."""
+"""A damaged checkpoint folder: `bgr ask` reports it in one line, or answers from an intact model."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _harm(name: str, how: str) -> Any:
 
 
 def _flip(name: str, number: int) -> Any:
-    """One byte of the head, which says where the tensors lie."""
+    """Change one byte of the header, which has the positions of the tensors."""
 
     def harm(folder: Path) -> None:
         raw = bytearray((folder / name).read_bytes())

@@ -1,4 +1,4 @@
-"""A dataset or released files that were harmed: `bgr data verify` says so, and every command ends as it should."""
+"""A damaged dataset or released files: `bgr data verify` reports it, and every command ends correctly."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .datasets import dataset_cases, released_cases, sealed
 from .oracle import samples
 
 QUICK = 8
-"""Cases of each kind of folder in the default run."""
-_FORGIVEN = re.compile(r"candidates \d+ and \d+ are one|, step \d+|the program has|its program is of type")
+"""Number of cases for each kind of folder in the default run."""
+_FORGIVEN = re.compile(r"candidates \d+ and \d+ are equal|, step \d+|the program has|its program is of type")
 OTHERS = (["stats"], ["stats", "--json"], ["show", "--split", "train", "--number", "3"], ["leakage"], ["quality"])
-"""What may be done with a dataset that nobody has verified."""
+"""Commands that users may run on a dataset without verifying it."""
 
 
 def problems_of_dataset(case: Case, number: int, data: Path, home: Path) -> list[str]:
-    """What is wrong with what the commands make of one case."""
+    """The problems of the commands' outcomes for one case."""
     harmed, out = home / "dataset", home / "out"
     shutil.copytree(data, harmed)
     try:
@@ -40,7 +40,7 @@ def problems_of_dataset(case: Case, number: int, data: Path, home: Path) -> list
         found = [outcome.problem for outcome in (verified, other, converted) if outcome.problem]
         if not verified.code and _contents(harmed) != _contents(data):
             found.append("verify finds nothing")
-        # whoever builds a dataset can make its hash fit; then the samples must speak for themselves
+        # a wrong dataset may have a matching hash, so that the samples themselves must be checked
         sealed(harmed)
         again = run(["data", "verify", harmed], home)
         return [*found, *([again.problem] if again.problem else []), *_lost(case, data, harmed)]
@@ -50,7 +50,7 @@ def problems_of_dataset(case: Case, number: int, data: Path, home: Path) -> list
 
 
 def problems_of_released(case: Case, number: int, released: Path, home: Path) -> list[str]:
-    """What is wrong with what `bgr data convert` makes of one case."""
+    """The problems of the outcome of `bgr data convert` for one case."""
     harmed, out = home / "released", home / "out"
     shutil.copytree(released, harmed)
     try:
@@ -58,7 +58,7 @@ def problems_of_released(case: Case, number: int, released: Path, home: Path) ->
         outcome = run(["data", "convert", harmed, out, "--to", "bgr"], home)
         if outcome.problem or outcome.code:
             return [outcome.problem] if outcome.problem else []
-        # the authors' facts may stand twice, and their programs are taken as they are; verify says so
+        # released facts may be repeated and programs are not checked; only verify reports these
         verified = run(["data", "verify", out], home)
         if verified.problem or (verified.code and not _FORGIVEN.search(verified.error)):
             return [verified.problem or f"converted, but not valid: {verified.error}"]
@@ -82,14 +82,14 @@ def _said(example) -> object:
 
 
 def _contents(folder: Path) -> dict[str, object]:
-    """What the files of a verified dataset say, however they are laid out."""
+    """The parsed content of a verified dataset's files."""
     tables = load_from_disk(str(folder / "arrow"))
     found = {name: read(folder / name) for name in HASHED_FILES}
     return {**found, "sha256": read(folder / "dataset.json")["sha256"], **{s: tables[s].to_list() for s in SPLITS}}
 
 
 def _lost(case: Case, data: Path, harmed: Path) -> list[str]:
-    """Samples that were not touched and yet are read otherwise."""
+    """Samples that were not damaged but are read differently."""
     if case.item is None:
         return []
     try:

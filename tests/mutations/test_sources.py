@@ -1,4 +1,4 @@
-"""A knowledge base or questions that were harmed: one clear line, a counted drop, or a dataset that is right."""
+"""A damaged knowledge base or damaged questions: an error of one line, a counted drop, or a correct dataset."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from .oracle import Baseline, wrong_samples
 from .sources import knowledge_base_cases, question_cases
 
 QUICK = 8
-"""Cases of each file in the default run."""
+"""Number of cases for each file in the default run."""
 
 
 def outcome_of(case: Case, source: Path, baseline: Baseline, home: Path) -> list[str]:
-    """What is wrong with what comes of one case; the folder is left as it was."""
+    """The problems of the outcome of one case; the folder is restored."""
     harmed, out = home / "kqapro", home / "data"
     shutil.copytree(source, harmed)
     try:
         case.harm(harmed)
         found, error = _built(case, harmed, out, baseline)
         if not found and error and "not valid JSON" not in error and case.item in baseline.forms:
-            # what is wrong with one question may be passed over, if the user wants it so
+            # problems of one question may be skipped on request
             found, error = _built(case, harmed, out, baseline, "--skip-bad")
             found = found or ([f"--skip-bad does not pass over it: {error}"] if error else [])
         return found
@@ -35,7 +35,7 @@ def outcome_of(case: Case, source: Path, baseline: Baseline, home: Path) -> list
 
 
 def _built(case: Case, harmed: Path, out: Path, baseline: Baseline, *more: str) -> tuple[list[str], str]:
-    """What is wrong, and the line in which the command refused the folder."""
+    """The problems, and the line with which the command refused the folder."""
     command = ["data", "build", "--kqapro", harmed, "--out", out, "--joined-probability", "0", *more]
     outcome = run(command, harmed.parent)
     if outcome.problem:
@@ -60,7 +60,7 @@ def failures(cases: Sequence[Case], source: Path, baseline: Baseline, home: Path
 
 
 def test_unharmed(source: Path, data: Path, baseline: Baseline, tmp_path: Path) -> None:
-    """The checks are met by what they are taken from, and notice what is not as it should be."""
+    """The checks accept the undamaged source and find inserted problems."""
     assert wrong_samples(source, data, baseline, None) == []
     assert len(baseline.far_from("F3")) > 30
     assert len(baseline.forms) > 40

@@ -1,4 +1,4 @@
-"""A made-up knowledge base in KQA Pro's form with every corner of its schema, and questions of all types about it."""
+"""A small knowledge base in KQA Pro's form with every part of its schema, and questions of all types about it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PEOPLE = ["Ada Berg", "Bo Lind", "Cai Moreau", "Dora Funk", "Emil Gray", "Fay Ho
 COUNTRIES = [("Nordia", "Norhaven", 250_000), ("Sudia", "Portsud", 1_400_000), ("Estia", "Estburg", 90_000)]
 FILMS = 10
 VICTIM = "F3"
-"""The entity that is mutated; questions that never come near it must stay as they are."""
+"""The damaged entity; questions that do not depend on it must not change."""
 
 
 def make_records() -> dict[str, Any]:
@@ -84,7 +84,7 @@ def _relate(
 
 
 def make_questions(records: dict[str, Any]) -> list[dict[str, Any]]:
-    """Forty-odd questions with the answers that their programs give."""
+    """About forty questions with their programs' answers."""
     executor = Executor(KnowledgeBase(records))
     found = []
     for n, (text, steps) in enumerate(_questions()):
@@ -132,7 +132,7 @@ def _questions() -> list[tuple[str, list[str]]]:
 
 
 def _program(steps: list[str]) -> list[dict[str, Any]]:
-    """From ``"Function[ dependency…][|input…]"``; Find takes the rest of its line as its name."""
+    """Parse ``"Function[ dependency…][|input…]"``; for Find the rest of the line is the name."""
     records = []
     for step in steps:
         call, *inputs = step.split("|")
@@ -144,7 +144,7 @@ def _program(steps: list[str]) -> list[dict[str, Any]]:
 
 
 def write_source(folder: Path) -> Path:
-    """A folder as KQA Pro's download."""
+    """Write a folder in the form of KQA Pro's download."""
     records = make_records()
     questions = make_questions(records)
     folder.mkdir(parents=True)

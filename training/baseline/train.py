@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_sheet
+from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_metadata
 from bgr.retrievers.baselines.baseline_config import SETTINGS, BaselineSettings
 from bgr.retrievers.baselines.beam import Search
 from bgr.retrievers.baselines.model import BaselineModel
@@ -48,7 +48,7 @@ def check(run: Run) -> Plan:
     """
     if is_untrained(run.config):
         about = read_untrained(run)
-        load_sheet(run.data)
+        load_metadata(run.data)
         return Plan(about.kind, {}, about)
     cli = _parse(run, "baseline")
     cli.datamodule.setup()

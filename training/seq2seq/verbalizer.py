@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bgr import __version__
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.verbalize.generator import CANDIDATES, Seq2seqGenerator
-from bgr.data.reasongraphqa.verbalize.selection import sift
+from bgr.data.reasongraphqa.verbalize.selection import filter_complete
 from training.run import Run, check_folder, prepare_folder
 from training.seq2seq.fit import fit_seq2seq, parse_seq2seq
 from training.seq2seq.module import Seq2seqModule
@@ -52,7 +52,7 @@ def train_verbalizer(run: Run, *, overwrite: bool = False) -> dict[str, float]:
 def completeness(source: str, kb: KnowledgeBase, pairs: Sequence[Pair], *, seed: int = 0) -> dict[str, float]:
     """Shares of sampled candidates without a missing part, and of facts with at least one such candidate."""
     drawn = Seq2seqGenerator(source, seed=seed, progress=True)([pair.source for pair in pairs])
-    sifted = [sift(kb, pair.facts, candidates) for pair, candidates in zip(pairs, drawn, strict=True)]
+    sifted = [filter_complete(kb, pair.facts, candidates) for pair, candidates in zip(pairs, drawn, strict=True)]
     missed = sum(one.unfinished + one.incomplete for one in sifted)
     return {
         "facts": len(pairs),

@@ -16,9 +16,9 @@ from tqdm import tqdm
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.schema import Fact
 from bgr.data.reasongraphqa.build.textual_database import TextualDatabase
-from bgr.data.reasongraphqa.verbalize.seq2seq import linearise
+from bgr.data.reasongraphqa.verbalize.seq2seq import linearize_facts
+from bgr.data.reasongraphqa.verbalize.values import value_text
 from bgr.data.reasongraphqa.verbalize.verbalizer import STYLES, Verbalizer
-from bgr.data.reasongraphqa.verbalize.wording import value_text
 from bgr.errors import DataError
 from training.limits import at_least, share
 from training.seq2seq.data import Seq2seqData
@@ -83,7 +83,7 @@ def _pair(templates: Verbalizer, facts: Sequence[Fact], sentence: str) -> Pair |
     for style in range(STYLES):
         if all(value_text(value, style) in sentence for value in values):
             kind = templates.kind(facts[0].head)
-            return Pair(tuple(facts), linearise(templates.kb, facts, kind=kind, style=style), sentence)
+            return Pair(tuple(facts), linearize_facts(templates.kb, facts, kind=kind, style=style), sentence)
     return None
 
 

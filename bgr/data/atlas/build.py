@@ -1,22 +1,36 @@
-"""Construction of Atlas, the embedded knowledge base: five data packages joined in KQA Pro's schema (``kb.json``)."""
+"""Construction of Atlas, the embedded knowledge base: five data packages joined in KQA Pro's schema.
+
+`write_atlas` writes a folder of KQA Pro files: kb.json, train.json, val.json, and atlas.json with counts and hashes.
+"""
 
 from __future__ import annotations
 
+import json
+import random
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
+from bgr.data.atlas.sampler.sampler import sample_questions
 from bgr.data.atlas.sources.core import all_films, choose_airports, choose_cities, choose_films
 from bgr.data.atlas.sources.elements import add_elements, read_elements
 from bgr.data.atlas.sources.films import add_film, add_genres, read_films
-from bgr.data.atlas.sources.packages import missing_package, open_sqlite
+from bgr.data.atlas.sources.packages import missing_package, open_sqlite, package_versions
 from bgr.data.atlas.sources.places import add_world, read_world
 from bgr.data.atlas.statements import KnowledgeBuilder
+from bgr.data.kb.knowledge_base import KnowledgeBase
+from bgr.data.options import AtlasOptions
 from bgr.errors import DataError
+from bgr.utils.atomic_io import output_folder
+from bgr.utils.hashing import hash_file
 
 MIN_SIZE = 3_000
+_FILES = ("kb.json", "train.json", "val.json")
 
 # name -> parents, each parent before its children
 CONCEPTS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -113,3 +127,78 @@ def _add_films(kb: KnowledgeBuilder, max_entities: int | None, seed: int) -> Non
     add_genres(kb, core.films)
     for film in core.films:
         add_film(kb, film, core.people, core.companies)
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AtlasFiles:
+    """The folder written by `write_atlas`, with the numbers of its entities and questions."""
+
+    folder: Path
+    entities: int
+    train: int
+    val: int
+
+
+def write_atlas(options: AtlasOptions) -> AtlasFiles:
+    """Build the knowledge base, sample the questions and write the folder.
+
+    Raises:
+        DataError: a data package is missing, a number is out of range, or the folder exists.
+    """
+    if options.questions < 10:
+        raise DataError(f"--questions {options.questions}, allowed: 10 or more, so that both files have questions")
+    versions = package_versions()
+    with output_folder(options.out, overwrite=options.overwrite) as folder:
+        base = _write_base(folder / "kb.json", options)
+        kb = KnowledgeBase.load(folder / "kb.json", progress=True)
+        questions = sample_questions(kb, count=options.questions, seed=options.seed, progress=True)
+        train, val = split(questions, options.seed)
+        write_json(folder / "train.json", train)
+        write_json(folder / "val.json", val)
+        about: dict[str, Any] = {
+            "seed": options.seed,
+            "size": None if options.full else options.size,
+            "questions": {"train": len(train), "val": len(val)},
+            "knowledge base": base,
+            "packages": versions,
+            "sha256": {name: hash_file(folder / name) for name in _FILES},
+        }
+        (folder / "atlas.json").write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    return AtlasFiles(options.out, base["entities"], len(train), len(val))
+
+
+def _write_base(path: Path, options: AtlasOptions) -> dict[str, Any]:
+    """Write kb.json; only its counts stay in memory, because the sampler uses an indexed knowledge base."""
+    kb = build_knowledge_base(full=options.full, seed=options.seed, size=options.size, progress=True)
+    write_json(path, kb)
+    return counts(kb)
+
+
+def split(questions: list[dict[str, Any]], seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Split shuffled questions into nine tenths and one tenth."""
+    shuffled = list(questions)
+    random.Random(seed).shuffle(shuffled)
+    held_out = max(1, len(shuffled) // 10)
+    return shuffled[held_out:], shuffled[:held_out]
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write one line of compact JSON, not escaped to ASCII, in pieces, so that the whole text is never in memory."""
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(_pieces(content, 2))
+
+
+def _pieces(content: Any, levels: int) -> Iterator[str]:
+    """The pieces of a JSON text, one for each entry at this many levels of nesting."""
+    if not levels or not isinstance(content, dict | list):
+        yield json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+        return
+    entries = content.items() if isinstance(content, dict) else ((None, entry) for entry in content)
+    opening, closing = "{}" if isinstance(content, dict) else "[]"
+    for number, (key, entry) in enumerate(entries):
+        yield ("," if number else opening) + ("" if key is None else json.dumps(key, ensure_ascii=False) + ":")
+        yield from _pieces(entry, levels - 1)
+    yield closing if content else opening + closing

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from bgr.data.kb.columns import Column
+from bgr.data.kb.comparison import Column
 from bgr.data.kb.loading import FORWARD, Row
 from bgr.data.kb.results import OrderedIds
 from bgr.data.kb.schema import Statement, Value

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bgr.data.kb.columns import Column
+from bgr.data.kb.comparison import Column
 from bgr.data.kb.indices import Indices
 from bgr.data.kb.loading import BACKWARD, FORWARD, Reader, Row, either, label, read_records
 from bgr.data.kb.results import OrderedIds
@@ -249,5 +249,5 @@ def _copy(text: str) -> str:
 def _section(where: str, records: Any, name: str) -> Mapping[str, Any]:
     found = records.get(name) if isinstance(records, Mapping) else None
     if not isinstance(found, Mapping):
-        raise DataError(f"{where}: field {name!r} must hold an object of id: record")
+        raise DataError(f"{where}: field {name!r} must be an object of id: record")
     return found

@@ -144,7 +144,7 @@ class Reader:
         merged: dict[str, tuple[Value, ...]] = {}
         for key, values in found.items():
             if not isinstance(values, list):
-                raise DataError(f"qualifier {shown(key)} holds {shown(values)}, allowed: a list of values")
+                raise DataError(f"qualifier {shown(key)} is {shown(values)}, allowed: a list of values")
             name = label(key)
             merged[name] = merged.get(name, ()) + tuple(self.value(value) for value in values)
         return tuple(merged.items())
@@ -180,7 +180,7 @@ def label(raw: Any) -> str:
 
 
 def list_field(where: str, record: Mapping[str, Any], field: str) -> list[Any]:
-    """A field that holds a list; a missing or null field is an empty list."""
+    """A field with a list; a missing or null field is an empty list."""
     found = record.get(field)
     if found is None:
         return []
@@ -211,7 +211,7 @@ def reason(error: Exception, row: Any) -> str:
         return f"'qualifiers' is {shown(qualifiers)}, allowed: an object of lists of values"
     for key, found in (qualifiers or {}).items():
         if not isinstance(found, list):
-            return f"qualifier {shown(key)} holds {shown(found)}, allowed: a list of values"
+            return f"qualifier {shown(key)} is {shown(found)}, allowed: a list of values"
     values = [row["value"]] if "value" in row else []
     for value in [*values, *(value for found in (qualifiers or {}).values() for value in found)]:
         if not isinstance(value, Mapping):

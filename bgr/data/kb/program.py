@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bgr.data.kb.comparison import OPERATORS, parse_target
-from bgr.data.kb.compiled.compiler import CompiledCall, compile_program
+from bgr.data.kb.compiler import CompiledCall, compile_program
 from bgr.data.kb.loading import DIRECTIONS, text
 from bgr.data.kb.schema import Value
 from bgr.errors import DataError, ProgramError

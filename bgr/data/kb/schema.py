@@ -35,7 +35,8 @@ class Value:
     def from_json(cls, record: Mapping[str, Any]) -> Value:
         """Read ``{type, value, unit?}``; a date may be written ``yyyy-mm-dd`` or ``yyyy/mm/dd``.
 
-        As in KoPL, the text and not the declared type tells dates from years, and numbers have a float's precision.
+        As in KoPL, the text and not the declared type distinguishes dates and years, and numbers have a float's
+        precision.
 
         Raises:
             DataError: unknown type, or a value or unit that does not fit the type.

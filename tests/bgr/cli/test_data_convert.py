@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bgr.cli import main
-from bgr.data.reasongraphqa.io.dataset import load_sheet, load_split
+from bgr.data.reasongraphqa.io.dataset import load_metadata, load_split
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 
 
@@ -43,7 +43,7 @@ def test_a_file_becomes_a_dataset(musique, tmp_path, capsys):
     assert sizes["train"] > sizes["test"] > 0 < sizes["dev"]
     for part in splits.values():
         assert all(example.graph == EvidenceGraph([(ROOT, 3), (3, 1)]) for example in part)
-    sheet = load_sheet(out)
+    sheet = load_metadata(out)
     assert (sheet["counts"], sheet["tried"]) == (sizes, 40)
     assert sheet["split"] == {"by": "SHA-256 of the id", "shares": {"train": 70, "dev": 10, "test": 20}}
     assert sheet["dropped"] == {"marked as not answerable": {"count": 1, "examples": ["2hop__7"]}}

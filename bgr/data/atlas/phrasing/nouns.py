@@ -7,8 +7,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from bgr.data.atlas.phrasing.phrasebook import OPERATOR_SLOTS, Phrasebook, agree, fill, indefinite, invert, trailing
-from bgr.data.atlas.phrasing.values import quantity_text, value_text
+from bgr.data.atlas.phrasing.phrasebook import (
+    OPERATOR_SLOTS,
+    Phrasebook,
+    agree,
+    fill,
+    indefinite,
+    invert,
+    quantity_text,
+    trailing,
+    value_text,
+)
 from bgr.data.atlas.question_tree import Condition, Description, Link
 from bgr.data.kb.comparison import year_of
 

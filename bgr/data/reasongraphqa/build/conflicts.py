@@ -1,9 +1,7 @@
-"""Which sentences may stand beside a question's gold facts: none that states one of them or contradicts one.
+"""Conflicts between distractors and gold facts: a distractor must neither entail nor contradict a gold fact.
 
-What counts is what a reader of the sentences sees: a value says the same in another unit, and a gold fact is stated by
-the same fact about another entity of that name.
-
-One form for values that say the same, whatever their unit: 1.75 metres and 175 centimetres.
+The test is what a reader of the sentences sees: equal values in different units are the same (1.75 meters and 175
+centimeters), and so are entities with the same name.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from bgr.data.kb.schema import Fact, Value
 from bgr.data.reasongraphqa.build.textual_database import FactUnit, meaning
 
 DIGITS = 12
-"""Significant digits of a converted number: more would tell apart what only rounding tells apart."""
+"""Significant digits of a converted number; more would distinguish values that differ only by rounding."""
 
 _FACTORS = {
     "metre": {
@@ -37,19 +35,19 @@ _FACTORS = {
 _BASES = {unit: (base, factor) for base, others in _FACTORS.items() for unit, factor in others.items()}
 
 
-def normal(value: Value) -> Value:
-    """The value in its base unit; two values that say the same have one normal form. Other units stay as they are."""
+def normalize(value: Value) -> Value:
+    """The value in its base unit, so that values of the same meaning are equal. Other units are not converted."""
     if value.type != "quantity":
         return value
     base, factor = _BASES.get(value.unit, (value.unit, 1.0))
     return Value("quantity", float(f"{float(value.value) * factor:.{DIGITS}g}"), base)  # type: ignore[arg-type]
 
 
-def readings(value: Value) -> tuple[Value, ...]:
-    """What a value says: itself in normal form, and for a date its year too (a year does not say the date)."""
+def entailed_values(value: Value) -> tuple[Value, ...]:
+    """The values that a value entails: itself, normalized, and for a date its year (a year does not entail a date)."""
     if isinstance(value.value, datetime.date):
         return (value, Value("year", value.value.year))
-    return (normal(value),)
+    return (normalize(value),)
 
 
 SAME_TRIPLE, SAME_VALUE, RESTATED = "same triple", "same value", "restated by a qualifier"
@@ -59,12 +57,12 @@ Name = Callable[[str], str]
 
 
 class GoldFacts:
-    """What a question's gold facts say.
+    """The content of a question's gold facts, for comparison with distractors.
 
     Args:
-        name: the name of an entity or concept by its id.
+        name: gives the name of an entity or concept by its id.
         facts: the gold facts as the program uses them.
-        units: their units, with what is joined to them.
+        units: their units, with the facts joined to them.
     """
 
     def __init__(self, name: Name, facts: Sequence[Fact], units: Iterable[FactUnit]) -> None:
@@ -77,67 +75,69 @@ class GoldFacts:
         self._asked_times = {
             (fact.head, str(value)) for fact in facts for _, value in fact.qualifiers if value.type in ("date", "year")
         }
-        # to the reader of the sentences entities of one name are one
+        # for a reader of the sentences, entities with the same name are one
         named = [self._named(_plain(fact)) for fact in facts]
         self._named_meanings = {meaning(fact) for fact in named}
         self._named_ends = {end for fact in named for end in (fact.head, fact.tail)}
-        # a value without a qualifier is the one the question means: a second one would contradict it
-        self._settled = {(fact.head, fact.predicate) for fact in facts if fact.tail is None and not fact.qualifiers}
+        # the question means a gold value without qualifiers to be the only one: another would contradict it
+        self._single_valued = {
+            (fact.head, fact.predicate) for fact in facts if fact.tail is None and not fact.qualifiers
+        }
         self._heads = {(name(fact.head), fact.predicate): fact.head for fact in facts}
 
     def allows(self, unit: FactUnit) -> bool:
-        """Whether a unit may be a distractor: so may each fact in it."""
-        return not any(self._contradicts(fact) for fact in unit.facts) and self.told_by(unit) is None
+        """True if a unit may be a distractor, because none of its facts conflicts with a gold fact."""
+        return not any(self._contradicts(fact) for fact in unit.facts) and self.entailment(unit) is None
 
-    def told_by(self, unit: FactUnit) -> str | None:
-        """How a unit entails a gold fact, one of `ENTAILMENTS`; ``None`` if it does not."""
-        return next((how for fact in unit.facts if (how := self._told_by(_plain(fact))) is not None), None)
+    def entailment(self, unit: FactUnit) -> str | None:
+        """The way in which a unit entails a gold fact, one of `ENTAILMENTS`; ``None`` if it does not."""
+        return next((how for fact in unit.facts if (how := self._entailment(_plain(fact))) is not None), None)
 
     def _contradicts(self, fact: Fact) -> bool:
-        if (fact.head, fact.predicate) in self._settled:
+        if (fact.head, fact.predicate) in self._single_valued:
             return True
-        # another entity of the same name: the question cannot tell them apart
+        # another entity with the same name, which the question does not distinguish
         return self._heads.get((self._name(fact.head), fact.predicate), fact.head) != fact.head
 
-    def _told_by(self, fact: Fact) -> str | None:
-        if any(self._says(reading) for reading in _readings(fact)):
+    def _entailment(self, fact: Fact) -> str | None:
+        if any(self._states(entailed) for entailed in _entailed_facts(fact)):
             return SAME_VALUE if fact.tail is None else SAME_TRIPLE
         if (fact.head, self._object(fact)) in self._qualified:
             return RESTATED
-        told = (str(reading) for _, value in fact.qualifiers for reading in readings(value))
-        return RESTATED if any(self._restates(fact, text) for text in told) else None
+        texts = (str(entailed) for _, value in fact.qualifiers for entailed in entailed_values(value))
+        return RESTATED if any(self._restates(fact, text) for text in texts) else None
 
-    def _says(self, fact: Fact) -> bool:
+    def _states(self, fact: Fact) -> bool:
         if meaning(fact) in self._meanings:
             return True
         return self._name(fact.head) in self._named_ends and meaning(self._named(fact)) in self._named_meanings
 
     def _restates(self, fact: Fact, qualifier: str) -> bool:
-        """Whether a qualifier tells a gold fact in passing, as in "features X (also its director)"."""
-        told = (fact.head, qualifier)
-        return told in self._objects or told in self._asked_times or (*told, fact.tail) in self._triples
+        """True if a qualifier states a gold fact, as in "features X (also its director)"."""
+        stated = (fact.head, qualifier)
+        return stated in self._objects or stated in self._asked_times or (*stated, fact.tail) in self._triples
 
     def _object(self, fact: Fact) -> str:
         return str(fact.value) if fact.tail is None else self._name(fact.tail)
 
     def _named(self, fact: Fact) -> Fact:
-        """The fact with names for ids."""
+        """The fact with names in place of ids."""
         tail = None if fact.tail is None else self._name(fact.tail)
         return Fact(self._name(fact.head), fact.predicate, fact.value, tail)
 
 
 def _plain(fact: Fact) -> Fact:
-    """The fact with its values in their normal form."""
+    """The fact with normalized values."""
     if fact.value is None and not fact.qualifiers:
         return fact
-    value = None if fact.value is None else normal(fact.value)
+    value = None if fact.value is None else normalize(fact.value)
     return Fact(
-        fact.head, fact.predicate, value, fact.tail, tuple((key, normal(told)) for key, told in fact.qualifiers)
+        fact.head, fact.predicate, value, fact.tail, tuple((key, normalize(found)) for key, found in fact.qualifiers)
     )
 
 
-def _readings(fact: Fact) -> tuple[Fact, ...]:
-    """All that a fact says: with a date its year too."""
+def _entailed_facts(fact: Fact) -> tuple[Fact, ...]:
+    """A fact, and for a date also the fact with its year."""
     if fact.value is None or fact.value.type != "date":
         return (fact,)
-    return tuple(Fact(fact.head, fact.predicate, value) for value in readings(fact.value))
+    return tuple(Fact(fact.head, fact.predicate, value) for value in entailed_values(fact.value))

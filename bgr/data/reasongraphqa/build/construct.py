@@ -1,4 +1,4 @@
-"""The construction of ReasonGraphQA from questions with programs (paper, section 3)."""
+"""Construction of ReasonGraphQA from questions with programs (paper, section 3)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tqdm import tqdm
 from bgr.data.example import Example
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
-from bgr.data.reasongraphqa.build.grounding import Dropped, Grounded, Question, ground
+from bgr.data.reasongraphqa.build.grounding import Grounded, ground
 from bgr.data.reasongraphqa.build.interference import KINDS, THIRDS, Draft, Encoder, Interference, Mixture
-from bgr.data.reasongraphqa.build.questions import MALFORMED
+from bgr.data.reasongraphqa.build.questions import MALFORMED, Dropped, Question
 from bgr.data.reasongraphqa.build.splits import (
     SPLIT_METHODS,
     SPLITS,
@@ -24,30 +24,30 @@ from bgr.data.reasongraphqa.build.splits import (
     random_split,
     structure_split,
 )
-from bgr.data.reasongraphqa.build.textual_database import TextualDatabase, Wording
+from bgr.data.reasongraphqa.build.textual_database import FactVerbalizer, TextualDatabase
 from bgr.data.reasongraphqa.verbalize.seq2seq import Seq2seqVerbalizer
 from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer
 from bgr.errors import DataError, ProgramError
 
-EXAMPLES_OF_A_DROP = 3
+MAX_DROP_EXAMPLES = 3
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What decides a dataset besides its source.
+    """Settings of a dataset, which depends only on them and its source.
 
     Args:
-        seed: draws everything.
-        candidates_min, candidates: each question gets a number of candidates between them (more if it has more gold
-            facts than leave room for a distractor of each kind).
-        joined_probability: how often one or two more triples join a fact's sentence.
-        limit: a part of so many questions; ``None`` for all.
+        seed: seed of all random choices.
+        candidates_min, candidates: minimum and maximum number of candidates of a question (more if its gold facts would
+            not leave room for a distractor of each kind).
+        joined_probability: probability that one or two more triples are joined to a fact's sentence.
+        limit: number of questions, a random part of all; ``None`` for all.
         split: one of `SPLIT_METHODS`.
-        skip_bad: count malformed questions as drops instead of refusing the file.
+        skip_bad: count malformed questions as dropped instead of refusing the file.
         mixture: the share of each kind of distractor.
 
     Raises:
-        DataError: values that contradict; the message names all of them.
+        DataError: a value is not allowed; the message names all such values.
     """
 
     seed: int = 0
@@ -62,7 +62,7 @@ class Settings:
     def __post_init__(self) -> None:
         wrong = []
         if not 1 <= self.candidates_min <= self.candidates:
-            wrong.append(f"candidates {self.candidates_min} to {self.candidates}, allowed: 1 <= smallest <= largest")
+            wrong.append(f"candidates {self.candidates_min} to {self.candidates}, allowed: 1 <= minimum <= maximum")
         if not 0 <= self.joined_probability <= 1:
             wrong.append(f"joined probability {self.joined_probability}, allowed: 0 to 1")
         if self.limit is not None and self.limit < 1:
@@ -75,7 +75,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Built:
-    """A dataset before it is written: examples by split, the textual database, and what was left out and why."""
+    """A dataset before it is written: examples by split, the textual database, and the dropped questions."""
 
     splits: dict[str, list[Example]]
     database: TextualDatabase
@@ -84,12 +84,12 @@ class Built:
     distractors: dict[str, int]
 
     def drop_report(self) -> dict[str, dict[str, Any]]:
-        """Reason to its count and up to three examples, the most frequent first."""
+        """Reasons of drops, most frequent first, each with its count and up to three examples."""
         report: dict[str, dict[str, Any]] = {}
         for drop in self.dropped:
             entry = report.setdefault(drop.reason, {"count": 0, "examples": []})
             entry["count"] += 1
-            if len(entry["examples"]) < EXAMPLES_OF_A_DROP:
+            if len(entry["examples"]) < MAX_DROP_EXAMPLES:
                 entry["examples"].append(drop.detail)
         return dict(sorted(report.items(), key=lambda item: (-item[1]["count"], item[0])))
 
@@ -104,30 +104,30 @@ def build(
     malformed: Sequence[Dropped] = (),
     progress: bool = False,
 ) -> Built:
-    """Ground, word, mix with distractors, split.
+    """Build a dataset: ground the questions, verbalize the facts, add distractors, split.
 
     Args:
-        kb: what the programs run on.
+        kb: knowledge base of the programs.
         questions: all questions of the source.
         encoder: sentences to unit vectors, for the similarity of distractors.
         settings: see `Settings`.
-        verbalizer: a model that words the facts; ``None`` for templates.
-        malformed: records already found bad, for the report.
+        verbalizer: a model that verbalizes the facts; ``None`` for templates.
+        malformed: malformed records, for the report.
         progress: show bars on standard error.
 
     Raises:
-        ProgramError: a program names what the knowledge base does not hold (unless ``settings.skip_bad``).
+        ProgramError: a program uses a name that is not in the knowledge base (unless ``settings.skip_bad``).
         DataError: no question is left.
     """
     kept, dropped, tried = _ground_all(kb, questions, settings, progress)
     dropped = [*malformed, *dropped]
     if not kept:
-        raise DataError(f"none of {len(questions) + len(malformed)} questions can be used{_first_reason(dropped)}")
+        raise DataError(f"none of {len(questions) + len(malformed)} questions is usable{_first_reason(dropped)}")
     templates = Verbalizer(kb, settings.seed)
     if verbalizer is not None:
-        # a model is fast in batches only: a rehearsal with templates tells what there is to word
-        rehearsal, _, _ = _draft_all(kb, kept, templates, encoder, settings, progress)
-        verbalizer.prepare(unit.facts for unit in rehearsal.database.units)
+        # a model needs batches to be fast: a first pass with templates finds all the facts to verbalize
+        first_pass, _, _ = _draft_all(kb, kept, templates, encoder, settings, progress)
+        verbalizer.prepare(unit.facts for unit in first_pass.database.units)
     interference, drafts, repeated = _draft_all(kb, kept, verbalizer or templates, encoder, settings, progress)
     dropped += repeated
     interference.fill(drafts)
@@ -145,19 +145,23 @@ def build(
 def _draft_all(
     kb: KnowledgeBase,
     kept: Sequence[Grounded],
-    words: Wording,
+    verbalizer: FactVerbalizer,
     encoder: Encoder,
     settings: Settings,
     progress: bool,
 ) -> tuple[Interference, list[Draft], list[Dropped]]:
-    """Every question with its gold sentences and the distractors about the same entities, all that adds to the textual
-    database."""
+    """Every question with its gold sentences and the distractors about the same entities.
+
+    These are all the steps that add to the textual database.
+    """
     facts = (fact for grounded in kept for fact in grounded.facts)
-    database = TextualDatabase(kb, words, facts, joined_probability=settings.joined_probability, seed=settings.seed)
+    database = TextualDatabase(
+        kb, verbalizer, facts, joined_probability=settings.joined_probability, seed=settings.seed
+    )
     interference = Interference(database, encoder, seed=settings.seed, mixture=settings.mixture, progress=progress)
     drafts, dropped = [], []
     for grounded in tqdm(kept, desc="gold sentences", unit="question", disable=not progress):
-        # every gold sentence before the first distractor: what a gold fact joins is then no distractor's
+        # all gold sentences before the first distractor, so that facts joined to gold facts are not distractors
         draft = interference.draft(grounded, _candidates(grounded, settings))
         if len({unit.sentence for unit in draft.units}) == len(draft.units):
             drafts.append(draft)
@@ -171,7 +175,7 @@ def _draft_all(
 def _ground_all(
     kb: KnowledgeBase, questions: Sequence[Question], settings: Settings, progress: bool
 ) -> tuple[list[Grounded], list[Dropped], int]:
-    """All questions, or in random order as many as give `limit`; kept ones come in the order of the source."""
+    """Ground all questions, or random ones until `limit` are kept; kept questions are in the order of the source."""
     executor = Executor(kb)
     order = list(range(len(questions)))
     if settings.limit is not None:
@@ -209,17 +213,17 @@ def _candidates(grounded: Grounded, settings: Settings) -> int:
 
 
 def _example(draft: Draft, seed: int) -> Example:
-    """The candidates shuffled, the graph renumbered to their new places."""
+    """The example with shuffled candidates and the graph renumbered accordingly."""
     question = draft.grounded.question
     order = list(range(len(draft.units)))
     Random(f"{seed}|shuffle|{question.id}").shuffle(order)
-    places = {old: new for new, old in enumerate(order)}
+    new_numbers = {old: new for new, old in enumerate(order)}
     graph = draft.grounded.graph
     return Example(
         id=question.id,
         question=question.text,
         facts=tuple(draft.units[old].sentence for old in order),
-        graph=graph.relabel({node: places[node] for node in graph.nodes}),
+        graph=graph.relabel({node: new_numbers[node] for node in graph.nodes}),
         answer=question.answer,
         program=tuple(question.program.to_json()),
         type=draft.grounded.type,

@@ -1,4 +1,4 @@
-"""ReasonGraphQA from a folder of KQA Pro files: everything that `bgr data build` does."""
+"""Building of a ReasonGraphQA folder from a folder of KQA Pro files, as by `bgr data build`."""
 
 from __future__ import annotations
 
@@ -42,25 +42,27 @@ def build_dataset(options: BuildOptions) -> dict[str, Any]:
     encoder = load_encoder(options.similarity)
     folder = out.absolute().with_name(f"{out.absolute().name}.part")
     vectors = VectorStore(encoder, folder, key=encoder.fingerprint(), progress=True)
-    words = _make_verbalizer(generator, kb, encoder, folder) if generator is not None else None
-    built = build(kb, source.questions, vectors, settings, verbalizer=words, malformed=source.malformed, progress=True)
-    sheet = _sheet(built, settings, options, source.without_program)
-    if generator is not None and words is not None:
-        sheet["wording"] = _wording_sheet(str(options.verbalizer), generator, words, built)
+    verbalizer = _make_verbalizer(generator, kb, encoder, folder) if generator is not None else None
+    built = build(
+        kb, source.questions, vectors, settings, verbalizer=verbalizer, malformed=source.malformed, progress=True
+    )
+    metadata = _metadata(built, settings, options, source.without_program)
+    if generator is not None and verbalizer is not None:
+        metadata["wording"] = _verbalizer_metadata(str(options.verbalizer), generator, verbalizer, built)
     facts = (unit.to_json(kb) for unit in built.database.units)
-    full = write_dataset(out, built.splits, facts, sheet, overwrite=options.overwrite)
-    if words is not None:
-        words.clear()
+    full = write_dataset(out, built.splits, facts, metadata, overwrite=options.overwrite)
+    if verbalizer is not None:
+        verbalizer.clear()
     vectors.clear()
     return full
 
 
 def _settings(options: BuildOptions) -> Settings:
-    least = min(20, options.candidates) if options.candidates_min is None else options.candidates_min
+    candidates_min = min(20, options.candidates) if options.candidates_min is None else options.candidates_min
     mixture = HARD if options.hard else Mixture(*options.mixture) if options.mixture else THIRDS
     return Settings(
         options.seed,
-        least,
+        candidates_min,
         options.candidates,
         options.joined_probability,
         options.limit,
@@ -76,7 +78,7 @@ def load_encoder(similarity: str) -> SentenceEncoder:
 
 
 def _load_generator(options: BuildOptions) -> Seq2seqGenerator | None:
-    """The model that verbalizes; ``None`` for templates. Loaded before all else, so that a wrong name fails at once."""
+    """The model of the verbalizer, loaded first, so that a wrong name fails at once; ``None`` for templates."""
     if options.verbalizer is None:
         return None
     from bgr.data.reasongraphqa.verbalize.generator import Seq2seqGenerator
@@ -87,8 +89,7 @@ def _load_generator(options: BuildOptions) -> Seq2seqGenerator | None:
 def _make_verbalizer(
     generator: Seq2seqGenerator, kb: KnowledgeBase, encoder: SentenceEncoder, folder: Path
 ) -> Seq2seqVerbalizer:
-    """Selects among candidates by BERTScore of the encoder; caches sentences in the folder until the dataset is
-    written."""
+    """A verbalizer that selects candidates by the encoder's BERTScore and caches sentences in the folder."""
     from bgr.data.reasongraphqa.verbalize.selection import BertScorer
     from bgr.data.reasongraphqa.verbalize.seq2seq import OutcomeStore, Seq2seqVerbalizer
     from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer
@@ -98,17 +99,19 @@ def _make_verbalizer(
     return Seq2seqVerbalizer(templates, generator, BertScorer(encoder), store=store, progress=True)
 
 
-def _wording_sheet(source: str, generator: Seq2seqGenerator, words: Seq2seqVerbalizer, built: Built) -> dict[str, Any]:
+def _verbalizer_metadata(
+    source: str, generator: Seq2seqGenerator, verbalizer: Seq2seqVerbalizer, built: Built
+) -> dict[str, Any]:
     """The part of ``dataset.json`` about the verbalizer."""
     return {
         "model": Path(source).name if Path(source).expanduser().is_dir() else source,
         "candidates_per_unit": generator.candidates,
         "most_tokens": generator.max_tokens,
-        **words.counts(unit.facts for unit in built.database.units),
+        **verbalizer.counts(unit.facts for unit in built.database.units),
     }
 
 
-def _sheet(built: Built, settings: Settings, options: BuildOptions, without: int) -> dict[str, Any]:
+def _metadata(built: Built, settings: Settings, options: BuildOptions, without: int) -> dict[str, Any]:
     atlas = options.kqapro / "atlas.json"
     return {
         "name": "ReasonGraphQA",

@@ -1,32 +1,29 @@
-"""From a KQA Pro question to its gold facts and their graph, or the reason why it is dropped (paper, section 3.1.1).
-
-Do two answers say the same? KoPL's printed forms against KQA Pro's annotations.
-"""
+"""Grounding of a question: its gold facts and their graph, or the reason why it is dropped (paper, section 3.1.1)."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import networkx as nx
 
 from bgr.data.kb.executor import Executor
-from bgr.data.kb.program import Program
 from bgr.data.kb.provenance import TooManyFactsError
 from bgr.data.kb.schema import Fact, parse_date
+from bgr.data.reasongraphqa.build.questions import Dropped, Question
 from bgr.errors import DataError, GraphError, ProgramError
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
-from bgr.utils.json_utils import is_text, shown
 
-# possessive, so that an answer of a hundred thousand digits is not tried in every way
+# possessive quantifiers, so that answers of a hundred thousand digits do not cause backtracking
 _NUMBER = re.compile(r"([-+]?(?:[\d,]*+(?<=\d)|[\d,]*+\.\d+)(?:[eE][-+]?\d+)?)(?: (.+))?")
 
 
 def same_answer(executed: str, annotated: str) -> bool:
-    """Equal texts without regard to case and spaces, equal dates, or equal numbers with equal units."""
+    """True if KoPL's printed answer equals KQA Pro's annotation.
+
+    Texts are compared without case and extra spaces, dates as dates, and numbers, with equal units, by value.
+    """
     a, b = (" ".join(text.casefold().split()) for text in (executed, annotated))
     if a == b:
         return True
@@ -36,7 +33,7 @@ def same_answer(executed: str, annotated: str) -> bool:
     left, right = _number(a), _number(b)
     if left is None or right is None:
         return False
-    # KoPL prints a number within 1e-5 of a whole one as that whole number
+    # KoPL prints a number within 1e-5 of an integer as that integer
     return left[1] == right[1] and math.isclose(left[0], right[0], rel_tol=1e-6, abs_tol=1e-5)
 
 
@@ -55,7 +52,7 @@ def _number(text: str) -> tuple[float, str] | None:
 
 MAX_FACTS = 24
 MAX_DETAIL = 300
-"""Characters of a question, and of what is said about it, in a report."""
+"""Maximum number of characters of a question, and of the detail about it, in a report."""
 
 TYPE_OF_FUNCTION = {
     "What": "query",
@@ -76,42 +73,8 @@ TYPE_OF_FUNCTION = {
 
 
 @dataclass(frozen=True)
-class Question:
-    """A record of a KQA Pro file with its program checked. `where` names file and item in messages."""
-
-    id: str
-    where: str
-    text: str
-    answer: str
-    program: Program
-
-    @classmethod
-    def from_json(cls, record: Any, id: str, where: str) -> Question:
-        """From ``{question, program, answer, …}``.
-
-        Raises:
-            DataError: a field is missing or is not what it should be.
-            ProgramError: the program is malformed.
-        """
-        if not isinstance(record, Mapping):
-            raise DataError(f"{where}: a question is an object, not {shown(record)}")
-        for field in ("question", "program", "answer"):
-            if field not in record:
-                raise DataError(f"{where}: field {field!r} is missing")
-        answer = record["answer"]
-        if isinstance(answer, int | float) and not isinstance(answer, bool):
-            answer = str(answer)  # some write a number as such
-        texts = {"question": record["question"], "answer": answer}
-        for field, given in texts.items():
-            if not is_text(given) or not given.strip():
-                raise DataError(f"{where}: {field} is {shown(given)}, allowed: a text of whole characters, not empty")
-        text, answer = (" ".join(given.split()) for given in texts.values())
-        return cls(id, where, text, answer, Program.from_json(record["program"], where))
-
-
-@dataclass(frozen=True)
 class Grounded:
-    """A question with the facts its answer rests on; `graph` numbers `facts` from 0."""
+    """A question with the facts that support its answer; `graph` numbers `facts` from 0."""
 
     question: Question
     facts: tuple[Fact, ...]
@@ -119,20 +82,11 @@ class Grounded:
     type: str
 
 
-@dataclass(frozen=True)
-class Dropped:
-    """A question that is left out: `reason` is one of few phrases, `detail` is about this question."""
-
-    where: str
-    reason: str
-    detail: str
-
-
 def ground(question: Question, executor: Executor) -> Grounded | Dropped:
-    """Execute, compare with the annotated answer, and check the constraints of the paper's section 3.2.
+    """Execute a question's program, compare the answers, and check the constraints of the paper's section 3.2.
 
     Raises:
-        ProgramError: the program names an entity, concept, relation or key that the knowledge base does not hold.
+        ProgramError: the program uses an entity, concept, relation or key that is not in the knowledge base.
     """
     executor.check_names(question.program)
 
@@ -140,7 +94,7 @@ def ground(question: Question, executor: Executor) -> Grounded | Dropped:
         return Dropped(question.where, reason, f"{_cut(question.text)} ({_cut(detail)})")
 
     try:
-        # without the bound a count over thousands of entities would spend its time on edges
+        # without the limit, a count over thousands of entities would have millions of edges
         execution = executor.run(question.program, strict=False, max_facts=MAX_FACTS)
     except TooManyFactsError as error:
         return drop(f"more than {MAX_FACTS} facts", str(error))
@@ -171,7 +125,7 @@ def _cut(text: str) -> str:
 
 
 def _broken(edges: tuple[Edge, ...]) -> str:
-    """Which constraint an edge set breaks."""
+    """The constraint that a set of edges violates, as a reason."""
     graph = nx.DiGraph(edges)
     if any(b == ROOT for _, b in edges) or not nx.is_directed_acyclic_graph(graph):
         return "the graph has a cycle"

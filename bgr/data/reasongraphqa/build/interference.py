@@ -1,8 +1,8 @@
-"""The target database of a question: its gold sentences among distractors of three kinds (paper, section 3.1.2).
+"""Distractors of a question, of three kinds (paper, section 3.1.2).
 
 (a) sentences most similar to the question, (b) other facts about the gold facts' head entities, with another relation,
-(c) random sentences: a third each, or as a `Mixture` says. Where one kind runs short another fills in: (a) for (b), and
-(c) for all.
+(c) random sentences. Each has a third, or its share of a `Mixture`. If there are too few of one kind, another replaces
+it: (a) replaces (b), and (c) replaces both.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ Encoder = Callable[[Sequence[str]], np.ndarray]
 
 SIMILAR, SAME_HEAD, RANDOM = "similar", "same head", "random"
 KINDS = (SIMILAR, SAME_HEAD, RANDOM)
-NEIGHBOURS = 64
-"""How many similar sentences are looked at, at least; a question that needs many looks at `SPARE` times as many."""
-SPARE = 3
+MIN_NEIGHBORS = 64
+"""Minimum number of similar sentences that are tried; at least `NEIGHBORS_PER_DISTRACTOR` times the wanted number."""
+NEIGHBORS_PER_DISTRACTOR = 3
 RANDOM_TRIES = 20
 SUM_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """The share of each kind among the distractors of a question; together 1.
+    """The share of each kind among the distractors of a question; their sum is 1.
 
-    A share of 0 means none, but for (c), which takes what is left where the others run short.
+    A share of 0 means none, except for (c), which replaces the others if there are too few of them.
 
     Raises:
-        DataError: a share is negative or not a number, or they do not add up.
+        DataError: a share is negative or not a number, or the sum is not 1.
     """
 
     similar: float = 1 / 3
@@ -58,14 +58,14 @@ class Mixture:
 
 THIRDS = Mixture()
 HARD = Mixture(0.45, 0.45, 0.1)
-"""More of what looks like evidence and less of what does not."""
+"""More distractors that look like evidence, fewer random ones."""
 
 
 @dataclass
 class Draft:
-    """The candidates of one question while they are gathered; gold units come first, in the order of the graph's nodes.
+    """The candidates of a question while they are collected; gold units come first, in the order of the graph's nodes.
 
-    `wanted` is the number of candidates when all is done.
+    `wanted` is the final number of candidates.
     """
 
     grounded: Grounded
@@ -78,7 +78,7 @@ class Draft:
         self._sentences = {unit.sentence for unit in self.units}
 
     def add(self, unit: FactUnit, kind: str) -> bool:
-        """Take a unit as a distractor if it may be one and its sentence is new."""
+        """Add a unit as a distractor if it has no conflict with the gold facts and its sentence is new."""
         if unit.sentence in self._sentences or not self.gold.allows(unit):
             return False
         self.units.append(unit)
@@ -88,9 +88,9 @@ class Draft:
 
 
 def shares(gold: int, candidates: int, mixture: Mixture = THIRDS) -> dict[str, int]:
-    """How many distractors of each kind (three at least in all), rounded so that they add up.
+    """The number of distractors of each kind (at least three in all), rounded to the right sum.
 
-    What is over goes to the kind that lost most in rounding; of equals first to (b), then to (a).
+    The remainder goes to the kinds that lost most by rounding; among equals first to (b), then to (a).
     """
     count = max(candidates - gold, len(KINDS))
     exact = dict(
@@ -104,12 +104,12 @@ def shares(gold: int, candidates: int, mixture: Mixture = THIRDS) -> dict[str, i
 
 
 class Interference:
-    """Fills drafts with distractors: `same_head` for each first, since it adds to the database, then `fill` for all.
+    """Adds distractors to drafts: first `same_head` for each, since it extends the database, then `fill` for all.
 
     Args:
-        database: grows by what (b) words afresh.
+        database: the textual database, to which (b) adds sentences.
         encoder: sentences to unit vectors; similarity is their inner product.
-        seed: draws everything, question by question.
+        seed: seed of all random choices, which are independent for each question.
         mixture: the share of each kind.
         progress: show bars on standard error.
     """
@@ -130,13 +130,13 @@ class Interference:
         self.progress = progress
 
     def draft(self, grounded: Grounded, candidates: int) -> Draft:
-        """The gold units of a question, before any distractor."""
+        """A draft with the gold units of a question, without distractors."""
         units = [self.database.gold_unit(fact) for fact in grounded.facts]
         wanted = len(units) + max(candidates - len(units), len(KINDS))
         return Draft(grounded, units, GoldFacts(self.database.kb.name, grounded.facts, units), wanted)
 
     def same_head(self, draft: Draft) -> None:
-        """Kind (b), up to its share."""
+        """Add distractors of kind (b), up to their share."""
         rng = self._rng(draft, SAME_HEAD)
         facts = draft.grounded.facts
         count = self._share(draft)[SAME_HEAD]
@@ -149,12 +149,12 @@ class Interference:
                 draft.add(unit, SAME_HEAD)
 
     def fill(self, drafts: Sequence[Draft]) -> None:
-        """Kinds (a) and (c), until each draft has as many candidates as it wants or nothing else fits."""
+        """Add distractors of kinds (a) and (c), until each draft has the wanted candidates or no other unit fits."""
         if not drafts or not self.database.units:
             return
         wanted = [self._similar(draft) for draft in drafts]
-        neighbours = self._neighbours([draft.grounded.question.text for draft in drafts], max(wanted))
-        rows = tqdm(neighbours, desc="distractors", unit="question", disable=not self.progress)
+        neighbors = self._neighbors([draft.grounded.question.text for draft in drafts], max(wanted))
+        rows = tqdm(neighbors, desc="distractors", unit="question", disable=not self.progress)
         for draft, similar, row in zip(drafts, wanted, rows, strict=True):
             for number in row:
                 if draft.kinds[SIMILAR] >= similar:
@@ -170,37 +170,37 @@ class Interference:
         return shares(len(draft.grounded.facts), draft.wanted, self.mixture)
 
     def _similar(self, draft: Draft) -> int:
-        """How many of kind (a): its share, and what (b) lacked; none if the mixture wants none."""
+        """The number of distractors of kind (a): its share, and what (b) lacks; 0 if the mixture has none."""
         share = self._share(draft)
         return share[SIMILAR] + share[SAME_HEAD] - draft.kinds[SAME_HEAD] if self.mixture.similar else 0
 
-    def _neighbours(self, questions: Sequence[str], wanted: int) -> np.ndarray:
-        """For each question the numbers of the units whose sentences are most similar, best first: ``[q, n]``.
+    def _neighbors(self, questions: Sequence[str], wanted: int) -> np.ndarray:
+        """For each question the numbers of the units with the most similar sentences, best first: ``[q, n]``.
 
-        There are enough of them that `wanted` should fit; none where none is wanted.
+        `n` is large enough that `wanted` of them usually fit, and 0 if `wanted` is 0.
         """
         if not wanted:
             return np.empty((len(questions), 0), dtype=np.int64)
         vectors = self.encoder([unit.sentence for unit in self.database.units])
         queries = self.encoder(questions)
-        return nearest(queries, vectors, max(NEIGHBOURS, SPARE * wanted), progress=self.progress)
+        return nearest(queries, vectors, max(MIN_NEIGHBORS, NEIGHBORS_PER_DISTRACTOR * wanted), progress=self.progress)
 
     def _about(self, entities: Sequence[str], rng: Random) -> Iterator[Fact]:
-        """Facts about several entities in turn; of each entity one predicate after the other, in random order."""
+        """Facts about several entities in turn; those of an entity in random order, alternating between predicates."""
         lists = [_by_predicate(self.database.facts_of(entity), rng) for entity in entities]
-        for place in range(max(map(len, lists), default=0)):
+        for index in range(max(map(len, lists), default=0)):
             for facts in lists:
-                if place < len(facts):
-                    yield facts[place]
+                if index < len(facts):
+                    yield facts[index]
 
     def _rng(self, draft: Draft, kind: str) -> Random:
         return Random(f"{self.seed}|{kind}|{draft.grounded.question.id}")
 
 
 def _by_predicate(facts: Sequence[Fact], rng: Random) -> list[Fact]:
-    """A random order in which every predicate comes once before any comes twice."""
+    """The facts in a random order in which every predicate comes once before any comes twice."""
     groups: dict[str, list[Fact]] = {}
     for fact in rng.sample(facts, len(facts)):
         groups.setdefault(fact.predicate, []).append(fact)
     longest = max(map(len, groups.values()), default=0)
-    return [group[place] for place in range(longest) for group in groups.values() if place < len(group)]
+    return [group[index] for index in range(longest) for group in groups.values() if index < len(group)]

@@ -1,6 +1,6 @@
-"""Train, dev and test: at random, or with structures, entities or compositions held out (paper, section 3.3: 8:1:1).
+"""Splits into train, dev and test: random, or with held-out structures, entities or compositions (paper, section 3.3).
 
-Evidence graphs by shape: which are isomorphic as directed graphs with their roots pinned (paper, Table 1).
+Structures are classes of evidence graphs that are isomorphic as directed graphs with a fixed root (paper, Table 1).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ ROUNDS = 4
 
 
 def structure_classes(graphs: Iterable[EvidenceGraph]) -> list[int]:
-    """The class of each graph, numbered in order of first appearance."""
+    """The isomorphism class of each graph, numbered in order of first appearance."""
     classes = StructureClasses()
     return [classes.number(graph) for graph in graphs]
 
 
 class StructureClasses:
-    """Tells graphs apart by shape, one after the other. Exact: a hash only narrows what is compared."""
+    """Isomorphism classes of graphs that are given one by one. The result is exact: a hash only saves comparisons."""
 
     def __init__(self) -> None:
         self._buckets: dict[object, list[tuple[EvidenceGraph, int]]] = {}
@@ -33,10 +33,10 @@ class StructureClasses:
         return self._count
 
     def number(self, graph: EvidenceGraph) -> int:
-        """The class of a graph: that of the first one isomorphic to it, or a new one."""
-        # facts numbered in the order of reasoning make most isomorphic graphs equal
-        places = {ROOT: ROOT, **{node: place for place, node in enumerate(graph.order())}}
-        edges = frozenset((places[a], places[b]) for a, b in graph.edges)
+        """The class of a graph: that of the first graph isomorphic to it, or a new one."""
+        # with facts numbered in the order of reasoning, most isomorphic graphs are equal
+        index = {ROOT: ROOT, **{node: n for n, node in enumerate(graph.order())}}
+        edges = frozenset((index[a], index[b]) for a, b in graph.edges)
         if edges not in self._known:
             self._known[edges] = self._compared(EvidenceGraph(edges))
         return self._known[edges]
@@ -52,19 +52,19 @@ class StructureClasses:
 
 
 def _signature(graph: EvidenceGraph) -> object:
-    """The same for isomorphic graphs, mostly different for others: colours refined a few rounds (Weisfeiler-Lehman)."""
-    colours = {ROOT: (0,), **dict.fromkeys(graph.nodes, (1,))}
+    """A hash that is equal for isomorphic graphs and mostly different for others (Weisfeiler-Lehman refinement)."""
+    colors = {ROOT: (0,), **dict.fromkeys(graph.nodes, (1,))}
     for _ in range(ROUNDS):
         signs = {
             node: (
-                colours[node],
-                tuple(sorted(colours[n] for n in graph.predecessors(node))),
-                tuple(sorted(colours[n] for n in graph.successors(node))),
+                colors[node],
+                tuple(sorted(colors[n] for n in graph.predecessors(node))),
+                tuple(sorted(colors[n] for n in graph.successors(node))),
             )
-            for node in colours
+            for node in colors
         }
-        names = {sign: (place,) for place, sign in enumerate(sorted(set(signs.values())))}
-        colours = {node: names[sign] for node, sign in signs.items()}
+        names = {sign: (n,) for n, sign in enumerate(sorted(set(signs.values())))}
+        colors = {node: names[sign] for node, sign in signs.items()}
         history = tuple(sorted(signs.values()))
     return history
 
@@ -73,47 +73,47 @@ SPLITS = ("train", "dev", "test")
 SPLIT_METHODS = ("random", "structure", "entity", "composition")
 HELD_OUT = 0.1
 RARE = 0.01
-"""An entity or pair is held out only if it stands in at most this share of the questions (five may always be)."""
+"""An entity or pair is held out only if it is in at most this share of the questions, or in at most five."""
 
 Pair = tuple[str, str]
-"""The predicates of two neighbouring facts, in the order of reasoning."""
+"""The predicates of two adjacent facts, in the order of reasoning."""
 
 
 def random_split(count: int, seed: int) -> list[str]:
-    """The split of each of `count` questions: a tenth (rounded) each for dev and test."""
+    """Random splits of `count` questions: a tenth (rounded) each for dev and test."""
     order = list(range(count))
     Random(f"{seed}|split").shuffle(order)
     tenth = round(count * HELD_OUT)
     split = ["train"] * count
-    for place, number in enumerate(order[: 2 * tenth]):
-        split[number] = "test" if place < tenth else "dev"
+    for rank, number in enumerate(order[: 2 * tenth]):
+        split[number] = "test" if rank < tenth else "dev"
     return split
 
 
 def structure_split(graphs: Sequence[EvidenceGraph], seed: int) -> list[str]:
-    """No graph of dev or test is isomorphic to one of train, nor one of test to one of dev.
+    """Splits without isomorphic graphs in two of them.
 
-    Whole classes are taken in random order as long as they fit into a tenth, so that the frequent ones stay in train.
+    Whole classes are held out in random order as long as they fit into a tenth, so that frequent ones stay in train.
     """
     classes = structure_classes(graphs)
     sizes = Counter(classes)
     order = sorted(sizes)
     Random(f"{seed}|split").shuffle(order)
     room = {"test": len(graphs) * HELD_OUT, "dev": len(graphs) * HELD_OUT}
-    place = {}
+    split_of_class = {}
     for number in order:
         name = max(room, key=lambda name: (room[name], name))
         if sizes[number] <= room[name]:
             room[name] -= sizes[number]
-            place[number] = name
-    return [place.get(number, "train") for number in classes]
+            split_of_class[number] = name
+    return [split_of_class.get(number, "train") for number in classes]
 
 
 def entity_split(entities: Sequence[frozenset[str]], seed: int) -> list[str]:
-    """Every question of test (dev) is about an entity that no question of train is about.
+    """Splits in which every question of test (dev) is about an entity that no question of train is about.
 
-    Rare entities are held out in random order until a tenth of the questions touches one; frequent ones, such as
-    countries, stay with all.
+    Rare entities are held out in random order until a tenth of the questions is about one; frequent ones, such as
+    countries, are in all splits.
     """
     frequency = Counter(entity for group in entities for entity in group)
     rare = sorted(e for e, n in frequency.items() if n <= max(5, len(entities) * RARE))
@@ -136,24 +136,26 @@ def entity_split(entities: Sequence[frozenset[str]], seed: int) -> list[str]:
 
 
 def composition(graph: EvidenceGraph, predicates: Sequence[str]) -> frozenset[Pair]:
-    """What a question composes: an edge a -> b between facts gives (predicate of a, predicate of b).
+    """The composition of a question: the pairs (predicate of a, predicate of b) of the edges a -> b between facts.
 
-    Empty where every fact hangs from the question alone. `predicates` holds that of each fact of the graph.
+    Empty if all edges are from the question. `predicates` has the predicate of each fact of the graph.
     """
     return frozenset((predicates[a], predicates[b]) for a, b in graph.edges if a != ROOT)
 
 
 def composition_split(compositions: Sequence[frozenset[Pair]], seed: int) -> list[str]:
-    """Known relations put together as train never puts them. What is promised, whatever the input:
+    """Splits in which dev and test combine known relations in ways that train does not.
 
-    - each question of dev or test has a pair that no question of another split has; so no composition (the whole set
-      of pairs) of dev or test stands in another split;
-    - each predicate of a composition of dev or test stands in a composition of train;
-    - dev and test hold a tenth of the questions each at most.
+    For every input:
 
-    Rare pairs are held out in random order, all their questions at once, as long as these fit and leave every
-    predicate to train. Frequent pairs stay with all, and questions without any pair in train. Where few pairs are
-    rare, dev and test stay small.
+    - each question of dev or test has a pair that no question of another split has; hence no composition (the whole
+      set of pairs) of dev or test is in another split;
+    - each predicate of a composition of dev or test is in a composition of train;
+    - dev and test have at most a tenth of the questions each.
+
+    Rare pairs are held out in random order, with all their questions, as long as these fit and every predicate stays
+    in train. Frequent pairs are in all splits, and questions without any pair in train. If few pairs are rare, dev and
+    test are small.
     """
     questions: dict[Pair, list[int]] = {}
     for number, pairs in enumerate(compositions):

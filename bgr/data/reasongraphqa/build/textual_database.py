@@ -17,21 +17,21 @@ Meaning = tuple[Any, ...]
 
 
 def meaning(fact: Fact) -> Meaning:
-    """What a fact says, qualifiers left out; a relation read from either end says the same (`shares border with`)."""
+    """The content of a fact without its qualifiers, equal for both directions of a relation (`shares border with`)."""
     if fact.tail is not None:
         return (fact.predicate, *sorted((fact.head, fact.tail)))
     return (fact.predicate, fact.head, fact.value)
 
 
-class Wording(Protocol):
-    """Turns one to three facts of a head into a sentence: templates (`Verbalizer`) or a model (`Seq2seqVerbalizer`)."""
+class FactVerbalizer(Protocol):
+    """Verbalizes one to three facts of a head: by templates (`Verbalizer`) or a model (`Seq2seqVerbalizer`)."""
 
     def sentence(self, facts: Sequence[Fact]) -> str: ...
 
 
 @dataclass(frozen=True)
 class FactUnit:
-    """One sentence of the database. The first of `facts` is what it is about; the others are joined to it."""
+    """A sentence of the database. It is about the first of `facts`; the others are joined to it."""
 
     id: str
     facts: tuple[Fact, ...]
@@ -48,18 +48,24 @@ class FactUnit:
 
 
 class TextualDatabase:
-    """Grows a unit at a time; no statement ever stands in two units.
+    """Sentences of facts, added one by one; no statement is in two sentences.
 
     Args:
         kb: the knowledge base.
-        verbalizer: words the facts.
-        gold: every fact that some question needs, as the executor gives them; these are never joined to another's unit.
-        joined_probability: how often one or two more triples join a fact.
-        seed: draws what is joined, fact by fact.
+        verbalizer: gives the sentences of facts.
+        gold: all facts that some question needs, as the executor gives them; they are never joined to other facts.
+        joined_probability: probability that one or two more triples are joined to a fact.
+        seed: seed of the joined triples, sampled independently for each fact.
     """
 
     def __init__(
-        self, kb: KnowledgeBase, verbalizer: Wording, gold: Iterable[Fact], *, joined_probability: float, seed: int
+        self,
+        kb: KnowledgeBase,
+        verbalizer: FactVerbalizer,
+        gold: Iterable[Fact],
+        *,
+        joined_probability: float,
+        seed: int,
     ) -> None:
         self.kb = kb
         self.units: list[FactUnit] = []
@@ -77,14 +83,14 @@ class TextualDatabase:
         self._reserved = {meaning(fact) for fact in gold}
 
     def gold_unit(self, fact: Fact) -> FactUnit:
-        """The unit of a gold fact; the same for every question that needs it."""
+        """The unit of a gold fact, the same for every question that needs it."""
         statement = self._statement(fact)
         shown = self._shown(statement) if statement is not None else fact
         number = self._unit_of.get(shown)
         return self.units[number] if number is not None else self._add(shown, gold=True)
 
     def unit(self, fact: Fact) -> FactUnit | None:
-        """The unit about a fact as `facts_of` gives it; ``None`` if it stands in another fact's unit."""
+        """The unit about a fact of `facts_of`; ``None`` if the fact is joined to another one."""
         number = self._unit_of.get(fact)
         if number is None:
             return self._add(fact, gold=False)
@@ -92,7 +98,7 @@ class TextualDatabase:
         return found if found.facts[0] == fact else None
 
     def facts_of(self, head: str) -> tuple[Fact, ...]:
-        """Everything the knowledge base says about an entity, in its order, with the qualifiers that are shown."""
+        """All facts about an entity, in the order of the knowledge base, with the qualifiers that are verbalized."""
         found = self._of_head.get(head)
         if found is None:
             relations = [statement for statement, direction in self.kb.relations(head) if direction == FORWARD]
@@ -109,7 +115,7 @@ class TextualDatabase:
         return unit
 
     def _joined(self, fact: Fact) -> list[Fact]:
-        """None, one or two free triples of the same head that share neither predicate nor value with what is there."""
+        """Zero to two free facts of the same head that share neither predicate nor value with each other or `fact`."""
         rng = Random(f"{self._seed}|join|{fact!r}")
         if rng.random() >= self._joined_probability:
             return []
@@ -120,7 +126,7 @@ class TextualDatabase:
             if other not in self._unit_of and meaning(other) not in self._reserved and other != fact
         ]
         chosen: list[Fact] = []
-        # by predicate first: a film's many actors would crowd out the rest
+        # the predicate is sampled first, because otherwise a film's many actors would dominate
         predicates = sorted({other.predicate for other in free})
         rng.shuffle(predicates)
         for predicate in predicates:
@@ -137,8 +143,8 @@ class TextualDatabase:
         if fact.tail is None:
             rows = self.kb.attributes(fact.head)
         else:
-            # a relation may be stored at one of its ends only; the tail can be a country with thousands of films, so it
-            # is looked at last, and only if need be
+            # a relation may be stored at only one of its ends; the tail is searched last, because it can be a country
+            # with thousands of films
             rows = (row for end in (fact.head, fact.tail) for row, _ in self.kb.relations(end))
         for row in rows:
             same = (row.head, row.predicate, row.value, row.tail) == (fact.head, fact.predicate, fact.value, fact.tail)
@@ -147,7 +153,7 @@ class TextualDatabase:
         return None
 
     def _shown(self, statement: Statement) -> Fact:
-        """With every qualifier that some question uses, and others up to a few."""
+        """The statement as a fact with every qualifier that some question uses, and others up to `SHOWN_QUALIFIERS`."""
         shown = dict(self._used.get(statement, {}))
         for key, values in statement.qualifiers:
             if len(shown) >= SHOWN_QUALIFIERS:

@@ -1,7 +1,7 @@
-"""Whether a distractor of a finished dataset entails a gold fact of its question, read from the files alone.
+"""Search for distractors of a finished dataset that entail a gold fact of their question; reads only the files.
 
-A distractor may not state the triple of a gold fact (a relation from either end), nor its value under the same head and
-key (in whatever unit), nor tell it in a qualifier (see `conflicts`, which the construction asks too).
+A distractor must not state the triple of a gold fact (in either direction of a relation), nor its value with the same
+head and key (in any unit), nor state it in a qualifier (see `conflicts`, which the construction uses too).
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ from bgr.data.reasongraphqa.io.fact_records import read_facts
 from bgr.errors import DataError
 
 ASKING = ("QueryAttrQualifier", "QueryRelationQualifier")
-"""The functions whose last input is the key of the qualifier that is asked for."""
+"""Functions whose last input is the key of the qualifier that the question asks for."""
 
-SHOWN = 3
-"""So many entailments are shown; all are counted."""
+MAX_EXAMPLES = 3
 
 
 class FactTable:
-    """The units of a textual database by their sentence, and the names of what they are about.
+    """The units of a textual database by their sentence, and the names of their nodes.
 
-    Two facts may be worded alike (two films of one name): a sentence has all units that read so.
+    Facts about entities with the same name may have equal sentences, so that a sentence can have several units.
     """
 
     def __init__(self, units: Iterable[FactUnit], names: Mapping[str, str]) -> None:
@@ -40,10 +39,10 @@ class FactTable:
 
     @classmethod
     def read(cls, folder: str | Path, *, progress: bool = False) -> FactTable:
-        """From a dataset's ``facts.jsonl``; `progress` shows a bar on standard error.
+        """Read a dataset's ``facts.jsonl``; `progress` shows a bar on standard error.
 
         Raises:
-            DataError: no such file, or a line that is no fact; the message names file and line.
+            DataError: no such file, or an invalid line; the message names file and line.
         """
         names: dict[str, str] = {}
         units = []
@@ -59,7 +58,7 @@ class FactTable:
         """The units of a sample's candidate.
 
         Raises:
-            DataError: the textual database does not hold its sentence.
+            DataError: the candidate's sentence is not in the textual database.
         """
         found = self._units.get(example.facts[number])
         if found is None:
@@ -71,7 +70,7 @@ class FactTable:
 
 @dataclass(frozen=True)
 class Entailed:
-    """A distractor that entails a gold fact; `how` is one of `conflicts.ENTAILMENTS`."""
+    """A distractor that entails a gold fact, in the way `how`, one of `conflicts.ENTAILMENTS`."""
 
     sample: str
     distractor: str
@@ -84,9 +83,9 @@ class Entailed:
 
 @dataclass(frozen=True)
 class Entailments:
-    """What was found: counts by kind, and the first few.
+    """Result of `find_entailments`: counts by kind, and the first few examples.
 
-    `unknown` distractors cannot be judged: the dataset does not hold their triples (the authors' release).
+    `unknown` is the number of distractors without triples (in the authors' release), which cannot be checked.
     """
 
     distractors: int
@@ -108,11 +107,11 @@ class Entailments:
 
 
 def find_entailments(examples: Iterable[Example], table: FactTable) -> Entailments:
-    """Every distractor of every sample against the sample's gold facts.
+    """Compare every distractor of every sample with the sample's gold facts.
 
     Args:
         examples: the samples.
-        table: the textual database they draw from.
+        table: their textual database.
 
     Raises:
         DataError: a candidate is not in the textual database; the message names the sample.
@@ -122,24 +121,24 @@ def find_entailments(examples: Iterable[Example], table: FactTable) -> Entailmen
     shown: list[Entailed] = []
     for example in examples:
         gold = {node: table.units(example, node) for node in example.graph.nodes}
-        told = _gold_facts(example, gold, table)
+        gold_facts = _gold_facts(example, gold, table)
         for number in (number for number in range(len(example.facts)) if number not in gold):
             units = table.units(example, number)
             seen["distractors"] += 1
             seen["unknown"] += not any(unit.facts for unit in units)
-            unit, how = next(((unit, how) for unit in units if (how := told.told_by(unit))), (None, None))
+            unit, how = next(((unit, how) for unit in units if (how := gold_facts.entailment(unit))), (None, None))
             if unit is None or how is None:
                 continue
             counts[how] += 1
-            if len(shown) < SHOWN:
-                # the gold fact it entails by itself
-                alone = next(n for n in gold if _gold_facts(example, {n: gold[n]}, table).told_by(unit))
-                shown.append(Entailed(example.id, unit.sentence, example.facts[alone], how))
+            if len(shown) < MAX_EXAMPLES:
+                # the gold fact that it entails
+                entailed = next(n for n in gold if _gold_facts(example, {n: gold[n]}, table).entailment(unit))
+                shown.append(Entailed(example.id, unit.sentence, example.facts[entailed], how))
     return Entailments(seen["distractors"], seen["unknown"], counts, tuple(shown))
 
 
 def _gold_facts(example: Example, units: Mapping[int, Sequence[FactUnit]], table: FactTable) -> GoldFacts:
-    """What the sample's gold sentences say, by node."""
+    """The gold facts of a sample; `units` are the units of each node's sentence."""
     facts = [
         _as_used(unit.facts[0], _asked(example, node)) for node, found in units.items() for unit in found if unit.facts
     ]
@@ -147,9 +146,9 @@ def _gold_facts(example: Example, units: Mapping[int, Sequence[FactUnit]], table
 
 
 def _asked(example: Example, node: int) -> str | None:
-    """The qualifier that the question asks of a gold fact: it is the last step's, and of the last facts.
+    """The qualifier of a gold fact that the question asks for: that of the program's last step, for the last facts.
 
-    A qualifier that the program only filters by is none: which facts it was read from the files do not tell.
+    A qualifier that the program only filters by does not count, because the files do not say which facts it is from.
     """
     last = example.program[-1] if example.program else {}
     inputs = last.get("inputs") if last.get("function") in ASKING and node in example.graph.leaves else None

@@ -1,16 +1,12 @@
-"""What the splits of a dataset share: questions, sets of gold triples, programs.
+"""Leakage between the splits of a dataset: shared questions, sets of gold triples and programs.
 
-For each two splits, how many samples of the later one (in the order train, dev, test) share with some sample of the
-earlier one
+For each two splits, the report has the number of samples of the later one (in the order train, dev, test) that share
+one of these with some sample of the earlier one:
 
-- ``question``: the question's text, case and whitespace folded;
+- ``question``: the question's text, ignoring case and extra whitespace;
 - ``triples``: the set of gold triples (head, predicate, tail or value), each the first of its sentence's unit in
-  ``facts.jsonl``; qualifiers and triples joined to it are left out;
-- ``program``: the program as `program_form` sees it, which includes its entities and values.
-
-Which programs are the same: functions, dependencies and inputs equal up to the order of independent branches.
-
-From a gold sentence back to its triple, through the textual database as it is written.
+  ``facts.jsonl``; qualifiers and joined triples are ignored;
+- ``program``: the program with its entities and values, up to the order of independent branches (`program_form`).
 """
 
 from __future__ import annotations
@@ -32,14 +28,14 @@ from bgr.errors import DataError
 from bgr.utils.hashing import hash_text
 
 COMMUTATIVE = ("And", "Or", "SelectBetween")
-"""Functions whose two branches may be swapped. Those about a relation read it from the first to the second."""
+"""Functions whose two branches may be swapped; those about a relation are directed."""
 
 
 def program_form(records: Sequence[Mapping[str, Any]], where: str = "program") -> str:
-    """A hash that two programs share if and only if they build their answer from the same steps.
+    """A hash that is equal for two programs if and only if their answers come from the same steps.
 
-    Each step is its function, its inputs (entities, values and predicates as they are written, whitespace folded) and
-    the steps it depends on, whatever their numbers; a step that the last one does not need has no part in it.
+    A step is its function, its inputs (entities, values and predicates as written, with normalized whitespace) and the
+    steps it depends on, whatever their numbers; steps that the last one does not need are ignored.
 
     Raises:
         ProgramError: the program is malformed; the message names `where` and the step.
@@ -49,7 +45,7 @@ def program_form(records: Sequence[Mapping[str, Any]], where: str = "program") -
         before = [forms[number] for number in step.dependencies]
         if step.function in COMMUTATIVE:
             before.sort()
-        # hashed step by step: written out, a step that others share would be repeated each time
+        # hashed step by step, because in a nested text a shared step would be repeated
         text = json.dumps([step.function, step.inputs, before], ensure_ascii=True)
         forms.append(hash_text(text))
     return forms[-1]
@@ -62,19 +58,19 @@ Triple = tuple[str, str, str | Value]
 def read_gold_triples(
     folder: str | Path, sentences: Set[str], *, progress: bool = False
 ) -> dict[str, frozenset[Triple]] | None:
-    """The triple that each of `sentences` is about: the first of the unit's, the others are joined to it.
+    """The triple of each of `sentences`: the first of its unit, without those joined to it.
 
-    Two entities of one name may share a sentence; it then stands for the triples of both. A sentence that the dataset's
-    ``facts.jsonl`` lacks is lacking in the result. Units that are not gold are passed over.
+    If entities with the same name share a sentence, it has the triples of all. Sentences that are not in the dataset's
+    ``facts.jsonl`` are not in the result. Units that are not gold are ignored.
 
     Returns:
-        Sentence to triples, or ``None`` if no line names any (a converted released dataset).
+        Sentence to triples, or ``None`` if no line has any (a converted released dataset).
 
     Raises:
-        DataError: no such file, a line that is no unit, or triples in some lines and none in others.
+        DataError: no such file, an invalid line, or triples in some lines and none in others.
     """
     found: dict[str, set[Triple]] = {}
-    bare, full = 0, 0  # the first line of either kind
+    bare, full = 0, 0  # the first line without and with triples
     for number, record in enumerate(read_facts(folder, progress=progress), 1):
         if record.facts:
             full = full or number
@@ -83,26 +79,26 @@ def read_gold_triples(
         else:
             bare = bare or number
         if bare and full:
-            raise DataError(f"{Path(folder) / FACTS_FILE}: line {bare}: field 'facts' names none, line {full} has some")
+            raise DataError(f"{Path(folder) / FACTS_FILE}: line {bare}: field 'facts' is empty, but not in line {full}")
     return None if bare else {sentence: frozenset(triples) for sentence, triples in found.items()}
 
 
 def _triple(fact: Fact) -> Triple:
     end = fact.value if fact.tail is None else fact.tail
-    assert end is not None  # `Fact` has one of them
+    assert end is not None  # a `Fact` has one of them
     return fact.head, fact.predicate, end
 
 
 CHECKS = {"question": "question text", "triples": "gold triple set", "program": "program and entities"}
-EXAMPLES = 3
+MAX_EXAMPLES = 3
 
 
 @dataclass(frozen=True)
 class Shared:
-    """`count` of `of` samples of the later split share something with the earlier one.
+    """`count` of `of` samples of the later split are shared with the earlier one.
 
-    `of` leaves out samples that have nothing to compare (no program, no gold fact). `examples` are up to three pairs
-    of ids: the later split's sample, and the first of the earlier split that is like it.
+    `of` does not count samples without a value to compare (no program, no gold fact). `examples` are up to three pairs
+    of ids: a sample of the later split and the first equal one of the earlier split.
     """
 
     count: int
@@ -111,18 +107,18 @@ class Shared:
 
     @property
     def share(self) -> float:
-        """From 0 to 1; 0 where nothing could be compared."""
+        """The fraction of shared samples, 0 to 1; 0 if no samples could be compared."""
         return self.count / self.of if self.of else 0.0
 
 
 @dataclass(frozen=True)
 class Leakage:
-    """The report.
+    """Result of `dataset_leakage`.
 
     Args:
-        samples: their number by split.
-        shared: for (earlier split, later split), the result of each of `CHECKS` that could be made.
-        notes: what was not compared, or not exactly, and why.
+        samples: number of samples by split.
+        shared: for (earlier split, later split), the result of each of `CHECKS` that was possible.
+        notes: limitations of the comparison and their reasons.
     """
 
     samples: dict[str, int]
@@ -130,7 +126,7 @@ class Leakage:
     notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """A check that could not be made is ``null``."""
+        """The report as JSON; checks that were not possible are ``null``."""
         return {
             "samples": self.samples,
             "pairs": [
@@ -143,7 +139,7 @@ class Leakage:
 
 @dataclass(frozen=True)
 class Trace:
-    """What of a sample is compared. `triples` and `program` are ``None`` where there are none."""
+    """The compared properties of a sample. `triples` and `program` are ``None`` if there are none."""
 
     id: str
     question: str
@@ -152,7 +148,7 @@ class Trace:
 
 
 _Sample = tuple[Trace, tuple[str, ...]]
-"""A trace without its triples, and the gold sentences: the other candidates need not stay in memory."""
+"""A trace without triples, and the gold sentences; the other candidates are not kept in memory."""
 
 
 def compare_splits(splits: Mapping[str, Sequence[Trace]], checks: Sequence[str], notes: Sequence[str] = ()) -> Leakage:
@@ -164,13 +160,13 @@ def compare_splits(splits: Mapping[str, Sequence[Trace]], checks: Sequence[str],
 
 
 def dataset_leakage(folder: str | Path, *, progress: bool = False) -> Leakage:
-    """The report of a dataset folder.
+    """Compare the splits of a dataset folder.
 
-    Of a dataset converted from the authors' released files ``facts.jsonl`` knows the sentences but not their triples:
-    then ``triples`` is left out and a note says so.
+    A dataset converted from the authors' released files has no triples in ``facts.jsonl``; ``triples`` is then left
+    out, with a note.
 
     Args:
-        folder: as ``bgr data build`` or ``bgr data convert --to bgr`` writes it.
+        folder: folder written by ``bgr data build`` or ``bgr data convert --to bgr``.
         progress: show a bar on standard error.
 
     Raises:
@@ -197,7 +193,7 @@ def dataset_leakage(folder: str | Path, *, progress: bool = False) -> Leakage:
 
 
 def leakage_text(report: Leakage) -> str:
-    """A table with a row for each two splits, then the examples and the notes."""
+    """The report as a table with a row for each two splits, followed by examples and notes."""
     rows = [["the later split shares", *CHECKS.values()]]
     examples = []
     for (a, b), found in report.shared.items():
@@ -220,9 +216,9 @@ def _sample(example: Example, file: Path) -> _Sample:
 
 def _with_triples(sample: _Sample, triples: Mapping[str, frozenset[Triple]], file: Path) -> Trace:
     trace, gold = sample
-    lost = [sentence for sentence in gold if sentence not in triples]
-    if lost:
-        raise DataError(f"{file}: sample {trace.id!r}: gold sentence {lost[0]!r} is not in {FACTS_FILE}")
+    unknown = [sentence for sentence in gold if sentence not in triples]
+    if unknown:
+        raise DataError(f"{file}: sample {trace.id!r}: gold sentence {unknown[0]!r} is not in {FACTS_FILE}")
     found = frozenset(triple for sentence in gold for triple in triples[sentence])
     return replace(trace, triples=found or None)
 
@@ -230,11 +226,11 @@ def _with_triples(sample: _Sample, triples: Mapping[str, frozenset[Triple]], fil
 def _notes(traces: Sequence[Trace], triples: Mapping[str, frozenset[Triple]] | None) -> list[str]:
     notes = []
     if without := sum(trace.program is None for trace in traces):
-        notes.append(f"samples without a program, not compared by it: {without:,}")
+        notes.append(f"samples without a program, which are not compared by program: {without:,}")
     if triples is None:
-        notes.append(f"gold triple sets are not compared: {FACTS_FILE} names no triples (a converted released dataset)")
+        notes.append(f"gold triple sets are not compared: {FACTS_FILE} has no triples (a converted released dataset)")
     elif several := sum(len(found) > 1 for found in triples.values()):
-        notes.append(f"gold sentences that state several triples (equal names), each taken as all of them: {several:,}")
+        notes.append(f"gold sentences with several triples (equal names), compared by all of them: {several:,}")
     return notes
 
 
@@ -243,8 +239,8 @@ def _shared(earlier: Sequence[Trace], later: Sequence[Trace], check: str) -> Sha
     for trace in earlier:
         first.setdefault(getattr(trace, check), trace.id)
     compared = [trace for trace in later if getattr(trace, check) is not None]
-    like = [(trace.id, first[getattr(trace, check)]) for trace in compared if getattr(trace, check) in first]
-    return Shared(len(like), len(compared), tuple(like[:EXAMPLES]))
+    equal = [(trace.id, first[getattr(trace, check)]) for trace in compared if getattr(trace, check) in first]
+    return Shared(len(equal), len(compared), tuple(equal[:MAX_EXAMPLES]))
 
 
 def _shared_json(shared: Shared | None) -> dict[str, Any] | None:

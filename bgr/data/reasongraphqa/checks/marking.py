@@ -1,12 +1,12 @@
-"""A sheet (CSV) on which people mark facts, and how far their marks agree (paper, section 3.4).
+"""Human marks of facts: the sheet (CSV) to fill in, and the agreement of the markers (paper, section 3.4).
 
-Each marker gets a copy and fills in three columns with 1 (yes) or 0 (no):
+Each marker fills in three columns of a copy with 1 (yes) or 0 (no):
 
-- ``fluency``: the sentence is good English, nothing stands twice;
-- ``faithfulness``: it says what the triples say and nothing else;
-- ``sufficiency``: who reads it alone can write down every triple.
+- ``fluency``: the sentence is good English without repetition;
+- ``faithfulness``: it states the triples and nothing else;
+- ``sufficiency``: every triple can be reconstructed from the sentence.
 
-How far people who mark the same facts agree: equal marks, Cohen's kappa for two, Fleiss' kappa for more.
+Agreement is measured by the share of equal marks, and by Cohen's kappa for two markers, Fleiss' kappa for more.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from bgr.utils.atomic_io import new_file
 
 @dataclass(frozen=True)
 class Agreement:
-    """Marks of one criterion.
+    """Agreement on one criterion.
 
     Args:
         criterion: its name.
-        facts: how many facts were marked.
-        markers: how many people marked each.
+        facts: number of facts.
+        markers: number of people who marked each fact.
         mean: mean of all marks.
         equal: share of the facts on which all markers agree, 0 to 1; ``None`` with one marker.
-        kappa: agreement beyond chance, -1 to 1; ``None`` with one marker, or where all marks are the same and chance
-            alone gives full agreement.
-        kind: which kappa, ``cohen`` or ``fleiss``; ``None`` with one marker.
+        kappa: agreement beyond chance, -1 to 1; ``None`` with one marker, or if all marks are equal, so that chance
+            gives full agreement.
+        kind: kind of kappa, ``cohen`` or ``fleiss``; ``None`` with one marker.
     """
 
     criterion: str
@@ -55,7 +55,7 @@ class Agreement:
         found = f"{self.criterion.ljust(13)} mean {self.mean:.3f}"
         if self.kind is None:
             return found
-        kappa = "undefined (all marks are the same)" if self.kappa is None else f"{self.kappa:.3f}"
+        kappa = "undefined (all marks are equal)" if self.kappa is None else f"{self.kappa:.3f}"
         return f"{found}, equal {self.equal:.1%}, kappa ({self.kind.capitalize()}) {kappa}"
 
 
@@ -64,7 +64,7 @@ def agreement(criterion: str, marks: Sequence[Sequence[int]]) -> Agreement:
 
     Args:
         criterion: its name.
-        marks: for each fact (at least one), one mark a marker, the markers in the same order.
+        marks: for each fact (at least one) the marks of all markers, in the same order.
     """
     markers = len(marks[0])
     everything = [mark for row in marks for mark in row]
@@ -72,35 +72,36 @@ def agreement(criterion: str, marks: Sequence[Sequence[int]]) -> Agreement:
     if markers == 1:
         return Agreement(criterion, len(marks), 1, mean, None, None, None)
     equal = sum(len(set(row)) == 1 for row in marks) / len(marks)
-    one_mark = len(set(everything)) == 1
-    kappa = None if one_mark else cohen_kappa(marks) if markers == 2 else fleiss_kappa(marks)
+    all_equal = len(set(everything)) == 1
+    kappa = None if all_equal else cohen_kappa(marks) if markers == 2 else fleiss_kappa(marks)
     return Agreement(criterion, len(marks), markers, mean, equal, kappa, "cohen" if markers == 2 else "fleiss")
 
 
 def cohen_kappa(marks: Sequence[Sequence[int]]) -> float:
-    """Cohen's kappa (1960) of two markers; 1 full agreement, 0 chance. Undefined if all marks are the same."""
+    """Cohen's kappa (1960) of two markers: 1 is full agreement, 0 is chance. Undefined if all marks are equal."""
     from sklearn.metrics import cohen_kappa_score
 
     return float(cohen_kappa_score([first for first, _ in marks], [second for _, second in marks]))
 
 
 def fleiss_kappa(marks: Sequence[Sequence[int]]) -> float:
-    """Fleiss' kappa (1971): (P - P_e) / (1 - P_e), 1 full agreement, 0 chance.
+    """Fleiss' kappa (1971): (P - P_e) / (1 - P_e); 1 is full agreement, 0 is chance.
 
-    P is the share of equal pairs of markers, mean over the facts; P_e the sum of the squared shares of each mark.
+    P is the share of pairs of markers with equal marks, averaged over the facts; P_e is the sum of the squared shares
+    of each mark.
 
     Raises:
-        ValueError: fewer than two markers, unequal numbers of them, or all marks the same (chance agrees fully).
+        ValueError: fewer than two markers, unequal numbers of them, or all marks are equal.
     """
     markers = len(marks[0]) if marks else 0
     if markers < 2 or any(len(row) != markers for row in marks):
-        raise ValueError("Fleiss' kappa needs two or more marks a fact, as many for each")
+        raise ValueError("Fleiss' kappa needs two or more marks for each fact, equally many")
     counts = [Counter(row) for row in marks]
     pairs = markers * (markers - 1)
     observed = sum(sum(n * (n - 1) for n in row.values()) / pairs for row in counts) / len(marks)
     total: Counter[int] = sum(counts, Counter())
     if len(total) == 1:
-        raise ValueError("kappa is undefined: all marks are the same")
+        raise ValueError("kappa is undefined: all marks are equal")
     chance = sum((n / total.total()) ** 2 for n in total.values())
     return (observed - chance) / (1 - chance)
 
@@ -112,10 +113,10 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def write_sheet(folder: str | Path, path: str | Path, count: int, seed: int, *, overwrite: bool = False) -> int:
-    """Draw facts of a dataset folder by seed and write them with empty columns for the marks.
+    """Sample facts of a dataset folder and write them with empty columns for the marks.
 
     Returns:
-        The number of facts on the sheet; all if the dataset has fewer than `count`.
+        The number of facts on the sheet: `count`, or all if the dataset has fewer.
 
     Raises:
         DataError: no such dataset, or `path` exists and `overwrite` is false.
@@ -136,12 +137,12 @@ def write_sheet(folder: str | Path, path: str | Path, count: int, seed: int, *, 
 
 def _write(path: Path, text: str) -> None:
     with new_file(path, parents=True) as file:
-        # the mark at the beginning tells a spreadsheet that the names are in UTF-8
+        # with a byte order mark, by which spreadsheets recognize UTF-8
         file.write_text(text, encoding="utf-8-sig", newline="")
 
 
 def triples_text(record: FactRecord) -> str:
-    """``head | predicate | tail or value (qualifier: value)``, one after the other."""
+    """The triples of a fact as ``head | predicate | tail or value (qualifier: value)``, separated by ``;``."""
     return " ; ".join(_triple_text(fact, record.names) for fact in record.facts)
 
 
@@ -152,19 +153,19 @@ def _triple_text(fact: Fact, names: Mapping[str, str]) -> str:
 
 
 def _safe(text: str) -> str:
-    """On one line, and never a formula: a spreadsheet runs a cell that begins with `=`, `+`, `-` or `@`."""
+    """The text on one line, quoted if a spreadsheet would run it as a formula (`=`, `+`, `-` or `@`)."""
     text = " ".join(text.split())
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 @dataclass(frozen=True)
 class Marks:
-    """Filled-in sheets of the same facts.
+    """Completed sheets of the same facts.
 
     Args:
-        sheets: the files, one a marker.
-        ids: the facts, in the order of the first sheet.
-        marks: criterion to one row a fact, in which each marker has one mark.
+        sheets: the files, one for each marker.
+        ids: ids of the facts, in the order of the first sheet.
+        marks: criterion to one row for each fact with the marks of all markers.
     """
 
     sheets: tuple[str, ...]
@@ -183,18 +184,18 @@ class _Row:
 
 
 def read_marks(paths: Sequence[str | Path]) -> Marks:
-    """Filled-in sheets, each by one marker; rows may have been sorted.
+    """Read completed sheets, one for each marker; their rows may be in any order.
 
     Raises:
-        DataError: no sheet, one that cannot be read or lacks a column, a mark other than 0 or 1 (file, line and column
-            are named), or sheets of different facts.
+        DataError: no sheet, a sheet that cannot be read or lacks a column, a mark other than 0 or 1 (the message names
+            file, line and column), or sheets of different facts.
     """
     if not paths:
         raise DataError("no sheet of marks given, allowed: one or more")
     sheets: dict[str, dict[str, _Row]] = {}
     for path in paths:
         if str(path) in sheets:
-            raise DataError(f"{path}: given twice, allowed: one sheet a marker")
+            raise DataError(f"{path}: given twice, allowed: one sheet for each marker")
         sheets[str(path)] = _read(Path(path))
     (first, rows), *others = sheets.items()
     for name, other in others:
@@ -212,7 +213,7 @@ def _same_facts(name: str, rows: Mapping[str, _Row], other_name: str, other: Map
         if id not in other:
             raise DataError(f"{other_name}: lacks fact {id!r}, which {name} has")
         if other[id].sentence != row.sentence:
-            raise DataError(f"{other_name}: fact {id!r} has another sentence than in {name}")
+            raise DataError(f"{other_name}: the sentence of fact {id!r} differs from that in {name}")
 
 
 def _read(path: Path) -> dict[str, _Row]:
@@ -223,7 +224,7 @@ def _read(path: Path) -> dict[str, _Row]:
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from None
     header = text.split("\n", 1)[0]
-    # spreadsheets of some countries save with semicolons
+    # spreadsheets in some locales save with semicolons
     delimiter = max(",;\t", key=header.count)
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
@@ -234,17 +235,17 @@ def _read(path: Path) -> dict[str, _Row]:
             where = f"{path}: line {reader.line_num}"
             id = record["id"]
             if id in rows:
-                raise DataError(f"{where}: fact {id!r} stands twice")
+                raise DataError(f"{where}: fact {id!r} is repeated")
             rows[id] = _Row(record["sentence"], {name: _mark(record[name], where, name) for name in CRITERIA})
     except csv.Error as error:
         raise DataError(f"{path}: line {reader.line_num}: not CSV: {error}") from None
     if not rows:
-        raise DataError(f"{path}: holds no facts")
+        raise DataError(f"{path}: has no facts")
     return rows
 
 
 def _mark(cell: str | None, where: str, column: str) -> int:
     mark = MARKS.get((cell or "").strip())
     if mark is None:
-        raise DataError(f"{where}, column {column}: {cell or ''!r} is no mark, allowed: {', '.join(MARKS)}")
+        raise DataError(f"{where}, column {column}: mark {cell or ''!r}, allowed: {', '.join(MARKS)}")
     return mark

@@ -1,7 +1,7 @@
-"""How good the sentences of a dataset are: automatic checks on a sample of facts, beside the paper's (section 3.4).
+"""Quality of a dataset's sentences: automatic checks of a sample, beside the paper's numbers (section 3.4).
 
-The paper had 2,000 facts judged by hand; that is what `marking` is for. Here the same two questions are put by string
-match: is the sentence fluent, is it faithful to its triples. Sufficiency is left to people.
+In the paper, people judged 2,000 facts, for which see `marking`. The checks here test fluency and faithfulness to the
+triples by string matching; sufficiency is left to people.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ PAPER = {"facts": 2000, "fluent": 1966, "faithful": 1978}
 """As printed in section 3.4: 34 facts with repeated text, 22 with added information."""
 
 MISSING = "missing part"
-EXAMPLES = 3
+MAX_EXAMPLES = 3
 
 
 @dataclass(frozen=True)
-class Example:
-    """A fact that failed a check, and at what."""
+class FailedFact:
+    """A fact that failed a check, and the problem that was found."""
 
     id: str
     sentence: str
@@ -39,23 +39,23 @@ class Example:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """How many of the `checked` sentences failed one check, with the first few."""
+    """The number of the `checked` sentences that failed one check, with the first few."""
 
     name: str
     criterion: str
     checked: int
     count: int
-    examples: tuple[Example, ...]
+    examples: tuple[FailedFact, ...]
 
     @property
     def share(self) -> float:
-        """Of the sentences checked, 0 to 1; 0 where none was."""
+        """The failed share of the checked sentences, 0 to 1; 0 if none was checked."""
         return self.count / self.checked if self.checked else 0.0
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """Words of a sentence, parted by spaces."""
+    """Lengths of sentences in words, which are separated by spaces."""
 
     mean: float
     median: float
@@ -66,16 +66,18 @@ class Lengths:
 
 @dataclass(frozen=True)
 class QualityReport:
-    """What the checks found.
+    """Result of the checks.
 
     Args:
-        facts: sentences looked at, `total` those of the dataset, drawn by `seed`.
-        gold: how many of them some question needs.
-        with_triples: how many have triples; the others are checked for fluency alone.
-        fluent: sentences that pass every check of fluency.
-        faithful: sentences with triples that pass every check of faithfulness.
-        checks: one result a check.
-        lengths: in words.
+        facts: number of checked sentences.
+        total: number of sentences in the dataset.
+        seed: seed of the sample.
+        gold: number of checked sentences that some question needs.
+        with_triples: number of checked sentences with triples; the others are checked only for fluency.
+        fluent: number of sentences that pass every check of fluency.
+        faithful: number of sentences with triples that pass every check of faithfulness.
+        checks: the result of each check.
+        lengths: lengths in words.
     """
 
     facts: int
@@ -93,7 +95,7 @@ class QualityReport:
         return {**asdict(self), "checks": checks, "paper": PAPER}
 
     def text(self) -> str:
-        """The report in plain text, the paper's figures beside."""
+        """The report in plain text, with the paper's numbers."""
         gold = f"{self.gold:,} of them gold"
         lines = [f"{self.facts:,} of {self.total:,} facts ({gold}), seed {self.seed}"]
         for name, count, checked in (
@@ -107,22 +109,22 @@ class QualityReport:
             lines.append(f"  {check.name.ljust(18)} {_share(check.count, check.checked)}")
             lines += [f"    {example.id}  {example.found}: {example.sentence}" for example in check.examples]
         if self.with_triples < self.facts:
-            lines.append(f"{self.facts - self.with_triples:,} facts have no triples: checked for fluency alone")
+            lines.append(f"{self.facts - self.with_triples:,} facts have no triples and are checked only for fluency")
         words = self.lengths
         spread = f"mean {words.mean:.1f}, median {words.median:g}, 95 % up to {words.p95}, longest {words.longest}"
         return "\n".join([*lines, f"words: {spread} ({words.longest_id})"])
 
 
 def quality_report(sample: FactSample, *, progress: bool = False) -> QualityReport:
-    """Put every check to every sentence of a sample (which has at least one)."""
+    """Run every check on every sentence of a sample (which has at least one)."""
     records = sample.records
     kb = _names(records)
-    failures: dict[str, list[Example]] = {name: [] for name in (*FLUENCY, MISSING, *ADDED)}
+    failures: dict[str, list[FailedFact]] = {name: [] for name in (*FLUENCY, MISSING, *ADDED)}
     fluent = faithful = 0
     for record in tqdm(records, desc="checking", unit="fact", disable=not progress, delay=2):
         found = _failures(kb, record)
         for name, detail in found.items():
-            failures[name].append(Example(record.id, record.sentence, detail))
+            failures[name].append(FailedFact(record.id, record.sentence, detail))
         fluent += not any(name in FLUENCY for name in found)
         faithful += bool(record.facts) and all(name in FLUENCY for name in found)
     with_triples = sum(bool(record.facts) for record in records)
@@ -140,7 +142,7 @@ def quality_report(sample: FactSample, *, progress: bool = False) -> QualityRepo
 
 
 def _names(records: Sequence[FactRecord]) -> KnowledgeBase:
-    """A base of the sample's names alone, for the verbaliser's own test of completeness."""
+    """A knowledge base of only the sample's names, for the verbalizer's own test of completeness."""
     names = {node: name for record in records for node, name in record.names.items()}
     empty: Mapping[str, Any] = {"instanceOf": [], "attributes": [], "relations": []}
     return KnowledgeBase({"concepts": {}, "entities": {node: {"name": name, **empty} for node, name in names.items()}})
@@ -155,11 +157,11 @@ def _failures(kb: KnowledgeBase, record: FactRecord) -> dict[str, str]:
     return {name: detail for name, detail in found.items() if detail is not None}
 
 
-def _results(failures: Mapping[str, list[Example]], facts: int, with_triples: int) -> tuple[CheckResult, ...]:
+def _results(failures: Mapping[str, list[FailedFact]], facts: int, with_triples: int) -> tuple[CheckResult, ...]:
     return tuple(
-        CheckResult(name, "fluency", facts, len(found), tuple(found[:EXAMPLES]))
+        CheckResult(name, "fluency", facts, len(found), tuple(found[:MAX_EXAMPLES]))
         if name in FLUENCY
-        else CheckResult(name, "faithfulness", with_triples, len(found), tuple(found[:EXAMPLES]))
+        else CheckResult(name, "faithfulness", with_triples, len(found), tuple(found[:MAX_EXAMPLES]))
         for name, found in failures.items()
     )
 
@@ -194,14 +196,14 @@ class QualityCheck:
         found = self.report.to_json()
         if self.marks is None:
             return found
-        criteria = [one.to_json() for one in self.marks.agreement()]
+        criteria = [agreement.to_json() for agreement in self.marks.agreement()]
         return {**found, "marks": {"sheets": self.marks.sheets, "facts": len(self.marks.ids), "criteria": criteria}}
 
     def text(self) -> str:
         if self.marks is None:
             return self.report.text()
         head = f"marks of {len(self.marks.ids):,} facts, {len(self.marks.sheets)} sheet(s):"
-        return "\n".join([self.report.text(), head, *(f"  {one.text()}" for one in self.marks.agreement())])
+        return "\n".join([self.report.text(), head, *(f"  {agreement.text()}" for agreement in self.marks.agreement())])
 
 
 def check_quality(options: QualityOptions) -> QualityCheck:
@@ -211,7 +213,7 @@ def check_quality(options: QualityOptions) -> QualityCheck:
         DataError: a file is missing or damaged, or the sheet exists.
     """
     sheet, paths = options.sheet, options.marks
-    # problems are reported before the work
+    # checked first, before the sample is
     if sheet and paths and sheet in paths:
         raise DataError(f"{sheet}: given both as --sheet and as --marks, which would overwrite the marks")
     if sheet and sheet.exists() and not options.overwrite:

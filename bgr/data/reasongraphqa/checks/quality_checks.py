@@ -1,10 +1,10 @@
 """Checks of one sentence against its triples, for fluency, form and faithfulness (paper, section 3.4).
 
-What a triple brings along (names, values in any of their wordings) is first set apart from the words around it: a film
-may be called `America America` or `In & Out`, and none of its letters is a defect of the sentence.
+The names and values of the triples, in all their forms, are first separated from the other words: a film may be called
+`America America` or `In & Out`, which is not a defect of the sentence.
 
-No grammar checker is among the checks: those of the package index that work offline are compiled (Harper), unkept
-(nlprule), fetch a Java server (LanguageTool) or judge style alone (proselint).
+There is no grammar checker among the checks: those on PyPI that work offline are compiled (Harper), unmaintained
+(nlprule), download a Java server (LanguageTool) or check only style (proselint).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.io.fact_records import FactRecord
 from bgr.data.reasongraphqa.verbalize.templates import Templates, load_templates
+from bgr.data.reasongraphqa.verbalize.values import value_text
 from bgr.data.reasongraphqa.verbalize.verbalizer import STYLES, missing_parts
-from bgr.data.reasongraphqa.verbalize.wording import value_text
 
-_HOLE = "\x00"  # stands for a name or value in what is left of a sentence
+_HOLE = "\x00"  # replaces a name or value in the rest of a sentence
 _WORD = re.compile(r"\w+(?:[-'’.]\w+)*")
 _TOKEN = re.compile(rf"\$?\d+(?:[.,]\d+)*%?(?!\w)|{_WORD.pattern}|[^\w\s]")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -33,27 +33,27 @@ _BRACKETS = {")": "(", "]": "[", "”": "“", "»": "«"}
 
 @dataclass(frozen=True)
 class _Token:
-    """A word or mark; `part` numbers the name or value that it lies in, ``None`` between them."""
+    """A word or punctuation mark; `part` is the number of the name or value that contains it, or ``None``."""
 
     text: str
     part: int | None
 
     @property
     def word(self) -> str | None:
-        """In lower case; ``None`` for a mark."""
+        """The word in lower case; ``None`` for a punctuation mark."""
         return self.text.casefold() if _is_word(self.text) else None
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """A sentence taken apart.
+    """A parsed sentence.
 
     Args:
         record: the sentence and its triples.
-        tokens: its words and marks.
+        tokens: its words and punctuation marks.
         rest: the sentence with a hole for each name and value.
-        clauses: the words of each clause, in lower case; only those with two or more words of their own.
-        known: every word, in lower case, that a triple accounts for: names, values, predicates and their wordings.
+        clauses: the words of each clause, in lower case; only clauses with two or more words outside names and values.
+        known: all words, in lower case, that come from a triple: names, values, predicates and their templates.
     """
 
     record: FactRecord
@@ -64,7 +64,7 @@ class Parsed:
 
 
 def parse(record: FactRecord, templates: Templates | None = None) -> Parsed:
-    """Set the names and values of a sentence apart from its other words."""
+    """Separate the names and values of a sentence from its other words."""
     parts = _parts(record)
     pieces = _split(record.sentence, parts)
     tokens = tuple(
@@ -73,32 +73,32 @@ def parse(record: FactRecord, templates: Templates | None = None) -> Parsed:
         for text in _TOKEN.findall(piece)
     )
     rest = "".join(_HOLE if inside else piece for piece, inside in pieces)
-    known = frozenset(_words(" ".join([*parts, *_said(record, templates or load_templates())])))
+    known = frozenset(_words(" ".join([*parts, *_template_words(record, templates or load_templates())])))
     return Parsed(record, tokens, rest, tuple(_clauses(pieces)), known)
 
 
 def _parts(record: FactRecord) -> list[str]:
-    """Names, and values in each of their wordings, longest first."""
+    """Names, and values in each of their forms, longest first."""
     values = [fact.value for fact in record.facts if fact.value is not None]
     values += [value for fact in record.facts for _, value in fact.qualifiers]
     texts = {value_text(value, style) for value in values for style in range(STYLES)}
     return sorted((text for text in {*record.names.values(), *texts} if text), key=lambda text: (-len(text), text))
 
 
-def _said(record: FactRecord, templates: Templates) -> list[str]:
-    """Predicates and qualifier keys with the fixed words of their wordings (`Oscar` for `Academy Awards`)."""
-    said: list[str] = []
+def _template_words(record: FactRecord, templates: Templates) -> list[str]:
+    """Predicates and qualifier keys with the words of their templates (`Oscar` for `Academy Awards`)."""
+    found: list[str] = []
     for fact in record.facts:
-        said.append(fact.predicate)
-        wordings = [text for texts in templates.forms(fact.predicate).values() for text in texts]
-        said += [text.replace("(s)", end) for text in wordings for end in ("", "s")]
+        found.append(fact.predicate)
+        forms = [text for texts in templates.forms(fact.predicate).values() for text in texts]
+        found += [text.replace("(s)", end) for text in forms for end in ("", "s")]
         for key, _ in fact.qualifiers:
-            said += [key, *templates.qualifier(key)]
-    return said
+            found += [key, *templates.qualifier(key)]
+    return found
 
 
 def _split(sentence: str, parts: Sequence[str]) -> list[tuple[str, bool]]:
-    """The sentence in pieces, each with whether it is a name or value."""
+    """The pieces of the sentence; the flag is true for names and values."""
     if not parts:
         return [(sentence, False)]
     pattern = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, parts))})(?!\w)", re.IGNORECASE)
@@ -125,13 +125,13 @@ def _is_word(token: str) -> bool:
     return any(map(str.isalnum, token))
 
 
-# -- the checks: each gives what is wrong, or nothing ------------------------------------------------------------------
+# -- the checks: each gives the problem, or None -----------------------------------------------------------------------
 
 
 def repeated_words(parsed: Parsed) -> str | None:
-    """A word, or a phrase of several, next to itself, but not within one name.
+    """A word or phrase that is repeated at once, but not within one name.
 
-    At the edge of a name capitals count: "acted in In & Out" and "The Man Who Never Was was made" are good English.
+    At the edge of a name, case matters: "acted in In & Out" and "The Man Who Never Was was made" are good English.
     """
     tokens = parsed.tokens
     words = [token.word for token in tokens]
@@ -141,21 +141,21 @@ def repeated_words(parsed: Parsed) -> str | None:
             if (
                 words[start:middle] == words[middle:end]
                 and None not in words[start:middle]
-                and _stands_twice(tokens[start:middle], tokens[middle:end])
+                and _is_repetition(tokens[start:middle], tokens[middle:end])
             ):
                 return " ".join(token.text for token in tokens[start:end])
     return None
 
 
-def _stands_twice(first: Sequence[_Token], second: Sequence[_Token]) -> bool:
-    """Whether two equal phrases are a repetition, and not a name's own or a chance at its edge."""
+def _is_repetition(first: Sequence[_Token], second: Sequence[_Token]) -> bool:
+    """True if two equal phrases are a repetition, not part of a name or a coincidence at its edge."""
     if all(token.part is None for token in (*first, *second)):
         return True
     return first[0].part != second[-1].part and [a.text for a in first] == [b.text for b in second]
 
 
 def repeated_clause(parsed: Parsed) -> str | None:
-    """A clause that stands twice, as a whole or as the end of another."""
+    """A clause that is repeated as a whole or as the end of another."""
     for n, clause in enumerate(parsed.clauses):
         others = [*parsed.clauses[:n], *(other for other in parsed.clauses[n + 1 :] if other != clause)]
         if any(other[-len(clause) :] == clause for other in others):
@@ -164,34 +164,34 @@ def repeated_clause(parsed: Parsed) -> str | None:
 
 
 def added_number(parsed: Parsed) -> str | None:
-    """A number that no triple accounts for."""
+    """A number that is in no triple."""
     numbers = {number for word in parsed.known for number in _NUMBER.findall(word)}
     return next((number for number in _NUMBER.findall(parsed.rest) if number not in numbers), None)
 
 
 def added_name(parsed: Parsed) -> str | None:
-    """A capitalised word that no triple accounts for; the one that opens the sentence is left alone."""
+    """A capitalized word that is in no triple; the first word of the sentence is ignored."""
     for word in _WORD.finditer(parsed.rest):
-        if word.start() > 0 and any(map(str.isupper, word[0])) and not _accounted(word[0], parsed.known):
+        if word.start() > 0 and any(map(str.isupper, word[0])) and not _is_known(word[0], parsed.known):
             return word[0]
     return None
 
 
 def added_quotation(parsed: Parsed) -> str | None:
-    """Words in quotation marks that no triple accounts for."""
+    """Words in quotation marks that are in no triple."""
     for match in _QUOTED.finditer(parsed.rest):
         quoted = next(group for group in match.groups() if group is not None)
-        if any(not _accounted(word, parsed.known) for word in _words(quoted)):
+        if any(not _is_known(word, parsed.known) for word in _words(quoted)):
             return match[0].replace(_HOLE, "…")
     return None
 
 
-def _accounted(word: str, known: frozenset[str]) -> bool:
+def _is_known(word: str, known: frozenset[str]) -> bool:
     return set(_words(word)) <= known
 
 
 def wrong_ending(parsed: Parsed) -> str | None:
-    """The sentence ends without `.`, `!` or `?`, or with two full stops."""
+    """An end without `.`, `!` or `?`, or with two full stops."""
     text = parsed.record.sentence
     # a film may be called "Dil Se.."
     doubled = text.endswith("..") and not text.endswith("...") and parsed.rest.endswith(".")
@@ -199,36 +199,36 @@ def wrong_ending(parsed: Parsed) -> str | None:
 
 
 def no_capital(parsed: Parsed) -> str | None:
-    """The first word is in lower case (`eXistenZ` is not)."""
+    """A first word in lower case (`eXistenZ` is not)."""
     first = parsed.record.sentence.split(" ", 1)[0]
     return first if first[:1].isalpha() and first.islower() else None
 
 
 def unbalanced(parsed: Parsed) -> str | None:
-    """Brackets or double quotation marks that do not match, outside of names and values."""
-    waiting: list[str] = []
+    """Brackets or double quotation marks that do not match, outside names and values."""
+    opened: list[str] = []
     for mark in parsed.rest:
         if mark in _BRACKETS.values():
-            waiting.append(mark)
-        elif mark in _BRACKETS and (not waiting or waiting.pop() != _BRACKETS[mark]):
+            opened.append(mark)
+        elif mark in _BRACKETS and (not opened or opened.pop() != _BRACKETS[mark]):
             return mark
-    return waiting[-1] if waiting else '"' if parsed.rest.count('"') % 2 else None
+    return opened[-1] if opened else '"' if parsed.rest.count('"') % 2 else None
 
 
 def leftover(parsed: Parsed) -> str | None:
-    """Braces, an unfilled `(s)` or `a(n)`, a model's special token, or `None`, outside of names and values."""
+    """Braces, an unfilled `(s)` or `a(n)`, a model's special token, or `None`, outside names and values."""
     match = _LEFTOVER.search(parsed.rest)
     return match[0] if match else None
 
 
 def wrong_spacing(parsed: Parsed) -> str | None:
-    """Two spaces, a space before a comma or a full stop, two commas, outside of names and values."""
+    """Two spaces, a space before a comma or a full stop, two commas, outside names and values."""
     match = _SPACING.search(parsed.rest)
     return repr(match[0]) if match else None
 
 
 def missing(kb: KnowledgeBase, record: FactRecord) -> str | None:
-    """The names and values that the sentence lacks, as the verbaliser itself defines it."""
+    """The names and values that the sentence lacks, by the verbalizer's own test."""
     return ", ".join(missing_parts(kb, record.sentence, record.facts)) or None
 
 

@@ -1,4 +1,4 @@
-"""Datasets from and to other forms: the JSON that the paper's authors released, and a file of MuSiQue."""
+"""Conversion of datasets: from and to the JSON released by the paper's authors, and from a file of MuSiQue."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Converted:
     Args:
         folder: the folder that was written.
         counts: questions of each split.
-        lost_edges: edges from the question that the released form cannot hold; None for other forms.
+        lost_edges: number of edges from the question that the released form cannot represent; ``None`` for other forms.
         left_out: reason to the ids of the questions left out for it.
     """
 
@@ -39,7 +39,7 @@ class Converted:
 
 
 def convert_dataset(options: ConvertOptions) -> Converted:
-    """Read everything, then write everything. A folder is read in the released form, a file as MuSiQue's.
+    """Read a dataset, then write it in another form. A folder is in the released form, a file is MuSiQue's.
 
     Raises:
         BgrError: shares are given without a MuSiQue file or are not valid, the source is damaged, or the folder exists.
@@ -68,9 +68,9 @@ def _from_musique(options: ConvertOptions) -> Converted:
     except ValueError as error:
         raise BgrError(f"--shares: {error}") from None
     if not found.examples:
-        reasons = ", ".join(f"{len(ids):,} {why}" for why, ids in found.dropped.items()) or "it holds no question"
+        reasons = ", ".join(f"{len(ids):,} {why}" for why, ids in found.dropped.items()) or "it has no question"
         raise BgrError(f"{options.source}: no question gives an evidence graph: {reasons}")
-    sheet = {
+    metadata = {
         "name": "MuSiQue",
         "source": "MuSiQue",
         "licence": "CC BY 4.0",
@@ -80,19 +80,19 @@ def _from_musique(options: ConvertOptions) -> Converted:
         "tried": len(found.examples) + sum(map(len, found.dropped.values())),
         "dropped": {why: {"count": len(ids), "examples": list(ids[:3])} for why, ids in found.dropped.items()},
     }
-    return _write(options, splits, sheet, {why: tuple(ids) for why, ids in found.dropped.items()})
+    return _write(options, splits, metadata, {why: tuple(ids) for why, ids in found.dropped.items()})
 
 
 def _write(
     options: ConvertOptions,
     splits: Splits,
-    sheet: dict[str, Any],
+    metadata: dict[str, Any],
     left_out: dict[str, tuple[str, ...]] | None = None,
 ) -> Converted:
     sentences = dict.fromkeys(fact for part in splits.values() for example in part for fact in example.facts)
     facts = [{"id": f"F{number:06d}", "sentence": sentence} for number, sentence in enumerate(sentences)]
     counts = {split: len(part) for split, part in splits.items()}
-    write_dataset(options.out, splits, facts, {**sheet, "counts": counts}, overwrite=options.overwrite)
+    write_dataset(options.out, splits, facts, {**metadata, "counts": counts}, overwrite=options.overwrite)
     return Converted(options.out, counts, left_out=left_out or {})
 
 

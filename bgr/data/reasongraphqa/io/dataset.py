@@ -1,4 +1,4 @@
-"""ReasonGraphQA on disk: JSON lines and Arrow by split, the textual database, a sheet and a card about how it was made.
+"""ReasonGraphQA on disk: JSON lines and Arrow by split, the textual database, metadata and a dataset card.
 
 Folder: ``train.jsonl dev.jsonl test.jsonl facts.jsonl dataset.json README.md arrow/`` (a `datasets.DatasetDict`).
 """
@@ -6,7 +6,7 @@ Folder: ``train.jsonl dev.jsonl test.jsonl facts.jsonl dataset.json README.md ar
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,42 +15,42 @@ from tqdm import tqdm
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.build.splits import SPLITS
 from bgr.data.reasongraphqa.io.card import CARD_FILE, card_text
-from bgr.data.reasongraphqa.io.record import example_of
 from bgr.data.reasongraphqa.io.statistics import dataset_statistics
 from bgr.errors import DataError
 from bgr.utils.atomic_io import output_folder, read_json
 from bgr.utils.hashing import hash_files
-from bgr.utils.json_utils import parse_json, shown
+from bgr.utils.json_utils import is_text, parse_json, shown
 
 if TYPE_CHECKING:
     from datasets import Features
 
 FACTS_FILE = "facts.jsonl"
-SHEET_FILE = "dataset.json"
+METADATA_FILE = "dataset.json"
 ARROW_FOLDER = "arrow"
 HASHED_FILES = [*(f"{split}.jsonl" for split in SPLITS), FACTS_FILE]
-"""What makes the dataset; the sheet, the card and the Arrow form are derived."""
+"""The files that the dataset's hash covers; metadata, card and Arrow form are derived."""
+STEP_FIELDS = ("function", "dependencies", "inputs")
 
 
 def write_dataset(
     folder: str | Path,
     splits: Mapping[str, Iterable[Example]],
     facts: Iterable[Mapping[str, Any]],
-    sheet: Mapping[str, Any],
+    metadata: Mapping[str, Any],
     *,
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Write a dataset; nothing is left behind if that fails.
+    """Write a dataset; a failure leaves nothing behind.
 
     Args:
-        folder: where to.
+        folder: folder to write.
         splits: the examples of train, dev and test.
         facts: the records of the textual database.
-        sheet: settings, counts and drops; the hash is added to it.
-        overwrite: replace a folder that is there.
+        metadata: settings, counts and drops; the hash is added.
+        overwrite: replace an existing folder.
 
     Returns:
-        The sheet as written.
+        The metadata as written.
 
     Raises:
         DataError: the folder exists and `overwrite` is false.
@@ -61,16 +61,16 @@ def write_dataset(
         for split in SPLITS:
             _write_lines(work / f"{split}.jsonl", records[split])
         _write_lines(work / FACTS_FILE, facts)
-        full = {**sheet, "sha256": hash_files(work, HASHED_FILES)}
+        full = {**metadata, "sha256": hash_files(work, HASHED_FILES)}
         text = json.dumps(full, indent=2, ensure_ascii=False)
-        (work / SHEET_FILE).write_text(text + "\n", encoding="utf-8")
+        (work / METADATA_FILE).write_text(text + "\n", encoding="utf-8")
         (work / CARD_FILE).write_text(card_text(full, dataset_statistics(examples)), encoding="utf-8")
         _write_arrow(work / ARROW_FOLDER, records)
     return full
 
 
 def sample_features() -> Features:
-    """The fields of a sample in the Arrow form, each with its type."""
+    """The fields of a sample in the Arrow form, with their types."""
     from datasets import Features, List, Value
 
     text = Value("string")
@@ -95,31 +95,28 @@ def load_split(folder: str | Path, split: str, *, progress: bool = False) -> lis
 
 
 def read_split(folder: str | Path, split: str, *, progress: bool = False) -> Iterator[Example]:
-    """The examples of one split, one after the other, in the order of the file.
+    """The examples of one split, one by one, in the order of the file.
 
     Args:
-        folder: what `bgr data build` or `bgr data convert` wrote.
+        folder: folder written by `bgr data build` or `bgr data convert`.
         split: one of `SPLITS`.
-        progress: show a bar on standard error, if it takes more than a moment.
+        progress: show a bar on standard error if it takes more than a second.
 
     Raises:
-        DataError: unknown split, no such file, a line that is no sample or an id that is met again; the message names
-            file and line.
+        DataError: unknown split, no such file, an invalid line or a repeated id; the message names file and line.
     """
     first: dict[str, str] = {}
     with tqdm(desc=split, unit=" samples", disable=not progress, delay=1) as bar:
         for where, line in sample_lines(folder, split):
             example = parse_sample(line, where)
             if first.setdefault(example.id, where) != where:
-                raise DataError(
-                    f"{where}: id {shown(example.id)} stands in {first[example.id]} already, ids are unique"
-                )
+                raise DataError(f"{where}: id {shown(example.id)} is also in {first[example.id]}, allowed: unique ids")
             yield example
             bar.update()
 
 
 def sample_lines(folder: str | Path, split: str) -> Iterator[tuple[str, str]]:
-    """Each line of a split's file, with what messages call it; nothing is parsed, so that one of many is found fast.
+    """Each line of a split's file with its location for messages; not parsed, so that finding one of many is fast.
 
     Raises:
         DataError: unknown split, or no such file.
@@ -138,10 +135,10 @@ def sample_lines(folder: str | Path, split: str) -> Iterator[tuple[str, str]]:
 
 
 def parse_sample(line: str, where: str) -> Example:
-    """The sample that a line holds.
+    """Parse the sample in a line.
 
     Raises:
-        DataError: the line is no sample; the message begins with `where`.
+        DataError: the line is not a valid sample; the message begins with `where`.
     """
     record = parse_json(line, where)
     try:
@@ -150,20 +147,75 @@ def parse_sample(line: str, where: str) -> Example:
         raise DataError(f"{where}: {error}") from None
 
 
-def load_sheet(folder: str | Path) -> dict[str, Any]:
-    """What ``dataset.json`` says: source, settings, counts, drops, hash.
+def example_of(record: Any) -> Example:
+    """Check a record in the form of `Example.to_json`, field by field, and convert it; other fields are ignored.
+
+    Raises:
+        DataError: not an object, a field is missing or has another type, the graph violates a constraint, or the
+            structure is not the graph's; the message names the sample and what is allowed.
+    """
+    if not isinstance(record, Mapping):
+        raise DataError("a line must have one object")
+    for name, (check, allowed) in _CHECKS.items():
+        if name in record and not check(record[name]):
+            raise DataError(
+                f"sample {shown(record.get('id', '?'))}: {name} is {shown(record[name])}, allowed: {allowed}"
+            )
+    example = Example.from_json(record)
+    if record.get("structure", example.structure) != example.structure:
+        said = shown(record["structure"])
+        raise DataError(f"sample {shown(example.id)}: structure is {said}, but its graph is {example.structure}")
+    return example
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(map(is_text, value))
+
+
+def _are_pairs(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(_are_numbers(pair) and len(pair) == 2 for pair in value)
+
+
+def _are_numbers(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(type(number) is int and abs(number) < 2**63 for number in value)
+
+
+def _are_steps(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(
+        isinstance(step, Mapping)
+        and set(step) == set(STEP_FIELDS)
+        and is_text(step["function"])
+        and _are_numbers(step["dependencies"])
+        and _are_texts(step["inputs"])
+        for step in value
+    )
+
+
+_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "id": (is_text, "a text"),
+    "question": (is_text, "a text"),
+    "facts": (_are_texts, "a list of texts"),
+    "edges": (_are_pairs, "a list of pairs of integers"),
+    "answer": (is_text, "a text"),
+    "program": (_are_steps, f"a list of steps {{{', '.join(STEP_FIELDS)}}} with a text, integers and texts"),
+    "type": (is_text, "a text"),
+}
+
+
+def load_metadata(folder: str | Path) -> dict[str, Any]:
+    """The content of ``dataset.json``: source, settings, counts, drops, hash.
 
     Raises:
         DataError: the file is missing or is not a JSON object.
     """
-    sheet = read_json(Path(folder) / SHEET_FILE)
-    if not isinstance(sheet, dict):
-        raise DataError(f"{Path(folder) / SHEET_FILE}: must hold an object")
-    return sheet
+    metadata = read_json(Path(folder) / METADATA_FILE)
+    if not isinstance(metadata, dict):
+        raise DataError(f"{Path(folder) / METADATA_FILE}: must be an object")
+    return metadata
 
 
 def dataset_hash(folder: str | Path) -> str:
-    """SHA-256 over the dataset's JSON lines as they are now.
+    """SHA-256 over the dataset's JSON lines in their current state.
 
     Raises:
         DataError: a file is missing.
@@ -186,12 +238,12 @@ def _write_arrow(folder: Path, records: Mapping[str, list[dict[str, Any]]]) -> N
     features = sample_features()
     disable_progress_bars()
     try:
-        # by columns: `from_list` gives an empty split no columns at all, whatever the features
+        # by columns, because `from_list` gives an empty split no columns, whatever the features
         tables = {
             split: Dataset.from_dict({name: [row[name] for row in rows] for name in features}, features=features)
             for split, rows in records.items()
         }
-        # an empty split would get no file, and the folder could not be loaded again
+        # with a shard, because an empty split would get no file, and the folder could not be loaded
         DatasetDict(tables).save_to_disk(
             str(folder), num_shards={split: None if rows else 1 for split, rows in records.items()}
         )

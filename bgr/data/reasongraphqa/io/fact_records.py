@@ -1,4 +1,4 @@
-"""Reads back a dataset's textual database (``facts.jsonl``, written by `textual_database`): all of it, or a sample."""
+"""Reading of a dataset's textual database (``facts.jsonl``): all of it, or a random sample."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from bgr.utils.json_utils import is_text, parse_json, shown
 
 @dataclass(frozen=True)
 class FactRecord:
-    """One sentence with the triples it states.
+    """A sentence with its triples.
 
     Args:
         id: its id in the textual database.
         sentence: the text.
-        gold: whether some question needs it.
-        facts: the triples; empty where the dataset does not hold them (the authors' release).
+        gold: true if some question needs it.
+        facts: the triples; empty if the dataset does not have them (the authors' release).
         names: name of every node in `facts`.
     """
 
@@ -38,7 +38,7 @@ class FactRecord:
 
 @dataclass(frozen=True)
 class FactSample:
-    """Records drawn by seed, in the order of the file, out of `total`."""
+    """Records sampled by seed, in the order of the file, out of `total`."""
 
     records: tuple[FactRecord, ...]
     total: int
@@ -46,14 +46,14 @@ class FactSample:
 
 
 def read_facts(folder: str | Path, *, progress: bool = False) -> Iterator[FactRecord]:
-    """The facts of a dataset folder, one after the other, one a line of the file.
+    """The facts of a dataset folder, one by one, in the order of the file.
 
     Args:
-        folder: what `bgr data build` or `bgr data convert` wrote.
+        folder: folder written by `bgr data build` or `bgr data convert`.
         progress: show a bar on standard error.
 
     Raises:
-        DataError: no such file, an empty one, or a line that is no fact (file and line are named).
+        DataError: no such file, an empty one, or an invalid line; the message names file and line.
     """
     path = Path(folder) / FACTS_FILE
     first: dict[str, int] = {}
@@ -62,25 +62,25 @@ def read_facts(folder: str | Path, *, progress: bool = False) -> Iterator[FactRe
             record = _parse(line, f"{path}: line {number}")
             before = first.setdefault(record.id, number)
             if before != number:
-                raise DataError(f"{path}: line {number}: id {shown(record.id)} stands in line {before} already")
+                raise DataError(f"{path}: line {number}: id {shown(record.id)} is also in line {before}")
             yield record
             bar.update()
     if not first:
-        raise DataError(f"{path}: holds no facts")
+        raise DataError(f"{path}: has no facts")
 
 
 def sample_facts(folder: str | Path, count: int, seed: int) -> FactSample:
-    """`count` facts of a dataset folder, or all if it has fewer; only those drawn are kept in memory.
+    """A random sample of `count` facts of a dataset folder, or all if it has fewer; only these are kept in memory.
 
     Raises:
-        DataError: `count` below 1, no such file, an empty one, or a line that is no fact (file and line are named).
+        DataError: `count` below 1, no such file, an empty one, or an invalid line; the message names file and line.
     """
     if count < 1:
         raise DataError(f"the number of facts is {count}, allowed: 1 or more")
     path = Path(folder) / FACTS_FILE
     total = sum(1 for _ in _lines(path))
     if not total:
-        raise DataError(f"{path}: holds no facts")
+        raise DataError(f"{path}: has no facts")
     chosen = set(Random(seed).sample(range(1, total + 1), min(count, total)))
     found = [_parse(line, f"{path}: line {number}") for number, line in _lines(path) if number in chosen]
     return FactSample(tuple(found), total, seed)
@@ -112,7 +112,7 @@ def _parse(line: str, where: str) -> FactRecord:
 
 
 def _fact(row: Any, names: dict[str, str]) -> Fact:
-    # ids, names and predicates come again and again: one object for equal ones halves the memory
+    # ids, names and predicates repeat: sharing one object for equal texts halves the memory
     head, predicate = intern(_text(row, "head")), intern(_text(row, "predicate"))
     names[head] = intern(_text(row, "name"))
     qualifiers = tuple(_qualifier(pair) for pair in _list(row, "qualifiers"))
@@ -134,7 +134,7 @@ def _value(record: Any) -> Value:
         _field(record, name)
     value = Value.from_json(record)
     if not is_text(str(value)):
-        raise DataError(f"value {shown(str(value))}, allowed: characters that UTF-8 can write")
+        raise DataError(f"value {shown(str(value))}, allowed: characters that UTF-8 can encode")
     return value
 
 
@@ -149,12 +149,12 @@ def _field(record: Any, name: str) -> Any:
 def _text(record: Any, name: str) -> str:
     found = _field(record, name)
     if not is_text(found) or not found.strip():
-        raise DataError(f"field {name!r} is {shown(found)}, allowed: a text that is not empty")
+        raise DataError(f"field {name!r} is {shown(found)}, allowed: a non-empty text")
     return found
 
 
 def _list(record: Any, name: str) -> list[Any]:
-    """A field that may be left out."""
+    """An optional field, by default an empty list."""
     found = _field(record, name) if name in record else []
     if not isinstance(found, list):
         raise DataError(f"field {name!r} is {shown(found)}, allowed: a list")

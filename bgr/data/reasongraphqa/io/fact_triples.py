@@ -1,4 +1,4 @@
-"""Sentences that were made from a knowledge base, as passages, with the triples that they were made from."""
+"""Sentences made from a knowledge base, as passages, with the triples that they state."""
 
 from __future__ import annotations
 
@@ -12,11 +12,8 @@ from bgr.errors import DataError
 from bgr.utils.json_utils import shown
 
 
-class Stated(Protocol):
-    """A sentence with its facts; ReasonGraphQA's `FactRecord` is one.
-
-    `facts` are what it states, `names` has the name of every node in them.
-    """
+class StatedFacts(Protocol):
+    """A sentence with the facts that it states and the names of their nodes, such as a `FactRecord`."""
 
     @property
     def id(self) -> str: ...
@@ -31,8 +28,8 @@ class Stated(Protocol):
 def fact_triples(fact: Fact, names: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     """A fact as subject, predicate and object, and one more triple for each of its qualifiers.
 
-    A qualifier is about the statement, which no triple can name: it becomes what the subject has by ``predicate,
-    qualifier`` (``The Seventh Seal`` – ``review score, point in time`` – ``2015``).
+    A qualifier is about a statement, which cannot be the subject of a triple. It becomes a property of the subject,
+    named ``predicate, qualifier`` (``The Seventh Seal`` – ``review score, point in time`` – ``2015``).
     """
     subject = names[fact.head]
     yield subject, fact.predicate, names[fact.tail] if fact.tail is not None else str(fact.value)
@@ -40,26 +37,26 @@ def fact_triples(fact: Fact, names: Mapping[str, str]) -> Iterator[tuple[str, st
         yield subject, f"{fact.predicate}, {key}", str(value)
 
 
-def fact_corpus(records: Iterable[Stated]) -> tuple[Corpus, list[Triple]]:
-    """Every sentence as a passage without a title, in the order given, and the triples of all.
+def fact_corpus(records: Iterable[StatedFacts]) -> tuple[Corpus, list[Triple]]:
+    """Every sentence as a passage without a title, in the given order, and the triples of all sentences.
 
     Raises:
-        DataError: no record has facts (a released dataset names none), two have one id, or a name or predicate is
+        DataError: no record has facts (as in a released dataset), two have the same id, or a name or predicate is
             empty; the message names the record.
     """
     passages: dict[str, Passage] = {}
     triples: list[Triple] = []
-    for place, record in enumerate(records):
+    for number, record in enumerate(records):
         if record.id in passages:
-            raise DataError(f"fact {shown(record.id)}: another one has this id, ids are unique")
+            raise DataError(f"fact {shown(record.id)}: the id is repeated, allowed: unique ids")
         passages[record.id] = Passage(record.id, "", record.sentence)
-        triples += (Triple(*row, place) for row in _rows(record))
+        triples += (Triple(*row, number) for row in _rows(record))
     if passages and not triples:
-        raise DataError(f"none of the {len(passages)} facts names its triples; let a language model extract them")
+        raise DataError(f"none of the {len(passages)} facts has triples; extract them by a language model")
     return Corpus(passages.values()), triples
 
 
-def _rows(record: Stated) -> Iterator[tuple[str, str, str]]:
+def _rows(record: StatedFacts) -> Iterator[tuple[str, str, str]]:
     for fact in record.facts:
         try:
             yield from (three_parts(list(row)) for row in fact_triples(fact, record.names))

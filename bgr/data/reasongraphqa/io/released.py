@@ -1,18 +1,18 @@
-"""The JSON in which the paper's authors released ReasonGraphQA, read and written.
+"""Reading and writing of the JSON in which the paper's authors released ReasonGraphQA.
 
-A list of ``{question, answer, program, fact: [sentence], order_true_fact: [{facts: sentence, relation: {before:
-[sentence], after: [sentence]}}]}``. An edge leads from ``facts`` to each ``after``; a node with an empty ``before``
-hangs from the question. Facts are told apart by their sentences alone.
+The form is a list of ``{question, answer, program, fact: [sentence], order_true_fact: [{facts: sentence, relation:
+{before: [sentence], after: [sentence]}}]}``. There is an edge from ``facts`` to each ``after``; a node with an empty
+``before`` has an edge from the question. Facts are identified by their sentences.
 
-From that form to ours and back nothing changes but the order of nodes and of their neighbours (ours is the order of
-reasoning) and answers that are numbers, which become texts; fields that the form does not name are dropped. From ours
-to that form and back these change:
+Conversion from that form to ours and back changes only the order of nodes and of their neighbors (ours is the order of
+reasoning) and answers that are numbers, which become texts; fields outside the form are dropped. Conversion from our
+form to that form and back has these effects:
 
-- ids are the split and the place in the file;
-- of several edges into a fact, one from the question is lost (`lost_edges`);
-- a gold sentence that stands among the candidates more than once is read at its first place; two gold facts with one
+- ids become the split and the index in the file;
+- an edge from the question to a fact that has other edges is lost (`lost_edges`);
+- a gold sentence that is repeated among the candidates becomes its first occurrence; two gold facts with the same
   sentence cannot be written;
-- the type is what the program's last function asks for; a sample without a program carries a field ``type`` instead.
+- the type follows from the program's last function; a sample without a program has an additional field ``type``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 from bgr.data.example import Example
 from bgr.data.kb.program import ALIASES
 from bgr.data.reasongraphqa.build.grounding import TYPE_OF_FUNCTION
-from bgr.data.reasongraphqa.io.record import STEP_FIELDS, example_of
+from bgr.data.reasongraphqa.io.dataset import STEP_FIELDS, example_of
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, Edge
 from bgr.utils.atomic_io import read_json
@@ -32,14 +32,14 @@ from bgr.utils.json_utils import shown
 
 
 def read_released(path: str | Path, prefix: str) -> list[Example]:
-    """The examples of one released file; ids are `prefix` and the place in the file.
+    """The examples of one released file; ids are `prefix` and the index in the file.
 
     Raises:
-        DataError: not such a file; the message names file and item.
+        DataError: the file has another form; the message names file and item.
     """
     records = read_json(path)
     if not isinstance(records, list):
-        raise DataError(f"{path}: must hold a list of questions, holds {shown(records)}")
+        raise DataError(f"{path}: must be a list of questions, is {shown(records)}")
     return [from_released(record, f"{prefix}-{n:06d}", f"{path}: item {n}") for n, record in enumerate(records)]
 
 
@@ -47,8 +47,8 @@ def from_released(record: Any, id: str, where: str) -> Example:
     """One example from a released record.
 
     Raises:
-        DataError: a field is missing, empty or not of its type, a graph's sentence is no candidate, or the graph breaks
-            a constraint.
+        DataError: a field is missing, empty or has another type, a sentence of the graph is not a candidate, or the
+            graph violates a constraint.
     """
     try:
         facts = _texts(record, "fact")
@@ -75,19 +75,19 @@ def _check_filled(example: Example) -> None:
         if not text.strip():
             raise DataError(f"the {name} is empty")
     if not all(fact.strip() for fact in example.facts):
-        raise DataError("fact holds an empty sentence")
+        raise DataError("fact has an empty sentence")
     if not example.graph.nodes:
         raise DataError("order_true_fact is empty: there is no graph")
 
 
 def _edges(nodes: Sequence[Any], facts: Sequence[str]) -> list[Edge]:
-    """Sorted edges of a graph told in sentences; an edge that only one of its ends names counts too."""
-    place = {sentence: number for number, sentence in reversed(list(enumerate(facts)))}
+    """Sorted edges of a graph given by sentences, including edges that are given only at one of their ends."""
+    index = {sentence: number for number, sentence in reversed(list(enumerate(facts)))}
 
     def find(sentence: Any) -> int:
-        if not isinstance(sentence, str) or sentence not in place:
+        if not isinstance(sentence, str) or sentence not in index:
             raise DataError(f"order_true_fact names {shown(sentence)}, which is not in 'fact'")
-        return place[sentence]
+        return index[sentence]
 
     edges: set[Edge] = set()
     for node in nodes:
@@ -117,19 +117,19 @@ def _texts(record: Any, name: str) -> list[str]:
     found = _list(record, name)
     for text in found:
         if not isinstance(text, str):
-            raise DataError(f"{name} holds {shown(text)}, allowed: sentences")
+            raise DataError(f"{name} has {shown(text)}, allowed: sentences")
     return found
 
 
 def _answer(value: Any) -> Any:
-    """A number, if someone's file has one, as its text; anything else as it is."""
+    """A number as its text; anything else unchanged."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 def _type(record: Any, steps: Sequence[Any]) -> Any:
     if not steps:
         if "type" not in record:
-            raise DataError("without a program, a field 'type' must say what is asked")
+            raise DataError("field 'type' is missing, which is required without a program")
         return record["type"]
     last = _field(steps[-1], "function")
     known = ALIASES.get(last, last) if isinstance(last, str) else None
@@ -139,14 +139,14 @@ def _type(record: Any, steps: Sequence[Any]) -> Any:
 
 
 def to_released(example: Example) -> dict[str, Any]:
-    """One record in the authors' form; see the module for what it cannot hold.
+    """One record in the authors' form; see the module for its limitations.
 
     Raises:
-        DataError: two gold facts have one sentence.
+        DataError: two gold facts have the same sentence.
     """
     graph = example.graph
     if len({example.facts[node] for node in graph.nodes}) != len(graph.nodes):
-        raise DataError(f"sample {example.id!r}: two gold facts are equal, which the released form cannot tell apart")
+        raise DataError(f"sample {example.id!r}: two gold facts are equal, which the released form cannot distinguish")
 
     def sentences(nodes: Sequence[int]) -> list[str]:
         return [example.facts[node] for node in nodes if node != ROOT]
@@ -172,6 +172,6 @@ def to_released(example: Example) -> dict[str, Any]:
 
 
 def lost_edges(example: Example) -> int:
-    """How many edges from the question the released form drops: those to facts that hang from another fact too."""
+    """Number of edges that the released form drops: those from the question to facts with edges from other facts."""
     graph = example.graph
     return sum(ROOT in graph.predecessors(node) and len(graph.predecessors(node)) > 1 for node in graph.nodes)

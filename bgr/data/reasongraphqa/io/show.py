@@ -39,7 +39,7 @@ class Sample:
 
 
 def show_sample(options: ShowOptions) -> Sample:
-    """Find a sample, and draw its graph where that is asked for.
+    """Find a sample, and draw its graph if the options name a file.
 
     Raises:
         DataError: there is no such sample (the message says how many there are), or the drawing cannot be written.
@@ -73,7 +73,7 @@ def find_sample(options: ShowOptions) -> Sample:
 
 
 def _find_id(folder: Path, split: str | None, id: str) -> Sample:
-    # only lines that hold the id as a JSON string are parsed, however the file spells letters beyond ASCII
+    # only lines with the id as a JSON string are parsed, with or without escapes of letters beyond ASCII
     spellings = (json.dumps(id), json.dumps(id, ensure_ascii=False))
     count, first = 0, None
     for name in SPLITS if split is None else (split,):
@@ -83,13 +83,13 @@ def _find_id(folder: Path, split: str | None, id: str) -> Sample:
                 example = parse_sample(line, where)
                 if example.id == id:
                     return Sample(name, number, example)
-    place = f"{folder}{f', {split}' if split else ''}"
+    where = f"{folder}{f', {split}' if split else ''}"
     hint = f", for example {parse_sample(*first).id!r}" if first else ""
-    raise DataError(f"{place}: no sample {id!r} among {count:,}{hint}")
+    raise DataError(f"{where}: no sample {id!r} among {count:,}{hint}")
 
 
-def sample_text(example: Example, place: str) -> str:
-    """All of a sample for the terminal; `place` names its split and number."""
+def sample_text(example: Example, location: str) -> str:
+    """A whole sample as text for the terminal; `location` is its split and number."""
     graph, facts = example.graph, example.facts
     shape = f"{_count(graph.chains, 'chain')}, {_count(graph.hops, 'hop')}, {_count(len(graph.nodes), 'gold fact')}"
     head = {
@@ -97,7 +97,7 @@ def sample_text(example: Example, place: str) -> str:
         "answer": example.answer,
         "type": example.type,
         "structure": f"{example.structure} ({shape})",
-        "sample": f"{example.id} ({place})",
+        "sample": f"{example.id} ({location})",
     }
     gold = set(graph.nodes)
     width = len(str(len(facts) - 1))
@@ -112,12 +112,12 @@ def sample_text(example: Example, place: str) -> str:
 
 
 def program_lines(program: Sequence[Mapping[str, Any]]) -> list[str]:
-    """One step a line: number, function, its texts in parentheses, and the steps that it depends on."""
+    """A line for each step: number, function, its inputs in parentheses, and the steps that it depends on."""
     lines = []
     for number, step in enumerate(program):
         call = f"{step['function']}({', '.join(step['inputs'])})" if step["inputs"] else step["function"]
-        taken = f"  <- {', '.join(map(str, step['dependencies']))}" if step["dependencies"] else ""
-        lines.append(f"{number:3}  {clean(call)}{taken}")
+        arrow = f"  <- {', '.join(map(str, step['dependencies']))}" if step["dependencies"] else ""
+        lines.append(f"{number:3}  {clean(call)}{arrow}")
     return lines or ["  none"]
 
 

@@ -1,7 +1,4 @@
-"""The paper's Tables 1 to 3 for a dataset, beside the paper's own figures.
-
-The paper's Figure 3 for a dataset: question types, structures, and the sizes of the evidence graphs.
-"""
+"""Statistics of a dataset: the paper's Tables 1 to 3 beside the paper's own numbers, and its Figure 3."""
 
 from __future__ import annotations
 
@@ -17,10 +14,14 @@ from bgr.errors import DataError
 
 
 def draw_statistics(statistics: Mapping[str, Any], path: str | Path) -> None:
-    """Draw the result of `dataset_statistics` into an image file; its ending decides the format.
+    """Draw question types, structures and graph sizes (paper, Figure 3) to an image file.
+
+    Args:
+        statistics: result of `dataset_statistics`.
+        path: the file; its extension decides the format.
 
     Raises:
-        DataError: the file cannot be written, or matplotlib does not know its ending.
+        DataError: the file cannot be written, or matplotlib does not know its extension.
     """
     from matplotlib.figure import Figure
 
@@ -77,7 +78,7 @@ _SPREADS = ("chains", "hops", "facts", "candidates")
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """What of a sample is counted; `shape` is the class of its graph."""
+    """The counted properties of a sample; `shape` is the isomorphism class of its graph."""
 
     structure: str
     type: str
@@ -90,9 +91,9 @@ class _Row:
 
 
 def dataset_statistics(splits: Mapping[str, Iterable[Example]]) -> dict[str, Any]:
-    """Counts of a dataset in the layout of `PAPER`, and question types, candidates and the most frequent shapes.
+    """Counts of a dataset in the layout of `PAPER`, with question types, candidates and sizes of the graphs.
 
-    The samples are taken one by one, so that iterators over files of any size will do.
+    Samples are read one by one, so that iterators over files of any size are possible.
     """
     shapes = StructureClasses()
     parts = {name: [_row(example, shapes) for example in examples] for name, examples in splits.items()}
@@ -130,7 +131,7 @@ def _count(found: Any, order: Sequence[str]) -> dict[str, int]:
 
 
 def _spread(numbers: Sequence[int]) -> dict[str, float]:
-    """Mean and extremes; all 0 where there is nothing."""
+    """Mean, minimum and maximum; 0 if there are no numbers."""
     if not numbers:
         return {"mean": 0.0, "min": 0, "max": 0}
     return {"mean": sum(numbers) / len(numbers), "min": min(numbers), "max": max(numbers)}
@@ -141,7 +142,7 @@ def _histogram(numbers: Any) -> dict[str, int]:
 
 
 def statistics_text(statistics: Mapping[str, Any]) -> str:
-    """The three tables in plain text, the paper's figures beside."""
+    """The tables in plain text, with the paper's numbers."""
     blocks = [_table_1(statistics), _table_2(statistics), _table_3(statistics), _types(statistics)]
     return "\n\n".join(blocks)
 

@@ -1,9 +1,7 @@
-"""Candidate sentences from an encoder-decoder checkpoint (T5 and its like), in batches, by sampling.
+"""Sampling of candidate sentences from an encoder-decoder checkpoint such as T5, in batches.
 
-Sampling whose draws belong to a row and not to its batch (Gumbel-max: the noisiest of the likeliest tokens wins).
-
-A random generator shared by a batch would give a fact another sentence in other company. Here the noise of a token is
-a hash of the row's seed, the step and the token.
+Sampling is by the Gumbel-max trick, with noise that is a hash of the row's seed, the step and the token. Hence a row's
+samples do not depend on the other rows of its batch, as they would with a random generator for the whole batch.
 """
 
 from __future__ import annotations
@@ -22,19 +20,19 @@ from bgr.errors import CheckpointError
 from bgr.models.seq2seq import greedy, load_seq2seq
 from bgr.utils.devices import pick_device
 
-# numbers of SplitMix64, signed: PyTorch has no unsigned 64-bit arithmetic
+# constants of SplitMix64, signed, because PyTorch has no unsigned 64-bit arithmetic
 _STEP = 0x9E3779B97F4A7C15 - (1 << 64)
 _FIRST, _SECOND = 0xBF58476D1CE4E5B9 - (1 << 64), 0x94D049BB133111EB - (1 << 64)
 _DIGITS = 53
 
 
 class RowNoise(LogitsProcessor):
-    """Makes greedy search sample from the `top_k` likeliest tokens.
+    """Turns greedy search into sampling from the `top_k` most probable tokens.
 
     Args:
-        seeds: one a row, ``int64 [n]``.
-        top_k: tokens that can be drawn at a step.
-        temperature: above 0; the lower, the more often the likeliest.
+        seeds: the seed of each row, ``int64 [n]``.
+        top_k: number of tokens that can be sampled at a step.
+        temperature: above 0; lower values prefer more probable tokens.
     """
 
     def __init__(self, seeds: Tensor, *, top_k: int, temperature: float) -> None:
@@ -43,7 +41,7 @@ class RowNoise(LogitsProcessor):
         self.temperature = temperature
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """``[n, vocabulary]`` → the same with noise on the likeliest and nothing else left."""
+        """Scores ``[n, vocabulary]`` → noisy scores of the same shape, minus infinity outside the `top_k` tokens."""
         values, tokens = scores.topk(min(self.top_k, scores.shape[1]), dim=1)  # [n, k]
         seeds = _mixed(self.seeds + input_ids.shape[1])[:, None]
         noisy = values.double() / self.temperature + gumbel(seeds + tokens)
@@ -57,7 +55,7 @@ def gumbel(numbers: Tensor) -> Tensor:
 
 
 def _mixed(numbers: Tensor) -> Tensor:
-    """What SplitMix64 gives at these places of its sequence: each bit hangs on each (Steele et al., 2014)."""
+    """SplitMix64 (Steele et al., 2014) at these indices: every output bit depends on every input bit."""
     numbers = (numbers + 1) * _STEP
     numbers = (numbers ^ _shifted(numbers, 30)) * _FIRST
     numbers = (numbers ^ _shifted(numbers, 27)) * _SECOND
@@ -65,7 +63,7 @@ def _mixed(numbers: Tensor) -> Tensor:
 
 
 def _shifted(numbers: Tensor, by: int) -> Tensor:
-    """To the right, zeros from the left."""
+    """Logical shift to the right."""
     return (numbers >> by) & ((1 << (64 - by)) - 1)
 
 
@@ -74,20 +72,20 @@ MAX_TOKENS = 128
 
 
 class Seq2seqGenerator:
-    """Draws several sentences for each line.
+    """Samples several sentences for each line.
 
-    What is drawn hangs on the seed and the line alone, whatever else is in the batch; only the last bits of the
-    probabilities hang on a batch's padding. The model runs in float32 so that these bits hardly ever decide.
+    Sampling depends only on the seed and the line, whatever else is in the batch, except that the last bits of the
+    probabilities depend on a batch's padding. The model runs in float32, so that these bits hardly ever decide.
 
     Args:
         source: hub id or local folder.
-        candidates: sentences drawn for each line.
-        seed: another one gives other draws.
-        max_tokens: the longest line and the longest sentence, in tokens. A longer line gets no sentence; a sentence
-            that has not ended by then is none.
+        candidates: number of sentences for each line.
+        seed: seed of the sampling.
+        max_tokens: maximum length of a line and of a sentence, in tokens. A longer line gets no sentence, and a
+            sentence that has not ended by then is discarded.
         top_k, temperature: see `RowNoise`.
-        batch_size: lines in a batch.
-        device: where to run; ``None`` takes a GPU if there is one.
+        batch_size: number of lines in a batch.
+        device: device of the model; ``None`` takes a GPU if there is one.
         progress: show a bar on standard error.
 
     Raises:
@@ -121,24 +119,24 @@ class Seq2seqGenerator:
         self.progress = progress
 
     def __call__(self, lines: Sequence[str]) -> list[list[str | None]]:
-        """For each line its candidates in the order drawn; ``None`` for one that did not end in time."""
+        """The candidates of each line in the order of sampling; ``None`` for one that did not end in time."""
         found: list[list[str | None]] = [[None] * self.candidates for _ in lines]
         tokens = self.tokenizer(list(lines))["input_ids"] if lines else []
-        # like lengths together: hardly any padding
+        # lines of similar length together, so that there is hardly any padding
         order = sorted(range(len(lines)), key=lambda row: (-len(tokens[row]), lines[row]))
         order = [row for row in order if len(tokens[row]) <= self.max_tokens]
-        with tqdm(total=len(order), desc="word", unit="fact", disable=not self.progress) as bar:
+        with tqdm(total=len(order), desc="verbalize", unit="fact", disable=not self.progress) as bar:
             for start in range(0, len(order), self.batch_size):
                 rows = order[start : start + self.batch_size]
                 seeds = [_seed(self.seed, lines[row], number) for row in rows for number in range(self.candidates)]
-                texts = self._draw([tokens[row] for row in rows], seeds)
-                for place, row in enumerate(rows):
-                    found[row] = texts[place * self.candidates : (place + 1) * self.candidates]
+                texts = self._sample([tokens[row] for row in rows], seeds)
+                for n, row in enumerate(rows):
+                    found[row] = texts[n * self.candidates : (n + 1) * self.candidates]
                 bar.update(len(rows))
         return found
 
     def fingerprint(self) -> str:
-        """SHA-256 of all that decides the candidates of a line: weights, tokenizer, settings, and what adds up."""
+        """SHA-256 of everything that the candidates of a line depend on: weights, tokenizer, settings, arithmetic."""
         digest = hashlib.sha256()
         for name, weight in sorted(self.model.state_dict().items()):
             digest.update(name.encode() + weight.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
@@ -149,11 +147,11 @@ class Seq2seqGenerator:
         return digest.hexdigest()
 
     @torch.inference_mode()
-    def _draw(self, tokens: list[list[int]], seeds: list[int]) -> list[str | None]:
-        """One text a seed; each row of tokens has `candidates` seeds."""
+    def _sample(self, tokens: list[list[int]], seeds: list[int]) -> list[str | None]:
+        """The text of each seed; each row of tokens has `candidates` seeds."""
         padded = self.tokenizer.pad({"input_ids": tokens}, return_tensors="pt").to(self.device)
         mask = padded["attention_mask"]  # [n, t]
-        # read once, whatever the number of candidates
+        # encoded once for all candidates
         states = self.model.get_encoder()(input_ids=padded["input_ids"], attention_mask=mask).last_hidden_state
         noise = RowNoise(torch.tensor(seeds, device=self.device), top_k=self.top_k, temperature=self.temperature)
         rows = self.model.generate(
@@ -169,7 +167,7 @@ class Seq2seqGenerator:
     def _ended(self, rows: Tensor) -> list[bool]:
         end = self.model.generation_config.eos_token_id
         ends = torch.tensor(end if isinstance(end, list) else [end], device=rows.device)
-        # the first token is the start, which some models share with the end
+        # without the first token, the start, which is the end token in some models
         return torch.isin(rows[:, 1:], ends).any(1).tolist()
 
 

@@ -1,4 +1,4 @@
-"""Which candidate sentence is taken: none that lacks a part, and of the rest the best by BERTScore (paper, 3.1.2)."""
+"""Selection of a candidate sentence: the best by BERTScore of those that lack no name or value (paper, 3.1.2)."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ Scorer = Callable[[Sequence[tuple[str, str]]], list[float]]
 """Pairs of candidate and reference to scores, higher is better."""
 
 DECIMALS = 4
-"""Scores closer than this are equal: the last bits of a score hang on its batch."""
+"""Scores are compared after rounding, because their last bits depend on the batch."""
 
 
 @dataclass(frozen=True)
-class Sifted:
+class CompleteCandidates:
     """The candidates of one unit after the completeness check.
 
     Args:
-        complete: distinct, in the order drawn.
-        drawn: how many candidates there were.
-        unfinished: of these, that did not end in time.
-        incomplete: of these, that lack an entity or a value.
+        complete: the distinct complete candidates, in the order of sampling.
+        sampled: number of candidates.
+        unfinished: number of candidates that did not end in time.
+        incomplete: number of candidates that lack an entity or a value.
     """
 
     complete: tuple[str, ...]
-    drawn: int
+    sampled: int
     unfinished: int
     incomplete: int
 
 
-def sift(kb: KnowledgeBase, facts: Sequence[Fact], candidates: Sequence[str | None]) -> Sifted:
-    """Leave out what did not end and what lacks a name or a value by string match."""
+def filter_complete(kb: KnowledgeBase, facts: Sequence[Fact], candidates: Sequence[str | None]) -> CompleteCandidates:
+    """Remove candidates that did not end, or that lack a name or a value by string matching."""
     finished = [text for text in candidates if text is not None]
     complete = [text for text in finished if not missing_parts(kb, text, facts)]
-    return Sifted(
+    return CompleteCandidates(
         complete=tuple(dict.fromkeys(complete)),
-        drawn=len(candidates),
+        sampled=len(candidates),
         unfinished=len(candidates) - len(finished),
         incomplete=len(finished) - len(complete),
     )
 
 
 def best(candidates: Sequence[str], scores: Sequence[float]) -> str:
-    """The candidate with the highest score; of equals the one drawn first."""
-    order = sorted(range(len(candidates)), key=lambda place: (-round(scores[place], DECIMALS), place))
+    """The candidate with the highest score; among equals the first."""
+    order = sorted(range(len(candidates)), key=lambda index: (-round(scores[index], DECIMALS), index))
     return candidates[order[0]]
 
 
@@ -61,8 +61,8 @@ class BertScorer:
     """BERTScore F1 (Zhang et al., 2020) of candidates against their references, by torchmetrics.
 
     Args:
-        encoder: gives the tokens' last states; its `max_tokens` cut what is longer.
-        chunk: pairs whose states are held at a time.
+        encoder: gives the tokens' last hidden states; truncates to its `max_tokens`.
+        chunk: number of pairs whose states are in memory at a time.
 
     Raises:
         BgrError: torchmetrics is not installed.
@@ -78,7 +78,7 @@ class BertScorer:
         self._bert_score = bert_score
 
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """One score a pair (candidate, reference), at most 1."""
+        """The score, at most 1, of each pair (candidate, reference)."""
         scores: list[float] = []
         for start in range(0, len(pairs), self.chunk):
             part = pairs[start : start + self.chunk]
@@ -87,13 +87,15 @@ class BertScorer:
         return scores
 
     def _score(self, candidate: Tensor, reference: Tensor) -> float:
-        """Of one pair. In lists torchmetrics (1.9) sorts both sides by length and then compares sentences that do not
-        belong together."""
+        """The score of one pair.
+
+        Lists are not scored together, because torchmetrics (1.9) sorts both by length and so compares wrong pairs.
+        """
         found: dict[str, Any] = self._bert_score(
             _as_tokens(candidate),
             _as_tokens(reference),
             model=self.encoder.model,
-            user_forward_fn=_states_as_they_are,
+            user_forward_fn=_given_states,
             device=self.encoder.device,
         )
         return float(found["f1"])
@@ -107,21 +109,21 @@ class BertScorer:
         for rows in _by_length(tokens, encoder.batch_tokens):
             padded = encoder.tokenizer.pad({"input_ids": [tokens[row] for row in rows]}, return_tensors="pt")
             states = encoder.model(**padded.to(encoder.device)).last_hidden_state.float().cpu()
-            found |= {texts[row]: states[place, : len(tokens[row])] for place, row in enumerate(rows)}
+            found |= {texts[row]: states[n, : len(tokens[row])] for n, row in enumerate(rows)}
         return found
 
 
 def _as_tokens(states: Tensor) -> dict[str, Tensor]:
-    """States ``[t, d]`` in the place of token ids."""
+    """States ``[t, d]`` in the form of token ids."""
     return {"input_ids": states[None], "attention_mask": torch.ones(1, len(states), dtype=torch.long)}
 
 
-def _states_as_they_are(_: Any, batch: dict[str, Tensor]) -> Tensor:
-    return batch["input_ids"].clone()  # torchmetrics normalises in place
+def _given_states(_: Any, batch: dict[str, Tensor]) -> Tensor:
+    return batch["input_ids"].clone()  # torchmetrics normalizes in place
 
 
 def _by_length(tokens: Sequence[Sequence[int]], batch_tokens: int) -> Iterator[list[int]]:
-    """Row numbers, longest first, in batches of about `batch_tokens`, padding included."""
+    """Batches of row numbers, longest rows first, of about `batch_tokens` tokens with padding."""
     order = sorted(range(len(tokens)), key=lambda row: (-len(tokens[row]), row))
     while order:
         size = max(1, batch_tokens // len(tokens[order[0]]))

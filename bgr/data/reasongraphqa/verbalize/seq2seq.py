@@ -1,14 +1,11 @@
-"""Facts in words by a sequence-to-sequence model: several candidates, a completeness filter, BERTScore (paper, 3.1.2).
+"""Verbalization of facts by a sequence-to-sequence model (paper, 3.1.2).
 
-A unit none of whose candidates is complete gets its template sentence.
+The model samples several candidates for each unit, of which `selection` takes the best complete one; a unit without any
+gets its template sentence. Outcomes are saved chunk by chunk, so that an interrupted build resumes where it stopped.
 
-Facts as the input of a sequence-to-sequence verbaliser: KELM's order, head first, then relation and tail in turn.
-
-``Winter Light (film), director Ingmar Bergman, runtime 81 minutes (stated in GeoNames)``: the head with its kind where
-one is plain, then for each fact its predicate and its value or tail, with its qualifiers in brackets (Agarwal et al.,
-2021, serialise triples as ``subject relation object relation object``).
-
-What a model worded, kept on disk chunk by chunk, so that an interrupted build goes on where it was.
+The input of the model is ``Winter Light (film), director Ingmar Bergman, runtime 81 minutes (stated in GeoNames)``: the
+head with its kind, if there is one, then for each fact its predicate and its value or tail, with its qualifiers in
+brackets. The order is that of KELM (Agarwal et al., 2021: ``subject relation object relation object``).
 """
 
 from __future__ import annotations
@@ -24,21 +21,21 @@ from tqdm import tqdm
 
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.schema import Fact
-from bgr.data.reasongraphqa.verbalize.selection import Scorer, Sifted, best, sift
+from bgr.data.reasongraphqa.verbalize.selection import CompleteCandidates, Scorer, best, filter_complete
+from bgr.data.reasongraphqa.verbalize.values import value_text
 from bgr.data.reasongraphqa.verbalize.verbalizer import STYLES, Verbalizer
-from bgr.data.reasongraphqa.verbalize.wording import value_text
 from bgr.utils.cache import ChunkCache
 from bgr.utils.hashing import hash_texts
 
 
-def linearise(kb: KnowledgeBase, facts: Sequence[Fact], *, kind: str | None = None, style: int = 0) -> str:
-    """Facts of one head in one line.
+def linearize_facts(kb: KnowledgeBase, facts: Sequence[Fact], *, kind: str | None = None, style: int = 0) -> str:
+    """Facts of one head in one line, the model's input.
 
     Args:
-        kb: gives the names.
-        facts: one or more, all of one head.
-        kind: a common noun for the head, as `Verbalizer.kind` gives it; ``None`` leaves it out.
-        style: one way to write dates and units for all values (`value_text`).
+        kb: knowledge base, which gives the names.
+        facts: one or more facts, all of one head.
+        kind: a common noun for the head (`Verbalizer.kind`); ``None`` leaves it out.
+        style: the style of dates and units (`value_text`).
     """
     head = kb.name(facts[0].head)
     return ", ".join([f"{head} ({kind})" if kind else head, *(_part(kb, fact, style) for fact in facts)])
@@ -46,78 +43,79 @@ def linearise(kb: KnowledgeBase, facts: Sequence[Fact], *, kind: str | None = No
 
 def _part(kb: KnowledgeBase, fact: Fact, style: int) -> str:
     if fact.value is not None:
-        said = value_text(fact.value, style)
+        text = value_text(fact.value, style)
     else:
-        said = kb.name(fact.tail) if fact.tail is not None else ""
+        text = kb.name(fact.tail) if fact.tail is not None else ""
     more = ", ".join(f"{key} {value_text(value, style)}" for key, value in fact.qualifiers)
-    return f"{fact.predicate} {said}" + (f" ({more})" if more else "")
+    return f"{fact.predicate} {text}" + (f" ({more})" if more else "")
 
 
 class OutcomeStore:
-    """Records as JSON, a chunk under the hash of the key and of what was worded.
+    """A cache of outcomes as JSON records, with one chunk for each list of names.
 
     Args:
-        folder: made when the first chunk is kept.
-        key: names the model and all that decides its sentences, so that no other's are taken.
+        folder: folder of the cache, made for the first chunk.
+        key: identifies the model and everything else that its sentences depend on.
     """
 
     def __init__(self, folder: str | Path, *, key: str) -> None:
         self.key = key
-        self.kept = ChunkCache(folder, "sentences")
+        self.chunks = ChunkCache(folder, "sentences")
 
     def load(self, names: Sequence[str]) -> list[dict[str, Any]] | None:
-        """The records kept for exactly these names in this order, or ``None``."""
-        body = self.kept.load(hash_texts(self.key, *names))
+        """The records saved for exactly these names in this order, or ``None``."""
+        body = self.chunks.load(hash_texts(self.key, *names))
         return None if body is None else json.loads(body)
 
     def save(self, names: Sequence[str], records: Sequence[Mapping[str, Any]]) -> None:
-        """Keep a chunk.
+        """Save a chunk.
 
         Raises:
             DataError: the folder cannot be written.
         """
-        self.kept.save(hash_texts(self.key, *names), json.dumps(records).encode())
+        self.chunks.save(hash_texts(self.key, *names), json.dumps(records).encode())
 
     def clear(self) -> None:
-        """Remove the chunks, and the folder if it holds nothing else."""
-        self.kept.clear()
+        """Remove the chunks, and the folder if it is empty then."""
+        self.chunks.clear()
 
 
 CHUNK = 512
-"""Units that are worded, and kept on disk, together."""
+"""Number of units that are verbalized, and saved, together."""
 
 Generator = Callable[[Sequence[str]], list[list[str | None]]]
-"""Linearised facts to candidate sentences; ``None`` for one that did not end."""
+"""Linearized facts to candidate sentences; ``None`` for one that did not end."""
 
 Unit = tuple[Fact, ...]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the model gave for one unit.
+    """The model's result for one unit.
 
     Args:
-        sentence: the candidate that was chosen; ``None`` if none was complete.
-        drawn, unfinished, incomplete: numbers of candidates (`Sifted`).
+        sentence: the selected candidate; ``None`` if none was complete.
+        drawn, unfinished, incomplete: numbers of all candidates and of those removed (`CompleteCandidates`).
     """
 
     sentence: str | None
-    drawn: int
+    drawn: int  # a field of the saved records
     unfinished: int
     incomplete: int
 
 
 class Seq2seqVerbalizer:
-    """Turns facts into sentences, as `Verbalizer` does.
+    """Verbalizes facts, with the interface of `Verbalizer`.
 
-    The same facts get the same sentence in every build with the same model and seed, up to the rounding of batches;
-    the same set of units gets the same sentences to the last byte.
+    The same facts get the same sentence in every build with the same model and seed, except for rounding that depends
+    on batches; the same set of units gets exactly the same sentences.
 
     Args:
-        templates: word what the model cannot, and give mentions and kinds; its seed draws how values are written.
-        generate: linearised facts to candidates, a function of each line alone.
-        score: of candidates against the linearised facts.
-        store: keeps what is worded for a build that is interrupted; ``None`` keeps nothing.
+        templates: verbalizes units for which the model fails, and gives mentions and kinds; its seed selects the style
+            of values.
+        generate: linearized facts to candidates; each line's depend only on the line.
+        score: scores candidates against the linearized facts.
+        store: cache for resuming an interrupted build; ``None`` for no cache.
         progress: show a bar on standard error.
     """
 
@@ -139,19 +137,19 @@ class Seq2seqVerbalizer:
         self._outcomes: dict[Unit, Outcome] = {}
 
     def prepare(self, units: Iterable[Sequence[Fact]]) -> None:
-        """Word many units at once: a model is fast in batches only.
+        """Verbalize many units, since a model is fast only in batches.
 
-        The units are sorted first, so that their order plays no part.
+        The units are sorted first, so that the result does not depend on their order.
         """
         new = sorted({tuple(unit) for unit in units} - self._outcomes.keys(), key=repr)
-        with tqdm(total=len(new), desc="word", unit="unit", disable=not self._progress) as bar:
+        with tqdm(total=len(new), desc="verbalize", unit="unit", disable=not self._progress) as bar:
             for start in range(0, len(new), CHUNK):
                 part = new[start : start + CHUNK]
-                self._outcomes.update(zip(part, self._kept(part), strict=True))
+                self._outcomes.update(zip(part, self._cached(part), strict=True))
                 bar.update(len(part))
 
     def sentence(self, facts: Sequence[Fact]) -> str:
-        """One sentence that states one to three facts of one head; what was not prepared is worded alone.
+        """One sentence for one to three facts of one head; units that were not prepared are verbalized one by one.
 
         Raises:
             ValueError: no fact, more than three, or several heads.
@@ -159,7 +157,7 @@ class Seq2seqVerbalizer:
         unit = tuple(facts)
         template = self.templates.sentence(unit)
         if unit not in self._outcomes:
-            [self._outcomes[unit]] = self._word([unit])
+            [self._outcomes[unit]] = self._verbalize([unit])
         return self._outcomes[unit].sentence or template
 
     def mention(self, node: str) -> str:
@@ -171,7 +169,7 @@ class Seq2seqVerbalizer:
         return self.templates.kind(node)
 
     def counts(self, units: Iterable[Sequence[Fact]]) -> dict[str, int]:
-        """Of units that were worded: how many, by whom, and what became of the candidates."""
+        """Counts of verbalized units, by the model or by templates, and of their candidates."""
         outcomes = [self._outcomes[tuple(unit)] for unit in units]
         return {
             "units": len(outcomes),
@@ -183,42 +181,41 @@ class Seq2seqVerbalizer:
         }
 
     def clear(self) -> None:
-        """Remove what the store keeps: the sentences have found their place."""
+        """Remove the cache, when the dataset is written."""
         if self._store is not None:
             self._store.clear()
 
     def line(self, unit: Sequence[Fact]) -> str:
-        """What the model reads."""
+        """The model's input for a unit."""
         style = Random(f"{self.templates.seed}|style|{'|'.join(map(repr, unit))}").randrange(STYLES)
-        return linearise(self.kb, unit, kind=self.kind(unit[0].head), style=style)
+        return linearize_facts(self.kb, unit, kind=self.kind(unit[0].head), style=style)
 
-    def _kept(self, units: Sequence[Unit]) -> list[Outcome]:
+    def _cached(self, units: Sequence[Unit]) -> list[Outcome]:
         if self._store is None:
-            return self._word(units)
-        # the line beside the facts: their ids alone do not say how entities are called
+            return self._verbalize(units)
+        # with the line, because the facts have ids but not the names of entities
         names = [f"{self.line(unit)}\n{unit!r}" for unit in units]
         records = self._store.load(names)
         if records is not None:
             return [Outcome(**record) for record in records]
-        outcomes = self._word(units)
+        outcomes = self._verbalize(units)
         self._store.save(names, [asdict(outcome) for outcome in outcomes])
         return outcomes
 
-    def _word(self, units: Sequence[Unit]) -> list[Outcome]:
+    def _verbalize(self, units: Sequence[Unit]) -> list[Outcome]:
         lines = [self.line(unit) for unit in units]
-        drawn = self._generate(lines)
-        sifted = [sift(self.kb, unit, candidates) for unit, candidates in zip(units, drawn, strict=True)]
-        # a lone candidate needs no score
-        pairs = [(text, line) for one, line in zip(sifted, lines, strict=True) for text in _rivals(one)]
+        sampled = self._generate(lines)
+        found = [filter_complete(self.kb, unit, candidates) for unit, candidates in zip(units, sampled, strict=True)]
+        # a single candidate needs no score
+        pairs = [(text, line) for unit, line in zip(found, lines, strict=True) for text in _rivals(unit)]
         scores = iter(self._score(pairs))
-        return [_outcome(one, [next(scores) for _ in _rivals(one)]) for one in sifted]
+        return [_outcome(unit, [next(scores) for _ in _rivals(unit)]) for unit in found]
 
 
-def _rivals(sifted: Sifted) -> tuple[str, ...]:
-    return sifted.complete if len(sifted.complete) > 1 else ()
+def _rivals(found: CompleteCandidates) -> tuple[str, ...]:
+    return found.complete if len(found.complete) > 1 else ()
 
 
-def _outcome(sifted: Sifted, scores: Sequence[float]) -> Outcome:
-    alone = next(iter(sifted.complete), None)
-    chosen = best(sifted.complete, scores) if scores else alone
-    return Outcome(chosen, sifted.drawn, sifted.unfinished, sifted.incomplete)
+def _outcome(found: CompleteCandidates, scores: Sequence[float]) -> Outcome:
+    chosen = best(found.complete, scores) if scores else next(iter(found.complete), None)
+    return Outcome(chosen, found.sampled, found.unfinished, found.incomplete)

@@ -1,6 +1,6 @@
-"""Loads the wordings of facts (templates.yaml, templates_wikidata.yaml) and finds those of a predicate.
+"""Templates of facts (templates.yaml, templates_wikidata.yaml).
 
-Wordings for predicates without templates, derived from the shape of their names (KQA Pro has over a thousand).
+Predicates without templates, of which KQA Pro has over a thousand, get default templates from the form of their name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from bgr.data.reasongraphqa.verbalize.wording import with_article
+from bgr.data.reasongraphqa.verbalize.values import with_article
 
 Forms = Mapping[str, Sequence[str]]
 FORMS = ("verb", "noun", "front", "sentence")
@@ -26,7 +26,7 @@ _PARTICIPLE = re.compile(
 )
 # "part of", "member of", "student of": a noun with its preposition
 _NOUN_OF = re.compile(r".+ (of|to|in|for)$")
-# "shares border with", "uses", "replaces": a verb in the third person, told from a plural noun by this list
+# "shares border with", "uses", "replaces": a verb in the third person, distinguished from a plural noun by this list
 _VERBS = re.compile(r"(applies|connects|contains|crosses|depicts|follows|has|operates|owns|replaces|shares|uses)\b")
 _NUMBER_OF = re.compile(r"(number|count|amount) of (.+)$")
 _CODE = re.compile(r".*\b(ID|id|code|identifier|number|symbol|index|ISBN|ISNI)$")
@@ -34,9 +34,9 @@ _TIME_OF = re.compile(r"(date|time|year) of (.+)$")
 
 
 def default_forms(predicate: str) -> Forms:
-    """At least three wordings in the form of ``templates.yaml``, sound for any predicate.
+    """At least three templates in the form of ``templates.yaml``, correct for any predicate.
 
-    The name itself stays in the text: nothing about its meaning is guessed beyond its grammar.
+    They contain the name itself and assume only its grammar, not its meaning.
     """
     name = predicate.replace("{", "(").replace("}", ")")
     if match := _NUMBER_OF.match(name):
@@ -89,22 +89,22 @@ def _default_forms(verb: list[str], sentence: list[str], front: Sequence[str] = 
 
 
 def default_qualifier(key: str) -> Sequence[str]:
-    """Wordings of a qualifier without templates of its own."""
+    """Templates of a qualifier that has none of its own."""
     name = key.replace("{", "(").replace("}", ")")
     return (f" ({name}: {{value}})", f" with {{value}} as {name}")
 
 
 @dataclass(frozen=True)
 class Templates:
-    """Wordings by predicate and by qualifier key.
+    """Templates by predicate and by qualifier key.
 
     Args:
         predicates: attribute key or relation to its `Forms`.
         qualifiers: qualifier key to the phrases that may follow.
         at_value: qualifier keys whose phrase follows the value instead of the whole phrase.
-        kinds: concept names that may stand for a member ("a city in France"), the first that fits.
+        kinds: concept names that may denote a member ("a city in France"); the first that fits is taken.
         persons: concept names whose members take "who".
-        article_kinds, article_names: concepts and name pattern of what takes "the".
+        article_kinds, article_names: concepts and name pattern of entities that take "the".
     """
 
     predicates: Mapping[str, Forms]
@@ -116,7 +116,7 @@ class Templates:
     article_names: re.Pattern[str]
 
     def forms(self, predicate: str) -> Forms:
-        """The wordings of a predicate: its own, or the default for the shape of its name."""
+        """The templates of a predicate: its own, or the default for the form of its name."""
         return self.predicates.get(predicate) or default_forms(predicate)
 
     def qualifier(self, key: str) -> Sequence[str]:
@@ -125,7 +125,7 @@ class Templates:
 
 @cache
 def load_templates() -> Templates:
-    """The wordings shipped with the library; Atlas' own win over those for Wikidata."""
+    """The templates shipped with the library; Atlas' take precedence over those for Wikidata."""
     main, more = _read("templates.yaml"), _read("templates_wikidata.yaml")
     return Templates(
         predicates={name: _forms(forms) for name, forms in {**more, **main["predicates"]}.items()},

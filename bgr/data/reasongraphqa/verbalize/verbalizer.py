@@ -1,7 +1,7 @@
-"""Facts in words: one fact, or one with one or two more of the same head, becomes one sentence (paper, section 3.1.2).
+"""Verbalization of facts by templates: one to three facts of the same head in one sentence (paper, section 3.1.2).
 
-The wording is drawn from templates by seed and by the identity of the facts, so that a fact reads the same in every run
-and every question. Nothing is added and nothing left out: `missing_parts` checks it by string match.
+Templates are sampled by the seed and the facts, so that a fact has the same sentence in every run and every question.
+Sentences are complete and add nothing; `missing_parts` tests completeness by string matching.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from random import Random
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.schema import Fact
 from bgr.data.reasongraphqa.verbalize.templates import Forms, Templates, load_templates
-from bgr.data.reasongraphqa.verbalize.wording import value_text, when_text, with_article
+from bgr.data.reasongraphqa.verbalize.values import value_text, when_text, with_article
 
 MAX_JOINED = 3
 STYLES = 6  # every combination of the date styles and the unit styles
@@ -22,7 +22,7 @@ STYLES = 6  # every combination of the date styles and the unit styles
 
 @dataclass(frozen=True)
 class _Clause:
-    """One fact, ready to be put in any of its grammatical forms."""
+    """One fact with the fields that fill its templates."""
 
     forms: Forms
     fields: dict[str, str]
@@ -33,7 +33,7 @@ class _Clause:
         return [text for text in self.forms[form] if self.has_kind or "{kind}" not in text]
 
     def say(self, form: str, rng: Random) -> str:
-        """A filled phrase of that form with its qualifiers; ``{head}`` stays open in a sentence."""
+        """A filled phrase of that form with its qualifiers; ``{head}`` is filled later."""
         text = rng.choice(self.options(form))
         if form == "sentence":
             text = text.removesuffix(".")
@@ -41,12 +41,12 @@ class _Clause:
 
 
 class Verbalizer:
-    """Turns facts into sentences.
+    """Verbalizes facts.
 
     Args:
-        kb: gives names and concepts.
-        seed: draws the wordings; the same seed gives the same sentence for the same facts.
-        templates: the wordings; default: those shipped.
+        kb: knowledge base, which gives names and concepts.
+        seed: seed for the choice of templates; equal seeds give equal sentences for equal facts.
+        templates: the templates, by default those shipped with the library.
     """
 
     def __init__(self, kb: KnowledgeBase, seed: int = 0, templates: Templates | None = None) -> None:
@@ -71,17 +71,17 @@ class Verbalizer:
         return _finish(_fill(text, {"head": self.mention(facts[0].head)}))
 
     def mention(self, node: str) -> str:
-        """The name of an entity or concept, with `the` where English wants it."""
+        """The name of an entity or concept, with `the` if English requires it."""
         name = self.kb.name(node)
         takes = self._concepts(node) & self.templates.article_kinds and self.templates.article_names.search(name)
         return f"the {name}" if takes else name
 
     def kind(self, node: str) -> str | None:
-        """A common noun for an entity, from its concepts; ``None`` where none is plain."""
+        """A common noun for an entity, from its concepts; ``None`` if none is suitable."""
         names = self._concepts(node)
         listed = next((kind for kind in self.templates.kinds if kind in names), None)
         direct = self.kb.concepts_of(node)
-        # one concept alone is what the entity is; among several none says it all
+        # a single concept describes the entity; of several, none does alone
         return listed or (self.kb.name(direct[0]) if len(direct) == 1 else None)
 
     def _concepts(self, node: str) -> frozenset[str]:
@@ -108,7 +108,7 @@ class Verbalizer:
 
 
 def missing_parts(kb: KnowledgeBase, sentence: str, facts: Sequence[Fact]) -> list[str]:
-    """Names and values of the facts that the sentence lacks, by string match without regard to case."""
+    """Names and values of the facts that the sentence lacks, by string matching that ignores case."""
     text = sentence.casefold()
     missing = [kb.name(facts[0].head)] if facts and kb.name(facts[0].head).casefold() not in text else []
     for fact in facts:
@@ -121,15 +121,15 @@ def missing_parts(kb: KnowledgeBase, sentence: str, facts: Sequence[Fact]) -> li
     return missing
 
 
-# -- how clauses join: each pattern names the form it needs of each clause ---------------------------------------------
+# -- patterns that join clauses; `_NEEDS` has the form that each needs of each clause ----------------------------------
 
 _Pattern = Callable[[Sequence[_Clause], str, Random], str]
 
 
 def _statement(clause: _Clause, rng: Random, aside: str = "") -> str:
-    """A main clause, the head followed by an aside in commas."""
+    """A main clause, with an aside in commas after the head."""
     forms = [form for form in ("verb", "sentence") if clause.options(form)]
-    # each wording is equally likely, whichever form it has
+    # each template is equally probable, whatever its form
     form = rng.choices(forms, [len(clause.options(f)) for f in forms])[0]
     text = clause.say(form, rng) if form == "sentence" else "{head} " + clause.say("verb", rng)
     return text.replace("{head}", f"{{head}}, {aside},", 1) if aside else text
@@ -187,14 +187,14 @@ def _fits(pattern: _Pattern, clauses: Sequence[_Clause]) -> bool:
     return all(clause.options(form) for clause, form in zip(clauses, _NEEDS[pattern], strict=False) if form)
 
 
-# a name may hold what marks a slot, or the two commas that joining clauses leaves behind: neither is the template's
+# braces and commas in names are replaced until `_finish`, so that they are not taken for slots or doubled commas
 _GUARD = str.maketrans("{,", "\ufdd0\ufdd1")
 _UNGUARD = str.maketrans("\ufdd0\ufdd1", "{,")
 _SLOT = re.compile(r"(a\(n\) )?\{(\w+)\}")
 
 
 def _fill(text: str, fields: dict[str, str]) -> str:
-    """Put the fields in, their braces and commas guarded until `_finish`; unknown slots stay open."""
+    """Fill in the fields, with guarded braces and commas; unknown slots are kept."""
 
     def put(match: re.Match[str]) -> str:
         found = fields.get(match[2])
@@ -210,5 +210,5 @@ def _finish(text: str) -> str:
     text = text.replace(",,", ",").rstrip(",").translate(_UNGUARD)
     text = text if text.endswith((".", "!", "?")) else text + "."
     first = text.split(" ", 1)[0]
-    # "gold" opens a sentence as "Gold"; a name such as "eXistenZ" is left as it is
+    # "gold" is capitalized at the start of a sentence, a name such as "eXistenZ" is not
     return text[:1].upper() + text[1:] if first.islower() else text

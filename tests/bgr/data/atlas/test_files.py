@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from bgr.data.atlas.files import write_json
+from bgr.data.atlas.build import write_json
 
 CONTENTS = [
     {},

@@ -11,15 +11,17 @@ from bgr.data.atlas.phrasing.nouns import NounPhrases, Piece
 from bgr.data.atlas.phrasing.phrasebook import (
     OPERATOR_SLOTS,
     agree,
+    date_text,
     fill,
     fill_articles,
     invert,
+    number_text,
     phrasebook,
     placeholders,
     sentence,
     trailing,
+    value_text,
 )
-from bgr.data.atlas.phrasing.values import date_text, number_text, value_text
 from bgr.data.atlas.question_tree import Condition, Description, Link
 from bgr.data.kb.schema import Value
 

@@ -4,8 +4,7 @@ from datetime import date
 
 import pytest
 
-from bgr.data.kb.columns import Column
-from bgr.data.kb.comparison import COMPARE, OPERATORS, matches, parse_target
+from bgr.data.kb.comparison import COMPARE, OPERATORS, Column, matches, parse_target
 from bgr.data.kb.schema import Statement, Value
 from bgr.errors import DataError
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from bgr.data.kb import node_steps
-from bgr.data.kb.compiled import compiled_answer_steps, compiled_node_steps
-from bgr.data.kb.compiled.compiled_node_steps import Chain, CompiledCall
-from bgr.data.kb.compiled.compiler import BINARY, compile_program
+from bgr.data.kb import compiled_answer_steps, compiled_node_steps, node_steps
+from bgr.data.kb.compiled_node_steps import Chain, CompiledCall
+from bgr.data.kb.compiler import BINARY, compile_program
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.program import Program

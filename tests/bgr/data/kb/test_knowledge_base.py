@@ -132,8 +132,8 @@ def _without(field: str) -> Callable[[], dict[str, Any]]:
 
 
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
-    "not an object": (list, "field 'concepts' must hold an object"),
-    "no entities": (lambda: {"concepts": {}}, "field 'entities' must hold an object"),
+    "not an object": (list, "field 'concepts' must be an object"),
+    "no entities": (lambda: {"concepts": {}}, "field 'entities' must be an object"),
     "both kinds": (lambda: {"concepts": small()["entities"], "entities": small()["entities"]}, "'E' is both a concept"),
     "no name": (_without("name"), "entity 'E': field 'name' is missing"),
     "no concepts": (_without("instanceOf"), "entity 'E': field 'instanceOf' (or 'subclassOf') is missing"),
@@ -202,7 +202,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "qualifier not a list": (
         _broken("attributes", {"key": "k", "value": {"type": "string", "value": "v"}, "qualifiers": {"q": "v"}}),
-        "attributes[1]: qualifier 'q' holds 'v', allowed: a list of values",
+        "attributes[1]: qualifier 'q' is 'v', allowed: a list of values",
     ),
     "row not an object": (_broken("attributes", ["k"]), "attributes[1]: ['k'], allowed: an object"),
     "empty key": (

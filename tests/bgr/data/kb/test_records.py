@@ -47,8 +47,8 @@ def test_surrogate_pairs_are_read_and_lone_surrogates_refused(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[]", "field 'concepts' must hold an object"),
-        ('{"concepts": {}, "entities": []}', "field 'entities' must hold an object"),
+        ("[]", "field 'concepts' must be an object"),
+        ('{"concepts": {}, "entities": []}', "field 'entities' must be an object"),
         ('{"concepts": {}, "entities": {"E": 3}}', "entity 'E'"),
         ('{"concepts": {}, "entities": {"E": {"name": }}}', r"column 45 \(entities 'E'\): Expecting value"),
         ('{"concepts": {}, "entities": {"E" {}}}', "Expecting ':' delimiter"),

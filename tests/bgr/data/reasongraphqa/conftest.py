@@ -27,7 +27,7 @@ def attribute(key: str, of: dict, **qualifiers: dict) -> dict:
 
 
 class World:
-    """Collects entities; every relation is written at both ends."""
+    """A builder of entities that writes every relation at both ends."""
 
     def __init__(self) -> None:
         self.entities: dict[str, dict] = {}
@@ -89,7 +89,7 @@ def _ordinal(n: int) -> str:
 
 
 def program(*steps: tuple) -> list[dict]:
-    """Steps as (function, inputs…); each depends on the step before, but where the last item is a list of numbers."""
+    """Steps (function, inputs…); each depends on the step before, unless its last item is a list of numbers."""
     records = []
     for number, (function, *inputs) in enumerate(steps):
         dependencies = [] if function in ("Find", "FindAll") else [number - 1]
@@ -104,7 +104,7 @@ def question(text: str, answer: str, *steps: tuple) -> dict:
 
 
 def make_questions() -> list[dict]:
-    """Good questions of all five types and of several structures."""
+    """Valid questions of all five types and of several structures."""
     found = [
         question("When was gold found?", "1898", ("Find", "gold"), ("Find", "Bo Lind"),
                  ("QueryRelationQualifier", "discoverer", "point in time", [0, 1])),
@@ -151,7 +151,7 @@ def good_questions() -> list[dict]:
 
 @pytest.fixture
 def source(tmp_path: Path, records: dict, good_questions: list[dict]) -> Path:
-    """A folder as KQA Pro's download."""
+    """A folder in the form of KQA Pro's download."""
     folder = tmp_path / "kqapro"
     folder.mkdir()
     (folder / "kb.json").write_text(json.dumps(records))
@@ -195,7 +195,7 @@ def small_encoder(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def small_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A T5 of one layer with random weights and a tokenizer of bytes, as a local folder: it writes nonsense."""
+    """A T5 of one layer with random weights and a tokenizer of bytes, as a local folder; its output is random."""
     import torch
     from transformers import T5Config, T5ForConditionalGeneration
 

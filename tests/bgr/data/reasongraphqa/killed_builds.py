@@ -1,4 +1,4 @@
-"""Builds a dataset many times, each killed (SIGKILL) just before another change on disk, and started again.
+"""Builds of a dataset, each killed (SIGKILL) just before a different change on disk, and started again.
 
 python killed_builds.py SOURCE ENCODER WORK FIRST STEP   prints JSON: an unharmed build's hash, and the outcome of every
 STEP-th moment from FIRST on
@@ -27,7 +27,7 @@ CHUNK = 40
 
 
 def forked(act: Callable[[], int]) -> int:
-    """Run in a child: its exit code, negative if a signal ended it."""
+    """Run in a child process; returns its exit code, negative if a signal ended it."""
     child = os.fork()
     if not child:
         code = 70
@@ -39,7 +39,7 @@ def forked(act: Callable[[], int]) -> int:
 
 
 def watched(act: Callable[[], int], folder: Path, at: int | None, log: Path) -> int:
-    """Kill this process just before change number `at` (from 0) in `folder`; `log` gets how many there were."""
+    """Kill this process just before change number `at` (from 0) in `folder`; `log` gets the number of changes."""
     count = 0
 
     def watch(event: str, args: tuple) -> None:
@@ -66,7 +66,7 @@ def sha256(out: Path) -> str:
 
 
 def killed_and_again(source: Path, encoder: Path, folder: Path, moment: int) -> dict[str, object]:
-    """What came of a build killed at a moment and started again; one killed after its last step is done already."""
+    """The outcome of a build that was killed and started again; one killed after its last step is complete."""
     out = folder / "data"
     act = functools.partial(build, source, encoder, out)
     first = forked(lambda: watched(act, folder, moment, folder / "log"))

@@ -1,4 +1,4 @@
-"""Agreement of markers, against numbers worked out by hand."""
+"""Agreement of markers, compared with numbers calculated by hand."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_all_marks_the_same_leave_kappa_open():
     assert "undefined" in found.text()
 
 
-def test_one_marker_has_a_mean_alone():
+def test_one_marker_has_only_a_mean():
     found = agreement("fluency", [(1,), (0,)])
     assert (found.mean, found.equal, found.kappa, found.kind) == (0.5, None, None, None)
     assert found.text() == "fluency       mean 0.500"

@@ -1,4 +1,4 @@
-"""When two answers say the same, whatever was written as the answer."""
+"""Equality of executed and annotated answers, for any text."""
 
 from __future__ import annotations
 

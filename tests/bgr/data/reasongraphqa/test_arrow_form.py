@@ -1,4 +1,4 @@
-"""The Arrow form of a dataset is compared with its lines, and read with care."""
+"""The Arrow form of a dataset is compared with its lines, and damaged files are read safely."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 import pytest
 from datasets import Dataset
 
-from bgr.data.reasongraphqa.checks.arrow import check_arrow
+from bgr.data.reasongraphqa.checks.verify import check_arrow
 from bgr.errors import DataError
 
 
@@ -30,14 +30,14 @@ def test_a_line_that_was_changed(data):
     lines = (data / "dev.jsonl").read_text().splitlines()
     lines[2] = json.dumps({**json.loads(lines[2]), "answer": "other"})
     (data / "dev.jsonl").write_text("\n".join(lines) + "\n")
-    with pytest.raises(DataError, match=r"arrow/dev: does not hold the sample of .*dev\.jsonl: line 3"):
+    with pytest.raises(DataError, match=r"arrow/dev: differs from the sample of .*dev\.jsonl: line 3"):
         check_arrow(data)
 
 
 def test_fewer_and_more_rows(data):
     lines = (data / "test.jsonl").read_text().splitlines(keepends=True)
     (data / "test.jsonl").write_text("".join(lines[:-1]))
-    with pytest.raises(DataError, match=r"arrow/test: holds more samples than test\.jsonl"):
+    with pytest.raises(DataError, match=r"arrow/test: has more samples than test\.jsonl"):
         check_arrow(data)
     (data / "test.jsonl").write_text("".join([*lines, lines[0]]))
     with pytest.raises(DataError, match="line 11"):
@@ -52,7 +52,7 @@ def test_a_damaged_file(data, harm):
         check_arrow(data)
 
 
-def test_every_byte_flipped_is_told_or_does_not_matter(data):
+def test_every_flipped_byte_is_reported_or_harmless(data):
     path = arrow_file(data)
     raw, before = path.read_bytes(), Dataset.from_file(str(path)).to_list()
     told = 0
@@ -72,7 +72,7 @@ def test_every_byte_flipped_is_told_or_does_not_matter(data):
 def test_files_outside_the_folder_are_not_read(data):
     state = data / "arrow" / "train" / "state.json"
     state.write_text(json.dumps({**json.loads(state.read_text()), "_data_files": [{"filename": "../dev/x.arrow"}]}))
-    with pytest.raises(DataError, match="allowed: a file beside it"):
+    with pytest.raises(DataError, match="allowed: a file in the same folder"):
         check_arrow(data)
 
 

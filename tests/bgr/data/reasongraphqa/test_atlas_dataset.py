@@ -1,4 +1,4 @@
-"""A dataset over the real Atlas: complete sentences, fair candidates, and too hard for matching words alone."""
+"""A dataset over the real Atlas: complete sentences, fair candidates, and too hard for lexical matching."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bgr.cli import main
 from bgr.collection.bm25 import Bm25Index
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.build.splits import SPLITS
-from bgr.data.reasongraphqa.io.dataset import load_sheet, load_split
+from bgr.data.reasongraphqa.io.dataset import load_metadata, load_split
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +29,7 @@ def examples(folders):
 
 
 def test_atlas_questions_survive(folders, examples):
-    sheet = load_sheet(folders[1])
+    sheet = load_metadata(folders[1])
     assert len(examples) == 800
     assert sum(entry["count"] for entry in sheet["dropped"].values()) <= 0.02 * sheet["tried"]
     assert {example.type for example in examples} == {"query", "comparison", "count", "boolean", "qualifier"}
@@ -52,7 +52,7 @@ def test_every_sentence_says_its_facts(folders):
 
 
 def test_matching_words_is_not_enough(examples):
-    """BM25 with as many facts as there are gold ones; its set F1 is the share of gold facts among them."""
+    """BM25 retrieves as many facts as there are gold ones; its set F1 is the share of gold facts among them."""
     scores = []
     for example in examples:
         gold = set(example.graph.nodes)

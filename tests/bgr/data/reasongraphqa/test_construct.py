@@ -11,7 +11,7 @@ from bgr.data.kb.program import Program
 from bgr.data.reasongraphqa.build.construct import Settings, build
 from bgr.data.reasongraphqa.build.interference import HARD, Mixture
 from bgr.data.reasongraphqa.build.questions import read_questions
-from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_sheet, load_split, write_dataset
+from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_metadata, load_split, write_dataset
 from bgr.errors import DataError, ProgramError
 
 NAMES = ("train.jsonl", "dev.jsonl", "test.jsonl", "facts.jsonl", "dataset.json")
@@ -72,11 +72,11 @@ def test_same_seed_same_bytes(tmp_path, kb, source, encoder):
         written(kb, tmp_path / name, built(kb, source, encoder, seed=seed))
     for name in NAMES:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-    assert dataset_hash(tmp_path / "a") == dataset_hash(tmp_path / "b") == load_sheet(tmp_path / "a")["sha256"]
+    assert dataset_hash(tmp_path / "a") == dataset_hash(tmp_path / "b") == load_metadata(tmp_path / "a")["sha256"]
     assert dataset_hash(tmp_path / "a") != dataset_hash(tmp_path / "c")
 
 
-def test_json_lines_and_arrow_hold_the_same(tmp_path, kb, source, encoder):
+def test_json_lines_and_arrow_have_equal_content(tmp_path, kb, source, encoder):
     from datasets import load_from_disk
 
     result = built(kb, source, encoder)
@@ -131,7 +131,7 @@ def test_a_bad_program_stops_the_build_or_is_counted(kb, source, encoder):
 def test_nothing_left_is_an_error(kb, source, encoder):
     questions = [q for q in read_questions(source).questions if q.answer == "1"]
     bad = [type(q)(q.id, q.where, q.text, "7", q.program) for q in questions]
-    with pytest.raises(DataError, match=r"none of 1 questions can be used.*another answer"):
+    with pytest.raises(DataError, match=r"none of 1 questions is usable.*another answer"):
         build(kb, bad, encoder, Settings())
 
 
@@ -172,7 +172,7 @@ def test_read_questions(source):
         read_questions(source)
 
 
-def test_load_split_names_what_is_wrong(tmp_path, kb, source, encoder):
+def test_load_split_names_the_problem(tmp_path, kb, source, encoder):
     with pytest.raises(DataError, match=r"test.jsonl: no such file"):
         load_split(tmp_path, "test")
     with pytest.raises(DataError, match=r"'val', known: train, dev, test"):

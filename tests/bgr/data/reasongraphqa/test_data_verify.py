@@ -1,4 +1,4 @@
-"""`bgr data verify`: a good dataset passes; whatever is wrong with one is told in one line that names the sample."""
+"""`bgr data verify`: a valid dataset passes; a problem is reported in one line that names the sample."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bgr.cli import main
 from bgr.cli.data import command
 from bgr.cli.parser import execute
 from bgr.data.reasongraphqa.build.construct import Settings, build
-from bgr.data.reasongraphqa.build.grounding import Question
+from bgr.data.reasongraphqa.build.questions import Question
 from bgr.data.reasongraphqa.io.dataset import dataset_hash, write_dataset
 from bgr.errors import DataError
 
@@ -43,13 +43,13 @@ def write(path, records):
 
 
 def seal(folder):
-    """As if the dataset had been built so."""
+    """Update the hash, so that the dataset seems to have been built in this way."""
     sheet = json.loads((folder / "dataset.json").read_text())
     (folder / "dataset.json").write_text(json.dumps({**sheet, "sha256": dataset_hash(folder)}))
 
 
 def change(folder, split="train", **fields):
-    """The first sample of a split with other fields, and its id."""
+    """Replace fields of the first sample of a split; returns its id."""
     records = read(folder / f"{split}.jsonl")
     records[0] |= fields
     write(folder / f"{split}.jsonl", records)
@@ -81,7 +81,7 @@ def test_a_good_dataset(data, capsys):
 
 
 def test_a_planted_entailment(data, capsys):
-    """The gold fact of a sample once more, in other words and joined to something else."""
+    """A second sentence for a sample's gold fact, with other words and another joined fact."""
     record = first(data)
     facts = read(data / "facts.jsonl")
     gold = next(
@@ -108,7 +108,7 @@ def test_a_planted_entailment(data, capsys):
     [
         ({"edges": [[-1, 0], [0, 1], [1, 0]]}, "cycle"),
         ({"edges": [[-1, 99]]}, "99"),
-        ({"edges": []}, "no fact"),
+        ({"edges": []}, "the graph has 0 facts"),
         ({"type": "riddle"}, "riddle"),
         ({"question": ""}, "question is empty"),
         ({"answer": "  "}, "answer is empty"),
@@ -125,23 +125,23 @@ def test_an_invalid_sample_is_named(data, fields, message):
 def test_candidates(data):
     record = first(data)
     name = change(data, facts=[*record["facts"], record["facts"][1]])
-    assert refused(data).startswith(f"sample {name!r}: candidates 1 and {len(record['facts'])} are one")
+    assert refused(data).startswith(f"sample {name!r}: candidates 1 and {len(record['facts'])} are equal")
     change(data, facts=[*record["facts"], "Nobody wrote this."])
     assert f"{name!r}: candidate {len(record['facts'])} is not in the textual database" in refused(data)
 
 
 def test_ids_are_unique_across_splits(data):
     name = change(data, "test", id=first(data)["id"])
-    assert refused(data).startswith(f"sample {name!r}: stands twice")
+    assert refused(data).startswith(f"sample {name!r}: the id is repeated")
 
 
 def test_the_hash(data):
     (data / "dev.jsonl").write_text((data / "dev.jsonl").read_text().replace('"answer": ', '"answer":  '))
-    assert "dataset.json: says sha256" in refused(data)
+    assert "dataset.json: sha256 is" in refused(data)
     seal(data)
     verify(data)
     (data / "dataset.json").write_text("{}")
-    assert "says sha256 None" in refused(data)
+    assert "sha256 is None" in refused(data)
 
 
 def test_a_missing_file(data):

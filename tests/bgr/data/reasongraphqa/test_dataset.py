@@ -1,4 +1,4 @@
-"""The dataset on disk: Arrow, card and JSON lines hold the same samples, and damaged lines are named."""
+"""The dataset on disk: Arrow, card and JSON lines have the same samples, and errors name damaged lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bgr.data.reasongraphqa.io.card import FEATURES, card_text
 from bgr.data.reasongraphqa.io.dataset import (
     HASHED_FILES,
     dataset_hash,
-    load_sheet,
+    load_metadata,
     load_split,
     sample_features,
     write_dataset,
@@ -41,7 +41,7 @@ SHEET = {
 
 
 def examples(split: str, count: int) -> list[Example]:
-    """One to four facts in every kind of graph, texts with everything that a format could stumble on."""
+    """One to four facts in every kind of graph, with texts that are difficult for file formats."""
     rng = random.Random(split)
     texts = ['"quoted"', "line\nbreak\r\n", "tab\t\\", "näïve 映画 \u2028", "", "it's", "it's"]
     made = []
@@ -61,7 +61,7 @@ def folder(tmp_path):
     return tmp_path / "data"
 
 
-def test_arrow_holds_what_the_lines_hold(folder):
+def test_arrow_and_lines_have_equal_content(folder):
     arrow = datasets.load_from_disk(str(folder / "arrow"))
     assert list(arrow) == list(SPLITS)
     for split in SPLITS:
@@ -73,7 +73,7 @@ def test_arrow_holds_what_the_lines_hold(folder):
 
 
 def test_every_field_is_typed_even_where_nothing_is_in_it(tmp_path):
-    """From a dataset without programs no type could be inferred; from an empty split nothing at all."""
+    """Types cannot be inferred from a dataset without programs, nor any fields from an empty split."""
     bare = Example("a", "Q?", ("f",), EvidenceGraph([(ROOT, 0)]), "x", (), "query")
     write_dataset(tmp_path / "data", {"train": [bare], "dev": [], "test": []}, [], {})
     arrow = datasets.load_from_disk(str(tmp_path / "data" / "arrow"))
@@ -82,7 +82,7 @@ def test_every_field_is_typed_even_where_nothing_is_in_it(tmp_path):
     assert arrow["train"].features["program"].feature["inputs"].feature.dtype == "string"
 
 
-def test_the_card_is_what_the_hub_reads(folder, tmp_path):
+def test_the_card_is_readable_for_the_hub(folder, tmp_path):
     loaded = datasets.load_dataset(str(folder), cache_dir=str(tmp_path / "cache"))
     assert set(loaded) == set(SPLITS)
     for split in SPLITS:
@@ -113,7 +113,7 @@ def test_card(folder):
         "| licence | CC BY-SA 4.0 |",
         "1 of 31 questions were left out.",
         r"| the answer \| differs | 1 | \<b\>Who\</b\> made \`it\`? |",
-        f"`{load_sheet(folder)['sha256']}`",
+        f"`{load_metadata(folder)['sha256']}`",
     ):
         assert line in card
     assert all(f"| `{field['name']}` |" in card for field in FEATURES)
@@ -139,7 +139,7 @@ def test_size_of_the_card(count, size):
 
 
 def test_card_and_arrow_are_no_part_of_the_hash(folder, tmp_path):
-    before = load_sheet(folder)["sha256"]
+    before = load_metadata(folder)["sha256"]
     (folder / "README.md").write_text("mine")
     assert dataset_hash(folder) == before
     splits = {split: load_split(folder, split) for split in SPLITS}
@@ -190,9 +190,9 @@ def test_a_line_that_is_no_object(folder, line, said):
         load_split(folder, "dev")
 
 
-def test_an_id_stands_once(folder):
+def test_repeated_ids_are_refused(folder):
     path = folder / "dev.jsonl"
     text = path.read_text(encoding="utf-8")
     path.write_text(text + text.split("\n")[1] + "\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"line 7: id 'dev-1' stands in .*line 2 already"):
+    with pytest.raises(DataError, match=r"line 7: id 'dev-1' is also in .*line 2, allowed: unique ids"):
         load_split(folder, "dev")

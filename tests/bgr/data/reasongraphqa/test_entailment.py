@@ -1,4 +1,4 @@
-"""Planted entailments are found, and the construction makes none."""
+"""Inserted entailments are found, and the construction makes none."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from bgr.data.example import Example
 from bgr.data.kb.schema import Fact, Value
 from bgr.data.reasongraphqa.build.conflicts import RESTATED, SAME_TRIPLE, SAME_VALUE
 from bgr.data.reasongraphqa.build.construct import Settings, build
-from bgr.data.reasongraphqa.build.grounding import Question
 from bgr.data.reasongraphqa.build.interference import HARD, THIRDS
+from bgr.data.reasongraphqa.build.questions import Question
 from bgr.data.reasongraphqa.build.textual_database import FactUnit
 from bgr.data.reasongraphqa.checks.entailment import FactTable, find_entailments
 from bgr.errors import DataError
@@ -28,7 +28,7 @@ WHEN = {"function": "QueryRelationQualifier", "dependencies": [0, 1], "inputs": 
 
 
 def sample(gold, distractor, program=()):
-    """A question with one gold fact (its sentence joins another), an innocent distractor and the one under test."""
+    """A question with one gold fact (whose sentence has another fact), a fair distractor and the tested one."""
     units = [
         FactUnit("F0", (ELSEWHERE,), "Innocent.", False),
         FactUnit("F1", (gold, Fact(gold.head, "IMDb ID", Value("string", "tt1"))), "Gold.", True),
@@ -76,14 +76,14 @@ def test_a_planted_entailment_is_found(gold, distractor, program, how):
         (DIRECTED, Fact("F", "screenwriter", tail="P"), ()),
         (LONG, Fact("F", "runtime", Value("quantity", 82, "second")), ()),
         (BORDER, Fact("S", "capital", tail="N"), ()),
-        # the year of a discovery gives nothing away as long as it is not asked for
+        # the year of a discovery reveals nothing if the question does not ask for it
         (DISCOVERED, Fact("E", "country of discovery", None, "N", (("year", FOUND),)), ()),
         (DISCOVERED, Fact("E", "country of discovery", None, "N", (("year", FOUND),)), (WHEN, {"function": "Count"})),
-        # what is joined to a gold fact is none: another entity of its name may say the same
+        # facts joined to a gold fact are not gold: an entity with the same name may have them too
         (DIRECTED, Fact("G", "IMDb ID", Value("string", "tt1")), ()),
     ],
 )
-def test_what_is_no_entailment(gold, distractor, program):
+def test_not_an_entailment(gold, distractor, program):
     assert find_entailments(*table_of([sample(gold, distractor, program)])).total == 0
 
 
@@ -119,7 +119,7 @@ def test_the_construction_makes_none(kb, good_questions, encoder, mixture):
     found = find_entailments(examples, table)
     assert found.total == 0
     assert found.distractors == sum(len(example.facts) - len(example.graph.nodes) for example in examples)
-    # and it looks: each unit in other words beside it is found in every sample
+    # the search works: an added unit with other words for a gold fact is found in every sample
     twins = [FactUnit(unit.id, unit.facts, f"Again: {unit.sentence}", False) for unit in built.database.units]
     again = [
         replace(example, facts=(*example.facts, f"Again: {example.facts[example.graph.nodes[-1]]}"))

@@ -6,7 +6,8 @@ import pytest
 
 from bgr.data.kb.executor import Executor
 from bgr.data.reasongraphqa.build import grounding
-from bgr.data.reasongraphqa.build.grounding import Dropped, Grounded, Question, ground, same_answer
+from bgr.data.reasongraphqa.build.grounding import Grounded, ground, same_answer
+from bgr.data.reasongraphqa.build.questions import Dropped, Question
 from bgr.errors import DataError, ProgramError
 from bgr.graph.evidence_graph import ROOT
 

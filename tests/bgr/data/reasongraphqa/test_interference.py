@@ -10,7 +10,7 @@ import pytest
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.schema import Fact, Value
 from bgr.data.reasongraphqa.build.conflicts import RESTATED, SAME_TRIPLE, SAME_VALUE, GoldFacts
-from bgr.data.reasongraphqa.build.grounding import Question, ground
+from bgr.data.reasongraphqa.build.grounding import ground
 from bgr.data.reasongraphqa.build.interference import (
     HARD,
     KINDS,
@@ -21,6 +21,7 @@ from bgr.data.reasongraphqa.build.interference import (
     Mixture,
     shares,
 )
+from bgr.data.reasongraphqa.build.questions import Question
 from bgr.data.reasongraphqa.build.textual_database import FactUnit, TextualDatabase, meaning
 from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer
 from bgr.errors import DataError
@@ -44,20 +45,20 @@ def allows(kb, gold, *candidate):
 @pytest.mark.parametrize(
     ("gold", "candidate", "allowed"),
     [
-        # the statement itself, alone, joined to another, with another qualifier, and seen from the other end
+        # the statement itself, joined to another, with another qualifier, and in the other direction
         (Fact("F2", "runtime", SHORT), Fact("F2", "runtime", SHORT), False),
         (Fact("E0", "discoverer", tail="P1"), Fact("E0", "discoverer", None, "P1", YEAR), False),
         (Fact("C0", "shares border with", tail="C1"), Fact("C1", "shares border with", tail="C0"), False),
-        # a second value of a settled attribute
+        # a second value of an attribute that the question means to have one
         (Fact("F2", "runtime", SHORT), Fact("F2", "runtime", Value("quantity", 99, "minute")), False),
         (Fact("F2", "runtime", SHORT), Fact("F3", "runtime", SHORT), True),
-        # another film of the same name
+        # another film with the same name
         (Fact("F0", "runtime", SHORT), Fact("F1", "runtime", Value("quantity", 81, "minute")), False),
         (Fact("F0", "runtime", SHORT), Fact("F1", "director", tail="P1"), True),
         # another director, another predicate
         (Fact("F2", "director", tail="P1"), Fact("F2", "director", tail="P2"), True),
         (Fact("F2", "director", tail="P1"), Fact("F2", "runtime", SHORT), True),
-        # told in passing by a qualifier, either way round
+        # restated by a qualifier, in either direction
         (
             Fact("F0", "director", tail="P0"),
             Fact("F0", "cast member", None, "P0", (("object has role", Value("string", "director")),)),
@@ -68,7 +69,7 @@ def allows(kb, gold, *candidate):
         (Fact("E0", "discoverer", None, "P1", YEAR), Fact("E0", "country of discovery", None, "C0", YEAR), False),
     ],
 )
-def test_what_may_stand_beside_a_gold_fact(kb, gold, candidate, allowed):
+def test_allowed_distractors(kb, gold, candidate, allowed):
     assert allows(kb, [gold], candidate) is allowed
     other = Fact("C1", "capital", tail="T1")
     assert allows(kb, [gold], other, candidate) is allowed
@@ -93,7 +94,7 @@ IN_1962 = Fact("F2", "release date", Value("year", 1962), None, DATED.qualifiers
     [
         (Fact("C0", "shares border with", tail="C1"), Fact("C1", "shares border with", tail="C0"), SAME_TRIPLE),
         (SCORED, Fact("F2", "review score", Value("quantity", 52, "percent")), SAME_VALUE),
-        # the same in another unit, and a number that only looks the same
+        # an equal value in another unit, and an equal number in another unit
         (SCORED, Fact("F2", "review score", Value("quantity", 0.52)), SAME_VALUE),
         (SCORED, Fact("F2", "review score", Value("quantity", 52)), None),
         (
@@ -101,10 +102,10 @@ IN_1962 = Fact("F2", "release date", Value("year", 1962), None, DATED.qualifiers
             Fact("F2", "runtime", Value("quantity", 4920.0, "second")),
             SAME_VALUE,
         ),
-        # a date says its year, a year does not say the date
+        # a date entails its year, a year does not entail the date
         (IN_1962, Fact("F2", "release date", DATED.value), SAME_VALUE),
         (DATED, Fact("F2", "release date", IN_1962.value), None),
-        # another film of that name: the sentences are one to the reader
+        # another film with that name: a reader cannot distinguish the sentences
         (Fact("F0", "director", tail="P0"), Fact("F1", "director", tail="P0"), SAME_TRIPLE),
         (Fact("F0", "director", tail="P0"), Fact("F2", "director", tail="P0"), None),
         (Fact("F0", "director", tail="P0"), Fact("F0", "director", tail="P1"), None),
@@ -116,10 +117,10 @@ IN_1962 = Fact("F2", "release date", Value("year", 1962), None, DATED.qualifiers
         (Fact("E0", "discoverer", None, "P1", YEAR), Fact("E0", "time of discovery", YEAR[0][1]), RESTATED),
     ],
 )
-def test_how_a_gold_fact_is_told(kb, gold, candidate, how):
+def test_ways_of_entailment(kb, gold, candidate, how):
     told = gold_facts(kb, [gold])
-    assert told.told_by(unit(candidate)) == how
-    assert told.told_by(unit(Fact("C1", "capital", tail="T1"), candidate)) == how
+    assert told.entailment(unit(candidate)) == how
+    assert told.entailment(unit(Fact("C1", "capital", tail="T1"), candidate)) == how
     assert how is None or not told.allows(unit(candidate))
 
 
@@ -194,7 +195,7 @@ def test_the_mixture_is_followed(drafts, hard, kb, good_questions, encoder):
     assert totals[0].total() == totals[1].total()
     assert totals[1][RANDOM] < 0.6 * totals[0][RANDOM]
     assert all(totals[1][kind] > totals[0][kind] for kind in (SIMILAR, SAME_HEAD))
-    # what the mixture leaves out is out, whatever runs short: but for (c)
+    # kinds with share 0 are not used to replace others, except for (c)
     for draft in make_drafts(kb, good_questions, encoder, mixture=Mixture(0, 1, 0)):
         assert draft.kinds[SIMILAR] == 0
         assert len(draft.units) == draft.wanted
@@ -226,7 +227,7 @@ def test_same_head_is_about_the_gold_entities_and_asks_something_else(kb, drafts
         assert not any((unit.facts[0].head, unit.facts[0].predicate) in asked for unit in first)
 
 
-def test_similar_ones_are_the_nearest_that_are_free(drafts, encoder):
+def test_similar_distractors_are_the_nearest_allowed_units(drafts, encoder):
     draft = drafts[10]
     start = len(draft.grounded.facts) + draft.kinds[SAME_HEAD]
     similar = draft.units[start : start + draft.kinds[SIMILAR]]

@@ -1,4 +1,4 @@
-"""What splits share: programs equal up to branches, gold triples behind sentences, the report and its command."""
+"""Leakage: programs equal up to the order of branches, gold triples of sentences, the report and its command."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_everything_else_of_a_program_matters():
 
 
 def test_shared_steps_cost_nothing():
-    # written out as a tree this program has 2 ** 95 steps
+    # as a tree this program has 2 ** 95 steps
     calls = [("Find", [], "Ada Berg"), *(("Or", [n, n]) for n in range(95)), ("Count", [95])]
     assert len(program_form(steps(*calls))) == 64
 
@@ -80,7 +80,7 @@ def test_a_malformed_program_is_named():
 
 
 def slow_shared(earlier, later, check):
-    """All pairs, one by one."""
+    """Comparison of all pairs, one by one."""
     found = []
     for trace in later:
         value = getattr(trace, check)
@@ -109,7 +109,7 @@ def test_counts_are_those_of_comparing_all_pairs():
 
 
 def example(name, text, gold, program=None, facts=None):
-    """A sample whose gold sentences all hang from the question."""
+    """A sample whose gold sentences all have an edge from the question."""
     sentences = (*gold, *(facts or ("Nobody knows.",)))
     graph = EvidenceGraph([(ROOT, n) for n in range(len(gold))])
     return Example(name, text, sentences, graph, "1", tuple(program or ()), "count")
@@ -128,7 +128,7 @@ def unit(sentence, *triples, **more):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Two films called Hamlet: the sentence about their director stands for both."""
+    """Two films called Hamlet share the sentence about their director."""
     year = {"type": "year", "value": 1970}
     units = [
         unit("Ada Berg made Hamlet.", ("F1", "director", "P1")),
@@ -172,8 +172,8 @@ def test_report_of_a_folder(folder):
     }
     assert found(report, "dev", "test")["program"] == (1, 1, (("e", "d"),))
     assert report.notes == (
-        "samples without a program, not compared by it: 1",
-        "gold sentences that state several triples (equal names), each taken as all of them: 1",
+        "samples without a program, which are not compared by program: 1",
+        "gold sentences with several triples (equal names), compared by all of them: 1",
     )
 
 
@@ -204,7 +204,7 @@ def test_command_prints_table_and_json(folder, capsys):
 
 def test_a_converted_released_dataset_lacks_triples(folder, tmp_path, capsys):
     for split in ("train", "dev", "test"):
-        # the released form wants a program for each question
+        # the released form requires a program for each question
         path = folder / f"{split}.jsonl"
         path.write_text(path.read_text().replace('"program": []', f'"program": {json.dumps(both())}'))
     assert main(["data", "convert", str(folder), str(tmp_path / "released"), "--to", "released"]) == 0
@@ -213,7 +213,7 @@ def test_a_converted_released_dataset_lacks_triples(folder, tmp_path, capsys):
     report = dataset_leakage(tmp_path / "back")
     assert set(report.shared["train", "dev"]) == {"question", "program"}
     assert report.to_json()["pairs"][0]["triples"] is None
-    assert [note for note in report.notes if "names no triples" in note]
+    assert [note for note in report.notes if "has no triples" in note]
     assert "not compared" in leakage_text(report)
 
 
@@ -233,14 +233,14 @@ BAD = {
     "cut facts": (lambda f: (f / "facts.jsonl").write_text('{"sente'), "facts.jsonl: line 1: not valid JSON"),
     "list": (lambda f: (f / "facts.jsonl").write_text("[]\n"), "must be an object"),
     "bytes": (lambda f: (f / "facts.jsonl").write_bytes(b"\xff\n"), "facts.jsonl: cannot be read"),
-    "some bare": (change("facts.jsonl", 3, facts=None), "line 4: field 'facts' names none, line 1 has some"),
-    "empty facts": (change("facts.jsonl", 3, facts=[]), "line 4: field 'facts' names none, line 1 has some"),
+    "some bare": (change("facts.jsonl", 3, facts=None), "line 4: field 'facts' is empty, but not in line 1"),
+    "empty facts": (change("facts.jsonl", 3, facts=[]), "line 4: field 'facts' is empty, but not in line 1"),
     "no head": (change("facts.jsonl", 3, facts=[{"predicate": "p", "tail": "t"}]), "line 4: lacks the field 'head'"),
     "lost sentence": (
         change("facts.jsonl", 5, sentence="Something else."),
         "dev.jsonl: sample 'd': gold sentence 'The Winter is The Winter.' is not in facts.jsonl",
     ),
-    "empty file": (lambda f: (f / "facts.jsonl").write_text(""), "facts.jsonl: holds no facts"),
+    "empty file": (lambda f: (f / "facts.jsonl").write_text(""), "facts.jsonl: has no facts"),
     "program": (change("dev.jsonl", 0, program=steps(("Seek", []))), "dev.jsonl: sample 'c', step 0 (Seek)"),
     "no question": (change("dev.jsonl", 0, question=None), "dev.jsonl: line 1: sample 'c'"),
 }
@@ -257,7 +257,7 @@ def test_bad_folders_give_one_line(folder, name):
 
 
 def test_a_built_dataset(tmp_path, kb, source, encoder):
-    """Every question twice in other words: a copy in another split shares program and gold triples, nothing else."""
+    """Every question a second time with other words: a copy in another split shares only program and gold triples."""
     questions = read_questions(source).questions
     copies = [replace(q, id=f"{q.id}-copy", text=f"Say, {q.text}") for q in questions]
     built = build(kb, [*questions, *copies], encoder, Settings(joined_probability=0.5))

@@ -1,4 +1,4 @@
-"""Sheets for human marks: written, filled in, read back, refused."""
+"""Sheets for human marks: writing, reading of completed sheets, invalid sheets."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def rows(path):
 
 
 def fill(path, target, marks, delimiter=",", order=1):
-    """A marker's copy: `marks` gives the mark of a criterion for the n-th fact."""
+    """A completed copy; `marks` gives the mark of a criterion for the n-th fact."""
     found = [{**row, **{c: str(marks(n, c)) for c in CRITERIA}} for n, row in enumerate(rows(path))]
     with target.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, delimiter=delimiter)
@@ -67,7 +67,7 @@ def test_no_cell_is_a_formula(sheet):
     assert [row["sentence"] for row in rows(sheet)][:4] == [f"'{title} scored 43%." for title in TITLES[:4]]
 
 
-def test_a_sheet_is_drawn_by_seed_and_never_replaced_unasked(dataset, tmp_path):
+def test_a_sheet_is_sampled_by_seed_and_not_overwritten_by_default(dataset, tmp_path):
     first, second = tmp_path / "a.csv", tmp_path / "b.csv"
     assert write_sheet(dataset, first, 3, 1) == write_sheet(dataset, second, 3, 1) == 3
     assert first.read_bytes() == second.read_bytes()
@@ -81,7 +81,7 @@ def test_a_sheet_is_drawn_by_seed_and_never_replaced_unasked(dataset, tmp_path):
 
 def test_two_markers(sheet, tmp_path):
     a = fill(sheet, tmp_path / "a.csv", lambda n, c: 1)
-    # saved with semicolons, sorted backward, one fact judged otherwise
+    # saved with semicolons, sorted in reverse, with other marks for one fact
     b = fill(sheet, tmp_path / "b.csv", lambda n, c: int(not (n == 2 and c == "fluency")), ";", -1)
     marks = read_marks([a, b])
     assert marks.ids == tuple(f"F{n}" for n in range(len(TITLES)))
@@ -102,7 +102,7 @@ def test_another_mark_is_one_line_with_file_line_and_column(sheet, tmp_path, mar
     path = fill(sheet, tmp_path / "a.csv", lambda n, c: mark if n == 3 and c == "sufficiency" else 0)
     with pytest.raises(DataError) as caught:
         read_marks([path])
-    assert str(caught.value) == f"{path}: line 5, column sufficiency: {mark!r} is no mark, allowed: 0, 1"
+    assert str(caught.value) == f"{path}: line 5, column sufficiency: mark {mark!r}, allowed: 0, 1"
 
 
 def damage(path, old, new):
@@ -113,10 +113,10 @@ def damage(path, old, new):
     ("old", "new", "message"),
     [
         ("fluency", "smooth", "a.csv: line 1: lacks the column 'fluency'"),
-        ("F3,", "F2,", "a.csv: line 5: fact 'F2' stands twice"),
+        ("F3,", "F2,", "a.csv: line 5: fact 'F2' is repeated"),
         ("F3,", "F9,", "a.csv: lacks fact 'F3', which "),
-        ("43%", "44%", "a.csv: fact 'F0' has another sentence than in "),
-        (",1,1,1", "", "a.csv: line 2, column fluency: '' is no mark"),
+        ("43%", "44%", "a.csv: the sentence of fact 'F0' differs from that in "),
+        (",1,1,1", "", "a.csv: line 2, column fluency: mark ''"),
         ("Æon", "\x00", "a.csv: "),
     ],
 )
@@ -137,7 +137,7 @@ def test_no_sheet(sheet, tmp_path):
         ([a, a], "a.csv: given twice"),
         ([tmp_path / "none.csv"], "none.csv: no such file"),
         ([tmp_path / "latin.csv"], "latin.csv: cannot be read"),
-        ([tmp_path / "bare.csv"], "bare.csv: holds no facts"),
+        ([tmp_path / "bare.csv"], "bare.csv: has no facts"),
     ):
         with pytest.raises(DataError, match=message):
             read_marks(paths)

@@ -1,4 +1,4 @@
-"""Checks of sentences: each finds what it is for, and is silent about what only looks like it."""
+"""Checks of sentences: each finds its problem and accepts sentences that only look similar."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_at_the_edge_of_a_name_capitals_count():
     assert said == {"repeated words": "language language"}
 
 
-def test_a_number_stands_twice():
+def test_a_repeated_number():
     found_at = found("America America was rated 80% 80% on Rotten Tomatoes.", SCORE)
     assert found_at == {"repeated words": "80% 80%"}
     people = Fact("F", "population", Value("quantity", 618150))
@@ -112,7 +112,7 @@ def test_a_name_in_lower_case_does_not_open_a_sentence():
     assert found("gold is in English.", Fact("G", "original language", tail="L")) == {"no capital": "gold"}
 
 
-def test_what_the_verbaliser_writes_passes(kb):
+def test_sentences_of_the_verbalizer_pass(kb):
     database = TextualDatabase(kb, Verbalizer(kb), [], joined_probability=0.5, seed=1)
     for node in kb.entities:
         for fact in database.facts_of(node):
@@ -158,7 +158,7 @@ def write(folder, *lines):
     (folder / "facts.jsonl").write_text("".join(f"{line}\n" for line in lines))
 
 
-def test_a_sample_is_drawn_by_seed_and_read_back_as_it_was_written(tmp_path, kb):
+def test_a_sample_depends_on_the_seed_and_equals_what_was_written(tmp_path, kb):
     database = TextualDatabase(kb, Verbalizer(kb), [], joined_probability=0.5, seed=1)
     for node in kb.entities:
         for fact in database.facts_of(node):
@@ -181,7 +181,7 @@ def test_a_sample_is_drawn_by_seed_and_read_back_as_it_was_written(tmp_path, kb)
     [
         ("{", "line 2: not valid JSON"),
         ("[]", "line 2: must be an object, is []"),
-        (json.dumps({**LINE, "sentence": 3}), "line 2: field 'sentence' is 3, allowed: a text that is not empty"),
+        (json.dumps({**LINE, "sentence": 3}), "line 2: field 'sentence' is 3, allowed: a non-empty text"),
         (json.dumps({"id": "F1"}), "line 2: lacks the field 'sentence'"),
         (json.dumps({**LINE, "facts": [BARE]}), "line 2: lacks the field 'value'"),
         (json.dumps({**LINE, "facts": [{**BARE, "value": 3}]}), "line 2: must be an object, is 3"),
@@ -200,7 +200,7 @@ def test_no_facts(tmp_path):
     with pytest.raises(DataError, match="no such file"):
         sample_facts(tmp_path, 10, 0)
     write(tmp_path)
-    with pytest.raises(DataError, match="holds no facts"):
+    with pytest.raises(DataError, match="has no facts"):
         sample_facts(tmp_path, 10, 0)
     with pytest.raises(DataError, match="allowed: 1 or more"):
         sample_facts(tmp_path, 0, 0)

@@ -1,4 +1,4 @@
-"""Damaged records of both forms: each is refused in one line or is a sample that can be written; never a traceback."""
+"""Damaged records of both forms: each is refused in one line or is a sample that can be written."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from bgr.data.example import Example
-from bgr.data.reasongraphqa.io.dataset import parse_sample
-from bgr.data.reasongraphqa.io.record import example_of
+from bgr.data.reasongraphqa.io.dataset import example_of, parse_sample
 from bgr.data.reasongraphqa.io.released import from_released, to_released
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
@@ -30,7 +29,7 @@ READERS = {
 
 
 def places(value: Any, before: tuple = ()) -> Iterator[tuple]:
-    """The way to every value inside a record."""
+    """The paths of all values inside a record."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
         yield (*before, key)
@@ -38,7 +37,7 @@ def places(value: Any, before: tuple = ()) -> Iterator[tuple]:
 
 
 def damaged(record: dict, rng: random.Random) -> dict:
-    """The record with one value taken away, doubled or replaced."""
+    """The record with one value removed, repeated or replaced."""
     changed = copy.deepcopy(record)
     *way, last = rng.choice(list(places(changed)))
     holder = changed

@@ -1,4 +1,4 @@
-"""The authors' JSON, both ways."""
+"""Conversion from and to the authors' JSON."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_there_and_back(edges):
     assert lost_edges(there) == 0
 
 
-def test_what_the_form_cannot_hold():
+def test_limitations_of_the_released_form():
     both = example([(ROOT, 0), (0, 1), (ROOT, 1)])
     assert lost_edges(both) == 1
     assert from_released(to_released(both), "x", "f").graph.edges == {(ROOT, 0), (0, 1)}
@@ -56,7 +56,7 @@ def test_what_the_form_cannot_hold():
 
 
 def test_repeated_sentences():
-    """Copies that are not gold stay; a gold fact is read at its sentence's first place."""
+    """Copies that are not gold are kept; a gold fact becomes the first occurrence of its sentence."""
     kept = example([(ROOT, 0), (0, 4)], ("a.", "b.", "a.", "b.", "c."))
     assert from_released(to_released(kept), "x-000000", "f") == kept
     moved = from_released(to_released(example([(ROOT, 3), (3, 2)], ("a.", "b.", "a.", "b."))), "x", "f")
@@ -70,7 +70,7 @@ def test_the_type_without_a_program():
     assert record["type"] == "count"
     assert from_released(record, "x-000000", "f") == bare
     del record["type"]
-    with pytest.raises(DataError, match="f: without a program, a field 'type'"):
+    with pytest.raises(DataError, match="f: field 'type' is missing, which is required without a program"):
         from_released(record, "x", "f")
 
 
@@ -89,7 +89,7 @@ def test_numbers_as_answers_and_other_fields():
 
 
 def random_example(rng: Random, texts: list[str]) -> Example:
-    """Any graph over 1 to 8 facts, joins and edges from the question beside others included."""
+    """Any graph over 1 to 8 facts, with joins and with edges from the question to facts that have other edges."""
     facts = tuple(rng.choice(texts) for _ in range(rng.randint(1, 8)))
     nodes = rng.sample(range(len(facts)), rng.randint(1, len(facts)))
     edges = []
@@ -100,8 +100,8 @@ def random_example(rng: Random, texts: list[str]) -> Example:
     return Example("x-000000", rng.choice(texts), facts, EvidenceGraph(edges), rng.choice(texts), program, kind)
 
 
-def as_the_form_holds_it(there: Example) -> Example:
-    """What the module says is lost, done to a sample by hand."""
+def with_losses(there: Example) -> Example:
+    """The sample with the losses that the module's docstring lists."""
     facts, graph = there.facts, there.graph
     several = {node for node in graph.nodes if len(graph.predecessors(node)) > 1}
     kept = [(a, b) for a, b in graph.edges if a != ROOT or b not in several]
@@ -124,12 +124,12 @@ def test_ours_to_theirs_to_ours(texts, seed):
             to_released(there)
         return
     back = from_released(json.loads(json.dumps(to_released(there))), there.id, "f")
-    assert back == as_the_form_holds_it(there)
+    assert back == with_losses(there)
     assert len(there.graph.edges) - len(back.graph.edges) == lost_edges(there)
 
 
 def sorted_graph(record: dict) -> dict:
-    """A record with its nodes and their neighbours in a fixed order."""
+    """A record with its nodes and their neighbors in a fixed order."""
     nodes = [
         {"facts": node["facts"], "relation": {end: sorted(node["relation"][end]) for end in ("before", "after")}}
         for node in record["order_true_fact"]
@@ -139,12 +139,12 @@ def sorted_graph(record: dict) -> dict:
 
 @given(texts=st.lists(SENTENCE, min_size=1, max_size=12), seed=st.integers(0, 2**32))
 def test_theirs_to_ours_to_theirs(texts, seed):
-    """Whatever order the file has its nodes and neighbours in; and to the letter in the order of reasoning."""
+    """Equal for any order of nodes and neighbors in the file, and identical for the order of reasoning."""
     rng = Random(seed)
     there = random_example(rng, texts)
     if len({there.facts[n] for n in there.graph.nodes}) < len(there.graph.nodes):
         return
-    record = to_released(as_the_form_holds_it(there))
+    record = to_released(with_losses(there))
     assert to_released(from_released(record, "x-000000", "f")) == record
     shuffled = json.loads(json.dumps(record))
     rng.shuffle(shuffled["order_true_fact"])

@@ -1,4 +1,4 @@
-"""A build that is killed and started again ends as one that was not."""
+"""A build that is killed and started again gives the same dataset as one that is not interrupted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KILLED_BUILDS = Path(__file__).with_name("killed_builds.py")
 
 
 def check_killed_builds(source, encoder, work, first, step):
-    """Every build that was killed ends, started again, with the hash of one that was not; gives the outcomes."""
+    """Check that every killed build, started again, has the hash of an uninterrupted one; returns the outcomes."""
     work.mkdir()
     command = [sys.executable, str(KILLED_BUILDS), *map(str, (source, encoder, work, first, step))]
     one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -56,7 +56,7 @@ class Interrupted(Exception):
 
 @pytest.fixture
 def build(tmp_path, source, small_encoder, monkeypatch, capsys):
-    """Builds with chunks of 40 sentences: the hash, and how many chunks were encoded; `stop_after` so many raises."""
+    """Build in chunks of 40 sentences; gives the hash and the number of encoded chunks; raises after `stop_after`."""
     monkeypatch.setattr(
         vector_store.VectorStore.__init__, "__kwdefaults__", {"chunk": 40, "progress": False}, raising=True
     )
@@ -79,7 +79,7 @@ def build(tmp_path, source, small_encoder, monkeypatch, capsys):
     return run
 
 
-def test_what_was_encoded_is_used(tmp_path, build):
+def test_encoded_chunks_are_reused(tmp_path, build):
     whole, chunks = build("whole")
     assert chunks > 5
     with pytest.raises(Interrupted):
@@ -101,8 +101,8 @@ def test_a_damaged_chunk_is_encoded_again(tmp_path, build):
 
 
 @pytest.mark.parametrize("changed", ["seed", "encoder", "tokens"])
-def test_another_build_takes_nothing_that_is_not_its_own(tmp_path, build, small_encoder, changed):
-    """Other sentences or another encoder: as if nothing were there."""
+def test_a_different_build_does_not_reuse_chunks(tmp_path, build, small_encoder, changed):
+    """Chunks of other sentences or of another encoder are ignored."""
     other = {"seed": ("--seed", "1"), "encoder": (), "tokens": ()}[changed]
     with pytest.raises(Interrupted):
         build("data", stop_after=3)

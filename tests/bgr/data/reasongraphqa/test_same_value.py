@@ -1,4 +1,4 @@
-"""Values that say the same have one form."""
+"""Values with the same meaning are normalized to the same form."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import datetime
 import pytest
 
 from bgr.data.kb.schema import Value
-from bgr.data.reasongraphqa.build.conflicts import normal, readings
+from bgr.data.reasongraphqa.build.conflicts import entailed_values, normalize
 
 
 def quantity(number, unit="1"):
@@ -26,8 +26,8 @@ def quantity(number, unit="1"):
     ],
 )
 def test_the_same_in_two_units(a, b):
-    assert normal(a) == normal(b)
-    assert normal(normal(a)) == normal(a)
+    assert normalize(a) == normalize(b)
+    assert normalize(normalize(a)) == normalize(a)
 
 
 @pytest.mark.parametrize(
@@ -42,10 +42,10 @@ def test_the_same_in_two_units(a, b):
     ],
 )
 def test_not_the_same(a, b):
-    assert normal(a) != normal(b)
+    assert normalize(a) != normalize(b)
 
 
 def test_a_date_says_its_year():
     date = Value("date", datetime.date(1960, 2, 1))
-    assert readings(date) == (date, Value("year", 1960))
-    assert readings(Value("year", 1960)) == (Value("year", 1960),)
+    assert entailed_values(date) == (date, Value("year", 1960))
+    assert entailed_values(Value("year", 1960)) == (Value("year", 1960),)

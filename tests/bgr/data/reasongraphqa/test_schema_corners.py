@@ -1,4 +1,4 @@
-"""The corners of KQA Pro's documented form, each in files written by hand and each read through to its evidence."""
+"""Corner cases of KQA Pro's documented form, in files written by hand, from reading to evidence graphs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.build.construct import Settings, build
-from bgr.data.reasongraphqa.build.grounding import Dropped, Grounded, ground
-from bgr.data.reasongraphqa.build.questions import Questions, read_questions
+from bgr.data.reasongraphqa.build.grounding import Grounded, ground
+from bgr.data.reasongraphqa.build.questions import Dropped, Questions, read_questions
 
 KB = """{
  "concepts": {
@@ -166,13 +166,13 @@ def test_names_values_and_the_two_ends(corners):
     assert kb.concepts_of("Q130232") == ("Q11424",)  # Q999999 is not in the file
     assert set(kb.members("Q215627")) == {"Q5", "Q25191", "Q38111"}
     assert kb.ids("Inception") == ["Q25188", "Q1001"]
-    # one statement though its ends spell it differently and list a qualifier's values in another order
+    # one statement, though its ends use different spellings and orders of a qualifier's values
     (here,) = [s for s, _ in kb.relations("Q25188") if s.predicate == "director"]
     assert [s for s, _ in kb.relations("Q25191") if s.predicate == "director"] == [here]
     assert source.without_program == 1
 
 
-def test_an_ambiguous_name_without_one_answer_is_dropped(corners):
+def test_an_ambiguous_name_without_a_single_answer_is_dropped(corners):
     found = grounded(corners, "ambiguous")
     assert isinstance(found, Dropped)
     assert found.reason == "several answers"

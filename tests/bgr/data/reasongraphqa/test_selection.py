@@ -1,4 +1,4 @@
-"""Which candidate is taken: the completeness filter and BERTScore."""
+"""Selection of a candidate by the completeness filter and BERTScore."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import pytest
 
 from bgr.collection.embedding import SentenceEncoder
 from bgr.data.kb.schema import Fact, Value
-from bgr.data.reasongraphqa.verbalize.selection import BertScorer, best, sift
+from bgr.data.reasongraphqa.verbalize.selection import BertScorer, best, filter_complete
 
 RUNTIME = Fact("F2", "runtime", Value("quantity", 82, "minute"))
 
 
-def test_what_lacks_a_part_or_did_not_end_is_dropped(kb):
-    sifted = sift(
+def test_incomplete_and_unfinished_candidates_are_dropped(kb):
+    found = filter_complete(
         kb,
         [RUNTIME],
         ["The 2nd Winter is short.", None, "the 2nd winter lasts 82 minutes.", "It lasts 82 minutes."],
     )
-    assert sifted.complete == ("the 2nd winter lasts 82 minutes.",)
-    assert (sifted.drawn, sifted.unfinished, sifted.incomplete) == (4, 1, 2)
+    assert found.complete == ("the 2nd winter lasts 82 minutes.",)
+    assert (found.sampled, found.unfinished, found.incomplete) == (4, 1, 2)
 
 
 def test_equal_candidates_count_each_but_stand_once(kb):
     sentence = "The 2nd Winter runs for 82 minutes."
-    sifted = sift(kb, [RUNTIME], [sentence] * 3)
-    assert sifted.complete == (sentence,)
-    assert (sifted.drawn, sifted.incomplete) == (3, 0)
+    found = filter_complete(kb, [RUNTIME], [sentence] * 3)
+    assert found.complete == (sentence,)
+    assert (found.sampled, found.incomplete) == (3, 0)
 
 
 def test_the_best_score_wins_and_the_first_of_equals():
@@ -43,7 +43,7 @@ TEXTS = ["abc def ghi", "a b c d e f g h i j", "xyz", "def abc", "hij klm nop qr
 
 
 def test_each_pair_scores_as_torchmetrics_scores_it_alone(scorer):
-    """Many pairs of all lengths in batches, against one call of the library a pair on the plain texts."""
+    """Many pairs of all lengths in batches, compared with one call of the library for each pair of texts."""
     from torchmetrics.functional.text.bert import bert_score
 
     encoder = scorer.encoder

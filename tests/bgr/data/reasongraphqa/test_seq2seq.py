@@ -1,4 +1,4 @@
-"""A verbaliser over a scripted model: what is chosen, what falls back, what is counted and kept."""
+"""A verbalizer with a scripted model: selection, fallback to templates, counts and cache."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DIRECTOR = Fact("F2", "director", None, "P0")
 
 
 class Script:
-    """Draws what is written for a line, else nothing that ends; remembers the lines of each call."""
+    """Gives the scripted candidates of a line, else unfinished ones; records the lines of each call."""
 
     def __init__(self, **lines):
         self.calls = []
@@ -28,7 +28,7 @@ class Script:
 
 
 def by_length(pairs):
-    """A score that anyone can check: the longer, the better."""
+    """A simple score: longer is better."""
     return [len(candidate) / 100 for candidate, _ in pairs]
 
 
@@ -56,20 +56,20 @@ def test_the_score_decides_among_the_complete(kb):
     }
 
 
-def test_of_equal_scores_the_first_drawn(kb):
+def test_of_equal_scores_the_first_candidate_is_taken(kb):
     one, two = "The 2nd Winter runs 82 minutes!", "The 2nd Winter runs 82 minutes?"
     assert verbalizer(kb, Script(runtime=[one, two])).sentence([RUNTIME]) == one
     assert verbalizer(kb, Script(runtime=[two, one])).sentence([RUNTIME]) == two
 
 
-def test_none_left_is_the_template_and_counted(kb):
+def test_without_complete_candidates_the_template_is_used_and_counted(kb):
     words = verbalizer(kb, Script(runtime=["The 2nd Winter.", None]))
     assert words.sentence([RUNTIME]) == Verbalizer(kb).sentence([RUNTIME])
     counts = words.counts([[RUNTIME]])
     assert (counts["by_templates"], counts["candidates_unfinished"], counts["candidates_incomplete"]) == (1, 1, 1)
 
 
-def test_what_is_prepared_is_worded_once_and_in_one_order(kb):
+def test_prepared_units_are_verbalized_once_and_in_a_fixed_order(kb):
     scripts = Script(), Script()
     units = [[RUNTIME], [DIRECTOR], [OTHER], [RUNTIME, DIRECTOR]]
     for script, order in zip(scripts, (units, [*reversed(units), [RUNTIME]]), strict=True):
@@ -82,12 +82,12 @@ def test_what_is_prepared_is_worded_once_and_in_one_order(kb):
 
 
 @pytest.mark.parametrize("facts", [[], [RUNTIME, OTHER], [RUNTIME] * 4])
-def test_no_sentence_for_other_than_one_to_three_facts_of_a_head(kb, facts):
+def test_units_must_have_one_to_three_facts_of_one_head(kb, facts):
     with pytest.raises(ValueError, match="1 to 3 facts of one head"):
         verbalizer(kb, Script()).sentence(facts)
 
 
-def test_what_is_kept_is_taken_by_the_same_model_alone(kb, tmp_path):
+def test_the_cache_is_used_only_by_the_same_model(kb, tmp_path):
     said = "The 2nd Winter runs for 82 minutes."
     first = Script(runtime=[said])
     verbalizer(kb, first, OutcomeStore(tmp_path / "part", key="a")).prepare([[RUNTIME], [DIRECTOR]])
@@ -100,7 +100,7 @@ def test_what_is_kept_is_taken_by_the_same_model_alone(kb, tmp_path):
         assert words.counts([[RUNTIME]])["by_the_model"] == 1
 
 
-def test_a_damaged_file_is_worded_again_and_all_is_cleared(kb, tmp_path):
+def test_a_damaged_chunk_is_verbalized_again_and_clear_removes_all(kb, tmp_path):
     folder = tmp_path / "part"
     verbalizer(kb, Script(), OutcomeStore(folder, key="a")).prepare([[RUNTIME]])
     [file] = folder.iterdir()
@@ -115,8 +115,8 @@ def test_a_damaged_file_is_worded_again_and_all_is_cleared(kb, tmp_path):
     assert [path.name for path in folder.iterdir()] == ["mine.txt"]
 
 
-def test_a_build_words_in_one_go_and_differs_in_its_sentences_alone(kb, source, encoder):
-    """The model writes what it reads, so every sentence is complete; questions and graphs stay as they are."""
+def test_a_build_verbalizes_once_and_changes_only_sentences(kb, source, encoder):
+    """The model copies its input, so every sentence is complete; questions and graphs do not change."""
     questions = read_questions(source).questions
 
     class Echo(Script):

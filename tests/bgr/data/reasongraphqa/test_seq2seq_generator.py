@@ -1,4 +1,4 @@
-"""Candidates from a checkpoint: draws that belong to the line, lengths, and folders that hold something else."""
+"""Candidates from a checkpoint: sampling that depends only on the line, lengths, and folders of other models."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_candidates_differ_from_each_other(generate):
     assert len(set(generate(candidates=6)([LINES[0]])[0])) > 3
 
 
-def test_a_line_that_is_too_long_gets_none(generate):
+def test_a_line_that_is_too_long_gets_no_candidates(generate):
     model = generate(max_tokens=30)
     assert model([LINES[2]]) == [[None] * 3]
     assert model([]) == []
@@ -52,14 +52,14 @@ def test_the_fingerprint_names_model_and_settings(generate, small_t5):
     assert other.fingerprint() != prints[0]
 
 
-def test_noise_draws_as_the_probabilities_say():
+def test_noise_samples_according_to_the_probabilities():
     scores = torch.tensor([0.5, 0.3, 0.15, 0.05]).log()
     seeds = torch.arange(20_000) * 7919
     noise = RowNoise(seeds, top_k=3, temperature=1.0)
     start, rows = torch.zeros(len(seeds), 1, dtype=torch.long), scores.expand(len(seeds), 4)
     noisy = noise(start, rows)
     shares = noisy.argmax(1).bincount(minlength=4) / len(seeds)
-    # the fourth cannot be drawn
+    # the fourth cannot be sampled
     assert shares.tolist() == pytest.approx([0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95, 0.0], abs=0.012)
     cold = RowNoise(seeds, top_k=3, temperature=0.05)(start, rows)
     assert (cold.argmax(1) == 0).float().mean() > 0.99
@@ -143,7 +143,7 @@ def test_a_folder_that_cannot_be_used(small_t5, tmp_path, damage, said):
 
 
 def test_other_wrong_sources(small_encoder, tmp_path):
-    with pytest.raises(CheckpointError, match="a bert model, needed: an encoder-decoder"):
+    with pytest.raises(CheckpointError, match="a bert model, allowed: an encoder-decoder"):
         Seq2seqGenerator(str(small_encoder))
     with pytest.raises(CheckpointError, match="no such folder"):
         Seq2seqGenerator(str(tmp_path / "nowhere"))

@@ -1,4 +1,4 @@
-"""Splits and what they hold out; classes of isomorphic graphs."""
+"""Splits and their held-out parts; classes of isomorphic graphs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.program import Program
 from bgr.data.reasongraphqa.build.construct import Settings, build
-from bgr.data.reasongraphqa.build.grounding import Question, ground
+from bgr.data.reasongraphqa.build.grounding import ground
+from bgr.data.reasongraphqa.build.questions import Question
 from bgr.data.reasongraphqa.build.splits import (
     composition,
     composition_split,
@@ -56,7 +57,7 @@ def test_classes_are_those_of_pairwise_comparison(graphs):
 
 
 def test_the_root_is_pinned():
-    # without its root's place a chain of three is a chain of three; here the fork stands at the root or below it
+    # graphs that differ only in the position of the root: the fork is at the root or below it
     fork_at_root = EvidenceGraph([(ROOT, 0), (ROOT, 1), (1, 2)])
     fork_below = EvidenceGraph([(ROOT, 0), (0, 1), (0, 2)])
     assert structure_classes([fork_at_root, fork_below, fork_at_root.relabel({0: 7, 1: 3, 2: 5})]) == [0, 1, 0]
@@ -97,7 +98,7 @@ def test_entities_are_held_out():
 
 
 def check_composition_promise(compositions, split):
-    """What the docstring of `composition_split` promises."""
+    """The guarantees in the docstring of `composition_split`."""
     of = {
         name: [pairs for pairs, s in zip(compositions, split, strict=True) if s == name]
         for name in ("train", "dev", "test")
@@ -124,7 +125,7 @@ def test_composition_is_the_pairs_of_neighbours():
 
 
 def random_compositions(rng: Random, count: int, predicates: int) -> list[frozenset[tuple[str, str]]]:
-    """Pairs as frequent as in language: few often, many seldom; some questions without any."""
+    """Pairs with frequencies as in language: few frequent, many rare; some questions have none."""
     names = [f"r{n}" for n in range(predicates)]
     weights = [1 / (n + 1) for n in range(predicates)]
 
@@ -149,13 +150,13 @@ def test_compositions_are_held_out():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_promise_holds_for_any_compositions(seed):
+def test_the_guarantees_hold_for_any_compositions(seed):
     rng = Random(seed)
     compositions = random_compositions(rng, rng.randint(0, 120), rng.randint(1, 30))
     check_composition_promise(compositions, composition_split(compositions, seed))
 
 
-def test_a_predicate_that_stands_in_one_place_only_stays_in_train():
+def test_a_predicate_of_a_single_question_stays_in_train():
     once = frozenset({("a", "rare")})
     compositions = [once, *[frozenset({("a", "b")})] * 9, *[frozenset({("b", "a")})] * 10]
     for seed in range(10):
@@ -163,7 +164,7 @@ def test_a_predicate_that_stands_in_one_place_only_stays_in_train():
 
 
 def chain(rng: Random, number: int, kb) -> Question:
-    """From a person or country to one of its films by one attribute, to another attribute of it."""
+    """A question from a person or country to one of its films by an attribute, and to another attribute of the film."""
     n = rng.randrange(2, 24)
     starts = [("country of origin", f"{'NS'[n % 2]}{'or' if n % 2 == 0 else 'u'}dia")]
     starts += [("director", ("Ada Berg", "Bo Lind", "Cai Moreau")[n % 3])]
@@ -186,7 +187,7 @@ def chain(rng: Random, number: int, kb) -> Question:
     return Question.from_json(record, f"q{number}", f"question {number}")
 
 
-def test_a_built_dataset_holds_compositions_out(kb, encoder):
+def test_a_built_dataset_has_held_out_compositions(kb, encoder):
     rng = Random(2)
     questions = [chain(rng, number, kb) for number in range(160)]
     grounded = {question.id: ground(question, Executor(kb)) for question in questions}

@@ -1,4 +1,4 @@
-"""Which names take an article in a sentence."""
+"""Names that take an article in a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One statement, one sentence."""
+"""Every statement is in one sentence."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_gold_facts_are_never_joined_to_others(kb):
 
 
 @pytest.mark.parametrize("probability", [0.0, 0.3, 1.0])
-def test_no_statement_stands_in_two_units(kb, probability):
+def test_no_statement_is_in_two_units(kb, probability):
     data = database(kb, probability=probability)
     for n in range(24):
         for fact in data.facts_of(f"F{n}"):

@@ -1,4 +1,4 @@
-"""Facts in words: complete, in English, the same by seed."""
+"""Sentences for facts: complete, in English, the same for the same seed."""
 
 from __future__ import annotations
 
@@ -56,19 +56,19 @@ def assert_is_sentence(sentence: str) -> None:
     assert not re.search(r"[{}]|\(s\)|a\(n\)|,,|,\.|  |\.\.$", sentence), sentence
 
 
-def test_missing_parts_notices_what_is_left_out(kb):
+def test_missing_parts_finds_what_is_left_out(kb):
     assert missing_parts(kb, "The 2nd Winter runs for 82 minutes.", [RUNTIME, DIRECTOR]) == ["Cai Moreau"]
     assert missing_parts(kb, "It runs for 83 minutes.", [RUNTIME]) == ["The 2nd Winter", "82 minute"]
     assert missing_parts(kb, "The 2nd Winter scored 52%.", [SCORE]) == ["Tomato"]
 
 
-def test_wordings_vary_with_the_seed_and_stay_with_it(kb):
+def test_sentences_vary_with_the_seed_and_are_reproducible(kb):
     said = [Verbalizer(kb, seed).sentence([DIRECTOR]) for seed in range(60)]
     assert len(set(said)) >= 6
     assert said == [Verbalizer(kb, seed).sentence([DIRECTOR]) for seed in range(60)]
 
 
-def test_joined_facts_are_woven_into_one_sentence(kb):
+def test_joined_facts_are_in_one_sentence(kb):
     said = {Verbalizer(kb, seed).sentence([RUNTIME, DIRECTOR, ORIGIN]) for seed in range(80)}
     assert all(sentence.count("The 2nd Winter") == 1 for sentence in said)
     assert any(", a " in sentence or ", an " in sentence for sentence in said)
@@ -76,13 +76,13 @@ def test_joined_facts_are_woven_into_one_sentence(kb):
     assert any(sentence.startswith(("Directed by", "Made in", "Produced", "With")) for sentence in said)
 
 
-def test_any_of_the_joined_facts_may_stand_in_any_place(kb):
+def test_joined_facts_occur_in_any_order(kb):
     said = [Verbalizer(kb, seed).sentence([RUNTIME, DIRECTOR]) for seed in range(60)]
     for fronts in (("Directed by", "Helmed by"), ("With a running time", "Running for", "At a length")):
         assert any(sentence.startswith(fronts) for sentence in said)
 
 
-def test_a_fact_needs_one_head_and_at_most_two_companions(kb):
+def test_a_sentence_has_one_to_three_facts_of_one_head(kb):
     with pytest.raises(ValueError, match="one head"):
         Verbalizer(kb).sentence([RUNTIME, Fact("F3", "director", tail="P0")])
     with pytest.raises(ValueError, match="1 to 3"):
@@ -118,7 +118,7 @@ def test_shapes(predicate, verb):
     assert verb in default_forms(predicate)["verb"]
 
 
-def test_unknown_qualifiers_are_told(kb):
+def test_unknown_qualifiers_are_verbalized(kb):
     fact = Fact("F2", "director", tail="P2", qualifiers=(("series ordinal", Value("string", "4")),))
     for seed in range(10):
         sentence = Verbalizer(kb, seed).sentence([fact])
@@ -151,7 +151,7 @@ def test_templates_are_well_formed():
         assert all(re.findall(r"\{(\w+)\}", phrase) in (["value"], ["when"]) for phrase in phrases), key
 
 
-def test_wording_does_not_depend_on_the_hash_seed():
+def test_sentences_do_not_depend_on_the_hash_seed():
     code = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "from conftest import make_records\n"

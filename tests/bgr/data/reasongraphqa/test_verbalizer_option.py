@@ -1,4 +1,4 @@
-"""`bgr data build --verbalizer`: a model that writes nonsense gives the templates' dataset, and says so."""
+"""`bgr data build --verbalizer`: with a model of random output, the dataset is that of the templates, and says so."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Interrupted(Exception):
 
 
 def test_an_interrupted_build_goes_on_and_mixes_nothing(tmp_path, source, small_encoder, small_t5, monkeypatch, capsys):
-    """Stopped in the third chunk, started again: two chunks are taken; another number of candidates takes none."""
+    """A build stopped in the third chunk reuses two chunks; with another number of candidates, none."""
     monkeypatch.setattr(seq2seq, "CHUNK", 4)
     generate = Seq2seqGenerator.__call__
     calls = []
@@ -77,7 +77,7 @@ def test_an_interrupted_build_goes_on_and_mixes_nothing(tmp_path, source, small_
     ("more", "said"),
     [
         (["--verbalizer", "/no/such/folder"], "/no/such/folder: no such folder"),
-        (["--verbalizer", "ENCODER"], "needed: an encoder-decoder"),
+        (["--verbalizer", "ENCODER"], "allowed: an encoder-decoder"),
         (["--verbalizer", "EMPTY"], "not an encoder-decoder that transformers can load"),
         (["--verbalizer", "T5", "--verbalizer-candidates", "0"], "0 candidates for a fact, allowed: 1 or more"),
     ],

@@ -1,4 +1,4 @@
-"""Values in words: dates written out, thousands separated, units in the plural."""
+"""Verbalization of values: dates in words, thousands separators, units in the plural."""
 
 from __future__ import annotations
 
@@ -35,10 +35,7 @@ IRREGULAR = {
 
 
 def value_text(value: Value, style: int = 0) -> str:
-    """A value as it stands in a sentence; `style` picks one of the ways to write its type (any whole number).
-
-    A number is written in full, never rounded.
-    """
+    """A value as it is written in a sentence, never rounded; `style` (any integer) selects one of its forms."""
     if isinstance(value.value, datetime.date):
         return date_text(value.value, DATE_STYLES[style % len(DATE_STYLES)])
     if value.type == "quantity" and isinstance(value.value, int | float):
@@ -49,12 +46,12 @@ def value_text(value: Value, style: int = 0) -> str:
 
 
 def when_text(value: Value, style: int = 0) -> str:
-    """The same with its preposition: `in 1957`, `on 16 February 1957`."""
+    """A date or year with its preposition: `in 1957`, `on 16 February 1957`."""
     return f"{'on' if value.type == 'date' else 'in'} {value_text(value, style)}"
 
 
 def date_text(date: datetime.date, style: str) -> str:
-    """One of `DATE_STYLES`."""
+    """A date in one of `DATE_STYLES`."""
     month = MONTHS[date.month - 1]
     if style == "iso":
         return date.isoformat()
@@ -64,16 +61,16 @@ def date_text(date: datetime.date, style: str) -> str:
 
 
 def number_text(number: float | int) -> str:
-    """Every digit, with commas between the thousands from 1,000 on."""
+    """A number with all digits and thousands separators."""
     if isinstance(number, int) or number.is_integer():
         return f"{int(number):,}"
     text = f"{number:,.10f}".rstrip("0")
-    # numbers too small for ten decimals keep Python's own shortest form
+    # numbers that ten decimals do not represent are written in Python's shortest form
     return text if float(text.replace(",", "")) == number else repr(number)
 
 
 def quantity_text(number: float | int, unit: str, *, symbol: bool = False) -> str:
-    """`96 minutes`, `$1,234,567`, `87%`; the unit `1` is not written."""
+    """A quantity with its unit, `96 minutes`, `$1,234,567` or `87%`; the unit `1` is not written."""
     digits = number_text(number)
     if unit == "1":
         return digits
@@ -84,7 +81,7 @@ def quantity_text(number: float | int, unit: str, *, symbol: bool = False) -> st
 
 
 def plural_unit(unit: str) -> str:
-    """`gram per cubic centimetre` becomes `grams per cubic centimetre`; `degree Celsius` becomes `degrees Celsius`."""
+    """The plural of a unit: `grams per cubic centimetre`, `degrees Celsius`."""
     head, per, rest = unit.partition(" per ")
     if head.startswith("degree "):
         return f"degrees {head.removeprefix('degree ')}{per}{rest}"
@@ -102,5 +99,5 @@ _VOWEL_SOUND = re.compile(
 
 
 def with_article(text: str) -> str:
-    """`a` or `an` in front, by the sound of the first letters."""
+    """The text after `a` or `an`, according to the sound of its first letters."""
     return f"{'an' if _VOWEL_SOUND.match(text) else 'a'} {text}"

@@ -14,7 +14,7 @@ from typing import Any
 from bgr.data.kb import answer_steps
 from bgr.data.kb.answer_steps import target_of_key
 from bgr.data.kb.comparison import matcher
-from bgr.data.kb.compiled.compiled_node_steps import Chain, Compare, Fits, Ids, evaluate, nodes
+from bgr.data.kb.compiled_node_steps import Chain, Compare, Fits, Ids, evaluate, nodes
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.schema import Statement, Value
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from bgr.data.kb import compiled_answer_steps, compiled_node_steps
 from bgr.data.kb.comparison import COMPARE, matcher, parse_target
-from bgr.data.kb.compiled import compiled_answer_steps, compiled_node_steps
-from bgr.data.kb.compiled.compiled_node_steps import Chain, CompiledCall
+from bgr.data.kb.compiled_node_steps import Chain, CompiledCall
 from bgr.data.kb.indices import link_name, target_column
 from bgr.data.kb.schema import Value
 from bgr.errors import DataError
