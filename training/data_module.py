@@ -1,4 +1,4 @@
-"""Batches of ReasonGraphQA for Lightning."""
+"""Batches of ReasonGraphQA for Lightning, and the cache of the encoder's frozen layers."""
 
 from __future__ import annotations
 
@@ -14,21 +14,24 @@ from lightning.pytorch import LightningDataModule
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.models.batching import Batch, Sentences, make_batch
+from bgr.models.encoder import SentenceStates
+from bgr.models.ragged import Ragged
 from bgr.models.retriever import BgrRetriever
+from bgr.models.state_cache import cached_states, states_key
 from bgr.retrievers.baselines.model import BaselineModel
-from training.limits import at_least
+from bgr.utils.devices import autocast, pick_precision
 from training.loader import Part, SimilarLengths, StepLoader, WholeLoader
-from training.retriever.state_cache import keep_lower_states
+from training.run import at_least
 
 
 @dataclass(frozen=True)
 class TrainingBatch:
-    """A batch and the examples it was made of.
+    """A batch and its examples.
 
     Args:
-        batch: what the model reads.
-        examples: its questions with their gold graphs.
-        weight: of its mean loss; other than 1 only in an epoch's last step (`training.loader.share_out`).
+        batch: input of the model.
+        examples: the questions with their gold graphs.
+        weight: weight of its mean loss; differs from 1 only in the last step of an epoch (`training.loader.share_out`).
     """
 
     batch: Batch
@@ -43,14 +46,13 @@ class BgrDataModule(LightningDataModule):
     """Train and dev split of a dataset folder.
 
     Args:
-        folder: what ``bgr data build`` wrote.
-        batch_size: questions in a training batch; a step takes so many times devices, nodes and accumulated batches.
-        dev_batch_size: questions in a batch of the dev split, which is sorted by length so that little of a batch is
-            padding.
-        candidates: keep only so many candidates of a training question, all the gold ones and others drawn anew each
-            epoch; 0 for all. Less work, and less to learn by heart.
-        limit: use only so many training questions; 0 for all.
-        dev_limit: use only so many dev questions; 0 for all.
+        folder: folder written by ``bgr data build``.
+        batch_size: questions per training batch. A step has this number times devices, nodes and accumulated batches.
+        dev_batch_size: questions per batch of the dev split, which is sorted by length to reduce padding.
+        candidates: number of candidates per training question: all gold facts and others sampled anew in each epoch; 0
+            for all. Fewer candidates take less time and leave less to memorize.
+        limit: number of training questions; 0 for all.
+        dev_limit: number of dev questions; 0 for all.
 
     Raises:
         ValueError: a number is out of range.
@@ -88,14 +90,15 @@ class BgrDataModule(LightningDataModule):
             self.splits["train"] = self.splits["train"][: self.limit]
 
     def prepare(self, tokenizer: Any, model: BgrRetriever | BaselineModel, cache: Path) -> None:
-        """Tokenise every different sentence once; keep the states of the model's frozen layers under `cache`."""
+        """Tokenize every distinct sentence once and cache the states of the model's frozen layers in the folder
+        `cache`."""
         self.setup()
         everything = [example for split in self.splits.values() for example in split]
         limits = model.config
         self.questions = Sentences((e.question for e in everything), tokenizer, max_tokens=limits.question_tokens)
         self.facts = Sentences((f for e in everything for f in e.facts), tokenizer, max_tokens=limits.fact_tokens)
-        keep_lower_states(self.questions, model.encoder, cache, name="questions")
-        keep_lower_states(self.facts, model.encoder, cache, name="facts")
+        cache_lower_states(self.questions, model.encoder, cache, name="questions")
+        cache_lower_states(self.facts, model.encoder, cache, name="facts")
 
     def collate(self, examples: Sequence[Example]) -> TrainingBatch:
         return TrainingBatch(
@@ -122,12 +125,12 @@ class BgrDataModule(LightningDataModule):
         return WholeLoader(self.splits["dev"], self.dev_batch_size, self.collate)
 
     def state_dict(self) -> dict[str, Any]:
-        """How far the epoch is."""
+        """Position in the epoch."""
         return self.loader.state_dict() if self.loader else {}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        # Lightning would tell the loader itself, but too early: it makes the loader to count the steps for the learning
-        # rate's schedule, before it reads how far the checkpoint is
+        # Lightning would restore the loader itself, but it creates the loader earlier, to count the steps for the
+        # learning rate schedule
         self.resumed = state_dict
 
     def _part(self) -> Part:
@@ -137,10 +140,35 @@ class BgrDataModule(LightningDataModule):
 
 
 def fewer_candidates(example: Example, count: int, seed: str) -> Example:
-    """The same question with at most `count` candidates: all gold facts, others at random, in the order they had."""
+    """The same question with at most `count` candidates: all gold facts and a random sample of others, in order."""
     gold = example.graph.nodes
     others = sorted(set(range(len(example.facts))) - set(gold))
     room = max(0, min(count - len(gold), len(others)))
     kept = sorted([*gold, *random.Random(seed).sample(others, room)])
-    places = {fact: place for place, fact in enumerate(kept)}
-    return replace(example, facts=tuple(example.facts[fact] for fact in kept), graph=example.graph.relabel(places))
+    indices = {fact: i for i, fact in enumerate(kept)}
+    return replace(example, facts=tuple(example.facts[fact] for fact in kept), graph=example.graph.relabel(indices))
+
+
+def cache_lower_states(sentences: Sentences, encoder: SentenceStates, folder: Path, *, name: str) -> None:
+    """Replace the token ids of `sentences` by the states of ``encoder.lower``: fp16, memory-mapped, ``[total, d]``.
+
+    The other direction and later runs reuse the file, but only for equal inputs (`cached_states`). Without frozen
+    layers nothing happens. If the device supports bfloat16 natively, the layers use it: three times as fast, with an
+    error of 0.6 % in norm."""
+    if not encoder.frozen_layers or not len(sentences):
+        return
+    rows, device = sentences.rows, encoder.bert.device
+
+    def compute(some: Ragged) -> Ragged:
+        with autocast(device):
+            return encoder.lower(some)
+
+    key = states_key(f"{encoder.frozen_layers} {pick_precision(device)}", rows, encoder.frozen_parameters())
+    states = cached_states(
+        folder / f"{name}-{key}.npy",
+        rows,
+        compute,
+        width=encoder.bert.config.hidden_size,
+        title=f"states of frozen layers, {name}",
+    )
+    sentences.rows = Ragged(states, rows.lengths)

@@ -1,8 +1,6 @@
-"""Loaders for several processes, and for training that is taken up again in the middle of an epoch.
+"""Batch order and data loaders that support several processes and resuming within an epoch.
 
-They are no `torch.utils.data.DataLoader`, so Lightning takes them as they are, with no sampler of its own around them.
-
-In which order training sees the questions.
+The loaders are not `torch.utils.data.DataLoader`s, so Lightning does not replace their samplers.
 """
 
 from __future__ import annotations
@@ -18,16 +16,16 @@ from bgr.errors import CheckpointError
 
 
 class SimilarLengths(Sampler[list[int]]):
-    """Batches of questions of similar length, in a new order each epoch, so that little of a batch is padding.
+    """Batches of questions of similar length, in a new order in each epoch, which reduces padding.
 
-    Questions are shuffled, sorted by length within pools of `pool` batches, cut into batches, and these shuffled. An
-    epoch's order depends on the arguments and the epoch alone.
+    Questions are shuffled, sorted by length within pools of `pool` batches and split into batches, which are shuffled
+    again. The order of an epoch depends only on the arguments and the epoch.
 
     Args:
-        lengths: of each question, in any unit.
-        batch_size: questions in a batch.
-        seed: of the order; the epoch is added to it.
-        pool: batches that are sorted together.
+        lengths: length of each question, in any unit.
+        batch_size: questions per batch.
+        seed: random seed, combined with the epoch.
+        pool: number of batches that are sorted together.
     """
 
     def __init__(self, lengths: Sequence[int], batch_size: int, *, seed: int, pool: int = 16) -> None:
@@ -39,7 +37,7 @@ class SimilarLengths(Sampler[list[int]]):
 
     @property
     def sampler(self) -> SimilarLengths:
-        """Itself: Lightning tells the epoch to a batch sampler's sampler."""
+        """Itself, because Lightning sets the epoch of a batch sampler's sampler."""
         return self
 
     def set_epoch(self, epoch: int) -> None:
@@ -65,12 +63,12 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Part:
-    """Which part of a step is this process' own.
+    """The share of this process in a step.
 
     Args:
-        process: number of this process, from 0 (its global rank).
-        processes: how many work on a step together.
-        accumulate: batches that each of them works on before the weights move.
+        process: global rank of this process.
+        processes: number of processes.
+        accumulate: number of batches per process and step (gradient accumulation).
     """
 
     process: int = 0
@@ -79,7 +77,7 @@ class Part:
 
     @property
     def batches(self) -> int:
-        """Batches of one step, of all processes."""
+        """Number of batches per step of all processes."""
         return self.processes * self.accumulate
 
 
@@ -87,33 +85,33 @@ ALONE = Part()
 
 
 def share_out(rows: Sequence[int], parts: int) -> list[tuple[list[int], float]]:
-    """Cut the questions of a step into batches, their numbers as equal as can be.
+    """Split the questions of a step into batches of sizes as equal as possible.
 
-    Each comes with the weight for its mean loss that makes the mean over the batches the mean over the questions: 1
-    where all batches have the same number, as all steps do but an epoch's last one. A batch that would be empty gets
-    the step's first question with weight 0, since every process must take every step.
+    Each batch has a weight for its mean loss, so that the mean over batches equals the mean over questions. The weight
+    is 1 if all batches have the same size, as in all steps except the last one of an epoch. An empty batch is replaced
+    by the first question of the step with weight 0, because every process must take part in every step.
 
     Args:
-        rows: the step's questions, one at least.
-        parts: how many batches.
+        rows: the questions of the step, at least one.
+        parts: number of batches.
     """
     cut = [list(rows[i::parts]) for i in range(parts)]
     return [(part or list(rows[:1]), len(part) * parts / len(rows)) for part in cut]
 
 
 class StepLoader(Generic[T]):
-    """The batches of one process, of steps that are the same for any number of processes.
+    """The batches of one process. The questions of a step are the same for any number of processes.
 
-    2 processes with batches of 4, or 1 that accumulates 2 batches of 4, see the 8 questions of a step that 1 process
-    with batches of 8 sees.
+    Two processes with batches of 4, or one that accumulates 2 batches of 4, see the same 8 questions in a step as one
+    process with batches of 8.
 
-    Lightning keeps `state_dict` in its checkpoints; after `load_state_dict` the epoch of that state goes on behind the
-    batches that it had given.
+    Lightning stores `state_dict` in its checkpoints. After `load_state_dict`, the epoch of that state resumes after the
+    batches already yielded.
 
     Args:
         order: the steps of an epoch, each with the questions of all batches of all processes.
-        make: a batch of the given questions, whose mean loss has the given weight.
-        part: which batches of a step are this process' own.
+        make: makes a batch of given questions, with a given weight of its mean loss.
+        part: share of this process in a step.
     """
 
     def __init__(self, order: SimilarLengths, make: Callable[[list[int], float], T], part: Part = Part()) -> None:
@@ -125,14 +123,14 @@ class StepLoader(Generic[T]):
 
     @property
     def sampler(self) -> SimilarLengths:
-        """Lightning tells the epoch to a loader's sampler."""
+        """The order, because Lightning sets the epoch of a loader's sampler."""
         return self.order
 
     def __len__(self) -> int:
         return len(self.order) * self.part.accumulate
 
     def __iter__(self) -> Iterator[T]:
-        # a generator, which begins at the first batch: Lightning makes the iterator before it tells the epoch
+        # a generator starts at its first batch: Lightning creates the iterator before it sets the epoch
         part, steps = self.part, list(self.order)
         self.given = self._begin()
         for number in range(self.given, len(self)):
@@ -142,17 +140,17 @@ class StepLoader(Generic[T]):
             yield self.make(*batches[turn * part.processes + part.process])
 
     def state_dict(self) -> dict[str, Any]:
-        """How far the epoch is, the batch at work included."""
+        """Position in the epoch, including the current batch."""
         return {"epoch": self.order.epoch, "given": self.given, "order": self._order()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._resumed = state
 
     def _begin(self) -> int:
-        """Number of the epoch's first batch to give.
+        """Index of the first batch to yield in the epoch.
 
         Raises:
-            CheckpointError: the epoch was begun with other steps.
+            CheckpointError: the epoch was started with other steps.
         """
         state, self._resumed = self._resumed, {}
         if not state or state["epoch"] != self.order.epoch:
@@ -162,13 +160,13 @@ class StepLoader(Generic[T]):
                 ", ".join(f"{name} {value}" for name, value in o.items()) for o in (state["order"], self._order())
             )
             raise CheckpointError(
-                f"the checkpoint lies within epoch {state['epoch'] + 1}, begun with {before}; now it is {now}; "
+                f"the checkpoint is within epoch {state['epoch'] + 1}, started with {before}; now it is {now}; "
                 "resume with the same data, seed, batch size × devices × nodes, and accumulation"
             )
         return int(state["given"])
 
     def _order(self) -> dict[str, int]:
-        """All that the steps depend on, and how many batches of a process they are."""
+        """Everything that determines the steps, and the number of batches per process and step."""
         return {
             "seed": self.order.seed,
             "questions": len(self.order.lengths),
@@ -178,12 +176,12 @@ class StepLoader(Generic[T]):
 
 
 class WholeLoader(Generic[Item, T]):
-    """Everything, in its order, in every process: what is measured on it is the same in each.
+    """All items in their order in every process, so that metrics are the same in each.
 
     Args:
-        items: to go through.
-        batch_size: items in a batch.
-        make: a batch of the given items.
+        items: the items.
+        batch_size: items per batch.
+        make: makes a batch of given items.
     """
 
     def __init__(self, items: Sequence[Item], batch_size: int, make: Callable[[Sequence[Item]], T]) -> None:

@@ -1,4 +1,4 @@
-"""The optimiser: Muon for matrices, AdamW for all else."""
+"""The optimizer: Muon for matrices, AdamW for all other parameters."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from torch import nn
 from torch.optim import AdamW, Muon, Optimizer
 
 MATRIX = 64
-"""Smallest side of a parameter that counts as a matrix: the two kinds of sentences or eight weightings do not."""
+"""Minimum dimension of a parameter that counts as a matrix, which excludes small embeddings and weightings."""
 
 
 class MuonWithAdamW(Optimizer):
-    """Muon (Jordan et al. 2024; scaled as in arXiv:2502.16982) moves a matrix by its orthogonalised momentum, so that
-    all its directions learn at one pace; AdamW does the rest. To schedule and trainer they look like one.
+    """Muon for matrices and AdamW for other parameters, as one optimizer for schedule and trainer.
+
+    Muon (Jordan et al. 2024; scaled as in arXiv:2502.16982) updates a matrix by its orthogonalized momentum, so that
+    all directions are learned at the same rate.
 
     Args:
         matrices: two-dimensional parameters.
-        others: the groups that AdamW takes, with their learning rates.
-        learning_rate: of the matrices; scaled to the size of AdamW's steps.
-        weight_decay: of both.
+        others: parameter groups for AdamW with their learning rates.
+        learning_rate: learning rate of the matrices, scaled to the size of AdamW's steps.
+        weight_decay: weight decay of both.
     """
 
     def __init__(
@@ -40,7 +42,7 @@ class MuonWithAdamW(Optimizer):
         self._share()
 
     def _share(self) -> None:
-        """One list of groups, so that what a schedule writes here is what the parts read."""
+        """Share the list of groups, so that a schedule's changes reach both parts."""
         self.param_groups = [group for part in self.parts for group in part.param_groups]
 
     @torch.no_grad()
@@ -69,21 +71,21 @@ def make_optimizer(
     matrix_learning_rate: float,
     weight_decay: float,
 ) -> Optimizer:
-    """AdamW, or with Muon beside it.
+    """Make AdamW, or Muon with AdamW.
 
     Args:
         groups: all parameters with AdamW's learning rates; groups may be empty.
-        matrices: those among them that Muon may take, where they are matrices.
-        matrix_learning_rate: Muon's; 0 leaves all to AdamW.
-        weight_decay: of both.
+        matrices: parameters that Muon updates if they are matrices.
+        matrix_learning_rate: learning rate of Muon; 0 for AdamW only.
+        weight_decay: weight decay of both.
     """
-    taken = [p for p in matrices if is_matrix(p)] if matrix_learning_rate else []
-    moved = {id(p) for p in taken}
-    rest = [{**group, "params": [p for p in group["params"] if id(p) not in moved]} for group in groups]
+    chosen = [p for p in matrices if is_matrix(p)] if matrix_learning_rate else []
+    by_muon = {id(p) for p in chosen}
+    rest = [{**group, "params": [p for p in group["params"] if id(p) not in by_muon]} for group in groups]
     rest = [group for group in rest if group["params"]]
-    if not taken:
+    if not chosen:
         return AdamW(rest, weight_decay=weight_decay)
-    return MuonWithAdamW(taken, rest, learning_rate=matrix_learning_rate, weight_decay=weight_decay)
+    return MuonWithAdamW(chosen, rest, learning_rate=matrix_learning_rate, weight_decay=weight_decay)
 
 
 def is_matrix(parameter: nn.Parameter) -> bool:

@@ -1,8 +1,9 @@
-"""A training run: its settings, its folder, and which of its parts are finished."""
+"""A training run: its settings, its folder and its finished parts; checks of numeric settings."""
 
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,15 +18,15 @@ from bgr.utils.atomic_io import read_json, write_text
 
 @dataclass(frozen=True)
 class Run:
-    """What to train and where.
+    """Settings of a training run.
 
     Args:
         config: YAML file.
         data: dataset folder.
-        out: run folder; also a checkpoint folder when all is done.
-        overrides: further settings as on the command line, e.g. ``["--trainer.max_epochs=3"]``.
-        resume: go on from the last checkpoint.
-        states: where the frozen layers' states are kept; ``None`` for a place in the run folder.
+        out: run folder, which is also a checkpoint folder when the run is complete.
+        overrides: further settings as on the command line, for example ``["--trainer.max_epochs=3"]``.
+        resume: resume from the last checkpoint.
+        states: folder for the states of frozen layers; ``None`` for a subfolder of the run folder.
     """
 
     config: Path
@@ -37,7 +38,7 @@ class Run:
 
     @property
     def states_folder(self) -> Path:
-        """Where the frozen layers' states are kept."""
+        """Folder for the states of frozen layers."""
         return self.states or self.out / "training" / "states"
 
     def home(self, direction: str) -> Path:
@@ -46,30 +47,30 @@ class Run:
 
 
 def first_process() -> bool:
-    """Whether this is the process that writes: of several devices or nodes, the one of global rank 0."""
+    """Return true in the process of global rank 0, the only one that writes."""
     return int(getattr(rank_zero.rank_zero_only, "rank", 0) or 0) == 0
 
 
 def check_folder(run: Run, *, overwrite: bool, alone: bool = False) -> None:
-    """Whether the run folder may be written to: asked before the data are read. Nothing is changed.
+    """Check that the run folder may be written, before the data are read. Nothing is changed.
 
     Args:
-        run: its `out` is the folder.
-        overwrite: what it holds may go.
-        alone: one direction is trained, and the other may already stand in the folder.
+        run: the run; `out` is its folder.
+        overwrite: allow replacing the contents.
+        alone: one direction is trained, and the folder may contain the other one.
 
     Raises:
-        BgrError: the folder holds something, and neither `overwrite`, `resume` nor `alone` says that this is meant.
+        BgrError: the folder is not empty, and none of `overwrite`, `resume` and `alone` allows that.
     """
     if run.out.exists() and not run.out.is_dir():
-        raise BgrError(f"{run.out}: is a file, a folder is needed")
-    meant = overwrite or run.resume or alone
-    if first_process() and not meant and run.out.exists() and any(run.out.iterdir()):
-        raise BgrError(f"{run.out}: exists already; give --resume to go on or --overwrite to start anew")
+        raise BgrError(f"{run.out}: is a file, allowed: a folder")
+    allowed = overwrite or run.resume or alone
+    if first_process() and not allowed and run.out.exists() and any(run.out.iterdir()):
+        raise BgrError(f"{run.out}: exists already; give --resume to resume or --overwrite to start again")
 
 
 def prepare_folder(run: Run, *, overwrite: bool) -> None:
-    """Make the run folder once `check_folder` has passed it; anew with `overwrite`. In the first process alone."""
+    """Create the run folder after `check_folder`, or replace it with `overwrite`. Only the first process does this."""
     if not first_process():
         return
     if overwrite and run.out.exists():
@@ -78,12 +79,12 @@ def prepare_folder(run: Run, *, overwrite: bool) -> None:
 
 
 def mark_finished(run: Run, direction: str, settings: dict[str, Any]) -> None:
-    """Note that a direction is trained and saved, and with which settings."""
+    """Record that a direction is trained and saved, with its settings."""
     write_record(_mark(run, direction), settings)
 
 
 def is_finished(run: Run, direction: str, settings: dict[str, Any]) -> bool:
-    """Whether a direction was trained and saved with just these settings; with others there is something left to do."""
+    """Return true if a direction was trained and saved with exactly these settings."""
     try:
         return (run.out / direction / "model.safetensors").is_file() and read_json(_mark(run, direction)) == settings
     except DataError:
@@ -97,3 +98,25 @@ def _mark(run: Run, direction: str) -> Path:
 def write_record(path: Path, record: Any) -> None:
     """Write a small JSON file with sorted keys, completely or not at all."""
     write_text(path, json.dumps(record, indent=2, sort_keys=True) + "\n")
+
+
+def at_least(minimum: float, **settings: float) -> None:
+    """Check that each setting is a finite number of at least `minimum`.
+
+    Raises:
+        ValueError: a setting is not.
+    """
+    for name, value in settings.items():
+        if not minimum <= value < math.inf:
+            raise ValueError(f"{name} is {value}, allowed: {minimum} or more")
+
+
+def share(**settings: float) -> None:
+    """Check that each setting is a number from 0 to 1.
+
+    Raises:
+        ValueError: a setting is not.
+    """
+    for name, value in settings.items():
+        if not 0 <= value <= 1:
+            raise ValueError(f"{name} is {value}, allowed: 0 to 1")

@@ -210,7 +210,7 @@ def small_reader(tmp_path):
 
     from bgr.reader.reader import Reader, ReaderSettings
     from bgr.reader.slots import PLACEHOLDERS
-    from training.seq2seq.tokenizer import word_tokenizer
+    from training.seq2seq.data import word_tokenizer
 
     torch.manual_seed(0)
     words = ("question", "evidence", "made", "in", "which", "country", "was")

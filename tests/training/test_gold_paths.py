@@ -79,4 +79,4 @@ def test_backward_can_say_question_and_fact_before():
 
 def test_most_paths_bounds_a_level():
     wide = EvidenceGraph([(ROOT, i) for i in range(9)])
-    assert len(gold_levels([wide, SINGLE], "forward", columns=10, most_paths=3)[1].parents) == 4
+    assert len(gold_levels([wide, SINGLE], "forward", columns=10, max_paths=3)[1].parents) == 4

@@ -34,7 +34,7 @@ def test_a_learning_rate_far_too_high(train, tmp_path, capsys, one_thread, preci
 
 def test_before_the_first_checkpoint(train, tmp_path, capsys, one_thread):
     assert train(tmp_path / "run", "--model.learning_rate=1e30") == 1
-    assert "no checkpoint was written yet, --overwrite starts anew" in error(capsys)
+    assert "no checkpoint was written yet, --overwrite starts again" in error(capsys)
     assert not (tmp_path / "run" / "bgr.json").exists()
 
 

@@ -84,18 +84,18 @@ def test_retrieved_graphs_are_read_beside_gold_ones(toy_data, tmp_path):
 
 def test_retrieved_graphs_of_the_test_split_are_refused(toy_data, tmp_path):
     path = predictions(tmp_path / "p.jsonl", load_split(toy_data, "test"))
-    with pytest.raises(DataError, match="line 1: 'c0' is no question of the train split"):
+    with pytest.raises(DataError, match="line 1: 'c0' is not a question of the train split"):
         retrieved_graphs(path, load_split(toy_data, "train"), "fused")
 
 
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ({"system": "bm25"}, "line 1: holds no graph of 'fused'"),
-        ({"edges": [(ROOT, 99, 0.5)]}, "line 1: an edge to fact 99, there are 5"),
+        ({"system": "bm25"}, "line 1: no graph of 'fused'"),
+        ({"edges": [(ROOT, 99, 0.5)]}, "line 1: an edge to fact 99, but there are 5 facts"),
         ({"edges": [(3, 4, 0.5)]}, r"line 1: facts \[3, 4\] cannot be reached"),
-        ({"edges": ["ab"]}, "line 1: holds no graph of 'fused'"),
-        ({"question": "other"}, "line 1: 'a0' is no question"),
+        ({"edges": ["ab"]}, "line 1: no graph of 'fused'"),
+        ({"question": "other"}, "line 1: 'a0' is not a question"),
     ],
 )
 def test_bad_retrieved_graphs_are_one_line(toy_data, tmp_path, written, said):
@@ -224,5 +224,5 @@ def test_a_learning_rate_far_too_high_is_one_line_and_nothing_is_written(train, 
     said = capsys.readouterr().err.splitlines()[-1]
     assert said.startswith("bgr train: error: reader: the ")
     assert "(--model.learning_rate, --model.matrix_learning_rate)" in said
-    assert "no checkpoint was written yet, --overwrite starts anew" in said
+    assert "no checkpoint was written yet, --overwrite starts again" in said
     assert not list((tmp_path / "run").glob("*.json"))

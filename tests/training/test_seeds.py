@@ -29,14 +29,14 @@ def test_seeds_are_read():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--seeds", "0,0"], "0 stands twice"),
-        (["--seeds", "1,01"], "1 stands twice"),
-        (["--seeds", "a"], "'a' is no seed; allowed: integers from 0 to 4294967295"),
-        (["--seeds", ""], "'' is no seed"),
-        (["--seeds", "0,"], "'' is no seed"),
-        (["--seeds=-1"], "'-1' is no seed"),
-        (["--seeds", "4294967296"], "'4294967296' is no seed"),
-        (["--seeds", "²"], "'²' is no seed"),
+        (["--seeds", "0,0"], "0 is repeated"),
+        (["--seeds", "1,01"], "1 is repeated"),
+        (["--seeds", "a"], "'a' is not a valid seed; allowed: integers from 0 to 4294967295"),
+        (["--seeds", ""], "'' is not a valid seed"),
+        (["--seeds", "0,"], "'' is not a valid seed"),
+        (["--seeds=-1"], "'-1' is not a valid seed"),
+        (["--seeds", "4294967296"], "'4294967296' is not a valid seed"),
+        (["--seeds", "²"], "'²' is not a valid seed"),
     ],
 )
 def test_bad_seeds_are_one_line_and_write_nothing(train, tmp_path, capsys, words, said):
@@ -62,9 +62,9 @@ def test_a_run_per_seed_and_their_summary(train, tmp_path, capsys, one_thread):
 
     # no new start in this folder, and no other kind of run
     assert train(out, "--seeds", "4,3", *SMALL) == 1
-    assert "give --resume to go on or --overwrite to start anew" in capsys.readouterr().err
+    assert "give --resume to resume or --overwrite to start again" in capsys.readouterr().err
     assert train(out, "--resume", *SMALL) == 1
-    assert "was begun with --seeds" in capsys.readouterr().err
+    assert "was started with --seeds" in capsys.readouterr().err
 
     # finished seeds are left alone, unfinished ones go on
     written = {path: path.stat().st_mtime_ns for path in out.glob("seed-*/*/model.safetensors")}
@@ -94,4 +94,4 @@ def test_with_other_settings_nothing_is_finished(tmp_path):
 def test_a_single_run_is_not_gone_on_with_as_several(train, tmp_path, capsys):
     (tmp_path / "run" / "training" / "forward").mkdir(parents=True)
     assert train(tmp_path / "run", "--seeds", "0,1", "--resume") == 1
-    assert "was begun without --seeds" in capsys.readouterr().err
+    assert "was started without --seeds" in capsys.readouterr().err

@@ -10,10 +10,10 @@ from safetensors.torch import load_file
 from bgr.cli import main
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.pipeline import BgrPipeline
+from training.lightning_cli import parse
 from training.retriever.calibrate import dev_metrics
 from training.retriever.train import train_direction
 from training.run import Run
-from training.settings import parse
 
 
 def train(config, data, out, *more):

@@ -1,4 +1,4 @@
-"""Training of a verbaliser: pairs, tokenizer, the copying start, and the command from end to end."""
+"""Training of a verbalizer: pairs, tokenizer, the copying start, and the command from end to end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bgr.data.reasongraphqa.verbalize.values import value_text
 from bgr.data.reasongraphqa.verbalize.verbalizer import missing_parts
 from bgr.errors import DataError
 from bgr.models.seq2seq import load_seq2seq
-from training.seq2seq.tokenizer import train_tokenizer
+from training.seq2seq.data import train_tokenizer
 from training.seq2seq.verbalizer_data import make_pairs
 
 PEOPLE = "Ada Bo Cai Dora Emil Fay Gus Hal Ida Jon Kai Lea".split()
@@ -112,13 +112,13 @@ def test_a_fresh_model_already_leans_to_copying():
     """The token after the one just written is likelier where the input says so."""
     from transformers import T5Config, T5ForConditionalGeneration
 
-    from training.seq2seq.module import ready_to_copy
+    from training.seq2seq.module import init_copy_heads
 
     torch.manual_seed(0)
     sizes = {"d_model": 128, "d_kv": 32, "d_ff": 64, "num_layers": 2, "num_heads": 4, "dropout_rate": 0.0}
     plain = T5ForConditionalGeneration(T5Config(vocab_size=200, decoder_start_token_id=0, **sizes)).eval()
     ready = T5ForConditionalGeneration(T5Config(vocab_size=200, decoder_start_token_id=0, **sizes)).eval()
-    ready_to_copy(ready)
+    init_copy_heads(ready)
     source = torch.stack([torch.randperm(197)[:12] + 3 for _ in range(64)])  # [n, t]
     start = torch.zeros(64, 1, dtype=torch.long)
     ranks = []

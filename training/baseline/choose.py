@@ -1,6 +1,6 @@
-"""How many facts BM25 and the random baseline take: nothing to learn, only k to choose on dev.
+"""Settings of baselines that are chosen on dev: the number of facts of single-hop ones, the margin of multi-hop ones.
 
-What dev chooses for a baseline: how many facts a single-hop one takes, how many paths a multi-hop one keeps.
+BM25 and the random baseline have no weights, so this choice is all their training.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from bgr.retrievers.baselines.baseline_config import BaselineSettings
 from bgr.retrievers.baselines.beam import Search
 from bgr.retrievers.baselines.selection import AllPaths, Keep, NearBest, TopFacts
 from bgr.retrievers.baselines.trained import result_of, untrained
+from training.lightning_cli import one_line_errors
 from training.retriever.calibrate import dev_metrics
 from training.run import Run
-from training.settings import one_line_errors
 
 MARGINS = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
-MOST = 12
-"""Largest k that is tried."""
+MAX_K = 12
+"""Largest k to try."""
 
 
 def choices(kind: str) -> list[Keep]:
-    """What there is to choose from for a baseline."""
+    """The options for a baseline."""
     if kind == "ssg":
         return [AllPaths()]
     if kind in ("grr", "mdr"):
         return [NearBest(margin) for margin in MARGINS]
-    return [TopFacts(k) for k in range(1, MOST + 1)]
+    return [TopFacts(k) for k in range(1, MAX_K + 1)]
 
 
 def best_keep(
     found: Sequence[Search], examples: Sequence[Example], kept: Sequence[Keep]
 ) -> tuple[Keep, dict[str, float]]:
-    """The choice with the best dev score, of equal ones the first, and its dev metrics.
+    """The option with the best dev score (the first of ties) and its dev metrics.
 
     Raises:
         DataError: there are no examples.
@@ -57,7 +57,7 @@ def best_keep(
 
 
 def metrics_of(found: Sequence[Search], examples: Sequence[Example], keep: Keep) -> dict[str, float]:
-    """Dev metrics of what is kept."""
+    """Dev metrics of one option."""
     graphs = [
         result_of(one, Query(e.question, e.facts, len(e.graph.nodes)), keep).graph
         for one, e in zip(found, examples, strict=True)
@@ -71,8 +71,8 @@ class Untrained:
 
     Args:
         kind: ``bm25`` or ``random``.
-        seed_everything: of the random one.
-        dev_limit: use only so many dev questions; 0 for all.
+        seed_everything: random seed of ``random``.
+        dev_limit: number of dev questions; 0 for all.
     """
 
     kind: str
@@ -81,11 +81,13 @@ class Untrained:
 
     def __post_init__(self) -> None:
         if self.kind not in ("bm25", "random"):
-            raise ValueError(f"kind is {self.kind!r}, allowed: bm25, random; one with weights has it under `model`")
+            raise ValueError(
+                f"kind is {self.kind!r}, allowed: bm25, random; trained baselines have it in the section `model`"
+            )
 
 
 def is_untrained(config: Path) -> bool:
-    """Whether a config is of this kind: it has its ``kind`` at the top."""
+    """Return true if a config is for a baseline without weights, that is, has ``kind`` at the top level."""
     try:
         record = yaml.safe_load(config.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -94,10 +96,10 @@ def is_untrained(config: Path) -> bool:
 
 
 def read_untrained(run: Run) -> Untrained:
-    """The config's settings, those of the command line above them.
+    """The settings of the config, overridden by those of the command line.
 
     Raises:
-        BgrError: an unknown key or a value that is not allowed.
+        BgrError: a key is unknown or a value is not allowed.
     """
     with one_line_errors(run.config):
         parser = ArgumentParser(exit_on_error=False)
@@ -108,10 +110,10 @@ def read_untrained(run: Run) -> Untrained:
 
 
 def choose_k(run: Run, about: Untrained) -> dict[str, Any]:
-    """Try every k up to `MOST` on dev and write the folder of the best by dev score, of equal ones the smallest.
+    """Try every k up to `MAX_K` on dev and write the folder with the best by dev score (the smallest of ties).
 
     Returns:
-        Its dev metrics, and those with k = number of gold facts.
+        The dev metrics, and those with k = number of gold facts.
     """
     examples = load_split(run.data, "dev")[: about.dev_limit or None]
     if not examples:
@@ -122,7 +124,7 @@ def choose_k(run: Run, about: Untrained) -> dict[str, Any]:
         retriever = untrained(about.kind, k, about.seed_everything)
         return dev_metrics([result.graph for result in retriever.retrieve(queries)], examples)
 
-    rows = {k: score(k) for k in tqdm(range(1, MOST + 1), desc=about.kind, unit="k")}
+    rows = {k: score(k) for k in tqdm(range(1, MAX_K + 1), desc=about.kind, unit="k")}
     best = max(rows, key=lambda k: (rows[k]["score"], -k))
     metrics = {**rows[best], **{f"{name}_gold_k": value for name, value in score(None).items()}}
     settings = BaselineSettings(

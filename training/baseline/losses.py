@@ -1,7 +1,4 @@
-"""The loss of each trained baseline, as its paper has it.
-
-What a trained baseline should have found: gold paths as tables, gold graphs as sequences of pointers.
-"""
+"""Losses of the trained baselines as in their papers, and their targets: gold paths and sequences of pointers."""
 
 from __future__ import annotations
 
@@ -22,12 +19,12 @@ from bgr.retrievers.baselines.ssg import NEW_CHAIN, SsgModel
 from training.data_module import TrainingBatch
 from training.retriever.loss import gold_levels, mean_over_questions
 
-MOST_CHAINS = 16
-"""Chains of one question that are written; of a graph with more (many joins) the first ones are taken."""
+MAX_CHAINS = 16
+"""Maximum number of chains per question; the first ones are used if a graph with many joins has more."""
 
 
 def gold_facts(graphs: Sequence[EvidenceGraph], columns: int) -> Tensor:
-    """``[q, c]`` bool, true at the facts of each graph."""
+    """The facts of each graph, bool ``[q, c]``."""
     targets = torch.zeros(len(graphs), columns, dtype=torch.bool)
     for row, graph in enumerate(graphs):
         targets[row, list(graph.nodes)] = True
@@ -35,14 +32,14 @@ def gold_facts(graphs: Sequence[EvidenceGraph], columns: int) -> Tensor:
 
 
 def gold_paths(graphs: Sequence[EvidenceGraph], columns: int) -> tuple[PathTable, Tensor]:
-    """Every forward path of every graph, the empty one among them, and what is next on it.
+    """Every forward path of every graph, including the empty one, and its next facts.
 
     Args:
-        graphs: of the questions of a batch.
-        columns: ``c``, candidates of the question that has most.
+        graphs: gold graphs of a batch.
+        columns: ``c``, maximum number of candidates.
 
     Returns:
-        The paths, and ``[p, 1 + c]`` bool: the facts that are next, or the end (column 0) where there is none.
+        The paths, and targets ``[p, 1 + c]`` bool: the next facts, or the end (column 0) if there are none.
     """
     levels = gold_levels(graphs, "forward", columns=1 + columns)
     questions, facts = [levels[0].parents], [torch.zeros(len(graphs), 0, dtype=torch.long)]
@@ -57,10 +54,10 @@ def gold_paths(graphs: Sequence[EvidenceGraph], columns: int) -> tuple[PathTable
 
 
 def gold_pointers(graphs: Sequence[EvidenceGraph], stop: int) -> tuple[Tensor, Tensor]:
-    """What SSG should write: the chains of each graph, a pointer to the question between two of them, the stop.
+    """The targets of SSG: the chains of each graph, separated by a pointer to the question, and the stop.
 
     Returns:
-        What stands before each step ``[q, s]`` and what is to come ``[q, 1 + s]``; −1 behind their ends.
+        The inputs ``[q, s]`` and the targets ``[q, 1 + s]``, padded with −1.
     """
     rows = []
     for graph in graphs:
@@ -69,16 +66,16 @@ def gold_pointers(graphs: Sequence[EvidenceGraph], stop: int) -> tuple[Tensor, T
             row += [NEW_CHAIN] * bool(row) + [fact + 1 for fact in chain]
         rows.append(row)
     longest = max(map(len, rows))
-    written = torch.tensor([row + [-1] * (longest - len(row)) for row in rows], dtype=torch.long)
+    inputs = torch.tensor([row + [-1] * (longest - len(row)) for row in rows], dtype=torch.long)
     targets = torch.tensor([[*row, stop] + [-1] * (longest - len(row)) for row in rows], dtype=torch.long)
-    return written.view(len(rows), longest), targets
+    return inputs.view(len(rows), longest), targets
 
 
 def gold_chains(graph: EvidenceGraph) -> list[list[int]]:
-    """The paths from the question to each last fact, depth first, at most `MOST_CHAINS`."""
+    """The paths from the question to each leaf, depth first, at most `MAX_CHAINS`."""
     found: list[list[int]] = []
     stack: list[list[int]] = [[fact] for fact in reversed(graph.successors(ROOT))]
-    while stack and len(found) < MOST_CHAINS:
+    while stack and len(found) < MAX_CHAINS:
         path = stack.pop()
         after = graph.successors(path[-1])
         if not after:
@@ -88,7 +85,7 @@ def gold_chains(graph: EvidenceGraph) -> list[list[int]]:
 
 
 def baseline_loss(model: BaselineModel, batch: TrainingBatch) -> Tensor:
-    """Of whichever baseline it is; the mean over the batch's questions."""
+    """The loss of any trained baseline, as the mean over the questions of the batch."""
     if isinstance(model, DprModel):
         return dpr_loss(model, batch)
     if isinstance(model, GrrModel):
@@ -97,76 +94,77 @@ def baseline_loss(model: BaselineModel, batch: TrainingBatch) -> Tensor:
         return mdr_loss(model, batch)
     if isinstance(model, SsgModel):
         return ssg_loss(model, batch)
-    raise BgrError(f"{type(model).__name__} has no loss")
+    raise BgrError(f"{type(model).__name__}: there is no loss for this model")
 
 
 def dpr_loss(model: DprModel, batch: TrainingBatch) -> Tensor:
-    """Contrastive: each gold fact of a question against the question's other candidates (hard negatives) and all
-    facts of the batch's other questions (arXiv:2004.04906, section 3.2)."""
+    """Contrastive loss of each gold fact against the question's other candidates (hard negatives) and all facts of the
+    other questions in the batch (arXiv:2004.04906, section 3.2)."""
     scores = model.scores(batch.batch)
     candidates = batch.batch.candidates
     gold = gold_facts([e.graph for e in batch.examples], candidates.shape[1]).to(scores.device)
-    owner, place = gold.nonzero(as_tuple=True)
+    owner, column = gold.nonzero(as_tuple=True)
     positives = torch.zeros_like(scores, dtype=torch.bool)
-    positives[owner, candidates[owner, place]] = True
+    positives[owner, candidates[owner, column]] = True
     return contrastive_loss(scores, positives, torch.arange(len(scores), device=scores.device))
 
 
 def mdr_loss(model: MdrModel, batch: TrainingBatch) -> Tensor:
-    """Contrastive at every gold path: each next fact, or the end, against the end, the question's other candidates and
-    all facts of the batch's other questions (arXiv:2009.12756, section 2.2)."""
-    reading = model.encode_batch(batch.batch)
-    paths, targets = gold_paths([e.graph for e in batch.examples], reading.candidates.shape[1])
-    paths, targets = paths.to(reading.facts.device), targets.to(reading.facts.device)
-    scores = model.scores(reading, paths)
-    # not its own facts, which it has already, and not the end where it has none
-    closed = ~paths.open(reading.candidates) & F.pad(reading.candidates[paths.question] >= 0, (1, 0), value=True)
+    """Contrastive loss at every gold path: each next fact, or the end, against the end, the question's other candidates
+    and all facts of the other questions in the batch (arXiv:2009.12756, section 2.2)."""
+    encoded = model.encode_batch(batch.batch)
+    paths, targets = gold_paths([e.graph for e in batch.examples], encoded.candidates.shape[1])
+    paths, targets = paths.to(encoded.facts.device), targets.to(encoded.facts.device)
+    scores = model.scores(encoded, paths)
+    # neither facts that are already on the path nor, for the empty path, the end
+    closed = ~paths.open(encoded.candidates) & F.pad(encoded.candidates[paths.question] >= 0, (1, 0), value=True)
     positives, closed = (
-        among_all(columns, paths.question, reading.candidates, len(reading.facts)) for columns in (targets, closed)
+        among_all(columns, paths.question, encoded.candidates, len(encoded.facts)) for columns in (targets, closed)
     )
     return contrastive_loss(scores.masked_fill(closed, float("-inf")), positives, paths.question)
 
 
 def among_all(columns: Tensor, owner: Tensor, candidates: Tensor, facts: int) -> Tensor:
-    """From a question's own columns to those of all facts of the batch.
+    """Map columns of a question's candidates to columns of all facts of the batch.
 
     *Shape:* ``columns [p, 1 + c]`` bool, ``owner [p]``, ``candidates [q, c]`` → ``[p, 1 + f]`` bool.
     """
     found = torch.zeros(len(columns), 1 + facts, dtype=torch.bool, device=columns.device)
     found[:, END_COLUMN] = columns[:, END_COLUMN]
-    path, place = columns[:, END_COLUMN + 1 :].nonzero(as_tuple=True)
-    found[path, 1 + candidates[owner[path], place]] = True
+    path, column = columns[:, END_COLUMN + 1 :].nonzero(as_tuple=True)
+    found[path, 1 + candidates[owner[path], column]] = True
     return found
 
 
 def grr_loss(model: GrrModel, batch: TrainingBatch) -> Tensor:
-    """Binary cross-entropy at every gold path: each fact that is next, or the end, is 1, all others 0
+    """Binary cross-entropy at every gold path with target 1 for the next facts, or the end, and 0 for all others
     (arXiv:1911.10470, equation 5)."""
-    reading = model.encode_batch(batch.batch)
-    paths, targets = gold_paths([e.graph for e in batch.examples], reading.candidates.shape[1])
-    paths, targets = paths.to(reading.facts.device), targets.to(reading.facts.device)
-    logits = model.logits(reading, paths)
+    encoded = model.encode_batch(batch.batch)
+    paths, targets = gold_paths([e.graph for e in batch.examples], encoded.candidates.shape[1])
+    paths, targets = paths.to(encoded.facts.device), targets.to(encoded.facts.device)
+    logits = model.logits(encoded, paths)
     is_open = logits > -torch.inf
     losses = F.binary_cross_entropy_with_logits(logits.masked_fill(~is_open, 0.0), targets.float(), reduction="none")
     return mean_over_questions((losses * is_open).sum(1), paths.question)
 
 
 def ssg_loss(model: SsgModel, batch: TrainingBatch) -> Tensor:
-    """Cross-entropy of every pointer after the gold ones before it; mean over questions, each the mean of its steps."""
-    reading = model.encode_batch(batch.batch)
-    written, targets = gold_pointers([e.graph for e in batch.examples], stop=reading.mask.shape[1])
-    written, targets = written.to(reading.mask.device), targets.to(reading.mask.device)
+    """Cross-entropy of every pointer given the gold pointers before it; mean over questions of the mean over steps."""
+    encoded = model.encode_batch(batch.batch)
+    inputs, targets = gold_pointers([e.graph for e in batch.examples], stop=encoded.mask.shape[1])
+    inputs, targets = inputs.to(encoded.mask.device), targets.to(encoded.mask.device)
     steps = targets >= 0
-    losses = F.cross_entropy(model.logits(reading, written)[steps], targets[steps], reduction="none")
+    losses = F.cross_entropy(model.logits(encoded, inputs)[steps], targets[steps], reduction="none")
     return mean_over_questions(losses, steps.nonzero()[:, 0])
 
 
 def contrastive_loss(scores: Tensor, positives: Tensor, owner: Tensor) -> Tensor:
-    """``−log(e^{s⁺} / (e^{s⁺} + Σ e^{s⁻}))``: each positive against all negatives, and never against another positive.
+    """``−log(e^{s⁺} / (e^{s⁺} + Σ e^{s⁻}))``: each positive against all negatives, but not against other positives.
 
-    Mean over questions, each the mean of its rows, each the mean of its positives; a row without any counts 0.
+    The result is the mean over questions of the mean over rows of the mean over positives; a row without positives
+    counts 0.
 
-    *Shape:* ``scores``, ``positives [n, m]``, −inf where there is nothing to compare with; ``owner [n]`` → a scalar.
+    *Shape:* ``scores``, ``positives [n, m]``, with −inf for excluded columns; ``owner [n]`` → a scalar.
     """
     negatives = scores.masked_fill(positives, float("-inf")).logsumexp(1, keepdim=True)
     losses = F.softplus(negatives - scores).masked_fill(~positives, 0.0)

@@ -1,4 +1,4 @@
-"""Training of a baseline with Lightning."""
+"""Lightning module of the trained baselines."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from bgr.retrievers.baselines.baseline_config import TRAINED, BaselineConfig
 from bgr.retrievers.baselines.model import BaselineModel
 from bgr.retrievers.baselines.selection import AllPaths, Keep, NearBest, TopFacts
 from bgr.retrievers.baselines.trained import MODELS, result_of
+from training.base_module import RetrievalModule
 from training.baseline.losses import baseline_loss
 from training.data_module import TrainingBatch
-from training.retrieval_module import RetrievalModule
 
 KEEP: dict[str, Keep] = {"dpr": TopFacts(), "grr": NearBest(1.0), "mdr": NearBest(1.0), "ssg": AllPaths()}
-"""What an epoch's dev score is measured with; dev chooses anew at the end."""
+"""Selection for the dev score of an epoch; the final selection is chosen on dev at the end."""
 
 
 class BaselineModule(RetrievalModule):
-    """A trained baseline.
+    """Lightning module of a trained baseline.
 
     Args:
         encoder: hub id or folder of a BERT, or ``packaged-minilm`` for the one from the package index.
         kind: ``dpr``, ``grr``, ``mdr`` or ``ssg``.
-        pretrained: start from the encoder's weights; false for a random start (tests, speed).
-        frozen_layers: encoder layers left as they are; their states are computed once and kept.
-        width: of all vectors; 0 for the encoder's own.
-        layers: transformer layers over each sentence alone, behind the encoder.
-        context_layers: layers over a path's texts (``mdr``) or over a question's candidates (``ssg``).
-        rows: summary rows that a sentence's vector is made from.
-        dropout: probability.
-        question_tokens, fact_tokens: longest question and fact in tokens.
-        beam: paths of a question that are followed at once (``grr``, ``mdr``).
-        learning_rate: of all but the encoder.
-        matrix_learning_rate: of the matrices outside the encoder, moved by Muon; 0 leaves them to AdamW.
-        encoder_learning_rate: of the trained encoder layers.
-        weight_decay: of AdamW.
-        warmup: share of the steps in which the learning rate rises; it then falls linearly to 0.
+        pretrained: start from the encoder's weights; false for random weights (tests, benchmarks).
+        frozen_layers: number of encoder layers that are not trained; their states are computed once and cached.
+        width: width of all vectors; 0 for the encoder's width.
+        layers: transformer layers over each sentence alone, after the encoder.
+        context_layers: layers over the texts of a path (``mdr``) or over the candidates of a question (``ssg``).
+        rows: summary rows for the vector of a sentence.
+        dropout: dropout probability.
+        question_tokens, fact_tokens: maximum length of questions and facts in tokens.
+        beam: beam width, in paths per question (``grr``, ``mdr``).
+        learning_rate: learning rate outside the encoder.
+        matrix_learning_rate: learning rate of Muon for the matrices outside the encoder; 0 for AdamW.
+        encoder_learning_rate: learning rate of the trained encoder layers.
+        weight_decay: weight decay.
+        warmup: share of the steps in which the learning rate rises; afterwards it falls linearly to 0.
     """
 
     model: BaselineModel

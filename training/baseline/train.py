@@ -1,4 +1,4 @@
-"""Train a baseline, choose on dev what it keeps, and write its folder."""
+"""Training of a baseline: train it, choose its selection on dev, and write its folder."""
 
 from __future__ import annotations
 
@@ -20,19 +20,18 @@ from training.baseline.module import BaselineModule
 from training.callbacks.reporter import Reporter, to_stderr
 from training.callbacks.stops import StopAtNotFinite
 from training.data_module import BgrDataModule
-from training.fit import fit, prepare
+from training.lightning_cli import RetrieverCLI, fit, lightning_cli, prepare, shaping
 from training.run import Run, first_process, is_finished, mark_finished
-from training.settings import RetrieverCLI, lightning_cli, shaping
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What `check` learned from the config.
+    """Result of `check`.
 
     Args:
-        kind: of the baseline.
-        settings: those that change what comes out.
-        untrained: of one without weights.
+        kind: kind of the baseline.
+        settings: settings that affect the result.
+        untrained: settings of a baseline without weights.
     """
 
     kind: str
@@ -41,10 +40,10 @@ class Plan:
 
 
 def check(run: Run) -> Plan:
-    """Read config and data once before anything is written.
+    """Read config and data before anything is written.
 
     Raises:
-        BgrError: an unknown key, a value that is not allowed, or data that cannot be read.
+        BgrError: a key is unknown, a value is not allowed, or the data cannot be read.
     """
     if is_untrained(run.config):
         about = read_untrained(run)
@@ -56,13 +55,16 @@ def check(run: Run) -> Plan:
 
 
 def train_baseline(run: Run, plan: Plan) -> dict[str, Any]:
-    """Train, keep the best epoch by dev score, choose on dev, write ``run.out``. Returns the dev metrics; nothing in
-    processes that do not write."""
+    """Train, load the best epoch by dev score, choose the selection on dev, and write ``run.out``.
+
+    Returns:
+        The dev metrics; empty in processes that do not write.
+    """
     if plan.untrained is not None:
         return choose_k(run, plan.untrained) if first_process() else {}
     if not (run.resume and is_finished(run, plan.kind, plan.settings)):
         if first_process():
-            (run.out / SETTINGS).unlink(missing_ok=True)  # it speaks of the weights that were there before
+            (run.out / SETTINGS).unlink(missing_ok=True)  # it describes the previous weights
         _fit(run, plan)
     if not first_process():
         return {}
@@ -72,7 +74,7 @@ def train_baseline(run: Run, plan: Plan) -> dict[str, Any]:
 def _fit(run: Run, plan: Plan) -> None:
     home = run.home(plan.kind)
     if not run.resume and first_process():
-        shutil.rmtree(home, ignore_errors=True)  # an earlier training's, which a later --resume must not go on from
+        shutil.rmtree(home, ignore_errors=True)  # checkpoints of an earlier training, which --resume must not use
     cli = _parse(run, plan.kind, Reporter(plan.kind, to_stderr))
     tokenizer = prepare(run, cli)
     fit(run, cli)
@@ -83,7 +85,7 @@ def _fit(run: Run, plan: Plan) -> None:
     with output_folder(run.out / plan.kind, overwrite=True) as folder:
         model.save_pretrained(folder)
     tokenizer.save_pretrained(run.out)
-    settings.save(run.out)  # the last file, by which others see that the run is complete
+    settings.save(run.out)  # the last file marks the folder as complete
     mark_finished(run, plan.kind, shaping(cli))
 
 
@@ -105,10 +107,10 @@ def _choose(model: BaselineModel, data: BgrDataModule, data_hash: str) -> Baseli
 
 @torch.inference_mode()
 def search_dev(model: BaselineModel, data: BgrDataModule) -> list[Search]:
-    """All that is found for each question of the dev split."""
+    """Search results for each question of the dev split."""
     found: list[Search] = []
     for item in data.val_dataloader():
-        with autocast(model.device):  # as it will be run
+        with autocast(model.device):  # as in the retriever
             found += model.search(item.to(model.device).batch)
     return found
 
@@ -125,6 +127,6 @@ def _parse(run: Run, name: str, *callbacks: Any) -> RetrieverCLI:
         cli=RetrieverCLI,
         settings=[f"--checkpoint.folder={home / 'epochs'}"],
         precision="bf16-mixed" if fast_bfloat16(pick_device()) else "32-true",
-        use_distributed_sampler=False,  # the data module shares the questions out by itself
+        use_distributed_sampler=False,  # the data module distributes the questions itself
     )
     return cli

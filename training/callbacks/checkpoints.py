@@ -1,10 +1,10 @@
-"""Training checkpoints that survive a kill at any moment: the last state, and the weights of the best epoch.
+"""Training checkpoints that survive a kill at any time: the last state and the weights of the best epoch.
 
 ::
 
-    last.ckpt         all that a training needs to go on, written at the end of each epoch and now and then inside it
-    best-STEP.ckpt    weights with the best dev score so far, those that last.ckpt names
-    next.ckpt         becomes last.ckpt once a step from its weights came out finite
+    last.ckpt         complete state for resuming, written at the end of each epoch and periodically within it
+    best-STEP.ckpt    weights with the best dev score so far, referenced by last.ckpt
+    next.ckpt         renamed to last.ckpt after the next step was finite
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class AtomicFiles(TorchCheckpointIO):
 
 
 class KeepCheckpoints(Checkpoint):
-    """Write the last state and the best epoch's weights.
+    """Writes the last state and the weights of the best epoch.
 
     Args:
-        folder: where; made when the first file is written.
-        minutes: inside an epoch, time between two checkpoints; 0 for none by time.
-        steps: inside an epoch, optimiser steps between two checkpoints; 0 for none by steps.
+        folder: folder of the checkpoints, created with the first file.
+        minutes: minutes between two checkpoints within an epoch; 0 for none by time.
+        steps: optimizer steps between two checkpoints within an epoch; 0 for none by steps.
     """
 
     def __init__(self, folder: str, minutes: NonNegativeFloat = 5.0, steps: NonNegativeInt = 0) -> None:
@@ -50,28 +50,28 @@ class KeepCheckpoints(Checkpoint):
         self.score = float("-inf")
         self.step: int | None = None  # of last.ckpt
         self._waiting: int | None = None  # step of next.ckpt
-        self._at = (0, 0.0)  # step and time of what was written last
+        self._at = (0, 0.0)  # step and time of the last checkpoint
         self._seen = 0
 
     @property
     def last(self) -> Path:
-        """What a training goes on from."""
+        """The checkpoint from which a training resumes."""
         return self.folder / "last.ckpt"
 
     @property
     def next(self) -> Path:
-        """What `last` will be if its weights turn out to be sound."""
+        """The candidate for `last`, until its weights are known to be finite."""
         return self.folder / "next.ckpt"
 
     def best_weights(self) -> dict[str, Any]:
-        """The module's state after the best epoch.
+        """The state of the module after the best epoch.
 
         Raises:
-            BgrError: its file is missing.
+            BgrError: the file is missing.
         """
         path = self.folder / self.best
         if not path.is_file():
-            raise BgrError(f"{path.parent}: the best epoch's weights are missing; --overwrite trains anew")
+            raise BgrError(f"{path.parent}: the weights of the best epoch are missing; --overwrite trains again")
         return dict(torch.load(path, map_location="cpu", weights_only=True)["state_dict"])
 
     def state_dict(self) -> dict[str, Any]:
@@ -88,11 +88,11 @@ class KeepCheckpoints(Checkpoint):
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        if trainer.global_step == self._seen:  # gradients are being accumulated, and no checkpoint holds them
+        if trainer.global_step == self._seen:  # checkpoints do not include accumulated gradients
             return
         self._seen = trainer.global_step
         self._accept(trainer)
-        # an epoch's end writes its own, after validation
+        # the end of an epoch writes its own checkpoint after validation
         if not trainer.is_last_batch and self._due(trainer):
             trainer.save_checkpoint(self.next)
             self._waiting = trainer.global_step
@@ -104,13 +104,13 @@ class KeepCheckpoints(Checkpoint):
             self._keep_best(trainer, score)
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        if self.score == float("-inf"):  # never validated: the newest counts as the best
+        if self.score == float("-inf"):  # without validation, the last epoch is the best
             self._keep_best(trainer, self.score)
         trainer.save_checkpoint(self.last)
         self.step, self._waiting = trainer.global_step, None
         self._at = (trainer.global_step, time.monotonic())
         if trainer.is_global_zero:
-            # only now that last.ckpt names the new best; what a killed run left goes too
+            # only after last.ckpt references the new best; this also removes files of a killed run
             for pattern in ("best-*.ckpt", "next.ckpt", "*.ckpt.part"):
                 for path in sorted(self.folder.glob(pattern)):
                     if path.name != self.best:
@@ -120,11 +120,11 @@ class KeepCheckpoints(Checkpoint):
         step, moment = self._at
         by_step = self.steps > 0 and trainer.global_step - step >= self.steps
         by_time = self.minutes > 0 and time.monotonic() - moment >= 60 * self.minutes
-        # clocks differ between processes, and all must save together
+        # clocks differ between processes, which must save together
         return bool(trainer.strategy.broadcast(by_step or by_time))
 
     def _accept(self, trainer: Trainer) -> None:
-        """The step from next.ckpt's weights was taken, so its loss and gradient were finite."""
+        """Rename next.ckpt to last.ckpt: a step from its weights was finite."""
         if self._waiting is None:
             return
         if trainer.is_global_zero:

@@ -1,4 +1,4 @@
-"""What a training says of itself: a line for each epoch, and for an early end."""
+"""Progress reports of a training: one line for each epoch and for an early stop."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from training.callbacks.stops import EarlyStop
 
 @dataclass(frozen=True)
 class Epoch:
-    """A finished epoch of what is trained (a direction, a baseline …): its number from 1, of how many, and the metrics
-    logged so far."""
+    """A finished epoch of a direction or baseline: its number from 1, the number of epochs, and the logged metrics."""
 
     name: str
     number: int
@@ -28,7 +27,7 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Stop:
-    """An early end: after which epoch of how many, after how many without a better dev score, and the best score."""
+    """An early stop: epoch, number of epochs, epochs without a better dev score, and the best score."""
 
     name: str
     number: int
@@ -48,12 +47,12 @@ Report = Callable[[Epoch | Stop], None]
 
 
 def to_stderr(message: Epoch | Stop) -> None:
-    """Say it where nothing else shows it."""
+    """Print the line to standard error."""
     print(message.line(), file=sys.stderr)
 
 
 class Reporter(Callback):
-    """Hands on each finished epoch, and an early end. In all processes but the first it keeps quiet."""
+    """Reports each finished epoch and an early stop, in the first process only."""
 
     def __init__(self, name: str, report: Report) -> None:
         self.name = name

@@ -1,7 +1,4 @@
-"""Stop before a loss or gradient that is no number reaches the weights.
-
-Stop when the dev score no longer rises.
-"""
+"""Callbacks that stop a training: at a loss or gradient that is not finite, or when the dev score stops improving."""
 
 from __future__ import annotations
 
@@ -21,13 +18,13 @@ from training.callbacks.checkpoints import KeepCheckpoints
 
 
 class EarlyStop(EarlyStopping):
-    """End training after `patience` epochs in a row without a better dev score.
+    """Stops training after `patience` epochs in a row without a better dev score.
 
-    Off by default: the learning rate falls to 0 over all epochs, so the last ones are as a rule the best, and a score
-    that rests in the middle says little.
+    It is off by default: the learning rate falls to 0 over all epochs, so the last ones are usually the best, and a
+    plateau before them means little.
 
     Args:
-        patience: epochs; 0 to train all of them.
+        patience: number of epochs; 0 to train all epochs.
     """
 
     def __init__(self, patience: NonNegativeInt = 0) -> None:
@@ -35,15 +32,15 @@ class EarlyStop(EarlyStopping):
 
     @property
     def exhausted(self) -> bool:
-        """Whether the patience is used up."""
+        """True if the patience is exhausted."""
         return 0 < self.patience <= self.wait_count
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        # the patience is the config's, also where the run began with another
+        # the patience of the config, even if the run started with another one
         super().load_state_dict({**state_dict, "patience": self.patience})
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        # a run that was killed after it had decided to stop, and before it had saved its weights
+        # for a run that was killed between its decision to stop and saving its weights
         trainer.should_stop = trainer.should_stop or self.exhausted
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -56,13 +53,14 @@ class EarlyStop(EarlyStopping):
 
 
 class StopAtNotFinite(Callback):
-    """Raise a `BgrError` at the first loss or gradient norm that is infinite or not a number, before the optimiser
-    steps, and at such a loss on dev. The weights stay sound, and so does the last checkpoint.
+    """Raises a `BgrError` at the first loss or gradient norm that is not finite, before the optimizer step, and at such
+    a dev loss. Weights and the last checkpoint remain valid.
 
-    A loss scaler (``16-mixed``) meets infinite gradients by design and skips those steps; there only the loss counts.
+    A loss scaler (``16-mixed``) produces infinite gradients by design and skips those steps, so only the loss is
+    checked with one.
 
     Args:
-        name: of what is trained, for the message.
+        name: name of the trained direction or baseline, for the message.
     """
 
     def __init__(self, name: str) -> None:
@@ -77,7 +75,7 @@ class StopAtNotFinite(Callback):
         gradients = [p.grad for p in pl_module.parameters() if p.grad is not None]
         scaled = getattr(trainer.precision_plugin, "scaler", None) is not None
         norm = torch.zeros_like(loss) if scaled else get_total_norm(gradients)
-        # both at once: on a GPU each look waits for the device
+        # both at once, because each read waits for the GPU
         values = torch.stack([loss.float(), norm.float().to(loss.device)]).tolist()
         for name, value in zip(("loss", "gradient norm"), values, strict=True):
             self._check(trainer, pl_module, name, value)
@@ -88,7 +86,7 @@ class StopAtNotFinite(Callback):
     def _check(self, trainer: Trainer, module: LightningModule, name: str, value: float) -> None:
         if torch.isfinite(torch.tensor(value)):
             return
-        # the step that is being taken, counted from 1; a dev loss comes after the step
+        # the current step, counted from 1; a dev loss comes after the step
         step = trainer.global_step + (name != "dev loss")
         rates = ", ".join(f"--model.{key}" for key in module.hparams if key.endswith("learning_rate"))
         raise BgrError(
@@ -100,7 +98,7 @@ class StopAtNotFinite(Callback):
 def _kept(callbacks: Sequence[Callback]) -> str:
     for callback in callbacks:
         if isinstance(callback, KeepCheckpoints) and callback.step:
-            return f"the checkpoint of step {callback.step} is kept, --resume goes on from it"
+            return f"the checkpoint of step {callback.step} is kept, --resume starts from it"
         if isinstance(callback, ModelCheckpoint) and callback.last_model_path:
-            return "the checkpoint of the last epoch is kept, --resume goes on from it"
-    return "no checkpoint was written yet, --overwrite starts anew"
+            return "the checkpoint of the last epoch is kept, --resume starts from it"
+    return "no checkpoint was written yet, --overwrite starts again"

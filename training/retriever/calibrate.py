@@ -1,7 +1,5 @@
-"""Thresholds of each direction, their edges' calibration, γ of each rule, the threshold of `fused`: all from dev.
-
-How probable an edge is, given its odds: each direction's calibration, measured on dev.
-"""
+"""Settings that are chosen on dev: threshold and calibration of each direction, γ of each rule, threshold of
+`fused`."""
 
 from __future__ import annotations
 
@@ -29,21 +27,22 @@ from bgr.utils.devices import autocast
 from training.data_module import BgrDataModule
 
 NEARBY = -4.0
-"""Odds of the edges by which calibration is judged: with a threshold of ½ a chance of 0.02 and more."""
+"""Minimum log-odds of the edges that are used to evaluate calibration; a probability of 0.02 for a threshold of ½."""
 
 
 def edge_calibration(
     results: Sequence[DirectionResult], others: Sequence[DirectionResult], examples: Sequence[Example]
 ) -> Calibration:
-    """Platt scaling of one direction's edges: a logistic regression of gold or not on the odds.
+    """Platt scaling of the edges of one direction: logistic regression of gold labels on log-odds.
 
     Args:
-        results: of the direction, on dev.
-        others: of the other direction: what it weighed and this one did not says how probable an unseen edge is.
-        examples: dev.
+        results: results of this direction on dev.
+        others: results of the other direction. Edges that only it scored give the probability of an unseen edge.
+        examples: examples of dev.
 
     Returns:
-        The calibration; the direction's own log-odds where its edges are all gold, none is, or more odds mean less.
+        The calibration. It keeps the log-odds of the direction if all or no edges are gold, or if the slope is negative
+        or too large.
     """
     odds, gold = _weighed(results, examples)
     triples = zip(results, others, examples, strict=True)
@@ -58,7 +57,7 @@ def edge_calibration(
 
 
 def _weighed(results: Sequence[DirectionResult], examples: Sequence[Example]) -> tuple[np.ndarray, np.ndarray]:
-    """Odds of all edges that a direction weighed, and which of them are gold."""
+    """Log-odds of all edges that a direction scored, and their gold labels."""
     pairs = [
         (odds, edge in e.graph.edges) for r, e in zip(results, examples, strict=True) for edge, odds in r.odds.items()
     ]
@@ -68,12 +67,12 @@ def _weighed(results: Sequence[DirectionResult], examples: Sequence[Example]) ->
 def edge_calibration_error(
     results: Sequence[DirectionResult], examples: Sequence[Example], calibration: Calibration
 ) -> float:
-    """Expected calibration error of one direction's edges, in [0, 1], over those that are no less probable than
-    `NEARBY` before calibration: most edges are hopeless and would hide the error of the others."""
+    """Expected calibration error in [0, 1] of one direction's edges with log-odds of at least `NEARBY` before
+    calibration; the many clearly wrong edges would hide the error of the others."""
     odds, gold = _weighed(results, examples)
     near = odds >= NEARBY
-    chances = 1 / (1 + np.exp(-(calibration.slope * odds[near] + calibration.offset)))
-    return expected_calibration_error(chances, gold[near])
+    probabilities = 1 / (1 + np.exp(-(calibration.slope * odds[near] + calibration.offset)))
+    return expected_calibration_error(probabilities, gold[near])
 
 
 THRESHOLDS = tuple(step / 10 for step in range(2, 10))
@@ -81,7 +80,7 @@ FUSED_THRESHOLDS = tuple(step / 4 for step in range(-8, 5))
 
 
 def dev_metrics(graphs: Sequence[EvidenceGraph], examples: Sequence[Example]) -> dict[str, float]:
-    """Mean GM, GS and set F1, and the dev score (the mean of GM and F1) by which everything is chosen."""
+    """Mean GM, GS and evidence F1, and the dev score (the mean of GM and F1), which all choices maximize."""
     pairs = list(zip(graphs, (e.graph for e in examples), strict=True))
     gm = sum(graph_match(p, g) for p, g in pairs) / len(pairs)
     gs = sum(graph_structure_match(p, g) for p, g in pairs) / len(pairs)
@@ -93,20 +92,20 @@ def dev_metrics(graphs: Sequence[EvidenceGraph], examples: Sequence[Example]) ->
 def decode_dev(
     model: BgrRetriever, data: BgrDataModule, thresholds: Sequence[float], *, explore: float = 0.0
 ) -> dict[float, list[DirectionResult]]:
-    """What the dev set gives at each threshold; the encoder runs once."""
+    """Results on dev at each threshold; the encoder runs only once."""
     results: dict[float, list[DirectionResult]] = {threshold: [] for threshold in thresholds}
     device = next(model.parameters()).device
     for item in data.val_dataloader():
         batch = item.to(device).batch
-        with autocast(device):  # as the pipeline will run it
-            reading = model.encode_batch(batch.questions, batch.facts, batch.candidates)
+        with autocast(device):  # as in the pipeline
+            encoded = model.encode_batch(batch.questions, batch.facts, batch.candidates)
             for threshold in thresholds:
-                results[threshold] += decode(model, reading, threshold=threshold, explore=explore)
+                results[threshold] += decode(model, encoded, threshold=threshold, explore=explore)
     return results
 
 
 def best_threshold(model: BgrRetriever, data: BgrDataModule) -> float:
-    """Threshold with the best dev score, of equal ones the one nearest to ½."""
+    """The threshold with the best dev score; of ties the one nearest to ½."""
     found = decode_dev(model, data, THRESHOLDS)
     scores = {t: dev_metrics([r.graph for r in results], data.splits["dev"])["score"] for t, results in found.items()}
     return max(THRESHOLDS, key=lambda threshold: (scores[threshold], -abs(threshold - 0.5)))
@@ -114,7 +113,7 @@ def best_threshold(model: BgrRetriever, data: BgrDataModule) -> float:
 
 @dataclass(frozen=True)
 class Merge:
-    """How a rule merges, and what that gives on dev."""
+    """Settings of a reconstruction rule and its dev metrics."""
 
     gamma: float
     threshold: float
@@ -129,8 +128,8 @@ def best_merge(
     rule: str,
     fusion: Fusion | None = None,
 ) -> Merge:
-    """γ with the best dev score, of equal ones the smallest. For `fused` its threshold comes first, at γ = ½; of equal
-    ones the one nearest to 0. `fusion` holds its calibration."""
+    """Choose γ by dev score; of ties the smallest. For `fused`, the threshold is chosen first at γ = ½; of ties the one
+    nearest to 0. `fusion` holds the calibration."""
     base = fusion or Fusion()
 
     def score(gamma: float, threshold: float) -> dict[str, float]:
@@ -149,8 +148,11 @@ def best_merge(
 def calibrated(
     forward: Sequence[DirectionResult], backward: Sequence[DirectionResult], examples: Sequence[Example]
 ) -> Settings:
-    """All that belongs to the pair, chosen on dev: calibration, γ of each rule, the threshold of `fused`, and the rule.
-    Its dev metrics hold those of each direction and rule, and each direction's calibration error before and after."""
+    """Choose the settings of a pair of directions on dev: calibration, γ of each rule, threshold of `fused`, and rule.
+
+    The dev metrics include those of each direction and rule, and the calibration error of each direction before and
+    after calibration.
+    """
     fusion = Fusion(edge_calibration(forward, backward, examples), edge_calibration(backward, forward, examples))
     merges = {rule: best_merge(forward, backward, examples, rule=rule, fusion=fusion) for rule in BIDIRECTIONAL}
     metrics: dict[str, Any] = {}

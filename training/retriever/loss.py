@@ -1,7 +1,4 @@
-"""The training loss over all gold paths and their candidates.
-
-The gold paths of a batch, level by level, and what is next at the end of each (teacher forcing).
-"""
+"""The training loss over all gold paths of a batch and their candidates (teacher forcing)."""
 
 from __future__ import annotations
 
@@ -20,9 +17,9 @@ class GoldLevel:
     """All gold paths with the same number of facts.
 
     Args:
-        parents: ``[p]`` the path of the level before that each path continues; at level 0 the question's number.
-        columns: ``[p]`` the column each path has just gone to; −1 at level 0.
-        targets: ``[p, 1 + c]`` bool, the columns that are next. All false where nothing is (the path ends).
+        parents: ``[p]`` index of the path of the previous level that each path extends; at level 0 the question.
+        columns: ``[p]`` column of the last fact of each path; −1 at level 0.
+        targets: ``[p, 1 + c]`` bool, true at the next columns; all false if the path ends.
     """
 
     parents: Tensor
@@ -34,15 +31,15 @@ class GoldLevel:
 
 
 def gold_levels(
-    graphs: Sequence[EvidenceGraph], direction: str, *, columns: int, most_paths: int = 16
+    graphs: Sequence[EvidenceGraph], direction: str, *, columns: int, max_paths: int = 16
 ) -> list[GoldLevel]:
     """Every path of every gold graph, by length.
 
     Args:
-        graphs: of the questions of a batch.
+        graphs: gold graphs of a batch.
         direction: ``forward`` or ``backward``.
-        columns: ``1 + c``; the root stands in column 0, fact ``i`` in column ``i + 1``.
-        most_paths: paths of one question on one level; of a graph with more (many joins) the first ones are taken.
+        columns: ``1 + c``; the root is in column 0, fact ``i`` in column ``i + 1``.
+        max_paths: maximum paths of one question per level; the first ones are used if a graph with many joins has more.
 
     Returns:
         The levels from 0 (one path for each question) to the longest path.
@@ -52,7 +49,7 @@ def gold_levels(
     while paths:
         targets = torch.zeros(len(paths), columns, dtype=torch.bool)
         following: list[tuple[int, int, int | None]] = []
-        room = [most_paths] * len(graphs)
+        room = [max_paths] * len(graphs)
         for number, (_, question, node) in enumerate(paths):
             for after in next_nodes(graphs[question], node, direction):
                 targets[number, after + 1] = True
@@ -73,10 +70,9 @@ def gold_levels(
 def gold_logits(
     model: BgrRetriever, encoded: EncodedBatch, levels: Sequence[GoldLevel]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Logits and targets at the end of every gold path, where it ends among them: two tensors ``[p, 1 + c]``; and the
-    question of each path ``[p]``.
+    """Logits and targets ``[p, 1 + c]`` at the end of every gold path, and the question of each path ``[p]``.
 
-    A column that a path may not go to has the logit −inf.
+    Columns that are not open to a path have the logit −inf.
     """
     paths = model.start(encoded)
     every = [paths]
@@ -84,13 +80,13 @@ def gold_logits(
         paths = model.extend(encoded, paths, level.parents, level.columns)
         every.append(paths)
     # one call for all levels
-    together = Paths.joined(every)
-    return model.match(encoded, together), torch.cat([level.targets for level in levels]), together.question
+    joined = Paths.joined(every)
+    return model.match(encoded, joined), torch.cat([level.targets for level in levels]), joined.question
 
 
 def gold_relevance(encoded: EncodedBatch, graphs: Sequence[EvidenceGraph]) -> tuple[Tensor, Tensor, Tensor]:
-    """Logits and targets of every candidate's relevance: is it in the gold graph at all? Two tensors ``[q, c]``; and
-    the question of each row ``[q]``."""
+    """Logits and targets ``[q, c]`` of every candidate's relevance, that is, of its being in the gold graph, and the
+    question of each row ``[q]``."""
     columns = encoded.columns[:, 1:]
     targets = torch.zeros_like(columns, dtype=torch.bool)
     for row, graph in enumerate(graphs):
@@ -100,18 +96,17 @@ def gold_relevance(encoded: EncodedBatch, graphs: Sequence[EvidenceGraph]) -> tu
 
 
 def multi_label_loss(logits: Tensor, targets: Tensor, owner: Tensor) -> Tensor:
-    """``½ log(1 + Σ e^s) + ½ log(1 + Σ e^-s)``, first over negatives, then over positives; mean over questions, each
-    the mean of its rows.
+    """ZLPR loss (arXiv:2208.02955): ``½ log(1 + Σ e^s)`` over negatives plus ``½ log(1 + Σ e^-s)`` over positives.
 
-    So every question weighs the same however many paths it has, and the loss of a batch is the mean of the losses of
-    its halves: how a batch is cut for several processes or for gradient accumulation changes nothing.
+    The result is the mean over questions of the mean over rows. Every question has the same weight for any number of
+    paths, and the loss of a batch is the mean of the losses of its halves, so splitting a batch for several processes
+    or for gradient accumulation changes nothing.
 
-    Each sum is ruled by its largest term, so a row costs little only when *all* of its labels are on their side of 0:
-    what a graph needs that must be right as a whole. Binary cross-entropy is content when most of them are.
-    Source: ZLPR (arXiv:2208.02955).
+    The largest term dominates each sum, so the loss of a row is small only if *all* labels are on the correct side of
+    0, as a graph requires that must be completely correct. Binary cross-entropy is already small if most of them are.
 
     *Shape:* ``logits``, ``targets [n, m]``; ``owner [n]``, the question of each row, from 0 → a scalar. A logit of −inf
-    is no label at all.
+    is not a label.
     """
     zero = logits.new_zeros(len(logits), 1)
     extra = torch.cat([zero, logits.masked_fill(targets, float("-inf"))], dim=1).logsumexp(1)
@@ -120,8 +115,8 @@ def multi_label_loss(logits: Tensor, targets: Tensor, owner: Tensor) -> Tensor:
 
 
 def mean_over_questions(rows: Tensor, owner: Tensor) -> Tensor:
-    """Mean over questions, each the mean of its rows. *Shape:* ``rows``, ``owner [n]`` → a scalar."""
-    # no more questions than rows; the number of questions is never read back from the device
+    """Mean over questions of the mean over their rows. *Shape:* ``rows``, ``owner [n]`` → a scalar."""
+    # there are at most as many questions as rows; this avoids reading the number of questions from the device
     count = torch.zeros_like(rows).index_add_(0, owner, torch.ones_like(rows))
     share = 1 / count[owner]
     return (rows * share).sum() / share.sum()

@@ -1,4 +1,4 @@
-"""Training of one direction with Lightning."""
+"""Lightning module of one direction of the retriever."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from bgr.models.config import BgrConfig
 from bgr.models.packaged import resolve_model
 from bgr.models.retriever import BgrRetriever, EncodedBatch
 from bgr.retrievers.graph_hop.decode import decode
+from training.base_module import RetrievalModule
 from training.data_module import TrainingBatch
-from training.retrieval_module import RetrievalModule
 from training.retriever.loss import gold_levels, gold_logits, gold_relevance, multi_label_loss
 
 
 class BgrModule(RetrievalModule):
-    """One direction of BGR.
+    """Lightning module of one direction of BGR.
 
     Args:
         encoder: hub id or folder of a BERT, or ``packaged-minilm`` for the one from the package index.
         direction: ``forward`` or ``backward``.
-        pretrained: start from the encoder's weights; false for a random start (tests, speed).
-        frozen_layers: encoder layers left as they are; their states are computed once and kept.
-        width: of path states and matching; 0 for the encoder's own.
-        context_layers: layers over a question and all its candidates together.
+        pretrained: start from the encoder's weights; false for random weights (tests, benchmarks).
+        frozen_layers: number of encoder layers that are not trained; their states are computed once and cached.
+        width: width of path states and matching; 0 for the encoder's width.
+        context_layers: layers of joint encoding of a question and all its candidates.
         rows: summary rows of a fact in the matcher.
-        dropout: of path update and matcher.
-        question_tokens, fact_tokens: longest question and fact in tokens.
-        learning_rate: of all but the encoder.
-        matrix_learning_rate: of the matrices outside the encoder, moved by Muon; 0 leaves them to AdamW (the paper's).
-        encoder_learning_rate: of the trained encoder layers.
-        weight_decay: of AdamW.
-        warmup: share of the steps in which the learning rate rises; it then falls linearly to 0.
+        dropout: dropout probability of path update and matcher.
+        question_tokens, fact_tokens: maximum length of questions and facts in tokens.
+        learning_rate: learning rate outside the encoder.
+        matrix_learning_rate: learning rate of Muon for the matrices outside the encoder; 0 for AdamW (the paper).
+        encoder_learning_rate: learning rate of the trained encoder layers.
+        weight_decay: weight decay.
+        warmup: share of the steps in which the learning rate rises; afterwards it falls linearly to 0.
     """
 
     model: BgrRetriever
@@ -71,9 +71,9 @@ class BgrModule(RetrievalModule):
         self.use(BgrRetriever(config), source, pretrained=pretrained)
 
     def loss(self, batch: TrainingBatch) -> Tensor:
-        return self._loss(batch, self._read(batch))
+        return self._loss(batch, self._encode(batch))
 
-    def _read(self, batch: TrainingBatch) -> EncodedBatch:
+    def _encode(self, batch: TrainingBatch) -> EncodedBatch:
         parts = batch.batch
         return self.model.encode_batch(parts.questions, parts.facts, parts.candidates)
 
@@ -81,11 +81,11 @@ class BgrModule(RetrievalModule):
         graphs = [e.graph for e in batch.examples]
         levels = gold_levels(graphs, self.model.config.direction, columns=encoded.columns.shape[1])
         steps = gold_logits(self.model, encoded, [level.to(self.device) for level in levels])
-        # the whole gold set at once: a direct lesson for what reads all candidates together
+        # the complete gold set is direct supervision for the context layers
         return (multi_label_loss(*steps) + multi_label_loss(*gold_relevance(encoded, graphs))) / 2
 
     def validation_step(self, batch: TrainingBatch, _: int) -> None:
-        encoded = self._read(batch)
+        encoded = self._encode(batch)
         self.log("dev/loss", self._loss(batch, encoded), batch_size=len(batch.examples))
         results = decode(self.model, encoded)
         for example, result in zip(batch.examples, results, strict=True):

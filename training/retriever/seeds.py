@@ -1,9 +1,9 @@
-"""The same training with several seeds: one run folder each, and the dev metrics' mean and spread over them.
+"""Training with several seeds: one run folder for each, and mean and spread of the dev metrics.
 
 ::
 
     seed-0/  seed-1/  …   run folders, each a checkpoint folder
-    training/states/      the frozen layers' states, which no seed changes
+    training/states/      states of the frozen layers, which do not depend on the seed
     seeds.json            {"seeds": [0, 1], "runs": ["seed-0", …], "dev": {rule: {metric: {mean, sd, n, values}}}}
 """
 
@@ -29,10 +29,10 @@ class Spread:
     """A metric over several runs.
 
     Args:
-        mean: of `values`.
+        mean: mean of `values`.
         sd: sample standard deviation (n − 1); ``None`` for a single run.
-        n: runs.
-        values: one each, in the order of the seeds.
+        n: number of runs.
+        values: one value per run, in the order of the seeds.
     """
 
     mean: float
@@ -52,26 +52,28 @@ def read_seeds(text: str) -> tuple[int, ...]:
     """``"0,1,2"`` → (0, 1, 2).
 
     Raises:
-        BgrError: a seed is no integer from 0 to 2³² − 1, or stands twice.
+        BgrError: a seed is not an integer from 0 to 2³² − 1, or is repeated.
     """
     seeds = []
     for word in text.split(","):
         if not (word.strip().isascii() and word.strip().isdecimal() and int(word) <= _LARGEST):
-            raise BgrError(f"--seeds {text}: {word.strip()!r} is no seed; allowed: integers from 0 to {_LARGEST}")
+            raise BgrError(
+                f"--seeds {text}: {word.strip()!r} is not a valid seed; allowed: integers from 0 to {_LARGEST}"
+            )
         seeds.append(int(word))
-    twice = [seed for place, seed in enumerate(seeds) if seed in seeds[:place]]
-    if twice:
-        raise BgrError(f"--seeds {text}: {twice[0]} stands twice")
+    repeated = [seed for i, seed in enumerate(seeds) if seed in seeds[:i]]
+    if repeated:
+        raise BgrError(f"--seeds {text}: {repeated[0]} is repeated")
     return tuple(seeds)
 
 
 def train_seeds(run: Run, plan: Plan, seeds: Sequence[int]) -> dict[str, dict[str, Spread]]:
     """Train both directions once per seed into ``run.out/seed-N`` and write ``seeds.json``.
 
-    With ``run.resume``, what is finished with the same settings is not done again.
+    With ``run.resume``, parts that are finished with the same settings are skipped.
 
     Returns:
-        Of the dev split: by direction or rule, each metric's spread. Empty in processes that do not write.
+        The spread of each dev metric by direction or rule; empty in processes that do not write.
     """
     rows = []
     for seed in seeds:
@@ -94,7 +96,7 @@ def train_seeds(run: Run, plan: Plan, seeds: Sequence[int]) -> dict[str, dict[st
 
 
 def spreads(rows: Sequence[dict[str, dict[str, float]]]) -> dict[str, dict[str, Spread]]:
-    """From each run's metrics by rule to each metric's spread; the directions first, the rules by name."""
+    """The spread of each metric over the runs: directions first, then rules by name."""
     return {
         rule: {name: Spread.of([row[rule][name] for row in rows]) for name in _in_order(rows[0][rule], _FIRST)}
         for rule in _in_order(rows[0], DIRECTIONS)
@@ -102,25 +104,25 @@ def spreads(rows: Sequence[dict[str, dict[str, float]]]) -> dict[str, dict[str, 
 
 
 def _in_order(names: Iterable[str], first: Sequence[str]) -> list[str]:
-    """Those of `first`, then the others by name: what is read back from a file comes in another order."""
+    """The names in `first`, then the others alphabetically, because names read from a file have another order."""
     return sorted(names, key=lambda name: (first.index(name) if name in first else len(first), name))
 
 
 def folder_name(seed: int | str) -> str:
-    """Of a seed's run folder."""
+    """Name of a seed's run folder."""
     return f"seed-{seed}"
 
 
 def check_kind(out: Path, *, several: bool) -> None:
-    """Whether a folder that is to be gone on with is of several seeds, as now, or of one run.
+    """Check that a folder to resume was started with several seeds or with one run, as now.
 
     Raises:
-        BgrError: it is of the other kind.
+        BgrError: it was started the other way.
     """
     if several and any((out / "training" / direction).exists() for direction in DIRECTIONS):
-        raise BgrError(f"{out}: was begun without --seeds; give another --out, or --overwrite to start anew")
+        raise BgrError(f"{out}: was started without --seeds; give another --out, or --overwrite to start again")
     if not several and any(out.glob(folder_name("*"))):
-        raise BgrError(f"{out}: was begun with --seeds; give them again, or --overwrite to start anew")
+        raise BgrError(f"{out}: was started with --seeds; give them again, or --overwrite to start again")
 
 
 def table(summary: dict[str, dict[str, Spread]]) -> str:

@@ -1,5 +1,7 @@
-"""Both directions at once on a CPU: they share nothing, and two processes with half the cores each waste less of them
-than one after the other with all."""
+"""Training of both directions at once on a CPU.
+
+The directions are independent, and two processes with half of the cores each use them better than one process with all.
+"""
 
 from __future__ import annotations
 
@@ -21,26 +23,26 @@ from bgr.errors import BgrError
 from training.callbacks.reporter import Epoch, Report, Stop
 
 PATIENCE = 10.0
-"""Seconds that a process has to end by itself."""
+"""Seconds that a process may take to end after it is asked to."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """The message of a direction's error."""
+    """Error message of a direction."""
 
     message: str
 
 
 Work = Callable[[str, Report], None]
-"""Works on a direction (first argument) and reports its epochs (second). Picklable."""
+"""A picklable function that trains a direction (first argument) and reports its epochs (second)."""
 
 
 def in_processes(work: Work, directions: Sequence[str], *, bar: bool = True) -> None:
-    """Run `work` for every direction, each in a process of its own with its share of the cores.
+    """Run `work` for every direction in its own process with its share of the cores.
 
     Args:
-        work: what to do.
-        directions: one process each.
+        work: function to run.
+        directions: the directions, one process each.
         bar: show the epochs on standard error.
 
     Raises:
@@ -53,7 +55,7 @@ def in_processes(work: Work, directions: Sequence[str], *, bar: bool = True) -> 
         context.Process(target=_child, args=(work, direction, threads, messages), name=direction, daemon=True)
         for direction in directions
     ]
-    # a child's libraries read their number of threads when they are loaded
+    # the libraries of a child process read their number of threads when they are loaded
     before = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = str(threads)
     for child in children:
@@ -69,7 +71,7 @@ def in_processes(work: Work, directions: Sequence[str], *, bar: bool = True) -> 
 
 
 def _end(children: Sequence[multiprocessing.process.BaseProcess]) -> None:
-    """End what still runs: asked first, since Lightning ends its step then, and made to if that takes too long."""
+    """End running processes: terminate first, so that Lightning can finish its step, and kill after `PATIENCE`."""
     for child in children:
         child.terminate()
     for child in children:
@@ -87,10 +89,10 @@ def _watch(
 ) -> None:
     with tqdm(desc="training", unit="epoch", disable=not show) as bar:
         while True:
-            # read before the messages are: what a child said before it ended is then surely there
+            # read before the messages, so that all messages of an ended child are in the queue
             over = all(child.exitcode is not None for child in children)
             failed = [child for child in children if child.exitcode]
-            # not for ever: one that reports without a pause must not hide that another has died
+            # limited, so that a child that reports constantly cannot hide that another one has died
             until = time.monotonic() + 1
             try:
                 while over or time.monotonic() < until:
@@ -119,7 +121,7 @@ def _ended(child: multiprocessing.process.BaseProcess) -> str:
     if code >= 0:
         return f"{child.name}: its process ended with exit code {code}; its output above says why"
     name = signal.Signals(-code).name
-    return f"{child.name}: its process was ended by {name} (SIGKILL: perhaps too little memory); --resume goes on"
+    return f"{child.name}: its process was ended by {name} (SIGKILL: perhaps out of memory); --resume continues"
 
 
 def _child(work: Work, direction: str, threads: int, messages: Queue[Epoch | Stop | Failure]) -> None:
@@ -132,7 +134,7 @@ def _child(work: Work, direction: str, threads: int, messages: Queue[Epoch | Sto
 
 
 def _end_with_parent() -> None:
-    """A parent that was killed cannot end its children; they would train on for nobody."""
+    """Exit when the parent ends, because a parent that is killed cannot end its children."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

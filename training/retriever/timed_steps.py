@@ -1,4 +1,4 @@
-"""Steps of training outside of a trainer, one at a time, so that a bench can time them."""
+"""Single training steps without a trainer, for benchmarks."""
 
 from __future__ import annotations
 
@@ -15,30 +15,29 @@ from torch.optim import Optimizer
 from bgr.data.example import Example
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.batching import Batch, Sentences, make_batch
-from training.data_module import TrainingBatch, fewer_candidates
+from training.data_module import TrainingBatch, cache_lower_states, fewer_candidates
 from training.loader import SimilarLengths
 from training.retriever.module import BgrModule
-from training.retriever.state_cache import keep_lower_states
 
 
 class TimedSteps:
-    """A config's model and batches of real questions, drawn and sorted as in training.
+    """The model of a config with batches of real questions, sampled and sorted as in training.
 
     Args:
-        config: a training config; its sections ``model`` and ``data`` count, and the trainer's clipping.
-        encoder: takes the place of the config's.
-        pretrained: whether `encoder` has weights.
+        config: training config; its sections ``model`` and ``data`` and the trainer's gradient clipping are used.
+        encoder: replaces the encoder of the config.
+        pretrained: load the weights of `encoder`.
         examples: the questions.
-        tokenizer: of the encoder.
+        tokenizer: tokenizer of the encoder.
         direction: ``forward`` or ``backward``.
-        batch_size: questions in a batch; 0 for the config's.
+        batch_size: questions per batch; 0 for the value of the config.
         states: folder for the states of frozen layers.
-        device: where to compute.
-        dtype: of autocast, if any.
-        seed: of weights and batches.
+        device: device of the model.
+        dtype: data type of autocast, if any.
+        seed: random seed of weights and batches.
 
     Attributes:
-        tokens: each batch's token ids, whatever of their states is kept.
+        tokens: token ids of each batch, even if their states are cached.
     """
 
     def __init__(
@@ -64,20 +63,20 @@ class TimedSteps:
         self.clip = float(sections.get("trainer", {}).get("gradient_clip_val") or 0.0)
         self.device, self.dtype = torch.device(device), dtype
         data = sections.get("data", {})
-        most = int(data.get("candidates", 0))
-        drawn = [fewer_candidates(e, most, f"{seed} {e.id}") if most else e for e in examples]
+        candidates = int(data.get("candidates", 0))
+        drawn = [fewer_candidates(e, candidates, f"{seed} {e.id}") if candidates else e for e in examples]
         rows = SimilarLengths([len(e.question) for e in drawn], batch_size or data["batch_size"], seed=seed)
         groups = [[drawn[row] for row in batch] for batch in rows]
         ids = self._sentences(drawn, tokenizer)
         self.tokens = [_batch(*ids, group).to(self.device) for group in groups]
         for name, sentences in zip(("questions", "facts"), ids, strict=True):
-            keep_lower_states(sentences, self.model.encoder, states, name=name)
+            cache_lower_states(sentences, self.model.encoder, states, name=name)
         self.batches = [TrainingBatch(_batch(*ids, group), group).to(self.device) for group in groups]
         self.module.to(self.device).train()
-        # there is no trainer that would take the metrics
+        # there is no trainer to log metrics
         self.module.log = lambda *_, **__: None  # type: ignore[method-assign]
         self.trained = [p for p in self.module.parameters() if p.requires_grad]
-        # the schedule has not begun: the learning rates are 0
+        # the schedule has not started, so the learning rates are 0
         self.module.trainer = SimpleNamespace(estimated_stepping_batches=1000)  # type: ignore[assignment]
         optimizers: Any = self.module.configure_optimizers()
         self.optimizer: Optimizer = optimizers["optimizer"]
@@ -94,7 +93,7 @@ class TimedSteps:
         return [example.graph for example in self.batches[number].examples]
 
     def loss(self, number: int, computed_by: nn.Module | None = None) -> Tensor:
-        """Of one batch, as training has it: read, gold paths, loss; by another form of the model if one is given."""
+        """The training loss of one batch, computed by another form of the model if one is given."""
         self.module.model = computed_by or self.model  # type: ignore[assignment]
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype is not None):
             loss = self.module.training_step(self.batches[number], number)
@@ -102,8 +101,8 @@ class TimedSteps:
         return loss
 
     def step(self, number: int, computed_by: nn.Module | None = None) -> None:
-        """One optimiser step on one batch: loss, gradients, clipping, the optimiser. The learning rates are 0: the work
-        is the same, and every step starts from the same weights."""
+        """One optimizer step on one batch: loss, gradients, clipping, optimizer. The learning rates are 0, so every
+        step takes the same time but starts from the same weights."""
         self.optimizer.zero_grad()
         self.loss(number, computed_by).backward()
         if self.clip:

@@ -1,4 +1,4 @@
-"""Train the retriever: one direction at a time, then calibrate the pair on dev."""
+"""Training of the retriever: both directions, then calibration of the pair on dev."""
 
 from __future__ import annotations
 
@@ -21,22 +21,21 @@ from bgr.retrievers.graph_hop.decode import EXPLORE
 from bgr.utils.atomic_io import output_folder
 from training.callbacks.reporter import Report, Reporter, to_stderr
 from training.data_module import BgrDataModule
-from training.fit import fit, prepare
+from training.lightning_cli import fit, parse, prepare, shaping
 from training.retriever.calibrate import best_threshold, calibrated, decode_dev
 from training.retriever.side_by_side import in_processes
 from training.run import Run, first_process, is_finished, mark_finished
-from training.settings import parse, shaping
 
 QUIET = "--trainer.enable_progress_bar=false"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What `check` learned from the config.
+    """Result of `check`.
 
     Args:
-        settings: those that change what comes out.
-        side_by_side: the directions may be trained at once, each in a process of its own.
+        settings: settings that affect the result.
+        side_by_side: the directions may be trained at once in separate processes.
     """
 
     settings: dict[str, Any]
@@ -44,10 +43,10 @@ class Plan:
 
 
 def check(run: Run) -> Plan:
-    """Read config and data once before anything is written.
+    """Read config and data before anything is written.
 
     Raises:
-        BgrError: an unknown key, a value that is not allowed, or data that cannot be read.
+        BgrError: a key is unknown, a value is not allowed, or the data cannot be read.
     """
     cli = parse(run, "forward", run.out)
     cli.datamodule.setup()
@@ -56,14 +55,17 @@ def check(run: Run) -> Plan:
 
 
 def train_retriever(run: Run, plan: Plan, directions: Sequence[str] = DIRECTIONS) -> dict[str, Any]:
-    """Train, keep the best epoch by dev score, calibrate. Returns the dev metrics by direction and rule; nothing in
-    processes that do not write, or where a direction is missing."""
+    """Train the directions, keep the best epoch of each by dev score, and calibrate the pair.
+
+    Returns:
+        The dev metrics by direction and rule; empty in processes that do not write or if a direction is missing.
+    """
     missing = [d for d in directions if not (run.resume and is_finished(run, d, _of(plan.settings, d)))]
     if missing and first_process():
-        (run.out / SETTINGS).unlink(missing_ok=True)  # it speaks of the pair that was there before
+        (run.out / SETTINGS).unlink(missing_ok=True)  # it describes the previous pair
     if len(missing) > 1 and plan.side_by_side:
         if plan.settings["model"]["frozen_layers"] and not any(run.states_folder.glob("facts-*.npy")):
-            # once for both, with all cores, and the memory it took is free again before they start
+            # once for both, with all cores and in a process of its own, which frees its memory before they start
             in_processes(partial(prepare_states, run), missing[:1], bar=False)
         in_processes(partial(train_direction, replace(run, overrides=(*run.overrides, QUIET))), missing)
     else:
@@ -77,10 +79,10 @@ def train_retriever(run: Run, plan: Plan, directions: Sequence[str] = DIRECTIONS
 
 
 def train_direction(run: Run, direction: str, report: Report) -> None:
-    """Train one direction and save its best epoch to ``out/DIRECTION``; `report` hears of every epoch."""
+    """Train one direction and save its best epoch to ``out/DIRECTION``; `report` is called for every epoch."""
     home = run.home(direction)
     if not run.resume and first_process():
-        shutil.rmtree(home, ignore_errors=True)  # an earlier training's, which a later --resume must not go on from
+        shutil.rmtree(home, ignore_errors=True)  # checkpoints of an earlier training, which --resume must not use
     cli = parse(run, direction, home, Reporter(direction, report))
     tokenizer = prepare(run, cli)
     fit(run, cli)
@@ -95,13 +97,13 @@ def train_direction(run: Run, direction: str, report: Report) -> None:
 
 
 def prepare_states(run: Run, direction: str, _: Report) -> None:
-    """What `train_direction` would do first: write the frozen layers' states to the run folder."""
+    """First part of `train_direction`: write the states of the frozen layers to the run folder."""
     prepare(run, parse(run, direction, run.out))
 
 
 def calibrate_pair(run: Run) -> dict[str, Any]:
-    """Choose on dev what belongs to the two directions in ``out`` as a pair (`calibrated`); write ``bgr.json`` and
-    return the dev metrics."""
+    """Choose the settings of the pair of directions in ``out`` on dev (`calibrated`), write ``bgr.json``, and return
+    the dev metrics."""
     home = run.home("calibration")
     data: BgrDataModule = parse(run, "forward", home).datamodule
     tokenizer = AutoTokenizer.from_pretrained(run.out, local_files_only=True)
@@ -116,7 +118,7 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
         found[direction] = decode_dev(model, data, [threshold], explore=EXPLORE)[threshold]
     chosen = calibrated(found["forward"], found["backward"], data.splits["dev"])
     settings = replace(chosen, data_hash=dataset_hash(run.data))
-    settings.save(run.out)  # the last file, by which others see that the run is complete
+    settings.save(run.out)  # the last file marks the run as complete
     return dict(settings.metrics["dev"])
 
 

@@ -1,14 +1,16 @@
-"""Pairs of texts as batches of tokens, for a sequence-to-sequence model."""
+"""Pairs of texts as batches of tokens, and tokenizers for a T5 that is trained from scratch."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
 from lightning.pytorch import LightningDataModule
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from torch import Tensor
 from torch.utils.data import DataLoader
+from transformers import PreTrainedTokenizerFast
 
 from training.loader import SimilarLengths
 
@@ -19,17 +21,19 @@ TextPair = tuple[str, str]
 
 
 class Seq2seqData(LightningDataModule):
-    """Base class: a subclass makes its pairs in `setup`, and its ``batch_size`` stands among its hyperparameters."""
+    """Base class. A subclass makes its pairs in `setup` and has ``batch_size`` among its hyperparameters."""
 
     def __init__(self) -> None:
         super().__init__()
         self.tokens: dict[str, list[tuple[list[int], list[int]]]] = {}
         self.pad = 0
 
-    def tokenise(self, parts: Mapping[str, Sequence[TextPair]], tokenizer: Any, *, most: int | None = None) -> None:
-        """Turn the pairs of ``train`` and ``dev`` into tokens; `most` of a source, whose end is then cut off."""
+    def tokenize(
+        self, parts: Mapping[str, Sequence[TextPair]], tokenizer: Any, *, max_tokens: int | None = None
+    ) -> None:
+        """Tokenize the pairs of ``train`` and ``dev``; sources are truncated to `max_tokens`."""
         self.pad = tokenizer.pad_token_id
-        cut: dict[str, Any] = {} if most is None else {"truncation": True, "max_length": most}
+        cut: dict[str, Any] = {} if max_tokens is None else {"truncation": True, "max_length": max_tokens}
         for name, pairs in parts.items():
             sources = tokenizer([source for source, _ in pairs], **cut)["input_ids"]
             targets = tokenizer(text_target=[target for _, target in pairs])["input_ids"]
@@ -57,3 +61,45 @@ class Seq2seqData(LightningDataModule):
 def _padded(rows: Sequence[list[int]], pad: int) -> Tensor:
     longest = max(map(len, rows))
     return torch.tensor([row + [pad] * (longest - len(row)) for row in rows])
+
+
+PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
+
+
+def train_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
+    """Train a byte-level BPE tokenizer with T5's special tokens: 0 is padding and start, 1 is the end.
+
+    It can encode any text, so that any name can be copied. A space is added before the first word, so that a name has
+    the same tokens at any position.
+
+    Args:
+        texts: texts to learn the merges from.
+        vocabulary: number of tokens, at least 259 (the bytes and the special tokens).
+    """
+    core = Tokenizer(models.BPE())
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    core.decoder = decoders.ByteLevel()
+    special = [AddedToken(token, special=True) for token in (PAD, END, UNKNOWN)]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary, special_tokens=special, initial_alphabet=sorted(alphabet), show_progress=False
+    )
+    core.train_from_iterator(texts, trainer)
+    core.post_processor = processors.TemplateProcessing(
+        single=f"$A {END}", special_tokens=[(END, core.token_to_id(END))]
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=core, pad_token=PAD, eos_token=END, unk_token=UNKNOWN)
+
+
+def word_tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
+    """A tokenizer with one token for each word in lower case, split at spaces. Words outside `words` are unknown.
+    Special tokens are as in `train_tokenizer`."""
+    known = [PAD, END, UNKNOWN, *dict.fromkeys(word.lower() for word in words)]
+    core = Tokenizer(models.WordLevel({word: number for number, word in enumerate(known)}, unk_token=UNKNOWN))
+    core.normalizer = normalizers.Lowercase()
+    core.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    core.add_special_tokens([AddedToken(token, special=True) for token in (PAD, END, UNKNOWN)])
+    core.post_processor = processors.TemplateProcessing(
+        single=f"$A {END}", special_tokens=[(END, core.token_to_id(END))]
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=core, pad_token=PAD, eos_token=END, unk_token=UNKNOWN)

@@ -1,10 +1,8 @@
-"""A T5 with its optimiser, in Lightning: trained from scratch or from a checkpoint, on pairs of texts.
+"""Training of a T5 on pairs of texts, from scratch or from a checkpoint.
 
-Random weights of a T5 that can already copy a little.
-
-Most of a fact's sentence, and of an answer, are names, copied. To copy, a decoder must find the input's token that is
-like its own last one and say the token after it (an induction head), which a small T5 learns only after many thousands
-of pairs. Here a few heads begin that way; training is free to change them.
+Sentences and answers consist mostly of copied names. To copy, a decoder must find the input token that equals its last
+one and produce the token after it (an induction head). A small T5 learns this only after many thousands of pairs, so
+`init_copy_heads` initializes a few heads that way; training is free to change them.
 """
 
 from __future__ import annotations
@@ -13,28 +11,33 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from lightning.pytorch import LightningModule
+from lightning.pytorch import LightningDataModule, LightningModule
+from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.cli import LightningCLI
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, T5Config, T5ForConditionalGeneration
 from transformers import get_linear_schedule_with_warmup as linear_schedule
 
 from bgr.models.seq2seq import load_seq2seq
-from training.limits import at_least, share
+from training.callbacks.reporter import Reporter, to_stderr
+from training.callbacks.stops import StopAtNotFinite
+from training.lightning_cli import lightning_cli
 from training.optimizer import make_optimizer
+from training.run import Run, at_least, share
 from training.seq2seq.data import IGNORED, Batch
 
 FOCUS = 8.0
-"""Added to the score of the token that a head is to look at; scores begin near 1."""
+"""Added to the score of the token that a head attends to; initial scores are near 1."""
 
 
 @torch.no_grad()
-def ready_to_copy(model: T5ForConditionalGeneration) -> None:
-    """Set some heads of a fresh T5; it needs two heads at least.
+def init_copy_heads(model: T5ForConditionalGeneration) -> None:
+    """Initialize some heads of a new T5 with at least two heads for copying.
 
-    Encoder: one head looks at the next token, one at the one before. Decoder: one head looks at the token before, and
-    in each layer one head looks at the input's tokens that are like its own in themselves and in what came before, and
-    hands on what comes next.
+    In the encoder, one head attends to the next token and one to the previous one. In the decoder, one head attends to
+    the previous token. In each decoder layer, one head attends to input tokens that are equal to its own token with an
+    equal previous token, and returns their next token.
     """
     width, size = model.config.d_model, model.config.d_kv
     following, before, alike = (_rows(size, width) for _ in range(3))
@@ -42,46 +45,46 @@ def ready_to_copy(model: T5ForConditionalGeneration) -> None:
     first: Any = model.encoder.block
     encoder, decoder = (side[0].layer[0].SelfAttention for side in (first, blocks))
     half = model.config.relative_attention_num_buckets // 2
-    # buckets of T5's relative positions: from `half` on what follows, below it what came before
+    # buckets of T5's relative positions: from `half` on later tokens, below it earlier tokens
     encoder.relative_attention_bias.weight[half + 1, 0] += FOCUS
     encoder.relative_attention_bias.weight[1, 1] += FOCUS
     decoder.relative_attention_bias.weight[1, 0] += FOCUS
-    _hand_on(encoder, 0, following)
-    _hand_on(encoder, 1, before)
-    _hand_on(decoder, 0, before)
+    _set_values(encoder, 0, following)
+    _set_values(encoder, 1, before)
+    _set_values(decoder, 0, before)
     for block in blocks:
         cross = block.layer[1].EncDecAttention
         cross.q.weight[:size] = cross.k.weight[:size] = alike
-        _hand_on(cross, 0, following)
+        _set_values(cross, 0, following)
 
 
 def _rows(size: int, width: int) -> Tensor:
     return nn.init.orthogonal_(torch.empty(size, width))
 
 
-def _hand_on(attention: Any, head: int, rows: Tensor) -> None:
-    """The head gives what it looks at as it is, seen through `rows` ``[size, width]``."""
+def _set_values(attention: Any, head: int, rows: Tensor) -> None:
+    """Let the head return the tokens that it attends to, projected by `rows` ``[size, width]``."""
     part = slice(head * len(rows), (head + 1) * len(rows))
     attention.v.weight[part] = rows
     attention.o.weight[:, part] = rows.T
 
 
 class Seq2seqModule(LightningModule):
-    """A T5 that reads one text and writes another.
+    """Lightning module of a T5 that maps one text to another.
 
     Args:
         init: hub id or folder of an encoder-decoder to start from; empty for a T5 of the sizes below with random
-            weights and a tokenizer of its own.
-        vocabulary: tokens of that tokenizer.
-        width, layers, heads, feed_forward: sizes of that T5; `layers` each of encoder and decoder.
-        dropout: of that T5.
-        learning_rate: highest; of all but what `matrix_learning_rate` takes.
-        matrix_learning_rate: highest, of the matrices but the tokens' vectors, moved by Muon; 0 leaves them to AdamW.
-        weight_decay: of both.
-        warmup: share of the steps in which the learning rate rises; it then falls linearly to 0.
+            weights and its own tokenizer.
+        vocabulary: number of tokens of that tokenizer.
+        width, layers, heads, feed_forward: sizes of that T5; encoder and decoder have `layers` layers each.
+        dropout: dropout probability of that T5.
+        learning_rate: peak learning rate of AdamW.
+        matrix_learning_rate: peak learning rate of Muon for matrices except embeddings; 0 for AdamW.
+        weight_decay: weight decay of both.
+        warmup: share of the steps in which the learning rate rises; afterwards it falls linearly to 0.
 
     Raises:
-        ValueError: sizes that do not go together, or a number out of range.
+        ValueError: sizes are inconsistent, or a number is out of range.
     """
 
     def __init__(
@@ -110,14 +113,14 @@ class Seq2seqModule(LightningModule):
         self.seed = 0
 
     def start(self, tokenizer: Callable[[int], PreTrainedTokenizerBase], *, more: Sequence[str] = ()) -> None:
-        """Make or load model and tokenizer.
+        """Create or load model and tokenizer.
 
         Args:
-            tokenizer: makes a new one of about so many tokens; not called where `init` brings its own.
-            more: tokens that are added to the one that `init` brings, where it lacks them.
+            tokenizer: makes a new tokenizer of about the given size; not called with `init`.
+            more: tokens to add to the tokenizer of `init`.
 
         Raises:
-            CheckpointError: `init` is no encoder-decoder.
+            CheckpointError: `init` is not an encoder-decoder.
         """
         if self.hparams["init"]:
             self.model, self.tokenizer = load_seq2seq(self.hparams["init"])
@@ -126,7 +129,7 @@ class Seq2seqModule(LightningModule):
         else:
             self.tokenizer = tokenizer(self.hparams["vocabulary"])
             model = T5ForConditionalGeneration(self._config())
-            ready_to_copy(model)
+            init_copy_heads(model)
             self.model = model
 
     def _config(self) -> T5Config:
@@ -149,7 +152,7 @@ class Seq2seqModule(LightningModule):
         self.seed = torch.initial_seed()
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        # a step's dropout depends on the seed and the step alone, so a resumed run repeats it exactly
+        # dropout depends only on the seed and the step, so a resumed run repeats it exactly
         torch.manual_seed(self.seed * 1_000_003 + self.global_step)
 
     def training_step(self, batch: Batch, _: int) -> Tensor:
@@ -158,8 +161,8 @@ class Seq2seqModule(LightningModule):
         return loss
 
     def validation_step(self, batch: Batch, _: int) -> None:
-        """``dev/loss``, a token's; and ``dev/score``, the share of texts that greedy writing would give to the letter:
-        it does so just where each next token is the likeliest."""
+        """Log ``dev/loss`` per token and ``dev/score``, the share of texts that greedy decoding would reproduce
+        exactly: those in which each next token is the most likely one."""
         found = self.model(**batch)
         wanted = batch["labels"]
         right = ((found.logits.argmax(-1) == wanted) | (wanted == IGNORED)).all(1).float().mean()
@@ -183,3 +186,35 @@ class Seq2seqModule(LightningModule):
     def _embeddings(self) -> list[Any]:
         parts = self.model.get_input_embeddings(), self.model.get_output_embeddings()
         return [part for part in parts if part is not None]
+
+
+def parse_seq2seq(
+    run: Run, data: type[LightningDataModule], name: str, *, monitor: str, mode: str, **trainer: Any
+) -> LightningCLI:
+    """Create module, data and trainer of a run that keeps the best epoch by `monitor` (`mode` is ``min`` or ``max``).
+
+    Args:
+        run: the training run.
+        data: class of the data module.
+        name: prefix of each epoch's line.
+        monitor, mode: metric of the best epoch.
+        trainer: defaults of the trainer.
+    """
+    home = run.out / "training"
+    keep = ModelCheckpoint(home / "epochs", monitor=monitor, mode=mode, save_last=True, enable_version_counter=False)
+    watch = Reporter(name, to_stderr), StopAtNotFinite(name)
+    return lightning_cli(run, Seq2seqModule, data, home, keep, *watch, **trainer)
+
+
+def fit_seq2seq(run: Run, cli: LightningCLI) -> float:
+    """Train, load the best epoch, save it as a checkpoint of transformers with its tokenizer, and return its score."""
+    last = run.out / "training" / "epochs" / "last.ckpt"
+    resume = last if run.resume and last.exists() else None
+    cli.trainer.fit(cli.model, datamodule=cli.datamodule, ckpt_path=resume, weights_only=True)
+    kept = next(c for c in cli.trainer.checkpoint_callbacks if isinstance(c, ModelCheckpoint))
+    state: dict[str, Any] = torch.load(kept.best_model_path, map_location="cpu", weights_only=True)
+    cli.model.load_state_dict(state["state_dict"])
+    cli.model.model.eval()
+    cli.model.model.save_pretrained(run.out)
+    cli.model.tokenizer.save_pretrained(run.out)
+    return float(kept.best_model_score or 0.0)

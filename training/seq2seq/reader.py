@@ -1,4 +1,4 @@
-"""Train a reader: T5 on questions with evidence, from scratch or from any T5-like checkpoint (paper, section 5.3)."""
+"""Training of a reader: T5 on questions with evidence, from scratch or from a checkpoint (paper, section 5.3)."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ from bgr.reader.reader import Reader
 from bgr.reader.slots import PLACEHOLDERS
 from bgr.utils.devices import fast_bfloat16, pick_device
 from training.run import Run, check_folder, prepare_folder
-from training.seq2seq.fit import fit_seq2seq, parse_seq2seq
-from training.seq2seq.module import Seq2seqModule
+from training.seq2seq.data import train_tokenizer, word_tokenizer
+from training.seq2seq.module import Seq2seqModule, fit_seq2seq, parse_seq2seq
 from training.seq2seq.reader_data import ReaderData
-from training.seq2seq.tokenizer import train_tokenizer, word_tokenizer
 
 
 def train_reader(run: Run, *, overwrite: bool = False) -> dict[str, float]:
     """Train, keep the epoch with the highest dev score, and save it to ``run.out``.
 
-    A config that says nothing of precision gets bfloat16 where the device is fast at it.
+    The default precision is bfloat16 if it is fast on the device.
 
     Args:
-        run: its `data` is a dataset folder.
+        run: the training run; `data` is a dataset folder.
         overwrite: replace ``run.out`` if it exists.
 
     Returns:
-        ``dev_exact``: share of dev answers written to the letter from gold evidence; ``pairs``: to train on;
-        ``left_out``: questions whose answer placeholders cannot say.
+        ``dev_exact``: share of dev answers reproduced exactly from gold evidence; ``pairs``: number of training pairs;
+        ``left_out``: number of questions whose answers placeholders cannot express.
 
     Raises:
-        BgrError: a setting, the dataset or the model to start from cannot be used; nothing is written then.
+        BgrError: a setting, the dataset or the initial model is invalid; nothing is written in this case.
     """
     check_folder(run, overwrite=overwrite)
     precision = "bf16-mixed" if fast_bfloat16(pick_device()) else "32-true"
@@ -44,7 +43,7 @@ def train_reader(run: Run, *, overwrite: bool = False) -> dict[str, float]:
     else:
         texts = (text for pair in data.pairs["train"] for text in pair)
         module.start(lambda vocabulary: train_tokenizer(texts, vocabulary))
-    data.tokenise(data.pairs, module.tokenizer, most=data.settings.most_tokens)
+    data.tokenize(data.pairs, module.tokenizer, max_tokens=data.settings.most_tokens)
     prepare_folder(run, overwrite=overwrite)
     best = fit_seq2seq(run, cli)
     data.settings.save(run.out)
@@ -56,22 +55,22 @@ def train_reader(run: Run, *, overwrite: bool = False) -> dict[str, float]:
 
 
 def check(folder: Path) -> None:
-    """Load what was written, as users will."""
+    """Load the written folder as users will."""
     Reader.from_pretrained(folder, device="cpu")
 
 
 def model_card(module: Seq2seqModule, data: ReaderData, metrics: dict[str, float]) -> str:
     """The checkpoint's README."""
     settings = data.settings
-    begun = module.hparams["init"] or "random weights, tokenizer of its own"
+    start = module.hparams["init"] or "random weights, own tokenizer"
     rows = {
         "model": f"{module.model.config.model_type}, {sum(w.numel() for w in module.model.parameters()):,} weights",
-        "started from": begun,
+        "started from": start,
         "training pairs": f"{metrics['pairs']:,}",
         "graph structure in words": "yes" if settings.structure else "no",
         "names and quantities": "placeholders" if settings.slots else "text",
-        "longest input, answer": f"{settings.most_tokens}, {settings.longest_answer} tokens",
-        "dev answers right to the letter, gold evidence": f"{metrics['dev_exact']:.1%} of {len(data.pairs['dev']):,}",
+        "maximum input, answer": f"{settings.most_tokens}, {settings.longest_answer} tokens",
+        "dev answers exactly correct, gold evidence": f"{metrics['dev_exact']:.1%} of {len(data.pairs['dev']):,}",
         "trained on data": f"SHA-256 `{settings.data_hash}`",
         "written by": f"bgr {__version__}",
     }

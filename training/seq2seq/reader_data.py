@@ -1,6 +1,6 @@
-"""What a reader is trained on: questions with gold evidence, and with evidence as a retriever finds it.
+"""Training data of a reader: questions with gold evidence and, optionally, with retrieved evidence.
 
-Which words of a dataset are everyday ones: the closed vocabulary of a reader with placeholders.
+`everyday_words` finds the closed vocabulary of a reader with placeholders.
 """
 
 from __future__ import annotations
@@ -21,28 +21,29 @@ from bgr.reader.name_pieces import JOINTS, at_sentence_start, tokens_of
 from bgr.reader.reader import ReaderSettings, linearize
 from bgr.reader.slots import mask_text
 from bgr.utils.json_utils import parse_json, shown
-from training.limits import at_least
+from training.run import at_least
 from training.seq2seq.data import Seq2seqData, TextPair
 
-SELDOM = 0.0005
-"""Share of the texts that an everyday word stands in at least."""
+MIN_SHARE = 0.0005
+"""Minimum share of the texts that contain an everyday word."""
 
 CAPITAL_SHARE = 0.1
-"""A word that stands inside sentences with a capital more often than this is a name's."""
+"""A word that is capitalized inside sentences more often than this belongs to names."""
 
-MOST_COUNTED = 50
+MAX_COUNT = 50
+"""Largest count among the everyday words."""
 
 
 def everyday_words(texts: Iterable[str], answers: Iterable[str]) -> tuple[str, ...]:
-    """Words that are written small inside sentences, abbreviations, and what answers say beyond their texts.
+    """Words in lower case inside sentences, abbreviations, and words of answers that do not occur in their texts.
 
     Args:
         texts: questions with evidence.
         answers: their answers.
 
     Returns:
-        In small letters, abbreviations as they are written; sorted. Also *yes*, *no*, and the numbers to `MOST_COUNTED`
-        for what is counted.
+        The sorted words in lower case and abbreviations with their usual case, including *yes*, *no*, and the numbers
+        up to `MAX_COUNT` for counts.
     """
     small, started, inside, short = (Counter[str]() for _ in range(4))
     number = 0
@@ -58,22 +59,22 @@ def everyday_words(texts: Iterable[str], answers: Iterable[str]) -> tuple[str, .
                 (started if only_started else inside)[word.lower()] += 1
             elif word.isalpha() or word[0] in "'’":
                 small[word] += 1
-    least = max(2.0, SELDOM * number)
-    found = {word for word, times in (small + started).items() if times >= least}
+    minimum = max(2.0, MIN_SHARE * number)
+    found = {word for word, times in (small + started).items() if times >= minimum}
     found = {word for word in found if small[word] or inside[word] < CAPITAL_SHARE * started[word]}
-    found |= _spoken(answers, least) | set(JOINTS) | {"yes", "no"}
-    found |= {word for word, times in short.items() if times >= 10 * least}
-    return tuple(sorted(found | {str(count) for count in range(MOST_COUNTED + 1)}))
+    found |= _spoken(answers, minimum) | set(JOINTS) | {"yes", "no"}
+    found |= {word for word, times in short.items() if times >= 10 * minimum}
+    return tuple(sorted(found | {str(count) for count in range(MAX_COUNT + 1)}))
 
 
-def _spoken(answers: Iterable[str], least: float) -> set[str]:
-    """Words of answers: those of units, and what many answers say."""
+def _spoken(answers: Iterable[str], minimum: float) -> set[str]:
+    """Words of answers: units, and words of many answers."""
     units, others = Counter[str](), Counter[str]()
     for answer in answers:
         words = [word.lower() for word in tokens_of(answer) if word.isalpha()]
         (units if answer[:1].isdigit() else others).update(words)
-    return {word for word, times in units.items() if times >= least} | {
-        word for word, times in others.items() if times >= 10 * least
+    return {word for word, times in units.items() if times >= minimum} | {
+        word for word, times in others.items() if times >= 10 * minimum
     }
 
 
@@ -82,15 +83,15 @@ class ReaderData(Seq2seqData):
 
     Args:
         folder: the dataset.
-        structure: say the graph's structure in words.
-        slots: read names and quantities as placeholders (`bgr.reader.slots`); for a T5 without pre-training.
-        most_tokens: of an input; the end of a longer one is cut off.
-        longest_answer: tokens of an answer when it is generated.
-        retrieved: file ``predictions.jsonl`` of `bgr evaluate` over the train split: its graphs are read too, each
-            beside the gold one. Empty for gold graphs alone.
-        system: whose graphs of that file.
-        limit, dev_limit: questions of each split; 0 for all.
-        batch_size: pairs in a batch.
+        structure: express the structure of the graph in words.
+        slots: replace names and quantities by placeholders (`bgr.reader.slots`); for a T5 without pre-training.
+        most_tokens: maximum tokens of an input; a longer one is truncated.
+        longest_answer: maximum tokens of a generated answer.
+        retrieved: file ``predictions.jsonl`` of `bgr evaluate` over the train split, whose graphs are used in addition
+            to the gold graphs; empty for gold graphs only.
+        system: system of that file whose graphs are used.
+        limit, dev_limit: number of questions of each split; 0 for all.
+        batch_size: pairs per batch.
 
     Raises:
         ValueError: a number is out of range.
@@ -118,10 +119,10 @@ class ReaderData(Seq2seqData):
         self.left_out = 0
 
     def setup(self, stage: str | None = None) -> None:
-        """Read the splits and write the pairs, once.
+        """Read the splits and make the pairs, once.
 
         Raises:
-            DataError: the dataset or the retrieved graphs cannot be used.
+            DataError: the dataset or the retrieved graphs are invalid.
         """
         if self.pairs:
             return
@@ -150,14 +151,15 @@ class ReaderData(Seq2seqData):
         for name, rows in texts.items():
             self.pairs[name] = self._pairs(rows, keep_all=name == "dev")
         if not self.pairs["train"] or not self.pairs["dev"]:
-            raise DataError(f"{folder}: {len(train)} train and {len(dev)} dev questions give no pair to learn from")
+            raise DataError(f"{folder}: {len(train)} train and {len(dev)} dev questions give no training pair")
 
     def _texts(self, graphs: Sequence[tuple[Example, EvidenceGraph]]) -> list[tuple[Example, str]]:
         structure = self.hparams["structure"]
         return [(e, linearize(e.question, e.facts, graph, structure=structure)) for e, graph in graphs if graph.nodes]
 
     def _pairs(self, rows: Sequence[tuple[Example, str]], *, keep_all: bool) -> list[TextPair]:
-        """Sources and targets. What placeholders cannot say is left out of training, and stays in dev as a failure."""
+        """Sources and targets. Answers that placeholders cannot express are left out of training but count as failures
+        in dev."""
         if not self.settings.slots:
             return [(text, example.answer) for example, text in rows]
         words = frozenset(self.settings.words)
@@ -172,10 +174,10 @@ class ReaderData(Seq2seqData):
 
 
 def retrieved_graphs(path: Path, examples: Sequence[Example], system: str) -> list[tuple[Example, EvidenceGraph]]:
-    """The graphs that a system found for these examples, as ``predictions.jsonl`` says.
+    """Read the graphs that a system retrieved for the examples from ``predictions.jsonl``.
 
     Raises:
-        DataError: the file or a line cannot be read, the system is not there, or a line is of another split or dataset.
+        DataError: the file or a line is invalid, the system is missing, or a line is from another split or dataset.
     """
     known = {example.id: example for example in examples}
     found = []
@@ -193,10 +195,12 @@ def retrieved_graphs(path: Path, examples: Sequence[Example], system: str) -> li
         except GraphError as error:
             raise DataError(f"{where}: {error}") from None
         except (KeyError, TypeError, ValueError):
-            raise DataError(f"{where}: holds no graph of {shown(system)}; a predictions.jsonl is expected") from None
+            raise DataError(
+                f"{where}: no graph of {shown(system)}; allowed: a predictions.jsonl with this system"
+            ) from None
         if example is None or not same:
-            raise DataError(f"{where}: {shown(record['id'])} is no question of the train split that is trained on")
+            raise DataError(f"{where}: {shown(record['id'])} is not a question of the train split in use")
         if graph.nodes and graph.nodes[-1] >= len(example.facts):
-            raise DataError(f"{where}: an edge to fact {graph.nodes[-1]}, there are {len(example.facts)}")
+            raise DataError(f"{where}: an edge to fact {graph.nodes[-1]}, but there are {len(example.facts)} facts")
         found.append((example, graph))
     return found

@@ -1,4 +1,4 @@
-"""Train a sequence-to-sequence verbaliser on the templates' sentences, and measure how often it leaves nothing out."""
+"""Training of a sequence-to-sequence verbalizer on sentences of the templates, and its completeness."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.verbalize.generator import CANDIDATES, Seq2seqGenerator
 from bgr.data.reasongraphqa.verbalize.selection import filter_complete
 from training.run import Run, check_folder, prepare_folder
-from training.seq2seq.fit import fit_seq2seq, parse_seq2seq
-from training.seq2seq.module import Seq2seqModule
-from training.seq2seq.tokenizer import train_tokenizer
+from training.seq2seq.data import train_tokenizer
+from training.seq2seq.module import Seq2seqModule, fit_seq2seq, parse_seq2seq
 from training.seq2seq.verbalizer_data import Pair, VerbalizerData
 
 MEASURED = 500
-"""Held-out pairs that candidates are drawn for at the end."""
+"""Number of held-out pairs for the measurement of completeness."""
 
 
 def train_verbalizer(run: Run, *, overwrite: bool = False) -> dict[str, float]:
     """Train, keep the epoch with the lowest dev loss, and save it to ``run.out`` as a checkpoint of transformers.
 
     Args:
-        run: its `data` is a folder with ``kb.json``.
+        run: the training run; `data` is a folder with ``kb.json``.
         overwrite: replace ``run.out`` if it exists.
 
     Returns:
-        The dev loss, and of the held-out facts the shares of `completeness`.
+        The dev loss and the shares of `completeness` on held-out facts.
 
     Raises:
-        BgrError: a setting, the knowledge base or the model to start from cannot be used; nothing is written then.
+        BgrError: a setting, the knowledge base or the initial model is invalid; nothing is written in this case.
     """
     check_folder(run, overwrite=overwrite)
     cli = parse_seq2seq(run, VerbalizerData, "verbalizer", monitor="dev/loss", mode="min")
@@ -63,11 +62,11 @@ def completeness(source: str, kb: KnowledgeBase, pairs: Sequence[Pair], *, seed:
 
 def model_card(module: Seq2seqModule, data: VerbalizerData, metrics: dict[str, float]) -> str:
     """The checkpoint's README."""
-    begun = module.hparams["init"] or "random weights, tokenizer of its own"
+    start = module.hparams["init"] or "random weights, own tokenizer"
     config = module.model.config
     rows = {
         "model": f"{config.model_type}, {sum(w.numel() for w in module.model.parameters()):,} weights",
-        "started from": begun,
+        "started from": start,
         "training pairs": f"{len(data.pairs.train):,}, templates over a knowledge base in KQA Pro's form",
         "dev loss": f"{metrics['dev_loss']:.3f}",
         f"complete candidates ({metrics['facts']} held-out facts, {CANDIDATES} each)": (
@@ -83,16 +82,16 @@ def model_card(module: Seq2seqModule, data: VerbalizerData, metrics: dict[str, f
         "tags: [data-to-text, reasongraphqa]",
         "---",
         "",
-        "# Verbaliser: facts to sentences",
+        "# Verbalizer: facts to sentences",
         "",
-        "Reads `HEAD (kind), relation TAIL, relation TAIL (qualifier VALUE)`, one to three facts of one head, and",
-        "writes one sentence. `bgr data build --verbalizer THIS_FOLDER` words a dataset with it and drops what lacks a",
-        "part.",
+        "The input is `HEAD (kind), relation TAIL, relation TAIL (qualifier VALUE)`, one to three facts of one head;",
+        "the output is one sentence. `bgr data build --verbalizer THIS_FOLDER` verbalizes a dataset with it and drops",
+        "sentences that lack a part.",
         "",
         "| | |",
         "| --- | --- |",
         *(f"| {name} | {value} |" for name, value in rows.items()),
         "",
-        "Complete: every name and value stands in the sentence. It may still say something else about them.",
+        "Complete: every name and value occurs in the sentence, which may still say something else about them.",
     ]
     return "\n".join(lines) + "\n"

@@ -1,7 +1,4 @@
-"""The pairs that a verbaliser is trained on.
-
-Pairs of linearised facts and sentences, from the templates over a knowledge base, to train a verbaliser on.
-"""
+"""Training data of a verbalizer: linearized facts and the templates' sentences over a knowledge base."""
 
 from __future__ import annotations
 
@@ -20,13 +17,13 @@ from bgr.data.reasongraphqa.verbalize.seq2seq import linearize_facts
 from bgr.data.reasongraphqa.verbalize.values import value_text
 from bgr.data.reasongraphqa.verbalize.verbalizer import STYLES, Verbalizer
 from bgr.errors import DataError
-from training.limits import at_least, share
+from training.run import at_least, share
 from training.seq2seq.data import Seq2seqData
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One to three facts of a head: what the model reads, and what it is to write."""
+    """One to three facts of one head, with the input and the output of the model."""
 
     facts: tuple[Fact, ...]
     source: str
@@ -35,7 +32,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Training pairs, and pairs about heads that no training pair is about."""
+    """Training pairs and dev pairs, which have no head in common."""
 
     train: list[Pair]
     dev: list[Pair]
@@ -44,14 +41,14 @@ class Pairs:
 def make_pairs(
     kb: KnowledgeBase, *, train: int, dev: int, joined_probability: float, seed: int, progress: bool = False
 ) -> Pairs:
-    """Draw heads at random and word all that the knowledge base says about each, every fact once.
+    """Sample heads and verbalize all facts of the knowledge base about each, every fact once.
 
     Args:
         kb: the knowledge base.
-        train, dev: pairs of each part; fewer training pairs where the knowledge base ends.
-        joined_probability: how often one or two more facts join a fact.
-        seed: draws heads, wordings and what is joined.
-        progress: show a bar on standard error.
+        train, dev: number of pairs of each part; there are fewer training pairs if the knowledge base is too small.
+        joined_probability: probability of joining one or two more facts to a fact.
+        seed: random seed of heads, wordings and joined facts.
+        progress: show a progress bar on standard error.
 
     Raises:
         DataError: the knowledge base gives no pair for one of the parts.
@@ -77,8 +74,8 @@ def make_pairs(
 
 
 def _pair(templates: Verbalizer, facts: Sequence[Fact], sentence: str) -> Pair | None:
-    """With the values written alike on both sides, so that there is nothing to learn but to copy them; ``None`` where
-    the sentence mixes the ways to write them."""
+    """A pair with the same spelling of values on both sides, so that they only need to be copied; ``None`` if the
+    sentence mixes several spellings."""
     values = [value for fact in facts for value in (fact.value, *(v for _, v in fact.qualifiers)) if value is not None]
     for style in range(STYLES):
         if all(value_text(value, style) in sentence for value in values):
@@ -91,12 +88,12 @@ class VerbalizerData(Seq2seqData):
     """Pairs from a folder of KQA Pro files.
 
     Args:
-        folder: holds ``kb.json``.
-        pairs: for training.
-        dev_pairs: about heads of their own.
-        joined_probability: how often one or two more facts join a fact.
-        seed: draws the pairs.
-        batch_size: pairs in a batch.
+        folder: folder with ``kb.json``.
+        pairs: number of training pairs.
+        dev_pairs: number of dev pairs, whose heads have no training pair.
+        joined_probability: probability of joining one or two more facts to a fact.
+        seed: random seed of the pairs.
+        batch_size: pairs per batch.
 
     Raises:
         ValueError: a number is out of range.
@@ -119,10 +116,10 @@ class VerbalizerData(Seq2seqData):
         self.pairs = Pairs([], [])
 
     def setup(self, stage: str | None = None) -> None:
-        """Read the knowledge base and word the pairs, once.
+        """Read the knowledge base and make the pairs, once.
 
         Raises:
-            DataError: no ``kb.json``, or one that gives too few pairs.
+            DataError: ``kb.json`` is missing or gives too few pairs.
         """
         if not self.pairs.train:
             own = self.hparams
@@ -137,7 +134,7 @@ class VerbalizerData(Seq2seqData):
             )
 
     def prepare(self, tokenizer: Any) -> None:
-        """Turn the pairs into tokens."""
+        """Tokenize the pairs."""
         parts = {"train": self.pairs.train, "dev": self.pairs.dev}
         texts = {name: [(pair.source, pair.target) for pair in part] for name, part in parts.items()}
-        self.tokenise(texts, tokenizer)
+        self.tokenize(texts, tokenizer)

@@ -6,7 +6,7 @@ from transformers import T5Config, T5ForConditionalGeneration
 
 from bgr.reader.reader import Reader, ReaderSettings
 from bgr.reader.slots import PLACEHOLDERS
-from training.seq2seq.tokenizer import word_tokenizer
+from training.seq2seq.data import word_tokenizer
 
 WORDS = ("question", "evidence", "what", "is", "the", "capital", "of", "yes", "no", "where", "was", "made", "in")
 

@@ -199,7 +199,7 @@ def small_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import torch
     from transformers import T5Config, T5ForConditionalGeneration
 
-    from training.seq2seq.tokenizer import train_tokenizer
+    from training.seq2seq.data import train_tokenizer
 
     folder = tmp_path_factory.mktemp("t5")
     tokenizer = train_tokenizer([], 259)

@@ -1,4 +1,4 @@
-"""From a config and the command line to module, data and trainer, by LightningCLI; what is wrong there, in one line."""
+"""Module, data and trainer from a config and the command line (LightningCLI), and the training of a retriever."""
 
 from __future__ import annotations
 
@@ -16,25 +16,27 @@ from lightning.pytorch import LightningDataModule, LightningModule
 from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
+from transformers import AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from bgr.errors import BgrError
+from bgr.models.packaged import resolve_model
 from bgr.utils.devices import fast_bfloat16, pick_device
 from training.callbacks.checkpoints import AtomicFiles, KeepCheckpoints
 from training.callbacks.stops import EarlyStop, StopAtNotFinite
 from training.data_module import BgrDataModule
 from training.retriever.module import BgrModule
-from training.run import Run
+from training.run import Run, first_process
 
 _SHAPING = (
     *("max_epochs", "max_steps", "precision", "accumulate_grad_batches", "gradient_clip_val"),
     *("gradient_clip_algorithm", "limit_train_batches", "limit_val_batches", "check_val_every_n_epoch"),
 )
-"""The trainer's settings that change what comes out."""
+"""Settings of the trainer that affect the result."""
 
 
 class RetrieverCLI(LightningCLI):
-    """With two more sections: ``checkpoint`` (`KeepCheckpoints`) and ``early_stop`` (`EarlyStop`)."""
+    """LightningCLI with two more sections: ``checkpoint`` (`KeepCheckpoints`) and ``early_stop`` (`EarlyStop`)."""
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         parser.add_lightning_class_args(KeepCheckpoints, "checkpoint")
@@ -42,14 +44,14 @@ class RetrieverCLI(LightningCLI):
 
     @property
     def keeper(self) -> KeepCheckpoints:
-        """The trainer's callback that writes its checkpoints."""
+        """The callback that writes checkpoints."""
         return next(c for c in self.trainer.checkpoint_callbacks if isinstance(c, KeepCheckpoints))
 
 
 def parse(run: Run, direction: str, home: Path, *callbacks: Callback) -> RetrieverCLI:
-    """Read a retriever's config; every unknown key or value of a wrong type is one line and nothing is written.
+    """Read the config of a retriever without writing anything; an unknown key or invalid value is an error of one line.
 
-    A config that says nothing of precision gets bfloat16 where the device is fast at it.
+    The default precision is bfloat16 if it is fast on the device.
     """
     return lightning_cli(
         run,
@@ -61,13 +63,13 @@ def parse(run: Run, direction: str, home: Path, *callbacks: Callback) -> Retriev
         cli=RetrieverCLI,
         settings=[f"--model.direction={direction}", f"--checkpoint.folder={home / 'epochs'}"],
         precision="bf16-mixed" if fast_bfloat16(pick_device()) else "32-true",
-        # the data module shares the questions out by itself
+        # the data module distributes the questions itself
         use_distributed_sampler=False,
     )
 
 
 def shaping(cli: LightningCLI) -> dict[str, Any]:
-    """The settings that change what comes out: two runs that share them give the same weights."""
+    """The settings that affect the result: two runs with equal settings give the same weights."""
     config = cli.config.as_dict()
     return {
         "seed": config["seed_everything"],
@@ -88,22 +90,22 @@ def lightning_cli(
     settings: Sequence[str] = (),
     **trainer: Any,
 ) -> Any:
-    """Module, data and trainer as the config and the command line say, with CSV and TensorBoard logs under `home`.
+    """Create module, data and trainer from the config and the command line, with CSV and TensorBoard logs in `home`.
 
     Args:
-        run: what to train.
-        module, data: the classes that the config's sections describe.
-        home: root of logs and checkpoints.
-        callbacks: of the trainer.
-        cli: what reads the settings.
-        settings: on top of the config, below the command line.
-        trainer: defaults of the trainer, where the config says nothing.
+        run: the training run.
+        module, data: the classes that the config configures.
+        home: root folder of logs and checkpoints.
+        callbacks: callbacks of the trainer.
+        cli: class that reads the settings.
+        settings: settings that override the config and are overridden by the command line.
+        trainer: defaults of the trainer.
 
     Returns:
         An instance of `cli`.
 
     Raises:
-        BgrError: an unknown key or a value that is not allowed, in one line.
+        BgrError: a key is unknown or a value is not allowed; the message is one line.
     """
     arguments = [
         f"--config={run.config}",
@@ -129,7 +131,7 @@ def lightning_cli(
                     TensorBoardLogger(home, name="", version="tb"),
                 ],
                 "plugins": [AtomicFiles()],
-                # on a CPU with several threads some gradients are else added up in whatever order the threads come
+                # on a CPU with several threads, some gradients would otherwise be summed in random order
                 "deterministic": pick_device().type == "cpu",
                 **trainer,
             },
@@ -137,13 +139,13 @@ def lightning_cli(
 
 
 def _unused(home: Path, name: str) -> str:
-    """`name`, or with a number where that folder exists: Lightning's CSV logger deletes what an earlier start wrote."""
+    """`name`, with a number if that folder exists, because Lightning's CSV logger deletes earlier logs."""
     names = (name if number == 1 else f"{name}-{number}" for number in range(1, 1_000_000))
     return next(free for free in names if not (home / free).exists())
 
 
 def quiet_libraries() -> None:
-    """Only what the user can act on: no advertisements, no reports on weights that are left out on purpose."""
+    """Silence messages that users cannot act on, such as advertisements and reports on weights left out on purpose."""
     for name in ("lightning.pytorch", "lightning.fabric"):
         logging.getLogger(name).setLevel(logging.ERROR)
     transformers_logging.set_verbosity_error()
@@ -152,13 +154,30 @@ def quiet_libraries() -> None:
 
 @contextlib.contextmanager
 def one_line_errors(config: Path) -> Iterator[None]:
-    """What LightningCLI says of a wrong setting, as a `BgrError` that names the file."""
+    """Convert LightningCLI's errors about settings to a `BgrError` that names the file."""
     try:
         with warnings.catch_warnings():
-            # jsonargparse cannot write loggers down, and LightningCLI expects to own sys.argv; neither matters here
+            # jsonargparse cannot serialize loggers, and LightningCLI expects sys.argv; neither matters here
             warnings.simplefilter("ignore")
             yield
     except (ArgumentError, MisconfigurationException, ValueError, TypeError) as error:
-        # what stands on the command line is not the file's
+        # an error on the command line is not one of the file
         where = "" if "unrecognized arguments" in str(error) else f"{config}: "
         raise BgrError(f"{where}{error}") from error
+
+
+def prepare(run: Run, cli: RetrieverCLI) -> Any:
+    """Tokenize the data, cache the states of the frozen layers in the run folder, and return the tokenizer."""
+    tokenizer = AutoTokenizer.from_pretrained(resolve_model(cli.model.hparams["encoder"]))
+    cli.datamodule.prepare(tokenizer, cli.model.model, run.states_folder)
+    return tokenizer
+
+
+def fit(run: Run, cli: RetrieverCLI) -> None:
+    """Train, from the last checkpoint with ``run.resume``, and load the weights of the best epoch into the model."""
+    last = cli.keeper.last
+    resume = last if run.resume and last.exists() else None
+    cli.trainer.fit(cli.model, datamodule=cli.datamodule, ckpt_path=resume, weights_only=True)
+    if first_process():
+        cli.model.load_state_dict(cli.keeper.best_weights())
+        cli.model.model.eval()

@@ -1,4 +1,4 @@
-"""What the training of every retriever shares: the encoder's start, seeds of steps, dev score, optimiser."""
+"""Base Lightning module of all trained retrievers: encoder weights, seeds of steps, dev score, optimizer."""
 
 from __future__ import annotations
 
@@ -16,27 +16,29 @@ from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from training.data_module import TrainingBatch
-from training.limits import at_least, share
 from training.optimizer import make_optimizer
+from training.run import at_least, share
 
 
 class RetrievalModule(LightningModule):
-    """Base class. A subclass calls `save_hyperparameters` (``learning_rate``, ``matrix_learning_rate``,
-    ``encoder_learning_rate``, ``weight_decay``, ``warmup``), then `use`, and has `loss` and a validation step.
+    """Base class of the modules of trained retrievers.
+
+    A subclass calls `save_hyperparameters` (``learning_rate``, ``matrix_learning_rate``, ``encoder_learning_rate``,
+    ``weight_decay``, ``warmup``), then `use`, and implements `loss` and the validation step.
     """
 
     model: Any
 
     def use(self, model: Any, source: str, *, pretrained: bool) -> None:
-        """Train this model.
+        """Set the model to train.
 
         Args:
-            model: with a `SentenceStates` as its `encoder`.
+            model: a model whose `encoder` is a `SentenceStates`.
             source: folder or hub id of its BERT.
-            pretrained: start from that BERT's weights.
+            pretrained: start from the weights of that BERT.
 
         Raises:
-            ValueError: a learning rate, the decay or the warm-up is out of range.
+            ValueError: a learning rate, the weight decay or the warm-up is out of range.
         """
         own = self.hparams
         rates = ("learning_rate", "matrix_learning_rate", "encoder_learning_rate", "weight_decay")
@@ -53,23 +55,23 @@ class RetrievalModule(LightningModule):
         self.seed = torch.initial_seed()
 
     def on_train_batch_start(self, batch: TrainingBatch, batch_idx: int) -> None:
-        # a batch's dropout depends on the seed, the batch's number and the process, so a resumed run repeats it exactly
+        # dropout depends only on the seed, the index of the batch and the process, so a resumed run repeats it exactly
         number = self.trainer.current_epoch * int(self.trainer.num_training_batches) + batch_idx
         number = number * self.trainer.world_size + self.trainer.global_rank
         torch.manual_seed((self.seed * 1_000_003 + number) % (1 << 63))
 
     @abstractmethod
     def loss(self, batch: TrainingBatch) -> Tensor:
-        """Mean over the batch's questions."""
+        """Mean loss over the questions of the batch."""
 
     def training_step(self, batch: TrainingBatch, _: int) -> Tensor:
         loss = self.loss(batch)
         self.log("train/loss", loss, prog_bar=True, batch_size=len(batch.examples))
-        # other than 1 where an epoch's last batch is not a whole one
+        # the weight differs from 1 only in the last step of an epoch
         return loss * batch.weight
 
     def note_dev(self, graph: EvidenceGraph, example: Example) -> None:
-        """Score one question of the dev split, for the means at its end."""
+        """Score one question of the dev split; the means are computed at its end."""
         gold = example.graph
         scores = float(graph_match(graph, gold)), float(graph_structure_match(graph, gold))
         self.dev.append((*scores, evidence_set(graph, gold).f1))
@@ -77,7 +79,7 @@ class RetrievalModule(LightningModule):
     def on_validation_epoch_end(self) -> None:
         gm, gs, f1 = torch.tensor(self.dev).mean(0).tolist()
         self.dev.clear()
-        # the dev score weighs the whole graph and the evidence set alike: GM alone is coarse on a small dev set
+        # the dev score weights graph and evidence set equally, because GM alone is coarse on a small dev set
         self.log_dict({"dev/gm": gm, "dev/gs": gs, "dev/f1": f1, "dev/score": (gm + f1) / 2}, prog_bar=True)
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
@@ -92,14 +94,14 @@ class RetrievalModule(LightningModule):
             weight_decay=own["weight_decay"],
         )
         self.rates = [group["lr"] for group in optimizer.param_groups]
-        # optimiser steps: of several batches whose gradients are accumulated, one
+        # optimizer steps: one for several batches with accumulated gradients
         steps = int(self.trainer.estimated_stepping_batches)
         schedule = get_linear_schedule_with_warmup(optimizer, round(own["warmup"] * steps), steps)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def on_train_start(self) -> None:
-        """The learning rates are the config's, also where the run began with others: what one whose training diverged
-        wants to change."""
+        """Set the learning rates of the config, even if the run started with others: a user whose training diverged
+        resumes it with lower ones."""
         for group, rate in zip(self.trainer.optimizers[0].param_groups, self.rates, strict=True):
             if group["initial_lr"] != rate:
                 group["lr"] *= rate / group["initial_lr"]
