@@ -1,6 +1,7 @@
 """The command `bgr`: dispatch, exit codes, one-line errors."""
 
 import importlib
+import shlex
 import subprocess
 import sys
 from dataclasses import fields
@@ -8,8 +9,8 @@ from dataclasses import fields
 import pytest
 
 from bgr import __version__
-from bgr.cli import COMMANDS, main
-from bgr.cli.parser import Command, option_texts
+from bgr.cli import COMMANDS, ROOT, main
+from bgr.cli.parser import Command, option_texts, parse
 
 
 def usage_error(argv: list[str]) -> int:
@@ -67,6 +68,23 @@ def test_each_option_is_described(name):
     shown = [one.name for one in fields(options) if not one.metadata.get("hidden")]
     assert [one for one in shown if not texts.get(one)] == []
     assert set(texts) <= {one.name for one in fields(options)}
+
+
+def documented():
+    """The lines of README, docs, configs and examples that can be typed, without comments."""
+    files = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "configs").glob("*.yaml")]
+    texts = [file.read_text(encoding="utf-8").replace("\\\n", " ") for file in files]
+    for line in "\n".join([*texts, *(entry.example for entry in ENTRIES.values())]).splitlines():
+        words = line.strip().removeprefix("# ").partition(" #")[0].rstrip(".")
+        if words.startswith("bgr ") and not set(words) & set("…|`[") and "--help" not in words:
+            yield words
+
+
+def test_every_documented_command_is_valid():
+    known = [(name, words) for words in set(documented()) for name in ENTRIES if words.startswith(f"bgr {name} ")]
+    assert {name for name, _ in known} == set(ENTRIES)
+    for name, words in known:
+        parse(f"bgr {name}", ENTRIES[name], shlex.split(words.removeprefix(f"bgr {name} ")))
 
 
 RETRIEVER = "train retriever --config demo --data a --out b"
