@@ -73,8 +73,8 @@ def test_each_option_is_described(name):
 def documented():
     """The lines of README, docs, configs and examples that can be typed, without comments."""
     files = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "configs").glob("*.yaml")]
-    texts = [file.read_text(encoding="utf-8").replace("\\\n", " ") for file in files]
-    for line in "\n".join([*texts, *(entry.example for entry in ENTRIES.values())]).splitlines():
+    texts = [*(file.read_text(encoding="utf-8") for file in files), *(entry.example for entry in ENTRIES.values())]
+    for line in "\n".join(texts).replace("\\\n", " ").splitlines():
         words = line.strip().removeprefix("# ").partition(" #")[0].rstrip(".")
         if words.startswith("bgr ") and not set(words) & set("…|`[") and "--help" not in words:
             yield words
@@ -127,6 +127,15 @@ def test_an_error_is_one_line_and_exit_code_1(tmp_path, capsys):
     assert err.startswith("bgr evaluate: error: ")
     assert err.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_an_interrupted_command_exits_with_130(monkeypatch, capsys):
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bgr.cli.export.run", interrupt)
+    assert main(["export", "--run", "a", "--out", "b"]) == 130
+    assert capsys.readouterr().err == "bgr export: interrupted\n"
 
 
 def test_help_loads_nothing_that_takes_seconds():
