@@ -237,8 +237,15 @@ def _read_config(name: str, parser: Any, file: str) -> dict[str, Any]:
     try:
         found = parser.parse_string(Path(file).read_text(encoding="utf-8"), defaults=False)
     except (ArgumentError, OSError, UnicodeDecodeError) as error:
-        usage_error(name, f"--config {file}: {str(error).replace('Parser key ', 'option ')}")
-    return {key: value for key, value in vars(found).items() if value is not None}
+        # jsonargparse reports a single value in the place of a list as Python does
+        message = re.sub(
+            r"'\w+' object (is not iterable|does not support item assignment)", "allowed: a list", str(error)
+        )
+        usage_error(name, f"--config {file}: {message.replace('Parser key ', 'option ')}")
+    values = {key: value for key, value in vars(found).items() if value is not None}
+    if "config" in values:
+        usage_error(name, f"--config {file}: a config file cannot name another one")
+    return values
 
 
 def _advice(message: str, parser: Any) -> str:

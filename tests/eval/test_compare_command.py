@@ -90,11 +90,6 @@ def test_places(tmp_path):
             parse_system(text)
 
 
-def test_no_errors_with_a_sweep(small_checkpoint, toy_data, capsys):
-    assert bgr("evaluate", "--checkpoint", small_checkpoint, "--data", toy_data, "--sweep", "--errors") == 1
-    assert "leave out --errors" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("argv", "said"),
     [

@@ -1,6 +1,7 @@
 """The command `bgr`: dispatch, exit codes, one-line errors."""
 
 import importlib
+import shlex
 import subprocess
 import sys
 from dataclasses import fields
@@ -8,8 +9,8 @@ from dataclasses import fields
 import pytest
 
 from bgr import __version__
-from bgr.cli import COMMANDS, main
-from bgr.cli.parser import Command, option_texts
+from bgr.cli import COMMANDS, ROOT, main
+from bgr.cli.parser import Command, option_texts, parse
 
 
 def usage_error(argv: list[str]) -> int:
@@ -69,6 +70,23 @@ def test_each_option_is_described(name):
     assert set(texts) <= {one.name for one in fields(options)}
 
 
+def documented():
+    """The lines of README, docs, configs and examples that can be typed, without comments."""
+    files = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "configs").glob("*.yaml")]
+    texts = [*(file.read_text(encoding="utf-8") for file in files), *(entry.example for entry in ENTRIES.values())]
+    for line in "\n".join(texts).replace("\\\n", " ").splitlines():
+        words = line.strip().removeprefix("# ").partition(" #")[0].rstrip(".")
+        if words.startswith("bgr ") and not set(words) & set("…|`[") and "--help" not in words:
+            yield words
+
+
+def test_every_documented_command_is_valid():
+    known = [(name, words) for words in set(documented()) for name in ENTRIES if words.startswith(f"bgr {name} ")]
+    assert {name for name, _ in known} == set(ENTRIES)
+    for name, words in known:
+        parse(f"bgr {name}", ENTRIES[name], shlex.split(words.removeprefix(f"bgr {name} ")))
+
+
 RETRIEVER = "train retriever --config demo --data a --out b"
 
 
@@ -109,6 +127,15 @@ def test_an_error_is_one_line_and_exit_code_1(tmp_path, capsys):
     assert err.startswith("bgr evaluate: error: ")
     assert err.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_an_interrupted_command_exits_with_130(monkeypatch, capsys):
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bgr.cli.export.run", interrupt)
+    assert main(["export", "--run", "a", "--out", "b"]) == 130
+    assert capsys.readouterr().err == "bgr export: interrupted\n"
 
 
 def test_help_loads_nothing_that_takes_seconds():
