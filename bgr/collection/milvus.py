@@ -1,7 +1,4 @@
-"""Search in Milvus: a local database of milvus-lite or a server, by the same code.
-
-One collection of ids and unit vectors in Milvus, with what it was made of in its properties.
-"""
+"""Search in Milvus, a local database of milvus-lite or a server, by the same code."""
 
 from __future__ import annotations
 
@@ -26,7 +23,9 @@ ID_BYTES = 1024
 
 
 class MilvusCollection:
-    """A collection, whether it exists yet or not; index ``FLAT``, inner product, strong consistency.
+    """One collection of ids and unit vectors in Milvus, which need not exist yet; its properties name its origin.
+
+    Index ``FLAT``, inner product, strong consistency.
 
     Args:
         uri: a path that ends in ``.db`` (milvus-lite), or ``http://host:port`` of a server.
@@ -51,12 +50,12 @@ class MilvusCollection:
             self._client = MilvusClient(uri, token=token, timeout=timeout)
 
     def exists(self) -> bool:
-        """Whether there is such a collection."""
+        """Whether the collection exists."""
         with self._told():
             return bool(self._client.has_collection(self.name))
 
     def create(self, width: int, properties: Mapping[str, str]) -> None:
-        """Make it, without rows, for vectors of `width` dimensions."""
+        """Make the collection, without rows, for vectors of `width` dimensions."""
         from pymilvus import DataType
 
         with self._told():
@@ -74,18 +73,18 @@ class MilvusCollection:
             )
 
     def drop(self) -> None:
-        """Remove it with all rows."""
+        """Remove the collection with all rows."""
         with self._told():
             self._client.drop_collection(self.name)
 
     def open(self) -> dict[str, str]:
-        """Make it ready to be searched; gives its properties."""
+        """Load the collection for search, and give its properties."""
         with self._told():
             self._client.load_collection(self.name)
             return dict(self._client.describe_collection(self.name).get("properties") or {})
 
     def mark(self, properties: Mapping[str, str]) -> None:
-        """Set some of its properties."""
+        """Set some properties."""
         with self._told():
             self._client.alter_collection_properties(self.name, dict(properties))
 
@@ -118,12 +117,12 @@ class MilvusCollection:
                 yield [(str(hit["id"]), float(hit["distance"])) for hit in answer]
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._client.close()
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Turns what Milvus says into one line."""
+        """Turn an error of Milvus into one line."""
         try:
             yield
         except self._errors as error:
@@ -137,12 +136,12 @@ CORPUS, ENCODER = "bgr.corpus", "bgr.encoder"
 class MilvusSearch(Search):
     """A collection of vectors, one for each passage, fact or triple of a corpus, searched exactly.
 
-    Milvus holds ids and vectors; the corpus, which gives the places and the texts, stays here. While a change goes on
-    the collection says so, and one that was cut off is refused when it is opened: build it again then.
+    Milvus holds ids and vectors; the corpus, which gives indices and texts, stays here. The collection is marked while
+    it changes, so that an interrupted change is refused when it is opened; build it again then.
 
     Args:
         collection: for each corpus one, ``MilvusCollection(uri, "passages")`` or ``"facts"`` or ``"triples"``.
-        corpus: what it is of.
+        corpus: the texts.
         encoder: of queries and of inserted passages.
         key: names the encoder: `SentenceEncoder.identity`, or any text.
 
@@ -231,7 +230,7 @@ class MilvusSearch(Search):
                 bar.update(len(part))
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Delete passages by id; those behind move up in place.
+        """Delete passages by id; later ones move up in index.
 
         Raises:
             DataError: an id that no passage has, or Milvus refuses.
@@ -246,7 +245,7 @@ class MilvusSearch(Search):
     def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
         """See `Search`; scores are cosines as Milvus computes them.
 
-        Which of several equal ones are among the `k` best is for Milvus to say; a server gives 16,384 at most.
+        Milvus decides which of several equal ones are among the `k` best; a server gives at most 16,384.
 
         Raises:
             DataError: Milvus refuses, or holds what the corpus does not.
@@ -280,7 +279,7 @@ class MilvusSearch(Search):
 
     @contextmanager
     def _changing(self, corpus: Corpus) -> Iterator[None]:
-        """Say in the collection that it changes, until it is that of the new corpus."""
+        """Mark the collection as changing until it is that of the new corpus."""
         self.collection.mark({CORPUS: "", ENCODER: self.key})
         yield
         self.collection.mark({CORPUS: corpus.hash, ENCODER: self.key})
