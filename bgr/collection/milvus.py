@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -107,12 +108,18 @@ class MilvusCollection:
             found = self._client.query(self.name, filter="", output_fields=["count(*)"])
         return int(found[0]["count(*)"])
 
-    def search(self, queries: np.ndarray, k: int) -> Iterator[list[tuple[str, float]]]:
-        """Id and score of the `k` nearest rows, best first, for each query of ``float32 [q, d]``."""
+    def search(
+        self, queries: np.ndarray, k: int, ids: Sequence[str] | None = None
+    ) -> Iterator[list[tuple[str, float]]]:
+        """Id and score of the `k` nearest rows, of all or of some ids, best first, for each of ``float32 [q, d]``."""
+        # quoted as JSON: milvus-lite knows no parameters of a filter
+        chosen = {} if ids is None else {"filter": f"id in {json.dumps(list(ids), ensure_ascii=False)}"}
         for start in range(0, len(queries), QUERIES):
             part = list(queries[start : start + QUERIES])
             with self._told():
-                answers = self._client.search(self.name, data=part, limit=k, search_params={"metric_type": "IP"})
+                answers = self._client.search(
+                    self.name, data=part, limit=k, search_params={"metric_type": "IP"}, **chosen
+                )
             for answer in answers:
                 yield [(str(hit["id"]), float(hit["distance"])) for hit in answer]
 
@@ -250,11 +257,19 @@ class MilvusSearch(Search):
         Raises:
             DataError: Milvus refuses, or holds what the corpus does not.
         """
-        k = max(min(k, len(self)), 0)
+        return self.search_ids(queries, k)
+
+    def search_ids(self, queries: Sequence[str], k: int, ids: Sequence[str] | None = None) -> list[Hits]:
+        """As `search_all`, among some ids only."""
+        k = max(min(k, len(self) if ids is None else len(ids)), 0)
         if not k or not queries:
             return [Hits(np.zeros(0, np.int64), np.zeros(0, np.float32)) for _ in queries]
         vectors = self.encoder(queries).astype(np.float32, copy=False)
-        return [self._hits(answer) for answer in self.collection.search(vectors, k)]
+        return [self._hits(answer) for answer in self.collection.search(vectors, k, ids)]
+
+    def subset(self, indices: np.ndarray) -> MilvusSubset:
+        """See `Search`; Milvus searches the rows of these ids."""
+        return MilvusSubset(self, indices)
 
     def _hits(self, answer: list[tuple[str, float]]) -> Hits:
         unknown = next((name for name, _ in answer if name not in self.corpus.index_of), None)
@@ -284,3 +299,23 @@ class MilvusSearch(Search):
         yield
         self.collection.mark({CORPUS: corpus.hash, ENCODER: self.key})
         self.corpus = corpus
+        self.__dict__.pop("_subsets", None)  # of the last corpus
+
+
+class MilvusSubset(Search):
+    """Some texts of a `MilvusSearch`; hits count in `indices`."""
+
+    def __init__(self, whole: MilvusSearch, indices: np.ndarray) -> None:
+        self.whole = whole
+        self.ids = [whole.corpus[index].id for index in indices.tolist()]
+        self.position = {index: number for number, index in enumerate(indices.tolist())}
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
+        """See `Search`."""
+        found = self.whole.search_ids(queries, k, self.ids)
+        return [
+            ordered(np.array([self.position[n] for n in one.indices.tolist()], np.int64), one.scores) for one in found
+        ]
