@@ -21,9 +21,9 @@ K1, B = 1.5, 0.75
 
 
 class Bm25Index:
-    """Words are lower-cased, of two letters or more, English stop words left out.
+    """BM25 over texts in memory. Words are lower-cased, of two letters or more, without English stop words.
 
-    Texts may be empty, and so may the list: what shares no word with the query scores 0.
+    Texts and the list may be empty; a text that shares no word with the query scores 0.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -67,10 +67,10 @@ class Bm25Search(Search):
 
 
 class CountedBm25Search(Search):
-    """The scores of `Bm25Index` over the texts that are left, computed for the words of a query when it comes.
+    """The scores of `Bm25Index` over the texts that are left, computed from counts for the words of each query.
 
-    bm25s stores finished scores, and each passage added or deleted changes all of them: how many texts there are, how
-    many hold the word, and how long the average text is. Here the counts are stored, which nothing changes; the
+    bm25s stores finished scores, and every text that is added or deleted changes all of them through the number of
+    texts, their average length, and the number that hold a word. Here only counts are stored, which never change. The
     score is computed as bm25s does, in the same order and precision. Texts without a word of the query score 0.
 
     Args:

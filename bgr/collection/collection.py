@@ -25,7 +25,6 @@ from bgr.collection.triples.triple import Triple
 from bgr.collection.vectors import DenseSearch, Encoder, VectorRows
 from bgr.errors import DataError
 from bgr.llm.language_model import Asks
-from bgr.utils.json_utils import shown
 
 Documents = Corpus | Iterable[Document] | str | Path
 
@@ -40,11 +39,9 @@ class Collection:
         collection.import_triples("openie.json")
         collection.add([{"id": "q1", "title": "Fårö", "text": "Fårö is an island."}])
 
-    Each part is made or read when it is first asked for. Indices are those of the texts that are left, in order, then
-    of those added. A search that was taken from a collection keeps the state it was taken in; after a change take a new
-    one. One process at a time changes a folder, and whatever interrupts a change leaves the old state.
-
-    Build one by `build`, `open`, `in_memory` or `subset`.
+    Each part is made or read when it is first asked for. A search keeps the state of the collection that it was taken
+    from; after a change take a new one. One process at a time changes a folder, and whatever interrupts a change leaves
+    the old state. Make one by `build`, `open`, `in_memory` or `subset`.
     """
 
     def __init__(self, source: Source, encoder: LazyEncoder, *, progress: bool = False) -> None:
@@ -90,8 +87,9 @@ class Collection:
         corpus = read_documents(documents)
         found = read_triples(triples, corpus)
         with changing(folder) as number:
-            manifest = changes.first(folder, number, corpus, found, model, name, half=half, progress=progress)
-            _finish(folder, manifest)
+            changes.first(folder, number, corpus, found, model, name, half=half, progress=progress).write(folder)
+            tidy(folder)
+            forget_encoded(folder)
         return cls(open_state(folder), lazy, progress=progress)
 
     @classmethod
@@ -108,8 +106,7 @@ class Collection:
 
         Args:
             folder: made by `build`, or by an older version as an index folder.
-            encoder: that of the build; loaded when it is first needed, for queries by vectors and added documents.
-            key: as for `build`.
+            encoder, key: those of the build. The encoder is loaded when it is first needed.
             corpus: what the collection must hold; ``None`` accepts any.
             progress: show bars on standard error.
 
@@ -137,8 +134,7 @@ class Collection:
         """A collection that is not kept and does not change.
 
         Args:
-            documents, encoder: as for `build`.
-            key: as for `build`; needed only with `vectors_cache`.
+            documents, encoder, key: as for `build`; a key is needed only with `vectors_cache`.
             triples: as for `build`, or a function that makes them when they are first needed.
             vectors_cache: folder of vectors that are not encoded again the next time.
             progress: show bars on standard error.
@@ -161,20 +157,16 @@ class Collection:
         return Collection(Part(self._source, chosen), self._lazy_encoder)
 
     def __len__(self) -> int:
-        return self._source.manifest.passages if isinstance(self._source, FolderState) else len(self.corpus)
+        return len(self._source)
 
     @property
     def folder(self) -> Path:
-        """Where the collection is kept.
-
-        Raises:
-            DataError: it is in memory.
-        """
+        """The folder of the collection; DataError in memory."""
         return self._state.folder
 
     @property
     def manifest(self) -> Manifest:
-        """The folder's own description; DataError in memory."""
+        """The description in the folder; DataError in memory."""
         return self._state.manifest
 
     @property
@@ -185,7 +177,7 @@ class Collection:
     @property
     def hash(self) -> str:
         """SHA-256 of all ids, titles and texts in order (`Corpus.hash`)."""
-        return self._source.manifest.corpus if isinstance(self._source, FolderState) else self.corpus.hash
+        return self._source.hash
 
     @property
     def bm25(self) -> Search:
@@ -197,7 +189,7 @@ class Collection:
         """Unit vectors of the texts; DataError where there are none."""
         return self._source.vectors
 
-    @property
+    @cached_property
     def dense(self) -> DenseSearch:
         """Search by vectors.
 
@@ -207,7 +199,7 @@ class Collection:
         vectors = self.vectors
         return DenseSearch(self.encoder, vectors)
 
-    @property
+    @cached_property
     def hybrid(self) -> HybridSearch:
         """Search by words and vectors, by reciprocal rank fusion."""
         return HybridSearch([self.bm25, self.dense])
@@ -219,13 +211,11 @@ class Collection:
         Raises:
             DataError: the collection is open without its encoder, or with another.
         """
-        if self._lazy_encoder.given is None:
-            key = f" ({shown(self.manifest.encoder)})" if isinstance(self._source, FolderState) else ""
-            raise DataError(f"{self._name}: open the collection with its encoder and key{key}")
+        encoder = self._lazy_encoder.encoder
+        if encoder is None:
+            raise DataError(f"{self._source.name}: open the collection with its encoder and key")
         if isinstance(self._source, FolderState):
             self._source.check(None, self._lazy_encoder.key)
-        encoder = self._lazy_encoder.encoder
-        assert encoder is not None
         return encoder
 
     @property
@@ -239,7 +229,7 @@ class Collection:
         """SHA-256 of all triples in order."""
         return hashlib.sha256(json.dumps(list(self.triples)).encode()).hexdigest()
 
-    @property
+    @cached_property
     def triple_index(self) -> TripleIndex:
         """Search over triples, and the graph of those that share entities.
 
@@ -248,7 +238,7 @@ class Collection:
         """
         index = self._source.triples
         if index is None:
-            raise DataError(f"{self._name}: the collection has no triples; import or extract them first")
+            raise DataError(f"{self._source.name}: the collection has no triples; import or extract them first")
         return replace(index, encoder=self.encoder)
 
     def add(self, documents: Documents, triples: Triples = ()) -> None:
@@ -268,6 +258,7 @@ class Collection:
             return
         with self._changing() as (state, number):
             self._commit(changes.added(state, number, new, found, self._own_encoder, progress=self.progress))
+            forget_encoded(self.folder)
 
     def delete(self, ids: Iterable[str]) -> None:
         """Delete texts by id, with their triples; the others keep their ids, and later ones move up in index.
@@ -294,34 +285,19 @@ class Collection:
         with self._changing() as (state, number):
             found = read_triples(triples, self.corpus)
             self._commit(changes.with_triples(state, number, found, self._own_encoder, progress=self.progress))
+            forget_encoded(self.folder)
 
     def import_triples(self, path: str | Path) -> Imported:
-        """Replace all triples by those of an OpenIE file, in HippoRAG's form.
-
-        Returns:
-            The counts of the import.
-
-        Raises:
-            DataError: as `read_openie` and `set_triples`.
-        """
+        """Replace all triples by those of an OpenIE file, in HippoRAG's form, and give the counts of the import."""
         found = read_openie(path, self.corpus)
         self.set_triples(found.triples)
         return found
 
     def extract_triples(self, llm: Asks, *, model: str, batch: int = 16) -> Extracted:
-        """Ask a language model for the triples of every text, and replace all triples by them.
+        """Ask a language model, `batch` texts at a time, for the triples of every text, and replace all triples.
 
-        What is extracted is kept in the folder: an interrupted run resumes, and after documents were added only those
-        are asked for.
-
-        Args:
-            llm: the language model.
-            model: its name.
-            batch: texts in one call.
-
-        Raises:
-            DataError: as `set_triples`.
-            BgrError: as the language model raises.
+        What is extracted under the model's name is kept in the folder: an interrupted run resumes, and after documents
+        were added only those are asked for. Raises as `set_triples` and the language model do.
         """
         path = self.folder / "extractions.db"
         found = extract_triples(self.corpus, llm, path, model=model, batch=batch, progress=self.progress)
@@ -340,10 +316,9 @@ class Collection:
             self._commit(changes.compacted(state, number))
 
     def verify(self) -> Verified:
-        """Read all files and compare them with their hashes; opening a collection looks at sizes and shapes alone.
+        """Read all files and compare them with their hashes; DataError names those that hold something else.
 
-        Raises:
-            DataError: files are missing or hold something else; the message names them.
+        Opening a collection looks at sizes and shapes alone.
         """
         return verify(self._state, progress=self.progress)
 
@@ -352,10 +327,6 @@ class Collection:
         if not isinstance(self._source, FolderState):
             raise DataError("a collection in memory has no folder and does not change; build it in a folder")
         return self._source
-
-    @property
-    def _name(self) -> str:
-        return str(self._source.folder) if isinstance(self._source, FolderState) else "the collection in memory"
 
     @property
     def _own_encoder(self) -> Encoder | None:
@@ -371,13 +342,9 @@ class Collection:
             yield state, number
 
     def _commit(self, manifest: Manifest) -> None:
-        _finish(self.folder, manifest)
+        """Put a new state in place of the last one, and remove the files that only that one needed."""
+        manifest.write(self.folder)
         self._source = open_state(self.folder)
-        self.__dict__.pop("triples_hash", None)
-
-
-def _finish(folder: Path, manifest: Manifest) -> None:
-    """Put a new state in place of the last one, and remove what only that needed."""
-    manifest.write(folder)
-    tidy(folder)
-    forget_encoded(folder)
+        tidy(self.folder)
+        for name in ("dense", "hybrid", "triple_index", "triples_hash"):
+            self.__dict__.pop(name, None)

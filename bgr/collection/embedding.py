@@ -82,14 +82,14 @@ class SentenceEncoder:
                 bar.update(len(rows))
         if len(distinct) == len(texts):
             return vectors
-        place = {text: row for row, text in enumerate(distinct)}
-        return vectors[[place[text] for text in texts]]
+        row_of = {text: row for row, text in enumerate(distinct)}
+        return vectors[[row_of[text] for text in texts]]
 
     def fingerprint(self) -> str:
-        """SHA-256 of all that decides the vectors of a list of sentences.
+        """SHA-256 of everything that determines the vectors of a list of sentences.
 
-        Besides the model's files these are its precision and limits, and the way to add up, which decides the last
-        bits: device, threads, instruction set, version of PyTorch.
+        Besides the model's files these are its precision and limits, and what determines the last bits of a sum:
+        device, threads, instruction set, version of PyTorch.
         """
         names = sorted(file.name for file in self.folder.iterdir() if file.is_file())
         parts = (
@@ -105,9 +105,9 @@ class SentenceEncoder:
         return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()
 
     def identity(self) -> str:
-        """SHA-256 of what decides the vectors up to rounding: the model's files, and where texts are cut.
+        """SHA-256 of what determines the vectors up to rounding: the model's files, and where texts are cut.
 
-        The same on every machine, unlike `fingerprint`: by this an index knows its encoder.
+        Unlike `fingerprint` it is the same on every machine: a collection knows its encoder by it.
         """
         names = sorted(file.name for file in self.folder.iterdir() if file.is_file())
         return hashlib.sha256(f"{hash_files(self.folder, names)}\0{self.max_tokens}".encode()).hexdigest()
@@ -160,11 +160,11 @@ VALUE = np.dtype("<f4")
 
 
 class VectorStore:
-    """An encoder that remembers: what it has encoded in whole chunks is read from the folder the next time.
+    """An encoder with a cache: finished chunks are read from the folder the next time.
 
-    Sentences are encoded in chunks of fixed places in the list, whether something is on disk or not: which sentences
-    share a batch, and so every bit of every vector, is then the same in an interrupted run as in one that was not. A
-    chunk is kept under the hash of the encoder's key and of its sentences; one that is damaged is encoded again.
+    The list is always cut into the same chunks, whatever is on disk: the sentences that share a batch, and so every bit
+    of every vector, are the same in an interrupted run as in any other. A chunk is named by the hash of the encoder's
+    key and of its sentences; a damaged one is encoded again.
 
     Args:
         encoder: sentences to ``float32 [n, d]``.
@@ -208,8 +208,8 @@ class VectorStore:
                 bar.update(len(part))
         if len(distinct) == len(texts):  # no second copy of what may be a gigabyte
             return vectors
-        place = {text: row for row, text in enumerate(distinct)}
-        return vectors[[place[text] for text in texts]]
+        row_of = {text: row for row, text in enumerate(distinct)}
+        return vectors[[row_of[text] for text in texts]]
 
     def clear(self) -> None:
         """Remove the chunks, and the folder if it holds nothing else."""

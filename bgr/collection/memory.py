@@ -33,6 +33,11 @@ Triples = Iterable[Triple] | Callable[[], Iterable[Triple]] | str | Path
 class Source(Protocol):
     """The texts of a collection and what was made of them; each part is made when it is first asked for."""
 
+    def __len__(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def hash(self) -> str: ...
     @property
     def corpus(self) -> Corpus: ...
     @property
@@ -102,6 +107,14 @@ class Memory:
         self._triples = triples
         self._cache = cache
         self._progress = progress
+        self.name = "collection in memory"
+
+    def __len__(self) -> int:
+        return len(self.corpus)
+
+    @property
+    def hash(self) -> str:
+        return self.corpus.hash
 
     @cached_property
     def bm25(self) -> Bm25Search:
@@ -140,6 +153,14 @@ class Part:
         self.whole = whole
         self.indices = indices
         self.corpus = Corpus(whole.corpus[index] for index in indices.tolist())
+        self.name = f"{len(indices)} texts of {whole.name}"
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    @property
+    def hash(self) -> str:
+        return self.corpus.hash
 
     @cached_property
     def bm25(self) -> Search:

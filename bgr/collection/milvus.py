@@ -1,10 +1,8 @@
-"""Search in Milvus: a local database of milvus-lite or a server, by the same code.
-
-One collection of ids and unit vectors in Milvus, with what it was made of in its properties.
-"""
+"""Search in Milvus, a local database of milvus-lite or a server, by the same code."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,7 +24,9 @@ ID_BYTES = 1024
 
 
 class MilvusCollection:
-    """A collection, whether it exists yet or not; index ``FLAT``, inner product, strong consistency.
+    """One collection of ids and unit vectors in Milvus, which need not exist yet; its properties name its origin.
+
+    Index ``FLAT``, inner product, strong consistency.
 
     Args:
         uri: a path that ends in ``.db`` (milvus-lite), or ``http://host:port`` of a server.
@@ -51,12 +51,12 @@ class MilvusCollection:
             self._client = MilvusClient(uri, token=token, timeout=timeout)
 
     def exists(self) -> bool:
-        """Whether there is such a collection."""
+        """Whether the collection exists."""
         with self._told():
             return bool(self._client.has_collection(self.name))
 
     def create(self, width: int, properties: Mapping[str, str]) -> None:
-        """Make it, without rows, for vectors of `width` dimensions."""
+        """Make the collection, without rows, for vectors of `width` dimensions."""
         from pymilvus import DataType
 
         with self._told():
@@ -74,18 +74,18 @@ class MilvusCollection:
             )
 
     def drop(self) -> None:
-        """Remove it with all rows."""
+        """Remove the collection with all rows."""
         with self._told():
             self._client.drop_collection(self.name)
 
     def open(self) -> dict[str, str]:
-        """Make it ready to be searched; gives its properties."""
+        """Load the collection for search, and give its properties."""
         with self._told():
             self._client.load_collection(self.name)
             return dict(self._client.describe_collection(self.name).get("properties") or {})
 
     def mark(self, properties: Mapping[str, str]) -> None:
-        """Set some of its properties."""
+        """Set some properties."""
         with self._told():
             self._client.alter_collection_properties(self.name, dict(properties))
 
@@ -108,22 +108,28 @@ class MilvusCollection:
             found = self._client.query(self.name, filter="", output_fields=["count(*)"])
         return int(found[0]["count(*)"])
 
-    def search(self, queries: np.ndarray, k: int) -> Iterator[list[tuple[str, float]]]:
-        """Id and score of the `k` nearest rows, best first, for each query of ``float32 [q, d]``."""
+    def search(
+        self, queries: np.ndarray, k: int, ids: Sequence[str] | None = None
+    ) -> Iterator[list[tuple[str, float]]]:
+        """Id and score of the `k` nearest rows, of all or of some ids, best first, for each of ``float32 [q, d]``."""
+        # quoted as JSON: milvus-lite knows no parameters of a filter
+        chosen = {} if ids is None else {"filter": f"id in {json.dumps(list(ids), ensure_ascii=False)}"}
         for start in range(0, len(queries), QUERIES):
             part = list(queries[start : start + QUERIES])
             with self._told():
-                answers = self._client.search(self.name, data=part, limit=k, search_params={"metric_type": "IP"})
+                answers = self._client.search(
+                    self.name, data=part, limit=k, search_params={"metric_type": "IP"}, **chosen
+                )
             for answer in answers:
                 yield [(str(hit["id"]), float(hit["distance"])) for hit in answer]
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._client.close()
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Turns what Milvus says into one line."""
+        """Turn an error of Milvus into one line."""
         try:
             yield
         except self._errors as error:
@@ -137,12 +143,12 @@ CORPUS, ENCODER = "bgr.corpus", "bgr.encoder"
 class MilvusSearch(Search):
     """A collection of vectors, one for each passage, fact or triple of a corpus, searched exactly.
 
-    Milvus holds ids and vectors; the corpus, which gives the places and the texts, stays here. While a change goes on
-    the collection says so, and one that was cut off is refused when it is opened: build it again then.
+    Milvus holds ids and vectors; the corpus, which gives indices and texts, stays here. The collection is marked while
+    it changes, so that an interrupted change is refused when it is opened; build it again then.
 
     Args:
         collection: for each corpus one, ``MilvusCollection(uri, "passages")`` or ``"facts"`` or ``"triples"``.
-        corpus: what it is of.
+        corpus: the texts.
         encoder: of queries and of inserted passages.
         key: names the encoder: `SentenceEncoder.identity`, or any text.
 
@@ -231,7 +237,7 @@ class MilvusSearch(Search):
                 bar.update(len(part))
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Delete passages by id; those behind move up in place.
+        """Delete passages by id; later ones move up in index.
 
         Raises:
             DataError: an id that no passage has, or Milvus refuses.
@@ -246,16 +252,24 @@ class MilvusSearch(Search):
     def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
         """See `Search`; scores are cosines as Milvus computes them.
 
-        Which of several equal ones are among the `k` best is for Milvus to say; a server gives 16,384 at most.
+        Milvus decides which of several equal ones are among the `k` best; a server gives at most 16,384.
 
         Raises:
             DataError: Milvus refuses, or holds what the corpus does not.
         """
-        k = max(min(k, len(self)), 0)
+        return self.search_ids(queries, k)
+
+    def search_ids(self, queries: Sequence[str], k: int, ids: Sequence[str] | None = None) -> list[Hits]:
+        """As `search_all`, among some ids only."""
+        k = max(min(k, len(self) if ids is None else len(ids)), 0)
         if not k or not queries:
             return [Hits(np.zeros(0, np.int64), np.zeros(0, np.float32)) for _ in queries]
         vectors = self.encoder(queries).astype(np.float32, copy=False)
-        return [self._hits(answer) for answer in self.collection.search(vectors, k)]
+        return [self._hits(answer) for answer in self.collection.search(vectors, k, ids)]
+
+    def subset(self, indices: np.ndarray) -> MilvusSubset:
+        """See `Search`; Milvus searches the rows of these ids."""
+        return MilvusSubset(self, indices)
 
     def _hits(self, answer: list[tuple[str, float]]) -> Hits:
         unknown = next((name for name, _ in answer if name not in self.corpus.index_of), None)
@@ -280,8 +294,28 @@ class MilvusSearch(Search):
 
     @contextmanager
     def _changing(self, corpus: Corpus) -> Iterator[None]:
-        """Say in the collection that it changes, until it is that of the new corpus."""
+        """Mark the collection as changing until it is that of the new corpus."""
         self.collection.mark({CORPUS: "", ENCODER: self.key})
         yield
         self.collection.mark({CORPUS: corpus.hash, ENCODER: self.key})
         self.corpus = corpus
+        self.__dict__.pop("_subsets", None)  # of the last corpus
+
+
+class MilvusSubset(Search):
+    """Some texts of a `MilvusSearch`; hits count in `indices`."""
+
+    def __init__(self, whole: MilvusSearch, indices: np.ndarray) -> None:
+        self.whole = whole
+        self.ids = [whole.corpus[index].id for index in indices.tolist()]
+        self.position = {index: number for number, index in enumerate(indices.tolist())}
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
+        """See `Search`."""
+        found = self.whole.search_ids(queries, k, self.ids)
+        return [
+            ordered(np.array([self.position[n] for n in one.indices.tolist()], np.int64), one.scores) for one in found
+        ]

@@ -137,6 +137,11 @@ class FolderState:
         shape = manifest.dimensions, manifest.half
         self.segments = [Segment(folder / piece.name, piece.passages, *shape) for piece in manifest.segments]
         self.live = LiveRows(manifest.rows, self._deleted())
+        self.name = str(folder)
+        self.hash = manifest.corpus
+
+    def __len__(self) -> int:
+        return self.manifest.passages
 
     @cached_property
     def corpus(self) -> Corpus:

@@ -59,7 +59,7 @@ def count_words(texts: Sequence[str]) -> WordCounts:
 def merge(parts: Sequence[WordCounts]) -> WordCounts:
     """The counts of the texts of all parts one after another; words and pairs in order of the words' bytes."""
     words = sorted(set(chain.from_iterable(part.words for part in parts)))
-    number = {word: place for place, word in enumerate(words)}
+    number = {word: index for index, word in enumerate(words)}
     starts = [0, *accumulate(len(part.lengths) for part in parts)]
     none = np.zeros(0, dtype=np.int32)
     word = [np.array([number[w] for w in part.words], dtype=np.int32)[part.word] for part in parts]
@@ -126,10 +126,10 @@ class CountsFolder:
         Raises:
             DataError: the file names a text that does not exist.
         """
-        place = bisect_left(range(len(self.ends)), word, key=self._word)
-        if place == len(self.ends) or self._word(place) != word:
+        index = bisect_left(range(len(self.ends)), word, key=self._word)
+        if index == len(self.ends) or self._word(index) != word:
             return self.rows[:0], self.counts[:0]
-        at = slice(int(self.starts[place]), int(self.starts[place + 1]))
+        at = slice(int(self.starts[index]), int(self.starts[index + 1]))
         rows = self.rows[at]
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(self.lengths):
             raise DataError(f"{self.folder}/rows.npy: damaged (a text beyond the last); build the collection again")
@@ -137,13 +137,13 @@ class CountsFolder:
 
     def load(self) -> WordCounts:
         """All of it, in memory."""
-        words = [self._word(place) for place in range(len(self.ends))]
+        words = [self._word(index) for index in range(len(self.ends))]
         word = np.repeat(np.arange(len(words), dtype=np.int32), np.diff(self.starts))
         return WordCounts(words, word, np.asarray(self.rows), np.asarray(self.counts), np.asarray(self.lengths))
 
-    def _word(self, place: int) -> bytes:
-        start = int(self.ends[place - 1]) if place else 0
-        return self.blob[start : int(self.ends[place])].tobytes()
+    def _word(self, index: int) -> bytes:
+        start = int(self.ends[index - 1]) if index else 0
+        return self.blob[start : int(self.ends[index])].tobytes()
 
 
 def _count_block(texts: Sequence[str]) -> WordCounts:

@@ -1,0 +1,1 @@
+"""Triples of texts: extracted or imported, and their index (GEAR)."""

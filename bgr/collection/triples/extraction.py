@@ -32,34 +32,34 @@ from bgr.utils.json_utils import is_text, one_line
 STEP = "triples.extract"
 MAX_TOKENS = 1536
 AGAIN_TEMPERATURE = 0.5
-"""Where the likeliest reply of a model could not be used, it would be the same the next time."""
+"""Of a repeated request: the likeliest reply, which could not be used, would come again."""
 
-MOST = 64
-"""Names, and triples, of a passage. Without a limit a small model repeats one name until its tokens are used up; of
-1,890 passages GPT-3.5 found at most 42 names and 57 triples in one."""
+MAX_ROWS = 64
+"""Limit on the names, and on the triples, of a passage. Without it a small model repeats one name until its tokens are
+used up; in 1,890 passages GPT-3.5 found at most 42 names and 57 triples in one."""
 
-MOST_SAID = 300
-"""Characters of why a passage failed."""
+MAX_REASON = 300
+"""Characters of the reason why a passage failed."""
 
-SCHEMA = object_of(entities=list_of(TEXT, MOST), triples=list_of(row_of(TEXT, 3), MOST))
+SCHEMA = object_of(entities=list_of(TEXT, MAX_ROWS), triples=list_of(row_of(TEXT, 3), MAX_ROWS))
 
 ROWS: Mapping[str, Any] = {
     "type": "object",
     "properties": {"triples": {"type": "array", "minItems": 1}},
     "required": ["triples"],
 }
-"""What a reply must hold that does not fit `SCHEMA` even when it was asked for again: one bad row loses no others."""
+"""Required of a reply that does not fit `SCHEMA` even when repeated: one bad row loses no others."""
 
 
 @dataclass(frozen=True)
 class Extracted:
-    """What is known of a corpus after a run.
+    """The results of a run over a corpus.
 
     Args:
         triples: in the order of the corpus.
         entities: names in each passage.
         failures: id of each passage that has no result yet, and why; run again to try them again.
-        left_out: rows of all replies that were no triples.
+        left_out: rows of all replies that were not triples.
         usage: of this run.
     """
 
@@ -82,10 +82,10 @@ class Extracted:
 def extract_triples(
     corpus: Corpus, asks: Asks, path: str | Path, *, model: str, batch: int = 16, progress: bool = False
 ) -> Extracted:
-    """Ask for every passage that the file does not hold yet, and keep what comes, batch by batch.
+    """Extract the triples of every passage that the file does not hold yet, and keep the results, batch by batch.
 
-    Stopped at any point and run again, it asks for nothing that is kept. A passage whose reply cannot be used is kept
-    as a failure and asked for again in the next run; it ends nothing.
+    An interrupted run resumes: nothing that is kept is asked for again. A passage whose reply cannot be used is kept as
+    a failure and asked for again in the next run.
 
     Args:
         corpus: the passages. Equal ones are asked for once.
@@ -124,14 +124,14 @@ def prompt() -> str:
 
 
 def request(passage: Passage, answers: int = 0) -> Request:
-    """The call for a passage; `answers` is how many replies could not be used before, and makes another draw."""
+    """The call for a passage; `answers`, the replies that could not be used before, makes another sample."""
     text = prompt().replace("{passage}", passage.whole)
     temperature = AGAIN_TEMPERATURE if answers else 0.0
     return Request(STEP, (Message("user", text),), SCHEMA, MAX_TOKENS, temperature, answers)
 
 
 def extraction(id: str, reply: Reply, answers: int = 0) -> Extraction:
-    """What a reply says, or why it says nothing. An empty list of triples is a result where the reply fits."""
+    """The content of a reply, or the reason of its failure. An empty list of triples is a result if the reply fits."""
     failure = reply.failure
     value = reply.value if failure is None else parse_object(reply.text, ROWS)[0]
     rows = value.get("triples") if isinstance(value, dict) else None
@@ -141,7 +141,7 @@ def extraction(id: str, reply: Reply, answers: int = 0) -> Extraction:
             entities = texts_of(value.get("entities"))
             return Extraction(id, entities, good, len(rows) - len(good))
         failure = failure or "no row of the reply is a triple"
-    failure = " ".join((failure or "the reply has no list of triples").split())[:MOST_SAID]
+    failure = " ".join((failure or "the reply has no list of triples").split())[:MAX_REASON]
     # a part of a model's output may be in it
     failure = failure.encode(errors="replace").decode()
     return Extraction(id, failure=failure, answers=answers + bool(reply.text))
@@ -168,7 +168,7 @@ def _triples(rows: Sequence[Any]) -> tuple[tuple[str, str, str], ...]:
 def _gathered(corpus: Corpus, found: Sequence[Extraction | None], usage: Usage) -> Extracted:
     known = [one for one in found if one is not None]  # all of them
     failures = {p.id: one.failure for p, one in zip(corpus, known, strict=True) if one.failure is not None}
-    triples = tuple(Triple(*row, place) for place, one in enumerate(known) for row in one.rows)
+    triples = tuple(Triple(*row, index) for index, one in enumerate(known) for row in one.rows)
     left_out = sum(one.left_out for one in known)
     return Extracted(triples, tuple(one.entities for one in known), failures, left_out, usage)
 
@@ -179,14 +179,14 @@ WAIT = 60
 
 @dataclass(frozen=True)
 class Extraction:
-    """What came of one passage.
+    """The result of one passage.
 
     Args:
         id: of the passage, for those who look into the file.
         entities: the names.
         rows: the triples.
-        left_out: rows of the reply that were no triples.
-        failure: one line, why there is nothing; ``None`` where the passage is finished.
+        left_out: rows of the reply that were not triples.
+        failure: one line, the reason of a failure; ``None`` where the passage is finished.
         answers: replies so far that could not be used.
     """
 
@@ -201,7 +201,7 @@ class Extraction:
 class ExtractionStore:
     """The extractions of a file, by key; made if it is not there.
 
-    A record is whole or not there, however a process ends.
+    Records are complete or absent, however a process ends.
 
     Raises:
         DataError: the file, or its folder, cannot be read or written, or is something else.
@@ -221,13 +221,13 @@ class ExtractionStore:
         self._file.close()
 
     def get(self, key: str) -> Extraction | None:
-        """What is kept under a key; ``None`` if nothing is, or nothing that can be read."""
+        """The extraction under a key; ``None`` if there is none that can be read."""
         with self._errors():
             found = self._file.execute("SELECT body FROM extractions WHERE key = ?", (key,)).fetchone()
         return _extraction(found[0]) if found else None
 
     def put(self, extractions: Mapping[str, Extraction]) -> None:
-        """Keep some, all or none of them. What is finished is never replaced by a failure."""
+        """Keep extractions, all or none of them. A finished one is never replaced by a failure."""
         with self._errors(), self._file:
             self._file.execute("BEGIN IMMEDIATE")
             kept = (key for key, one in extractions.items() if one.failure is None or not self._finished(key))
@@ -249,7 +249,7 @@ class ExtractionStore:
 
 
 def texts_of(values: Any) -> tuple[str, ...]:
-    """The texts of a list that are not empty, each on one line and once; nothing where it is no list."""
+    """The texts of a list that are not empty, each on one line and once; empty for anything but a list."""
     texts: Iterable[str] = (" ".join(v.split()) for v in values if is_text(v)) if isinstance(values, list) else ()
     return tuple(dict.fromkeys(text for text in texts if text))
 

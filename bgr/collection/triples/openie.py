@@ -1,7 +1,4 @@
-"""Writing triples in the form of the HippoRAG project, which `read_openie` reads.
-
-Import of published OpenIE files in the form of the HippoRAG project: ``{"docs": [{title, text, …}, …]}``.
-"""
+"""OpenIE files in the form of the HippoRAG project, read and written: ``{"docs": [{title, text, …}, …]}``."""
 
 from __future__ import annotations
 
@@ -17,13 +14,13 @@ from bgr.collection.triples.triple import MalformedRowError, Triple, three_parts
 from bgr.errors import DataError
 from bgr.utils.atomic_io import read_json, replaced
 
-MOST_SHOWN = 5
+MAX_QUOTED = 5
 """Malformed items that are quoted."""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What a file held for a corpus.
+    """The triples that a file holds for a corpus.
 
     Args:
         triples: in the order of the corpus, and of the file within a passage.
@@ -31,7 +28,7 @@ class Imported:
         malformed: how many rows and passages of the file were left out, by reason.
         quoted: the first few of them, one line each, with where they stand.
         unmatched: passages of the file that the corpus lacks, or holds less often.
-        bare: places in the corpus of which the file says nothing.
+        bare: indices of the passages of which the file holds nothing.
     """
 
     triples: tuple[Triple, ...]
@@ -57,15 +54,15 @@ class _Import:
     def __init__(self, corpus: Corpus) -> None:
         self.triples: list[list[Triple]] = [[] for _ in corpus]
         self.free: defaultdict[str, deque[int]] = defaultdict(deque)
-        for place, passage in enumerate(corpus):
-            self.free[passage.whole].append(place)
+        for index, passage in enumerate(corpus):
+            self.free[passage.whole].append(index)
         self.rows = self.unmatched = 0
         self.malformed: Counter[str] = Counter()
         self.quoted: list[str] = []
 
     def leave_out(self, reason: str, line: str) -> None:
         self.malformed[reason] += 1
-        if len(self.quoted) < MOST_SHOWN:
+        if len(self.quoted) < MAX_QUOTED:
             self.quoted.append(line)
 
     def passage(self, doc: Any, where: str) -> None:
@@ -80,11 +77,11 @@ class _Import:
         if not self.free.get(whole):
             self.unmatched += 1
             return None
-        place = self.free[whole].popleft()
+        index = self.free[whole].popleft()
         self.rows += len(rows)
         for number, row in enumerate(rows):
             try:
-                self.triples[place].append(Triple(*three_parts(row), place))
+                self.triples[index].append(Triple(*three_parts(row), index))
             except MalformedRowError as error:
                 self.leave_out(error.reason, f"{where}: extracted_triples[{number}]: {error}")
         return None
@@ -93,7 +90,7 @@ class _Import:
 def read_openie(path: str | Path, corpus: Corpus) -> Imported:
     """The triples that a file has for the passages of a corpus, matched by title and text together.
 
-    A row that is no triple is left out and counted, and so is a passage that is none; neither ends the import.
+    Malformed rows and passages are left out and counted.
 
     Args:
         path: a file with ``docs``, each with ``extracted_triples`` and either ``title`` and ``text`` or ``passage``
@@ -110,8 +107,8 @@ def read_openie(path: str | Path, corpus: Corpus) -> Imported:
     found = _Import(corpus)
     for number, doc in enumerate(docs):
         found.passage(doc, f"{path}: docs[{number}]")
-    # places that were taken are no longer free
-    bare = tuple(sorted(place for places in found.free.values() for place in places))
+    # indices that were taken are no longer free
+    bare = tuple(sorted(index for indices in found.free.values() for index in indices))
     if docs and len(bare) == len(corpus):
         raise DataError(f"{path}: none of its {len(docs)} passages is in the corpus of {len(corpus)}")
     triples = tuple(triple for rows in found.triples for triple in rows)
@@ -147,7 +144,7 @@ def write_openie(
         corpus: the passages.
         triples: `Triple.passage` is in the corpus.
         entities: names in each passage; the ends of its triples where they are not given.
-        without: ids of passages of which nothing is known; they are left out, so that a reader counts them.
+        without: ids of passages that have no result; they are left out, so that a reader counts them.
 
     Raises:
         DataError: the file cannot be written.
@@ -155,12 +152,12 @@ def write_openie(
     rows: list[list[Triple]] = [[] for _ in corpus]
     for triple in triples:
         rows[triple.passage].append(triple)
-    known = [place for place, passage in enumerate(corpus) if passage.id not in (without or {})]
+    known = [index for index, passage in enumerate(corpus) if passage.id not in (without or {})]
     with replaced(path) as file:
         file.write('{"docs": [')
-        for number, place in enumerate(known):
-            names = entities[place] if entities is not None else _ends(rows[place])
-            doc = _doc(corpus[place], names, rows[place])
+        for number, index in enumerate(known):
+            names = entities[index] if entities is not None else _ends(rows[index])
+            doc = _doc(corpus[index], names, rows[index])
             file.write(f"{',' if number else ''}\n{json.dumps(doc, ensure_ascii=False)}")
         file.write("\n]}\n")
 

@@ -32,6 +32,10 @@ def check_all(uri, encoder):
             for mine, theirs in zip(search.search(QUERIES, k), fresh.search(QUERIES, k), strict=True):
                 assert mine.indices.tolist() == theirs.indices.tolist()
                 np.testing.assert_allclose(mine.scores, theirs.scores, atol=1e-6)
+            within = [None, np.array([5]), np.arange(2, len(corpus), 3)]
+            for mine, theirs in zip(search.search(QUERIES, k, within), fresh.search(QUERIES, k, within), strict=True):
+                assert mine.indices.tolist() == theirs.indices.tolist()
+                np.testing.assert_allclose(mine.scores, theirs.scores, atol=1e-6)
 
     collection = MilvusCollection(uri, "facts")
     with pytest.raises(DataError, match="collection facts: no such collection; build it first"):
@@ -57,6 +61,11 @@ def check_all(uri, encoder):
         MilvusSearch(collection, left, encoder, key="else")
     with pytest.raises(DataError, match="is there already"):
         MilvusSearch.build(collection, CORPUS, encoder, key="hash")
+    odd = Corpus(Passage(name, "", f"fact {name}") for name in ("plain", 'a"b', "a\\b", "a'b", "é x", '"] or id != "'))
+    strange = MilvusSearch.build(MilvusCollection(uri, "odd"), odd, encoder, key="hash")
+    for index in range(len(odd)):
+        (hits,) = strange.search(["fact"], 9, [np.array([index])])
+        assert hits.indices.tolist() == [index]
     search.encoder = lambda texts: 1 / 0
     with pytest.raises(ZeroDivisionError):
         search.insert([Passage("newer", "", "never encoded")])
