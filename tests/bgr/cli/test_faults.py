@@ -67,7 +67,7 @@ PAIRS = [
 def ask_all(bgr, capitals, encoder_folder, monkeypatch):
     """``ask_all("prism", count, spec, *words)``: the command, on so many questions, without pictures."""
     for name in ("plot_pareto", "plot_recall"):
-        monkeypatch.setattr(f"eval.passages.files.{name}", lambda _, path: Path(path).touch())
+        monkeypatch.setattr(f"eval.report.passages.{name}", lambda _, path: Path(path).touch())
 
     def call(system, count, spec, *words):
         data, triples = capitals(count)
