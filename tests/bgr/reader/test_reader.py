@@ -81,9 +81,9 @@ def test_a_checkpoint_may_hold_no_reader(make_reader, tmp_path):
     [
         ({"format": 9}, "not a reader of format 1"),
         ({"colour": 1}, "unknown field 'colour'"),
-        ({"slots": 1}, "slots is 1, allowed: true or false"),
-        ({"words": [1]}, "allowed: a list of words"),
-        ({"most_tokens": 0}, "most_tokens is 0, allowed: a whole number from 1"),
+        ({"slots": 1}, "slots is 1, allowed: a valid boolean"),
+        ({"words": [1]}, "words.0 is 1, allowed: a valid string"),
+        ({"most_tokens": 0}, "most_tokens is 0, allowed: greater than or equal to 1"),
         ({"longest_answer": "7"}, "longest_answer is '7'"),
     ],
 )
