@@ -44,13 +44,22 @@ def pytest_collection_finish():
     gc.freeze()
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item, call):
-    """With ``CI=true`` a skipped test is a failed one, unless it lacks a GPU."""
-    report = yield
-    if CI and report.skipped and not hasattr(report, "wasxfail") and not item.get_closest_marker("gpu"):
+def not_skipped(report):
+    """With ``CI=true`` what was skipped has failed."""
+    if CI and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome, report.longrepr = "failed", f"skipped, which CI does not allow: {report.longrepr}"
     return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report():
+    return not_skipped((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    report = yield
+    return report if item.get_closest_marker("gpu") else not_skipped(report)
 
 
 @pytest.fixture(scope="session")

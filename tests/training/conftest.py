@@ -80,6 +80,21 @@ def trained_run(build_once, encoder_folder, toy_data):
 
 
 @pytest.fixture
+def refused(tmp_path, capsys):
+    """``refused(code, said, "run")``: the exit code, the last line of standard error and the missing folder of a
+    command that was refused."""
+
+    def check(code, said, out):
+        line = capsys.readouterr().err.strip().splitlines()[-1]
+        assert code == 1
+        assert line.startswith("bgr train: error: ")
+        assert said in line
+        assert not (tmp_path / out).exists()
+
+    return check
+
+
+@pytest.fixture
 def bare_trainer():
     """``bare_trainer(max_epochs=2)``: Lightning's trainer on the CPU, which writes and prints nothing."""
 
