@@ -15,8 +15,7 @@ from bgr.data.example import Example
 from bgr.data.kb.executor import Executor, run_step
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.program import Program
-from bgr.data.kb.results import Nodes
-from bgr.data.kb.schema import Fact, Value
+from bgr.data.kb.schema import Fact, Nodes, Value
 from bgr.data.reasongraphqa.build.grounding import TYPE_OF_FUNCTION, same_answer
 from bgr.data.reasongraphqa.build.splits import SPLITS
 from bgr.data.reasongraphqa.checks.verify import verify_dataset

@@ -72,7 +72,7 @@ def problems_of_released(case: Case, number: int, released: Path, home: Path) ->
 
 
 def _of_released(folder: Path) -> list:
-    from bgr.data.reasongraphqa.io.released import read_released
+    from bgr.data.reasongraphqa.io.convert import read_released
 
     return [example for split in SPLITS for example in read_released(folder / f"{split}.json", split)]
 

@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from bgr.cli import main
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.verbalize.generator import Seq2seqGenerator
-from bgr.data.reasongraphqa.verbalize.values import value_text
+from bgr.data.reasongraphqa.verbalize.templates import value_text
 from bgr.data.reasongraphqa.verbalize.verbalizer import missing_parts
 from bgr.errors import DataError
 from bgr.models.seq2seq import load_seq2seq

@@ -14,7 +14,7 @@ from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.schema import Fact
 from bgr.data.reasongraphqa.build.textual_database import TextualDatabase
 from bgr.data.reasongraphqa.verbalize.seq2seq import linearize_facts
-from bgr.data.reasongraphqa.verbalize.values import value_text
+from bgr.data.reasongraphqa.verbalize.templates import value_text
 from bgr.data.reasongraphqa.verbalize.verbalizer import STYLES, Verbalizer
 from bgr.errors import DataError
 from training.run import at_least, share

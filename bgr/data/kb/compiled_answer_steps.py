@@ -11,12 +11,12 @@ from itertools import compress, repeat
 from operator import eq
 from typing import Any
 
-from bgr.data.kb import answer_steps
-from bgr.data.kb.answer_steps import target_of_key
+from bgr.data.kb import steps
 from bgr.data.kb.comparison import matcher
 from bgr.data.kb.compiled_node_steps import Chain, Compare, Fits, Ids, evaluate, nodes
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.schema import Statement, Value
+from bgr.data.kb.steps import target_of_key
 
 Targets = Mapping[str, Fits]
 """Tests for equality with one text, by each type that the text can be parsed as."""
@@ -40,7 +40,7 @@ def select_between(kb: KnowledgeBase, left: Ids, given: tuple[Chain, tuple[str, 
         if found:
             at = numbers.__getitem__
             return kb.names_by_id[min(found, key=at) if order == "less" else max(reversed(found), key=at)]
-    return answer_steps.select_between(kb, nodes(left), nodes(right), key, order).text
+    return steps.select_between(kb, nodes(left), nodes(right), key, order).text
 
 
 def select_among(kb: KnowledgeBase, ids: Ids, given: tuple[str, str]) -> str | list[str]:
@@ -53,7 +53,7 @@ def select_among(kb: KnowledgeBase, ids: Ids, given: tuple[str, str]) -> str | l
             best = min(values) if order == "smallest" else max(values)
             names = kb.names_by_id
             return list(dict.fromkeys([names[i] for i in compress(found, map(eq, values, repeat(best)))]))
-    return answer_steps.select_among(kb, nodes(ids), key, order).text
+    return steps.select_among(kb, nodes(ids), key, order).text
 
 
 def query_attribute(kb: KnowledgeBase, ids: Ids, key: str) -> list[str]:

@@ -1,6 +1,6 @@
 """Compiled KoPL functions that give entities: node ids without the statements behind them.
 
-Each gives the result of its namesake in `node_steps`, with which the tests compare it, and takes the input that
+Each gives the result of its namesake in `steps`, with which the tests compare it, and takes the input that
 `compile_program` prepared. Most of a program's time is spent on reading memory that is not in the processor's cache, so
 each step touches as few objects as it can; a single node, the most frequent result, needs no loop. Before a QFilter* a
 step gives the statements too, as a pair ``(ids, facts)``.
@@ -12,10 +12,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import compress, repeat
 from typing import Any
 
-from bgr.data.kb import node_steps
+from bgr.data.kb import steps
+from bgr.data.kb.indices import OrderedIds
 from bgr.data.kb.knowledge_base import KnowledgeBase
-from bgr.data.kb.results import Nodes, OrderedIds
-from bgr.data.kb.schema import Statement, Value
+from bgr.data.kb.schema import Nodes, Statement, Value
 
 Ids = Collection[str]
 """Node ids: a tuple or list (repeated as in KoPL), the members of a concept in the order of the knowledge base, or the
@@ -78,9 +78,9 @@ def filter_attribute(kb: KnowledgeBase, ids: Ids, given: Filter) -> Ids:
     if len(ids) == 1 and values is not None:
         (node,) = ids
         return ids if node in values and compare(values[node], goal) else NONE
-    if len(ids) > node_steps.SCAN_LIMIT:
+    if len(ids) > steps.SCAN_LIMIT:
         key, target, op = (*wanted, "=")[:3]
-        facts = node_steps.look_up(kb, nodes(ids), key, target, op, LOOK_UP_SHARE)
+        facts = steps.look_up(kb, nodes(ids), key, target, op, LOOK_UP_SHARE)
         if facts is not None:
             return [fact.head for fact in facts]
         if values is not None:
@@ -91,7 +91,7 @@ def filter_attribute(kb: KnowledgeBase, ids: Ids, given: Filter) -> Ids:
     if pairs is not None:
         found = [i for i in distinct(ids, ids) if i in pairs]
         return [i for i in found for value, _ in pairs[i] if compare(value, goal)]
-    return node_steps.filter_attribute(kb, nodes(ids), *wanted).ids
+    return steps.filter_attribute(kb, nodes(ids), *wanted).ids
 
 
 def _filter_many(kb: KnowledgeBase, ids: Ids, values: Mapping[str, Any], given: Filter) -> Ids:
@@ -110,10 +110,10 @@ def filter_with_facts(kb: KnowledgeBase, ids: Ids, given: Filter) -> WithFacts:
         kept, rows = filter_attribute(kb, ids, given), kb.attribute_rows(wanted[0])
         return kept, [rows[i][0] for i in kept]  # type: ignore[return-value]
     pairs = kb.multi_values.get(column)
-    if pairs is not None and len(ids) <= node_steps.SCAN_LIMIT:
+    if pairs is not None and len(ids) <= steps.SCAN_LIMIT:
         facts = [fact for i in distinct(ids, ids) if i in pairs for value, fact in pairs[i] if compare(value, goal)]
         return [fact.head for fact in facts], facts
-    found = node_steps.filter_attribute(kb, nodes(ids), *wanted)
+    found = steps.filter_attribute(kb, nodes(ids), *wanted)
     return found.ids, found.facts or ()  # type: ignore[return-value]
 
 
@@ -147,7 +147,7 @@ def relate(kb: KnowledgeBase, ids: Ids, link: str) -> Ids:
 
 
 def relate_with_facts(kb: KnowledgeBase, ids: Ids, given: tuple[str, str]) -> WithFacts:
-    found = node_steps.relate(kb, nodes(ids), *given)
+    found = steps.relate(kb, nodes(ids), *given)
     return found.ids, found.facts or ()  # type: ignore[return-value]
 
 

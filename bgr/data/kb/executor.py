@@ -47,12 +47,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bgr.data.kb import answer_steps, node_steps
+from bgr.data.kb import steps
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.program import Program, Step, unknown_name_error
 from bgr.data.kb.provenance import trace
-from bgr.data.kb.results import Answer, Nodes
-from bgr.data.kb.schema import Fact
+from bgr.data.kb.schema import Answer, Fact, Nodes
 from bgr.errors import DataError, ProgramError
 from bgr.graph.evidence_graph import Edge
 
@@ -175,31 +174,31 @@ _NAMES = {
 }
 
 _RUN: dict[str, Callable[..., Nodes | Answer]] = {
-    "FindAll": node_steps.find_all,
-    "Find": node_steps.find,
-    "FilterConcept": node_steps.filter_concept,
-    "FilterStr": node_steps.filter_attribute,
-    "FilterNum": node_steps.filter_attribute,
-    "FilterYear": node_steps.filter_attribute,
-    "FilterDate": node_steps.filter_attribute,
-    "QFilterStr": node_steps.filter_qualifier,
-    "QFilterNum": node_steps.filter_qualifier,
-    "QFilterYear": node_steps.filter_qualifier,
-    "QFilterDate": node_steps.filter_qualifier,
-    "Relate": node_steps.relate,
-    "And": node_steps.intersect,
-    "Or": node_steps.unite,
-    "What": answer_steps.what,
-    "Count": answer_steps.count,
-    "SelectBetween": answer_steps.select_between,
-    "SelectAmong": answer_steps.select_among,
-    "QueryAttr": answer_steps.query_attribute,
-    "QueryAttrUnderCondition": answer_steps.query_attribute_under_condition,
-    "VerifyStr": answer_steps.verify,
-    "VerifyNum": answer_steps.verify,
-    "VerifyYear": answer_steps.verify,
-    "VerifyDate": answer_steps.verify,
-    "QueryRelation": answer_steps.query_relation,
-    "QueryAttrQualifier": answer_steps.query_attribute_qualifier,
-    "QueryRelationQualifier": answer_steps.query_relation_qualifier,
+    "FindAll": steps.find_all,
+    "Find": steps.find,
+    "FilterConcept": steps.filter_concept,
+    "FilterStr": steps.filter_attribute,
+    "FilterNum": steps.filter_attribute,
+    "FilterYear": steps.filter_attribute,
+    "FilterDate": steps.filter_attribute,
+    "QFilterStr": steps.filter_qualifier,
+    "QFilterNum": steps.filter_qualifier,
+    "QFilterYear": steps.filter_qualifier,
+    "QFilterDate": steps.filter_qualifier,
+    "Relate": steps.relate,
+    "And": steps.intersect,
+    "Or": steps.unite,
+    "What": steps.what,
+    "Count": steps.count,
+    "SelectBetween": steps.select_between,
+    "SelectAmong": steps.select_among,
+    "QueryAttr": steps.query_attribute,
+    "QueryAttrUnderCondition": steps.query_attribute_under_condition,
+    "VerifyStr": steps.verify,
+    "VerifyNum": steps.verify,
+    "VerifyYear": steps.verify,
+    "VerifyDate": steps.verify,
+    "QueryRelation": steps.query_relation,
+    "QueryAttrQualifier": steps.query_attribute_qualifier,
+    "QueryRelationQualifier": steps.query_relation_qualifier,
 }

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from bgr.data.kb.comparison import Column
 from bgr.data.kb.loading import FORWARD, Row
-from bgr.data.kb.results import OrderedIds
 from bgr.data.kb.schema import Statement, Value
 
 
@@ -36,6 +36,10 @@ MIN_KEYED_NEIGHBORS = 8
 
 Neighbors = Collection[str]
 """Node ids: a tuple, or a dictionary from each id to its position."""
+
+
+class OrderedIds(dict[str, Any]):
+    """Node ids as keys, in the order of the knowledge base."""
 
 
 class Indices:

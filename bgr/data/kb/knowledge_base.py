@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from bgr.data.kb.comparison import Column
-from bgr.data.kb.indices import Indices
+from bgr.data.kb.indices import Indices, OrderedIds
 from bgr.data.kb.loading import BACKWARD, FORWARD, Reader, Row, either, label, read_records
-from bgr.data.kb.results import OrderedIds
 from bgr.data.kb.schema import Statement
 from bgr.errors import DataError
 from bgr.utils.json_utils import shown

@@ -16,8 +16,7 @@ from collections.abc import Sequence
 
 from bgr.data.kb.loading import FORWARD
 from bgr.data.kb.program import Program
-from bgr.data.kb.results import Answer, Nodes, Qualifier
-from bgr.data.kb.schema import Fact, Statement
+from bgr.data.kb.schema import Answer, Fact, Nodes, Qualifier, Statement
 from bgr.errors import ProgramError
 from bgr.graph.evidence_graph import ROOT, Edge
 

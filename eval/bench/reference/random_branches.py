@@ -15,8 +15,7 @@ from bgr.data.kb.executor import run_step
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.loading import DIRECTIONS
 from bgr.data.kb.program import VALUES, Step
-from bgr.data.kb.results import Answer, Nodes
-from bgr.data.kb.schema import Statement, Value
+from bgr.data.kb.schema import Answer, Nodes, Statement, Value
 from bgr.errors import DataError
 
 OTHER_VALUES = (Value("quantity", 1), Value("date", datetime.date(1960, 2, 1)), Value("year", 1960))

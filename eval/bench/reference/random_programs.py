@@ -11,8 +11,7 @@ from bgr.data.kb.comparison import OPERATORS
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.loading import FORWARD
 from bgr.data.kb.program import ENTITIES, FACTS, FUNCTIONS, Program
-from bgr.data.kb.results import Answer
-from bgr.data.kb.schema import Statement
+from bgr.data.kb.schema import Answer, Statement
 from eval.bench.reference.random_branches import SUFFIXES, BranchWriter, DeadEndError, Words, near
 
 LAST = tuple(name for name, signature in FUNCTIONS.items() if signature.gives not in (ENTITIES, FACTS))

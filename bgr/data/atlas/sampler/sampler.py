@@ -1,25 +1,33 @@
 """Sampling of Atlas' questions: KoPL programs over the knowledge base, executed and verbalized (KQA Pro's form).
 
 Every question is sampled backward from the data, so that it has an answer. The number of questions of each structure
-and type is fixed in advance (`recipes.SHARES`).
+and type is fixed in advance (`recipes.SHARES`). Drafts become questions if they are unambiguous, small and not
+repeated, and do not reveal their answer.
 """
 
 from __future__ import annotations
 
 import random
+import re
+from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from tqdm import tqdm
 
 from bgr.data.atlas.phrasing.phrasebook import phrasebook
 from bgr.data.atlas.phrasing.questions import Phrasing
-from bgr.data.atlas.sampler.checks import CheckedDraft, Checker, choices_for
+from bgr.data.atlas.question_tree import Draft, to_program
 from bgr.data.atlas.sampler.drafts import Drafter
 from bgr.data.atlas.sampler.index import AtlasIndex
-from bgr.data.atlas.sampler.recipes import RECIPES, SHARES, Cell
+from bgr.data.atlas.sampler.recipes import QUESTION_TYPE, RECIPES, SHARES, Cell
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
-from bgr.errors import DataError
+from bgr.data.kb.program import Program
+from bgr.data.kb.provenance import TooManyFactsError
+from bgr.data.kb.schema import Fact
+from bgr.errors import DataError, GraphError
+from bgr.graph.evidence_graph import EvidenceGraph
 
 MAX_FAILURES = 600
 """A cell with this many failed drafts, less `FAILURES_PER_QUESTION` for each of its questions, is closed; its missing
@@ -29,6 +37,20 @@ FAILURES_PER_QUESTION = 40
 has few left, the cell is closed instead of searching for hours."""
 MAX_PHRASINGS = 4
 """Attempts to verbalize a draft whose question is repeated or reveals the answer."""
+
+MAX_FACTS = 24
+USUAL_FACTS = 7
+LARGE_SHARE = 0.12
+"""Share of the drafts with more than `USUAL_FACTS` facts that is accepted."""
+HOP_SHARE = {1: 1.0, 2: 1.0, 3: 0.6, 4: 0.4}
+"""Share of the drafts with that many hops that is accepted (more hops: `DEEP_SHARE`); the paper's mean is 2.1."""
+DEEP_SHARE = 0.2
+MAX_WORDS = 45
+"""Longer questions are not natural."""
+MAX_SAME_FACTS = 2
+"""Maximum number of questions with the same set of facts."""
+CHOICES = 10
+PADDING = "unknown"
 
 
 def sample_questions(kb: KnowledgeBase, *, count: int, seed: int, progress: bool = True) -> list[dict[str, Any]]:
@@ -131,3 +153,122 @@ def quotas(count: int) -> dict[Cell, int]:
     for cell in by_remainder[: count - sum(whole.values())]:
         whole[cell] += 1
     return whole
+
+
+# -- acceptance of drafts ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CheckedDraft:
+    """An executed draft: its program, its only answer, its facts and its evidence graph."""
+
+    draft: Draft
+    program: list[dict[str, Any]]
+    answer: str
+    facts: tuple[Fact, ...]
+    graph: EvidenceGraph
+
+    @property
+    def cell(self) -> Cell:
+        return (self.graph.structure, QUESTION_TYPE[self.draft.function])
+
+
+class Checker:
+    """Executes drafts and rejects those that do not make a good question; remembers the accepted questions."""
+
+    def __init__(self, executor: Executor, rng: random.Random) -> None:
+        self.executor = executor
+        self.rng = rng
+        self._questions: set[str] = set()
+        self._evidence: Counter[frozenset[Fact]] = Counter()
+
+    def check(self, draft: Draft) -> CheckedDraft | None:
+        """Execute a draft; ``None`` if it has no single answer, no usable graph, or too many facts."""
+        program = to_program(draft)
+        try:
+            execution = self.executor.run(Program.from_json(program), max_facts=MAX_FACTS)
+        except TooManyFactsError:
+            return None
+        answers = execution.answer if isinstance(execution.answer, list) else [execution.answer]
+        if len(set(answers)) != 1 or answers[0] == "not sure" or not self._counted(draft, answers[0]):
+            return None
+        if not execution.facts or len(execution.facts) > MAX_FACTS:  # one statement may give several facts
+            return None
+        if len(execution.facts) > USUAL_FACTS and self.rng.random() > LARGE_SHARE:
+            return None
+        if self._evidence[frozenset(execution.facts)] >= MAX_SAME_FACTS:
+            return None
+        try:
+            graph = EvidenceGraph(execution.edges)
+        except GraphError:
+            return None
+        if self.rng.random() > HOP_SHARE.get(graph.hops, DEEP_SHARE):
+            return None
+        return CheckedDraft(draft, program, answers[0], execution.facts, graph)
+
+    def accept(self, checked: CheckedDraft, question: str) -> bool:
+        """True, and the question is remembered, if the verbalized question is acceptable."""
+        if question in self._questions or len(question.split()) > MAX_WORDS or reveals_answer(checked, question):
+            return False
+        self._questions.add(question)
+        self._evidence[frozenset(checked.facts)] += 1
+        return True
+
+    @staticmethod
+    def _counted(draft: Draft, answer: str) -> bool:
+        """False for counts in which KoPL counts an entity repeatedly, once for each statement that leads to it."""
+        return draft.function != "Count" or answer == str(len(draft.subject.members))
+
+
+def reveals_answer(checked: CheckedDraft, question: str) -> bool:
+    """True if the question contains the answer and does not have to."""
+    draft = checked.draft
+    if draft.function == "Verify" or (checked.answer in draft.names() and draft.function.startswith("Select")):
+        return False
+    if draft.function == "Count":
+        return False
+    return re.search(rf"(?<!\w){re.escape(checked.answer)}(?!\w)", question, re.IGNORECASE) is not None
+
+
+def choices_for(index: AtlasIndex, checked: CheckedDraft, rng: random.Random) -> list[str]:
+    """Ten choices as in KQA Pro: texts of the same kind with the answer among them, in random order.
+
+    For a boolean question, yes and no come first.
+    """
+    draft, answer = checked.draft, checked.answer
+    if draft.function == "Verify":
+        return ["yes", "no", *[PADDING] * (CHOICES - 2)]
+    others = dict.fromkeys(text for text in _pool(index, draft, answer, rng) if text != answer)
+    found = list(others)[: CHOICES - 1]
+    found.append(answer)
+    rng.shuffle(found)
+    return found + [PADDING] * (CHOICES - len(found))
+
+
+def _pool(index: AtlasIndex, draft: Draft, answer: str, rng: random.Random) -> list[str]:
+    if draft.function == "Count":
+        numbers = [n for n in range(max(0, int(answer) - 9), int(answer) + 10) if n != int(answer)]
+        return [str(n) for n in rng.sample(numbers, CHOICES - 1)]
+    if draft.function == "QueryRelation":
+        return rng.sample(sorted(index.kb.predicates), len(index.kb.predicates))
+    if draft.function in ("QueryAttr", "QueryAttrUnderCondition"):
+        assert draft.value is not None
+        texts = [str(value) for value in index.pool(draft.key, draft.value.unit)]
+        return rng.sample(texts, min(len(texts), 2 * CHOICES))
+    if draft.qualifier is not None:
+        return _qualifier_pool(index, draft.qualifier[0], rng)
+    entities = index.entities[draft.subject.kind]
+    sample = [index.kb.name(node) for node in rng.sample(entities, min(len(entities), 2 * CHOICES))]
+    rivals = [*draft.subject.options, *draft.names()] if draft.function.startswith("Select") else []
+    members = [index.kb.name(node) for node in draft.subject.members] if draft.function == "SelectAmong" else []
+    between = [index.kb.name(draft.other.members[0])] if draft.function == "SelectBetween" and draft.other else []
+    named = [name for name in rivals if name in members]
+    return [*named, *members, *between, *([index.kb.name(draft.subject.members[0])] if between else []), *sample]
+
+
+def _qualifier_pool(index: AtlasIndex, key: str, rng: random.Random) -> list[str]:
+    """Values of the same qualifier key, then those of other keys."""
+    own = index.qualifier_values(key)
+    others = [v for k in sorted(index.kb.qualifier_keys) if k != key for v in index.qualifier_values(k)]
+    others = [v for v in others if v.isdigit() == (bool(own) and own[0].isdigit())]
+    return rng.sample(own, len(own)) + rng.sample(others, len(others))

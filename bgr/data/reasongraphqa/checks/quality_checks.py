@@ -15,8 +15,7 @@ from dataclasses import dataclass
 
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.io.fact_records import FactRecord
-from bgr.data.reasongraphqa.verbalize.templates import Templates, load_templates
-from bgr.data.reasongraphqa.verbalize.values import value_text
+from bgr.data.reasongraphqa.verbalize.templates import Templates, load_templates, value_text
 from bgr.data.reasongraphqa.verbalize.verbalizer import STYLES, missing_parts
 
 _HOLE = "\x00"  # replaces a name or value in the rest of a sentence

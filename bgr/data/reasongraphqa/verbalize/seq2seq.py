@@ -22,7 +22,7 @@ from tqdm import tqdm
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.schema import Fact
 from bgr.data.reasongraphqa.verbalize.selection import CompleteCandidates, Scorer, best, filter_complete
-from bgr.data.reasongraphqa.verbalize.values import value_text
+from bgr.data.reasongraphqa.verbalize.templates import value_text
 from bgr.data.reasongraphqa.verbalize.verbalizer import STYLES, Verbalizer
 from bgr.utils.cache import ChunkCache
 from bgr.utils.hashing import hash_texts

@@ -13,8 +13,14 @@ from random import Random
 
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.schema import Fact
-from bgr.data.reasongraphqa.verbalize.templates import Forms, Templates, load_templates
-from bgr.data.reasongraphqa.verbalize.values import value_text, when_text, with_article
+from bgr.data.reasongraphqa.verbalize.templates import (
+    Forms,
+    Templates,
+    load_templates,
+    value_text,
+    when_text,
+    with_article,
+)
 
 MAX_JOINED = 3
 STYLES = 6  # every combination of the date styles and the unit styles

@@ -13,10 +13,9 @@ import pytest
 
 from bgr.data.atlas.phrasing.phrasebook import phrasebook
 from bgr.data.atlas.question_tree import Condition, Description, Draft, Link, to_program
-from bgr.data.atlas.sampler.checks import MAX_WORDS, CheckedDraft, reveals_answer
 from bgr.data.atlas.sampler.index import AtlasIndex
 from bgr.data.atlas.sampler.recipes import QUESTION_TYPE, RECIPES, SHARES
-from bgr.data.atlas.sampler.sampler import quotas, sample_questions
+from bgr.data.atlas.sampler.sampler import MAX_WORDS, CheckedDraft, quotas, reveals_answer, sample_questions
 from bgr.data.atlas.sampler.thresholds import round_between, threshold
 from bgr.data.atlas.sampler.walk import Walker
 from bgr.data.kb.executor import Executor

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bgr.data.kb import compiled_answer_steps, compiled_node_steps, node_steps
+from bgr.data.kb import compiled_answer_steps, compiled_node_steps, steps
 from bgr.data.kb.compiled_node_steps import Chain, CompiledCall
 from bgr.data.kb.compiler import BINARY, compile_program
 from bgr.data.kb.executor import Executor
@@ -48,7 +48,7 @@ def names(program: Program) -> list[str]:
 def test_equal_to_the_steps_with_facts(
     random_records: dict[str, Any], noise: float, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(node_steps, "SCAN_LIMIT", limit)
+    monkeypatch.setattr(steps, "SCAN_LIMIT", limit)
     executor = Executor(KnowledgeBase(random_records))
     seen: set[str] = set()
     for program in random_programs(executor.kb, 1500, random.Random(11), noise=noise):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bgr.cli import main
-from bgr.data.kb import node_steps
+from bgr.data.kb import steps
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.program import FUNCTIONS, Program
@@ -62,7 +62,7 @@ def test_answers_equal_the_reference(random_records: dict[str, Any]) -> None:
 
 
 def test_answers_equal_with_columns(random_records: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_steps, "SCAN_LIMIT", 0)
+    monkeypatch.setattr(steps, "SCAN_LIMIT", 0)
     programs = random_programs(KnowledgeBase(random_records), 300, random.Random(2))
     compare(random_records, programs)
 

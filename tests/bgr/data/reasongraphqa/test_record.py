@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from bgr.data.example import Example
+from bgr.data.reasongraphqa.io.convert import from_released, to_released
 from bgr.data.reasongraphqa.io.dataset import example_of, parse_sample
-from bgr.data.reasongraphqa.io.released import from_released, to_released
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 

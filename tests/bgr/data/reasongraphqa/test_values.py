@@ -7,7 +7,7 @@ import datetime
 import pytest
 
 from bgr.data.kb.schema import Value
-from bgr.data.reasongraphqa.verbalize.values import plural_unit, quantity_text, value_text, when_text, with_article
+from bgr.data.reasongraphqa.verbalize.templates import plural_unit, quantity_text, value_text, when_text, with_article
 
 
 @pytest.mark.parametrize(
