@@ -107,7 +107,7 @@ class Calls:
         if isinstance(result, LlmError):
             return result
         clean = replace(result, text=result.text.encode("utf-8", "replace").decode(), seconds=seconds)
-        return clean if self.replay is None else self.replay.keep(key, self.backend.name, request.step, clean)
+        return clean if self.replay is None else self.replay.put(key, self.backend.name, request.step, clean)
 
     def _counted(self, request: Request, result: Result, usage: Usage) -> Call:
         """The call with its tokens, added to the usage of its step. Failed calls are not counted as answered."""

@@ -52,7 +52,7 @@ def key_of(backend: str, request: Request) -> str:
 class Replay:
     """A cache of replies in one SQLite file.
 
-    Several processes may read and write it at once. Each reply is on disk when `keep` returns, so a process that is
+    Several processes may read and write it at once. Each reply is on disk when `put` returns, so a process that is
     killed loses none of them.
 
     Args:
@@ -104,7 +104,7 @@ class Replay:
             )
         return Completion(text, tokens_in, tokens_out, bool(cut), first, _seconds(seconds))
 
-    def keep(self, key: str, backend: str, step: str, reply: Completion) -> Completion:
+    def put(self, key: str, backend: str, step: str, reply: Completion) -> Completion:
         """Write a reply and return the one in the cache, since another process may have been faster.
 
         Raises:

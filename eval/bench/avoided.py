@@ -1,6 +1,6 @@
-"""Work that the model avoids, each piece in both forms: as it is done, and as the plain definition would have it.
+"""Work that the model avoids: each piece in its fast form and in the form of the plain definition.
 
-A test holds each pair equal.
+A test checks that both forms of each piece are equal.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from bgr.models.batching import Batch
 from bgr.models.ragged import Ragged
 from bgr.models.retriever import BgrRetriever, EncodedBatch, Paths
 from bgr.retrievers.graph_hop.decode import decode
-from eval.bench.oracle_retriever import GoldWalk
+from eval.bench.reference.timed_models import OracleRetriever
 
 
 @dataclass(frozen=True)
 class Avoided:
-    """One piece of work: `fast` and `slow` give the same numbers."""
+    """One piece of work. `fast` and `slow` compute the same values."""
 
     work: str
     against: str
@@ -31,15 +31,14 @@ class Avoided:
 
 
 def avoided(model: BgrRetriever, batch: Batch, graphs: Sequence[EvidenceGraph], *, training: bool) -> list[Avoided]:
-    """All pieces for one batch of token ids, on the gold's paths; in training no fact states are kept but those of
-    frozen layers."""
+    """All pieces for one batch of token ids on the gold paths. In training, only states of frozen layers are cached."""
     with torch.no_grad():
         encoded = model.encode_batch(batch.questions, batch.facts, batch.candidates)
-        kept = model.encode(batch.facts)
+        encoded_facts = model.encode(batch.facts)
         lower = [model.encoder.lower(rows) for rows in (batch.questions, batch.facts)]
-    walk = GoldWalk(model, graphs)
-    decode(walk, encoded)  # type: ignore[arg-type]
-    steps = [(parents.clone(), columns.clone()) for parents, columns in walk.steps]
+    oracle = OracleRetriever(model, graphs)
+    decode(oracle, encoded)  # type: ignore[arg-type]
+    steps = [(parents.clone(), columns.clone()) for parents, columns in oracle.steps]
     with torch.no_grad():
         paths = all_paths(model, encoded, steps)
         features = model.token_features(
@@ -47,9 +46,9 @@ def avoided(model: BgrRetriever, batch: Batch, graphs: Sequence[EvidenceGraph], 
         )
     pieces = _model_pieces(model, encoded, paths, steps, features) + _encoder_pieces(model, batch)
     if not training:
-        pieces.append(_read_pieces(model, batch, "fact states", batch.questions, kept))
+        pieces.append(_encoding_piece(model, batch, "fact states", batch.questions, encoded_facts))
     if model.encoder.frozen_layers:
-        pieces.append(_read_pieces(model, batch, "states of frozen layers", *lower))
+        pieces.append(_encoding_piece(model, batch, "states of frozen layers", *lower))
     return pieces
 
 
@@ -58,9 +57,9 @@ def _model_pieces(
 ) -> list[Avoided]:
     return [
         Avoided(
-            "matcher: the rows it reads, facts once",
+            "matcher: summary rows only, facts once",
             "whole layer for every path and fact",
-            lambda: factorised(model, encoded, paths, features),
+            lambda: factorized(model, encoded, paths, features),
             lambda: whole_layer(model, encoded, paths, features),
         ),
         Avoided(
@@ -90,17 +89,17 @@ def _encoder_pieces(model: BgrRetriever, batch: Batch) -> list[Avoided]:
     ]
 
 
-def _read_pieces(model: BgrRetriever, batch: Batch, what: str, questions: Ragged, facts: Ragged) -> Avoided:
+def _encoding_piece(model: BgrRetriever, batch: Batch, cached: str, questions: Ragged, facts: Ragged) -> Avoided:
     return Avoided(
-        f"encoded, {what} kept",
-        "computed anew",
+        f"encoding, {cached} cached",
+        "computed each time",
         lambda: model.encode_batch(questions, facts, batch.candidates).relevance,
         lambda: model.encode_batch(batch.questions, batch.facts, batch.candidates).relevance,
     )
 
 
 def all_paths(model: BgrRetriever, encoded: EncodedBatch, steps: Sequence[tuple[Tensor, Tensor]]) -> Paths:
-    """The paths of all levels, each level advanced at once."""
+    """The paths of all levels, each level extended in one call."""
     every = [model.start(encoded)]
     for parents, columns in steps:
         every.append(model.extend(encoded, every[-1], parents, columns))
@@ -108,7 +107,7 @@ def all_paths(model: BgrRetriever, encoded: EncodedBatch, steps: Sequence[tuple[
 
 
 def one_by_one(model: BgrRetriever, encoded: EncodedBatch, steps: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
-    """The logits of the same paths, each advanced and matched alone."""
+    """The logits of the same paths, each extended and matched alone."""
     start, zero = model.start(encoded), torch.zeros(1, dtype=torch.long, device=encoded.columns.device)
     level = [_path(start, number) for number in range(len(start.question))]
     logits = [model.match(encoded, path) for path in level]
@@ -121,20 +120,20 @@ def one_by_one(model: BgrRetriever, encoded: EncodedBatch, steps: Sequence[tuple
     return torch.cat(logits)
 
 
-def factorised(model: BgrRetriever, encoded: EncodedBatch, paths: Paths, features: Tensor) -> Tensor:
-    """Summary rows of every sentence, then the matcher, as the model has it; token features are given."""
+def factorized(model: BgrRetriever, encoded: EncodedBatch, paths: Paths, features: Tensor) -> Tensor:
+    """Summary rows of every sentence and the matcher, as in the model; token features are given."""
     rows = [
         model.fact_rows(encoded.fact_states, encoded.fact_mask),
         model.fact_rows(encoded.question_states, encoded.question_mask),
     ]
-    places, mask = encoded.columns[paths.question].clamp(min=0), encoded.question_mask[paths.question]
-    logits = model.matcher(paths.states, mask, model.matcher.prepare(torch.cat(rows)), places, features)
+    indices, mask = encoded.columns[paths.question].clamp(min=0), encoded.question_mask[paths.question]
+    logits = model.matcher(paths.states, mask, model.matcher.prepare(torch.cat(rows)), indices, features)
     return logits.masked_fill(~paths.open, float("-inf"))
 
 
 def whole_layer(model: BgrRetriever, encoded: EncodedBatch, paths: Paths, features: Tensor) -> Tensor:
-    """The same with the whole matching layer for every path: self-attention over each candidate's tokens, attention of
-    all of them to the path, the hidden layer for all; and in the end only ``[CLS]``'s rows are read."""
+    """The same with the complete matching layer for every path: self-attention over each candidate's tokens, attention
+    of all of them to the path, and the hidden layer for all, although only the rows of ``[CLS]`` are used."""
     logits = []
     for number, question in enumerate(paths.question.tolist()):
         length = int(encoded.question_mask[question].sum())
@@ -146,7 +145,7 @@ def whole_layer(model: BgrRetriever, encoded: EncodedBatch, paths: Paths, featur
 
 
 def _sentences(encoded: EncodedBatch, question: int, facts: Tensor) -> tuple[Tensor, Tensor]:
-    """The question and the given facts, padded alike: ``[1 + c, t, d]``, ``[1 + c, t]``."""
+    """The question and the given facts, padded to the same length: ``[1 + c, t, d]``, ``[1 + c, t]``."""
     parts = (
         (encoded.question_states[question : question + 1], encoded.question_mask[question : question + 1]),
         (encoded.fact_states[facts], encoded.fact_mask[facts]),
@@ -161,15 +160,15 @@ def _sentences(encoded: EncodedBatch, question: int, facts: Tensor) -> tuple[Ten
 
 def _whole_layer(model: BgrRetriever, states: Tensor, mask: Tensor, path: Tensor, features: Tensor) -> Tensor:
     part, match = model.fact_rows, model.matcher
-    # [1 + c, r + t - 1, d]: [CLS], asked in several ways, and all other tokens
-    asked = torch.cat([states[:, :1] + part.seeds, states[:, 1:]], dim=1)
-    seen = _attend(part.query(asked), part.key(states), part.value(states), part.heads, mask[:, None, None, :])
-    rows = part.norm(asked + part.dropout(part.out(seen)))
+    # [1 + c, r + t - 1, d]: the queries derived from [CLS], and all other tokens
+    queries = torch.cat([states[:, :1] + part.seeds, states[:, 1:]], dim=1)
+    seen = _attend(part.query(queries), part.key(states), part.value(states), part.heads, mask[:, None, None, :])
+    rows = part.norm(queries + part.dropout(part.out(seen)))
     key, value = match.key_value(path).expand(len(rows), -1, -1).chunk(2, dim=-1)
     seen = _attend(match.query(rows), key, value, match.heads, None)
     hidden = match.of_fact(rows) + match.of_path(torch.cat([seen, match.gate(rows) * seen], dim=-1))
-    read = match.dropout(F.gelu(hidden))[:, : len(part.seeds)].flatten(1)
-    return match.out(torch.cat([read, features], dim=-1)).squeeze(-1)
+    summary = match.dropout(F.gelu(hidden))[:, : len(part.seeds)].flatten(1)
+    return match.out(torch.cat([summary, features], dim=-1)).squeeze(-1)
 
 
 def _attend(queries: Tensor, keys: Tensor, values: Tensor, heads: int, mask: Tensor | None) -> Tensor:
@@ -178,7 +177,7 @@ def _attend(queries: Tensor, keys: Tensor, values: Tensor, heads: int, mask: Ten
 
 
 def padded(model: BgrRetriever, rows: Ragged) -> Tensor:
-    """The encoder's states with all rows as long as the longest."""
+    """The encoder's states with all rows padded to the longest."""
     mask = rows.mask()
     return model.encoder.bert(input_ids=rows.padded(), attention_mask=mask.long()).last_hidden_state[mask]
 

@@ -1,6 +1,6 @@
-"""What the benches of training and inference measured, and how it is printed.
+"""Timing and results of benchmarks that compare several implementations in one run.
 
-Sides of a bench, timed in turns in one run: what else the machine does meanwhile falls on all of them alike.
+The implementations are timed in turns, so that other load on the machine affects all of them alike.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Work = Callable[[], object]
 
 @dataclass(frozen=True)
 class Seconds:
-    """Seconds by the wall's clock, and those that the process' threads spent on a processor."""
+    """Wall-clock seconds, and processor seconds of all threads of the process."""
 
     wall: float
     processor: float
@@ -36,31 +36,32 @@ def in_turns(
     name: str = "",
     progress: bool = False,
 ) -> dict[str, Seconds]:
-    """Each side's seconds over all its pieces of work: of every piece the quickest of several rounds.
+    """Time all sides. The time of each piece is its fastest of several rounds, and a side's time is the sum over
+    pieces.
 
-    Piece by piece all sides run one after the other; each round another side begins.
+    All sides run one after the other for each piece, and each round starts with another side.
 
     Args:
-        sides: the same number of pieces each.
-        rounds: how often each piece runs.
-        warm: before, run each side's first piece once without timing it.
-        device: on a GPU, its work is waited for.
-        name: of the progress bar.
-        progress: show it on standard error.
+        sides: the pieces of work of each side, equally many.
+        rounds: number of rounds.
+        warm: first run the first piece of each side untimed.
+        device: device of the work; a GPU is synchronized.
+        name: title of the progress bar.
+        progress: show a progress bar on standard error.
     """
     names = list(sides)
     for side in names if warm else ():
         _timed(sides[side][0], device)
     pieces = len(sides[names[0]])
-    quickest = {side: [Seconds(float("inf"), float("inf"))] * pieces for side in names}
+    fastest = {side: [Seconds(float("inf"), float("inf"))] * pieces for side in names}
     with tqdm(total=rounds * pieces * len(names), desc=name, disable=not progress, unit="piece") as bar:
         for number in range(rounds * pieces):
             piece, turn = number % pieces, number // pieces % len(names)
             for side in names[turn:] + names[:turn]:
-                taken, best = _timed(sides[side][piece], device), quickest[side][piece]
-                quickest[side][piece] = Seconds(min(taken.wall, best.wall), min(taken.processor, best.processor))
+                taken, best = _timed(sides[side][piece], device), fastest[side][piece]
+                fastest[side][piece] = Seconds(min(taken.wall, best.wall), min(taken.processor, best.processor))
                 bar.update()
-    return {side: sum(each, Seconds(0.0, 0.0)) for side, each in quickest.items()}
+    return {side: sum(each, Seconds(0.0, 0.0)) for side, each in fastest.items()}
 
 
 def _timed(work: Work, device: torch.device | None) -> Seconds:
@@ -78,15 +79,15 @@ def _wait(device: torch.device | None) -> None:
 
 @dataclass(frozen=True)
 class Line:
-    """Two ways to do the same work on the same questions.
+    """Two implementations of the same work on the same questions.
 
     Args:
-        work: what ours does.
-        against: what the other side does.
-        ours, other: seconds over all `questions`.
-        questions: how many.
-        most: target: ours takes at most so many times as long.
-        most_ms: target: ours takes at most so many milliseconds a question, by the wall.
+        work: description of our side.
+        against: description of the other side.
+        ours, other: time over all questions.
+        questions: number of questions.
+        max_ratio: target for the ratio of our time to the other.
+        max_ms: target for our wall-clock milliseconds per question.
     """
 
     work: str
@@ -94,29 +95,29 @@ class Line:
     ours: Seconds
     other: Seconds
     questions: int
-    most: float | None = None
-    most_ms: float | None = None
+    max_ratio: float | None = None
+    max_ms: float | None = None
 
     @property
     def ratio(self) -> float:
-        """How many times as long ours takes, by the wall's clock."""
+        """Ratio of our wall-clock time to that of the other side."""
         return self.ours.wall / self.other.wall
 
     @property
     def processor_ratio(self) -> float:
-        """The same by processor time, which other work on the machine disturbs less."""
+        """Ratio of processor times, which other load on the machine affects less."""
         return self.ours.processor / self.other.processor
 
     @property
     def met(self) -> bool | None:
-        """Whether the targets are met; ``None`` where there is none."""
-        if self.most is None and self.most_ms is None:
+        """True if the targets are met; ``None`` without targets."""
+        if self.max_ratio is None and self.max_ms is None:
             return None
         each = self.ours.wall * 1e3 / self.questions
-        return self.ratio <= (self.most or float("inf")) and each <= (self.most_ms or float("inf"))
+        return self.ratio <= (self.max_ratio or float("inf")) and each <= (self.max_ms or float("inf"))
 
     def to_json(self) -> dict[str, Any]:
-        targets = {"most": self.most, "most_ms": self.most_ms, "met": self.met}
+        targets = {"most": self.max_ratio, "most_ms": self.max_ms, "met": self.met}
         return {
             "work": self.work,
             "against": self.against,
@@ -130,8 +131,8 @@ class Line:
 
     def row(self) -> tuple[str, ...]:
         ours, other = (seconds.wall * 1e3 / self.questions for seconds in (self.ours, self.other))
-        allowed = [f"≤ {self.most}"] if self.most else []
-        allowed += [f"≤ {self.most_ms:g} ms"] if self.most_ms else []
+        allowed = [f"≤ {self.max_ratio}"] if self.max_ratio else []
+        allowed += [f"≤ {self.max_ms:g} ms"] if self.max_ms else []
         verdict = "" if self.met is None else " met" if self.met else " missed"
         numbers = (f"{ours:.2f}", f"{other:.2f}", f"{self.ratio:.2f}", f"{self.processor_ratio:.2f}")
         return (self.work, self.against, str(self.questions), *numbers, ", ".join(allowed) + verdict)
@@ -142,7 +143,7 @@ HEADS = ("", "against", "n", "ms", "its ms", "ratio", "of cpu", "target")
 
 @dataclass(frozen=True)
 class SpeedBench:
-    """All lines of one run. `setting` says on what: model, questions, device, threads, precision, seed."""
+    """All lines of one run. `setting` describes model, questions, device, threads, precision and seed."""
 
     setting: Mapping[str, Any]
     lines: Sequence[Line]
@@ -154,10 +155,8 @@ class SpeedBench:
         rows = [HEADS, *(line.row() for line in self.lines)]
         widths = [max(len(row[i]) for row in rows) for i in range(len(HEADS))]
         table = "\n".join("  ".join(map(_cell, range(len(HEADS)), row, widths)).rstrip() for row in rows)
-        said = ", ".join(f"{name} {value}" for name, value in self.setting.items())
-        return (
-            f"{said}\nmilliseconds of a question; ratio: how many times as long ours takes as the other side\n{table}"
-        )
+        setting = ", ".join(f"{name} {value}" for name, value in self.setting.items())
+        return f"{setting}\nmilliseconds per question; ratio: our time divided by that of the other side\n{table}"
 
 
 def _cell(column: int, text: str, width: int) -> str:

@@ -1,4 +1,4 @@
-"""Our graph edit distance against networkx's exact one, on pairs too large for that, and on an evaluation's pairs."""
+"""Benchmark of the graph edit distance: against networkx, on pairs too large for networkx, and on predictions."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ T = TypeVar("T")
 G = TypeVar("G")
 
 LARGE = (12, 18, 24)
-"""Facts of the pairs beyond networkx; the paper's largest graph has 24."""
+"""Sizes of the large pairs in facts; the paper's largest graph has 24."""
 
 PASSES = 3
-"""Of each pair the quickest of so many runs counts, the one that other work on the machine disturbed least; whole
-passes, so that no pair finds in the processor's cache what it left there itself."""
+"""Number of runs of each pair, of which the fastest counts. A run goes over all pairs, so that no pair benefits from
+its own data in the processor's cache."""
 
 LONG = 0.05
-"""Seconds from which one run of networkx is enough."""
+"""Pairs that take networkx longer than these seconds run only once."""
 
 COMPARED_FACTS = 10
-"""An evaluation's pairs with more facts, both sides together, are not given to networkx."""
+"""Pairs of an evaluation with more facts on both sides together are not compared with networkx."""
 
 
 def bench_ged(
@@ -48,14 +48,14 @@ def bench_ged(
     predictions: str | Path | None = None,
     progress: bool = True,
 ) -> GedBench:
-    """Measure the edit distance.
+    """Run the benchmark.
 
     Args:
-        pairs: random pairs of everyday size, each given to networkx and to ours, unlabeled and labeled.
-        large: random pairs of each number of facts in `LARGE` and each kind.
-        seed: draws the pairs.
-        time_limit: seconds for one of the large pairs, and for one of the evaluation's.
-        predictions: ``predictions.jsonl`` of `bgr evaluate`; its pairs are scored too.
+        pairs: number of random pairs of everyday size that are compared with networkx, unlabeled and labeled.
+        large: number of random pairs of each size in `LARGE` and each kind.
+        seed: random seed of the pairs.
+        time_limit: time limit in seconds for each large pair and each pair of the predictions.
+        predictions: ``predictions.jsonl`` of `bgr evaluate`, whose pairs are scored too.
         progress: show progress bars on standard error.
 
     Raises:
@@ -79,7 +79,7 @@ def bench_ged(
 
 
 def against_networkx(pairs: Sequence[Pair], labeled: bool, progress: bool = False) -> Against:
-    """Both on the same pairs. Neither side's clock holds the making of its graphs; ours gets fresh ones each time."""
+    """Compare both on the same pairs. Making the graphs is not timed; ours gets new graphs each time."""
     name = "labeled" if labeled else "unlabeled"
     theirs, networkx_each = _networkx(pairs, labeled, name, progress)
     ours, ours_each = _ours(pairs, lambda a, b: graph_edit_distance(a, b, labeled=labeled, time_limit=None))
@@ -112,7 +112,7 @@ def read_predictions(path: str | Path) -> dict[str, list[Pair]]:
                 predicted = EvidenceGraph((a, b) for a, b, *_ in prediction["edges"])
                 systems.setdefault(name, []).append((predicted, gold))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DataError(f"{path}, line {number}: not a line of `bgr evaluate`'s predictions.jsonl") from error
+            raise DataError(f"{path}, line {number}: not a line of predictions.jsonl of `bgr evaluate`") from error
     return systems
 
 
@@ -141,7 +141,7 @@ def _large(facts: int, count: int, related: bool, labeled: bool, seed: int, time
 
 def _scoring(system: str, pairs: Sequence[Pair], time_limit: float, progress: bool) -> Scoring:
     plain, plain_each = _ours(pairs, lambda a, b: graph_edit_distance(a, b, time_limit=time_limit))
-    labeled, labelled_each = _ours(pairs, lambda a, b: graph_edit_distance(a, b, labeled=True, time_limit=time_limit))
+    labeled, labeled_each = _ours(pairs, lambda a, b: graph_edit_distance(a, b, labeled=True, time_limit=time_limit))
     _, gs_each = _ours(pairs, graph_structure_match)
     small = [i for i, (a, b) in enumerate(pairs) if len(a.nodes) + len(b.nodes) <= COMPARED_FACTS]
     theirs, networkx_each = _networkx([pairs[i] for i in small], False, system, progress)
@@ -149,7 +149,7 @@ def _scoring(system: str, pairs: Sequence[Pair], time_limit: float, progress: bo
         system=system,
         pairs=len(pairs),
         ged_us=fmean(plain_each) * 1e6,
-        ged_labelled_us=fmean(labelled_each) * 1e6,
+        ged_labelled_us=fmean(labeled_each) * 1e6,
         gs_us=fmean(gs_each) * 1e6,
         not_exact=sum(not found.exact for found in (*plain, *labeled)),
         compared=len(small),
@@ -168,36 +168,36 @@ def _differing(pairs: Sequence[Pair], theirs: Sequence[int], ours: Sequence[GedR
 
 
 def _ours(pairs: Sequence[Pair], score: Callable[[EvidenceGraph, EvidenceGraph], T]) -> tuple[list[T], list[float]]:
-    """Results and quickest times. Each pass has new graphs: a graph keeps what was looked up in it."""
+    """Results and fastest times. Each pass uses new graphs, because a graph caches its properties."""
     results: list[T] = []
-    quickest = [math.inf] * len(pairs)
+    fastest = [math.inf] * len(pairs)
     for _ in range(PASSES):
         fresh = [(EvidenceGraph(a.edges), EvidenceGraph(b.edges)) for a, b in pairs]
         results, seconds = _timed(fresh, score)
-        quickest = [min(times) for times in zip(quickest, seconds, strict=True)]
-    return results, quickest
+        fastest = [min(times) for times in zip(fastest, seconds, strict=True)]
+    return results, fastest
 
 
 def _networkx(pairs: Sequence[Pair], labeled: bool, name: str, progress: bool) -> tuple[list[int], list[float]]:
-    """Results and quickest times; pairs that take long are run once."""
+    """Results and fastest times; slow pairs run once."""
     made = [(networkx_graph(a), networkx_graph(b)) for a, b in pairs]
 
     def score(a: nx.DiGraph, b: nx.DiGraph) -> int:
         return networkx_distance(a, b, labeled=labeled)
 
-    results, quickest = _timed(made, score, f"networkx, {name}" if progress else None)
-    short = [i for i, seconds in enumerate(quickest) if seconds < LONG]
+    results, fastest = _timed(made, score, f"networkx, {name}" if progress else None)
+    short = [i for i, seconds in enumerate(fastest) if seconds < LONG]
     for _ in range(PASSES - 1):
         _, again = _timed([made[i] for i in short], score, f"again, {name}" if progress else None)
         for i, seconds in zip(short, again, strict=True):
-            quickest[i] = min(quickest[i], seconds)
-    return results, quickest
+            fastest[i] = min(fastest[i], seconds)
+    return results, fastest
 
 
 def _timed(
     pairs: Sequence[tuple[G, G]], score: Callable[[G, G], T], bar: str | None = None
 ) -> tuple[list[T], list[float]]:
-    """The result of each pair and its wall seconds."""
+    """The result of each pair and its wall-clock seconds."""
     results, seconds = [], []
     gc.freeze()  # the collector does not walk through what was made before while the clock runs
     for a, b in tqdm(pairs, desc=bar, disable=bar is None, delay=2, unit="pair"):

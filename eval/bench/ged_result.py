@@ -1,6 +1,6 @@
-"""What the bench of the graph edit distance measured, and how it is printed.
+"""Results of the benchmark of the graph edit distance, and networkx's distance and isomorphism test as references.
 
-networkx's exact graph edit distance and isomorphism test with our meaning: ``Q`` is mapped to ``Q``.
+Both references map ``Q`` to ``Q`` as our metrics do.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 
 
 def networkx_graph(graph: EvidenceGraph) -> nx.DiGraph:
-    """The graph with each node's number as its attribute ``fact``."""
+    """The graph with the number of each node as its attribute ``fact``."""
     made = graph.to_networkx()
     nx.set_node_attributes(made, {node: node for node in made}, "fact")
     return made
 
 
 def networkx_distance(first: nx.DiGraph, second: nx.DiGraph, *, labeled: bool) -> int:
-    """The exact distance between two `networkx_graph`; its time grows with the factorial of the number of facts."""
+    """The exact distance between two results of `networkx_graph`; its time is factorial in the number of facts."""
     distance = nx.graph_edit_distance(
         first, second, node_match=_same_fact if labeled else None, roots=(ROOT, ROOT), timeout=None
     )
@@ -30,7 +30,7 @@ def networkx_distance(first: nx.DiGraph, second: nx.DiGraph, *, labeled: bool) -
 
 
 def networkx_isomorphic(first: nx.DiGraph, second: nx.DiGraph) -> bool:
-    """Whether the two have one shape, roots on one another (VF2)."""
+    """Return true if the two are isomorphic with root mapped to root (VF2)."""
     return nx.is_isomorphic(first, second, node_match=_both_or_no_root)
 
 
@@ -44,8 +44,8 @@ def _both_or_no_root(a: dict[str, Any], b: dict[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Against:
-    """Our distance and networkx's on the same pairs. Times are wall seconds of the quickest of several runs, summed;
-    `median_ratio` is the median over the pairs of networkx's time by ours, `differing` shows the pairs that disagree.
+    """Our distance and networkx's on the same pairs. Times are sums of the wall-clock seconds of the fastest runs;
+    `median_ratio` is the median over pairs of networkx's time divided by ours; `differing` lists differing pairs.
     """
 
     name: str
@@ -57,15 +57,14 @@ class Against:
 
     @property
     def ratio(self) -> float:
-        """How many times as long networkx takes over all pairs."""
+        """Ratio of networkx's time to ours over all pairs."""
         return self.networkx_seconds / self.ours_seconds
 
 
 @dataclass(frozen=True)
 class Large:
-    """Pairs too large for networkx, under a time limit. Times in seconds; gaps are ``upper - lower`` in edits, over the
-    pairs that are not proven exact; `mean_upper` is over all.
-    """
+    """Pairs too large for networkx, with a time limit. Times are in seconds. Gaps are ``upper - lower`` in edits over
+    the pairs that are not proven exact; `mean_upper` is over all pairs."""
 
     name: str
     facts: int
@@ -81,8 +80,8 @@ class Large:
 
 @dataclass(frozen=True)
 class Scoring:
-    """What scoring one system's predictions costs: mean microseconds a pair. networkx has only the pairs of at most so
-    many facts that its search ends: `compared` of `pairs`; `ours_compared_us` is ours on these."""
+    """Cost of scoring the predictions of one system in mean microseconds per pair. networkx runs only on the `compared`
+    pairs that are small enough; `ours_compared_us` is our time on these."""
 
     system: str
     pairs: int
@@ -98,7 +97,7 @@ class Scoring:
 
 @dataclass(frozen=True)
 class GedBench:
-    """The outcome of the three parts; `scoring` is empty without predictions."""
+    """Results of the three parts; `scoring` is empty without predictions."""
 
     seed: int
     time_limit: float
@@ -154,7 +153,7 @@ def _scoring_table(parts: tuple[Scoring, ...]) -> str:
 
 
 def _table(rows: list[tuple[str, ...]]) -> str:
-    """Names to the left, numbers to the right; nothing when there is only a head."""
+    """A table with names on the left and numbers on the right; empty if there is only a header."""
     if len(rows) == 1:
         return ""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -166,10 +165,10 @@ def _table(rows: list[tuple[str, ...]]) -> str:
 
 
 def check(bench: GedBench) -> None:
-    """Refuse a run in which the two disagree.
+    """Check that both sides agree.
 
     Raises:
-        BgrError: distances differ; the message shows the first.
+        BgrError: distances differ; the message shows the first difference.
     """
     differing = [text for part in bench.against for text in part.differing]
     differing += [text for part in bench.scoring for text in part.differing]

@@ -1,4 +1,4 @@
-"""What the graphs of both directions cost beside the bare encoders' forward on the same tokens."""
+"""Benchmark of retrieval in both directions against the forward pass of the bare encoders on the same tokens."""
 
 from __future__ import annotations
 
@@ -19,28 +19,27 @@ from bgr.retrievers.base import DirectionResult
 from bgr.retrievers.graph_hop.decode import EXPLORE, decode
 from eval.bench.avoided import avoided
 from eval.bench.clock import Line, in_turns
-from eval.bench.floor import BareEncoder
-from eval.bench.oracle_retriever import GoldWalk
 from eval.bench.reference.plain_model import PlainRetriever
+from eval.bench.reference.timed_models import BareEncoder, OracleRetriever
 
-MOST = 1.2
-"""Target: both graphs take at most so many times as long as the bare encoders."""
+MAX_RATIO = 1.2
+"""Target: maximum ratio of both graphs to the bare encoders."""
 
-MOST_MS = 15.0
-"""Target with kept fact states: milliseconds a question of 25 facts, on two cores with an encoder of MiniLM's size."""
+MAX_MS = 15.0
+"""Target with cached fact states: milliseconds per question of 25 facts on two cores with MiniLM."""
 
 Graphs = list[list[DirectionResult]]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Both directions and how they are run.
+    """Both directions and their settings.
 
     Args:
-        forward, backward: in evaluation mode, on their device.
-        tokenizer: of their encoder.
-        trained: whether they find paths of their own; others are led along the gold's.
-        dtype: of autocast, if any.
+        forward, backward: the models in evaluation mode, on their device.
+        tokenizer: tokenizer of their encoder.
+        trained: the models follow their own paths; untrained ones follow the gold graphs.
+        dtype: data type of autocast, if any.
     """
 
     forward: BgrRetriever
@@ -62,49 +61,49 @@ class Pair:
 
 
 class _Batches:
-    """Groups of examples as token ids, with their facts' kept states beside."""
+    """Groups of examples as token ids, with cached states of their facts."""
 
     def __init__(self, pair: Pair, groups: Sequence[Sequence[Example]], folder: Path, progress: bool) -> None:
         self.pair, self.groups = pair, groups
         self.facts = self._all_facts()
-        self.kept = [self._all_facts() for _ in pair.models]
-        for model, facts in zip(pair.models, self.kept, strict=True):
+        self.cached = [self._all_facts() for _ in pair.models]
+        for model, facts in zip(pair.models, self.cached, strict=True):
             with pair.precision():
                 cache_encoded(facts, model, folder, progress=progress)
         self.shared = read_alike(*pair.models)
         self.tokens = [self.batch(number, self.facts) for number in range(len(groups))]
 
     def _all_facts(self) -> Sentences:
-        most = self.pair.forward.config.fact_tokens
-        return Sentences((f for g in self.groups for e in g for f in e.facts), self.pair.tokenizer, max_tokens=most)
+        texts = (f for g in self.groups for e in g for f in e.facts)
+        return Sentences(texts, self.pair.tokenizer, max_tokens=self.pair.forward.config.fact_tokens)
 
     def batch(self, number: int, facts: Sentences) -> Batch:
-        group, most = self.groups[number], self.pair.forward.config.question_tokens
-        questions = Sentences((e.question for e in group), self.pair.tokenizer, max_tokens=most)
+        group, limit = self.groups[number], self.pair.forward.config.question_tokens
+        questions = Sentences((e.question for e in group), self.pair.tokenizer, max_tokens=limit)
         return make_batch(questions, facts, [(e.question, e.facts) for e in group]).to(self.pair.device)
 
     @torch.inference_mode()
     def graphs(self, number: int, *, plain: bool = False) -> Graphs:
-        """From token ids to both directions' graphs; frozen layers that both share run once."""
+        """Both graphs from token ids; shared frozen layers run once."""
         batch, found = self.tokens[number], []
         with self.pair.precision():
             if self.shared and not plain:
                 lower = self.pair.forward.encoder.lower
                 batch = Batch(lower(batch.questions), lower(batch.facts), batch.candidates)
             for model in self.pair.models:
-                found.append(self._walk(number, PlainRetriever(model) if plain else model, batch))
+                found.append(self._decode(number, PlainRetriever(model) if plain else model, batch))
         return found
 
     @torch.inference_mode()
-    def graphs_of_kept(self, number: int) -> Graphs:
-        """From the question's text and the facts' kept states to both directions' graphs."""
+    def graphs_from_cache(self, number: int) -> Graphs:
+        """Both graphs from the text of the question and the cached states of facts."""
         found: Graphs = []
         with self.pair.precision():
-            for model, facts in zip(self.pair.models, self.kept, strict=True):
+            for model, facts in zip(self.pair.models, self.cached, strict=True):
                 batch = self.batch(number, facts)
                 if not (found and self.shared):
                     questions = model.encoder.lower(batch.questions)
-                found.append(self._walk(number, model, Batch(questions, batch.facts, batch.candidates)))
+                found.append(self._decode(number, model, Batch(questions, batch.facts, batch.candidates)))
         return found
 
     @torch.inference_mode()
@@ -113,10 +112,10 @@ class _Batches:
             for encoder in encoders:
                 encoder.forward(self.tokens[number])
 
-    def _walk(self, number: int, model: Any, batch: Batch) -> list[DirectionResult]:
+    def _decode(self, number: int, model: Any, batch: Batch) -> list[DirectionResult]:
         encoded = model.encode_batch(batch.questions, batch.facts, batch.candidates)
-        walker: Any = model if self.pair.trained else GoldWalk(model, [e.graph for e in self.groups[number]])
-        return decode(walker, encoded, explore=EXPLORE)
+        oracle: Any = model if self.pair.trained else OracleRetriever(model, [e.graph for e in self.groups[number]])
+        return decode(oracle, encoded, explore=EXPLORE)
 
 
 def bench_infer(
@@ -133,30 +132,30 @@ def bench_infer(
     """Time one form of the model.
 
     Args:
-        form: its name.
+        form: name of the form.
         pair: both directions.
         examples: the questions.
-        folder: for kept fact states.
-        batch_size: questions at a time; the kept states are timed with one at a time, too.
-        rounds: of each batch the quickest of so many counts.
-        plain: time the plain definition too, on the first batch, once.
+        folder: folder for cached fact states.
+        batch_size: questions per batch; with cached states, single questions are timed too.
+        rounds: number of rounds, of which the fastest counts.
+        plain: also time the plain definition, once on the first batch.
         progress: show progress bars on standard error.
 
     Returns:
-        Both graphs against the bare encoders and against the plain definition, with kept fact states, then a line for
-        each avoided work of the forward direction.
+        Both graphs against the bare encoders and the plain definition, also with cached fact states, and a line for
+        each piece of avoided work of the forward direction.
     """
     groups = [examples[i : i + batch_size] for i in range(0, len(examples), batch_size)]
     batches, single = (_Batches(pair, part, folder, progress) for part in (groups, [[e] for e in examples]))
     shared = bool(pair.forward.config.frozen_layers) and batches.shared
     encoders = [BareEncoder(model.encoder.bert) for model in pair.models][: 1 if shared else 2]
-    against = f"{'the bare encoder that both share' if shared else 'both bare encoders'}, forward"
+    against = f"{'the shared bare encoder' if shared else 'both bare encoders'}, forward"
     timed = partial(in_turns, device=pair.device, progress=progress)
     count, numbers = len(examples), range(len(groups))
     found = timed(
         {
             "graphs": [partial(batches.graphs, number) for number in numbers],
-            "kept": [partial(batches.graphs_of_kept, number) for number in numbers],
+            "cached": [partial(batches.graphs_from_cache, number) for number in numbers],
             "bare": [partial(batches.bare, number, encoders) for number in numbers],
         },
         rounds=rounds,
@@ -164,16 +163,16 @@ def bench_infer(
     )
     alone = timed(
         {
-            "kept": [partial(single.graphs_of_kept, number) for number in range(count)],
+            "cached": [partial(single.graphs_from_cache, number) for number in range(count)],
             "bare": [partial(single.bare, number, encoders) for number in range(count)],
         },
         rounds=rounds,
         name=f"{form}: one at a time",
     )
     lines = [
-        Line(f"{form}: both graphs", against, found["graphs"], found["bare"], count, most=MOST),
-        Line(f"{form}: both graphs, facts kept", against, found["kept"], found["bare"], count, most_ms=MOST_MS),
-        Line(f"{form}: both graphs, facts kept, one at a time", against, alone["kept"], alone["bare"], count),
+        Line(f"{form}: both graphs", against, found["graphs"], found["bare"], count, max_ratio=MAX_RATIO),
+        Line(f"{form}: both graphs, facts cached", against, found["cached"], found["bare"], count, max_ms=MAX_MS),
+        Line(f"{form}: both graphs, facts cached, one at a time", against, alone["cached"], alone["bare"], count),
     ]
     if plain:
         sides: dict[str, list[Callable[[], object]]] = {

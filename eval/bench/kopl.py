@@ -1,7 +1,4 @@
-"""How much faster the indexed executor is than `kopl` on the same programs in the same run, and whether they agree.
-
-Programs of questions in KQA Pro's form, drawn by seed.
-"""
+"""Benchmark of the indexed executor against `kopl` on the same programs, with a comparison of all answers."""
 
 from __future__ import annotations
 
@@ -33,14 +30,14 @@ from eval.bench.reference.random_programs import random_programs
 
 
 def read_programs(folder: str | Path, count: int, seed: int = 0) -> list[Program] | None:
-    """`count` programs of ``train.json`` and ``val.json`` in a KQA Pro folder, drawn by `seed`, or all if it has fewer.
+    """Sample `count` programs of ``train.json`` and ``val.json`` in a KQA Pro folder, or take all if there are fewer.
 
     Returns:
-        ``None`` where the folder has neither file.
+        The programs; ``None`` if the folder has neither file.
 
     Raises:
-        DataError: a file that is not a list of questions, a question without a program.
-        ProgramError: a malformed program; the message names file and item.
+        DataError: a file is not a list of questions, or a question has no program.
+        ProgramError: a program is malformed; the message names file and item.
     """
     items: list[tuple[str, Any]] = []
     paths = [path for name in ("train.json", "val.json") if (path := Path(folder) / name).exists()]
@@ -60,23 +57,23 @@ def read_programs(folder: str | Path, count: int, seed: int = 0) -> list[Program
 
 
 MAX_FACTS = 24
-"""Facts of an evidence graph at most (paper, section 3.2); a run with provenance stops beyond."""
+"""Maximum facts of an evidence graph (paper, section 3.2), at which a run with provenance stops."""
 
 REFUSALS = (ProgramError, KeyError, ValueError, IndexError, TypeError, AssertionError)
-"""How an executor refuses a program; kopl has no errors of its own."""
+"""Exceptions with which an executor refuses a program; kopl defines none."""
 
 PASSES = 5
-"""Each side goes through all programs so often. Of each program the quickest run counts, the one that other work on the
-machine disturbed least; whole passes, so that no program finds in the processor's cache what it left there itself."""
+"""Number of passes over all programs. The fastest run of each program counts. Complete passes ensure that no program
+benefits from its own data in the processor's cache."""
 
 MANY = 20_000
-"""From so many programs on one pass has to do: what disturbs single programs no longer weighs."""
+"""From this number of programs on, a single pass is enough."""
 
 WITH_FACTS = 2000
-"""With facts at most so many of the programs are run: random ones may rest on all that the base holds."""
+"""Maximum number of programs that run with facts, since a random program may depend on the whole knowledge base."""
 
 BLOCK = 50
-"""Programs between two steps of the progress bar."""
+"""Programs between two updates of the progress bar."""
 
 
 def bench_kopl_files(options: KoplOptions) -> KoplBench:
@@ -106,19 +103,19 @@ def bench_kopl(
     seed: int = 0,
     progress: bool = True,
 ) -> KoplBench:
-    """Run programs through kopl and through ours.
+    """Run programs with kopl and with our executor.
 
     Args:
-        folder: holds ``kb.json``.
-        programs: the programs; without them `count` random ones over all functions are written, by `seed`.
+        folder: folder with ``kb.json``.
+        programs: the programs; by default `count` random ones over all functions.
         count: number of random programs.
-        seed: for the random programs.
+        seed: random seed of the random programs.
         progress: show progress bars on standard error.
 
     Raises:
-        BgrError: kopl is not installed, there is no program, or ``kb.json`` cannot be read.
+        BgrError: kopl is not installed, there are no programs, or ``kb.json`` cannot be read.
     """
-    # ours comes first and alone, the parsed file included: kopl's heap would push it out of the processor's cache
+    # ours runs first and alone, including the parsed file, because kopl's heap would displace it in the cache
     kb, ours_load = _timed(lambda: KnowledgeBase.load(Path(folder) / "kb.json"))
     drawn = random_programs(kb, count, random.Random(seed), progress=progress) if programs is None else programs
     if not drawn:
@@ -162,13 +159,13 @@ def _with_facts(executor: Executor, program: Program) -> Answer:
 def _all(
     start_pass: Callable[[], Callable[[Program], Answer]], programs: Sequence[Program], name: str, progress: bool
 ) -> tuple[list[Answer | None], list[float]]:
-    """The answer of each program, ``None`` where it fails, and the seconds of its quickest pass.
+    """The answer of each program (``None`` for a failure) and the seconds of its fastest pass.
 
-    `start_pass` gives the function that answers, anew for each pass, from an executor that has answered nothing yet.
+    `start_pass` returns the answering function of a new executor for each pass.
     """
     passes = PASSES if len(programs) < MANY else 1
     answers: list[Answer | None] = [None] * len(programs)
-    quickest = [math.inf] * len(programs)
+    fastest = [math.inf] * len(programs)
     gc.freeze()  # the collector does not walk through what was loaded while the clock runs
     with tqdm(total=passes * len(programs), desc=name, disable=not progress) as bar:
         for _ in range(passes):
@@ -179,12 +176,12 @@ def _all(
                     answers[index] = answer(program)
                 except REFUSALS:
                     answers[index] = None
-                quickest[index] = min(quickest[index], time.perf_counter() - start)
+                fastest[index] = min(fastest[index], time.perf_counter() - start)
                 if index % BLOCK == BLOCK - 1:
                     bar.update(BLOCK)
             bar.update(len(programs) % BLOCK)
     gc.unfreeze()
-    return answers, quickest
+    return answers, fastest
 
 
 def _same(a: Answer | None, b: Answer | None) -> bool:

@@ -1,4 +1,4 @@
-"""What the bench against `kopl` measured, and how it is printed."""
+"""Results of the benchmark against `kopl`."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from bgr.errors import BgrError
 
 @dataclass(frozen=True)
 class KoplBench:
-    """The outcome. Times are wall seconds: `*_load` from the file to a usable base, `*_seconds` the sum over all
-    programs of the quickest of several runs; with facts over the first `with_facts` programs. `median_ratio` is the
-    median over the programs of kopl's time by ours: short programs are quick in both, so it is far below `ratio`.
+    """The result. Times are wall-clock seconds: `*_load` for loading the knowledge base from its file, `*_seconds` as
+    the sum over all programs of the fastest run, with facts over the first `with_facts` programs. `median_ratio` is the
+    median over programs of kopl's time divided by ours; it is far below `ratio`, because short programs are fast in
+    both.
 
-    Before the clock starts both sides have their base loaded and the programs read; ours has checked them then, parsed
-    their values and left out what no answer needs. kopl is called function by function along the stated dependencies.
-    Ours keeps nothing from one program to the next.
+    The timing starts after both sides have loaded the knowledge base and read the programs; our side has then checked
+    them, parsed their values and removed steps that no answer needs. kopl is called function by function along the
+    dependencies. Our side caches nothing between programs.
 
-    `equal` programs gave one answer (lists compared without order), or failed in both; `tied` gave the same only once
-    kopl's sets were put in order of insertion: it breaks ties between equal values or units by hash order. `functions`
-    counts the programs that hold each function.
+    `equal` programs have equal answers (lists without order) or fail on both sides. `tied` programs have equal answers
+    only if kopl's sets are in insertion order, because it breaks ties between equal values or units by hash order.
+    `functions` counts the programs that contain each function.
     """
 
     entities: int
@@ -41,7 +42,7 @@ class KoplBench:
 
     @property
     def ratio(self) -> float:
-        """How many times as long kopl takes over all programs."""
+        """Ratio of kopl's time to ours over all programs."""
         return self.kopl_seconds / self.ours_seconds
 
     def to_json(self) -> dict[str, Any]:
@@ -60,24 +61,24 @@ class KoplBench:
         rarest = min(self.functions, key=lambda name: self.functions[name])
         return (
             f"{self.programs} programs over {self.entities} entities: {self.equal} answers equal, {self.tied} equal "
-            f"but for a tie that kopl breaks by hash order, {len(self.differing)} different\n"
+            f"except for ties that kopl breaks by hash order, {len(self.differing)} different\n"
             f"{len(self.functions)} of {len(FUNCTIONS)} functions, the rarest, {rarest}, in {self.functions[rarest]} "
             f"programs\n{table}"
         )
 
 
 def count_functions(programs: Iterable[Program]) -> dict[str, int]:
-    """How many programs hold each function, for the functions that any holds."""
+    """Number of programs that contain each function, for functions that occur."""
     used = [{step.function for step in program.steps} for program in programs]
     counts = {name: sum(name in names for names in used) for name in FUNCTIONS}
     return {name: count for name, count in counts.items() if count}
 
 
 def check(bench: KoplBench) -> None:
-    """Refuse a run in which the two disagree.
+    """Check that both sides agree.
 
     Raises:
-        BgrError: answers differ; the message shows the first.
+        BgrError: answers differ; the message shows the first difference.
     """
     if bench.differing:
         raise BgrError(f"{len(bench.differing)} answers differ from kopl's; {bench.differing[0]}")

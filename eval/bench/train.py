@@ -1,4 +1,4 @@
-"""What a step of training costs beside the bare encoder's forward and backward on the same tokens."""
+"""Benchmark of a training step against forward and backward of the bare encoder on the same tokens."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from bgr.models.batching import Batch
 from bgr.models.retriever import BgrRetriever
 from eval.bench.avoided import avoided
 from eval.bench.clock import Line, in_turns
-from eval.bench.floor import BareEncoder
 from eval.bench.reference.plain_model import PlainRetriever
+from eval.bench.reference.timed_models import BareEncoder
 
-MOST = 1.3
-"""Target: a step takes at most so many times as long as the encoder's forward and backward."""
+MAX_RATIO = 1.3
+"""Target: maximum ratio of a step to the encoder's forward and backward."""
 
 
 class Steps(Protocol):
-    """A model and its batches, of which one optimiser step at a time can be made."""
+    """A model with batches that can be trained one optimizer step at a time."""
 
     @property
     def model(self) -> BgrRetriever: ...
@@ -36,27 +36,27 @@ class Steps(Protocol):
 
     @property
     def dtype(self) -> torch.dtype | None:
-        """Of autocast, if any."""
+        """Data type of autocast, if any."""
 
     def graphs(self, number: int) -> Sequence[EvidenceGraph]:
         """Gold graphs of a batch."""
 
     def step(self, number: int, computed_by: nn.Module | None = None) -> None:
-        """The whole step on a batch; by another form of the model if one is given."""
+        """A complete step on a batch, computed by another form of the model if one is given."""
 
 
 def bench_train(form: str, steps: Steps, *, rounds: int = 3, plain: bool = True, progress: bool = False) -> list[Line]:
     """Time one form of the model.
 
     Args:
-        form: its name.
-        steps: the model in training mode, and batches.
-        rounds: of each batch the quickest of so many counts.
-        plain: time the plain definition too, on the first batch, once.
+        form: name of the form.
+        steps: the model in training mode, with batches.
+        rounds: number of rounds, of which the fastest counts.
+        plain: also time the plain definition, once on the first batch.
         progress: show progress bars on standard error.
 
     Returns:
-        The step against the bare encoder and against the plain definition, then a line for each avoided work.
+        The step against the bare encoder and against the plain definition, and a line for each piece of avoided work.
     """
     floor = BareEncoder(copy.deepcopy(steps.model.encoder.bert).requires_grad_(True))
     numbers = range(len(steps.tokens))
@@ -68,7 +68,7 @@ def bench_train(form: str, steps: Steps, *, rounds: int = 3, plain: bool = True,
     found = timed(sides, rounds=rounds, name=f"{form}: steps")
     questions = [len(batch.candidates) for batch in steps.tokens]
     against = "bare encoder, forward + backward"
-    lines = [Line(f"{form}: training step", against, found["ours"], found["bare"], sum(questions), most=MOST)]
+    lines = [Line(f"{form}: training step", against, found["ours"], found["bare"], sum(questions), max_ratio=MAX_RATIO)]
     if plain:
         slow = PlainRetriever(steps.model)
         sides = {"ours": [partial(steps.step, 0)], "plain": [partial(steps.step, 0, slow)]}
@@ -92,7 +92,7 @@ def _floor(steps: Steps, floor: BareEncoder, number: int) -> None:
 
 
 def _both_ways(steps: Steps, work: Callable[[], Tensor]) -> None:
-    """Forward, and backward where something is trained."""
+    """Run forward, and backward if gradients are required."""
     with _precision(steps):
         out = work()
     if out.requires_grad:

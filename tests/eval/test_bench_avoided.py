@@ -1,4 +1,4 @@
-"""Every piece of work that the model avoids gives what the plain form of it gives."""
+"""Every piece of avoided work gives the result of its plain form."""
 
 import pytest
 import torch
@@ -8,8 +8,7 @@ from bgr.models.batching import Batch
 from bgr.models.ragged import Ragged
 from bgr.retrievers.graph_hop.decode import decode
 from eval.bench.avoided import avoided
-from eval.bench.floor import BareEncoder
-from eval.bench.oracle_retriever import GoldWalk
+from eval.bench.reference.timed_models import BareEncoder, OracleRetriever
 
 GRAPHS = [EvidenceGraph([(ROOT, 0), (ROOT, 2), (0, 1), (2, 1)]), EvidenceGraph([(ROOT, 1), (1, 0)])]
 
@@ -37,7 +36,7 @@ def test_both_forms_of_every_piece_are_equal(make_retriever, batch, direction, s
 def test_a_gold_walk_finds_the_gold(make_retriever, batch, direction):
     model = make_retriever(direction, max_depth=4)
     reading = model.encode_batch(batch.questions, batch.facts, batch.candidates)
-    walk = GoldWalk(model, GRAPHS)
+    walk = OracleRetriever(model, GRAPHS)
     assert [result.graph for result in decode(walk, reading)] == GRAPHS
     assert len(walk.steps) == 2
 

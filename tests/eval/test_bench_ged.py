@@ -1,4 +1,4 @@
-"""The bench of the graph edit distance on a few pairs: agreement, output forms, bad input, and the pairs it draws."""
+"""The bench of the graph edit distance on a few pairs: agreement, output forms, bad input, and random pairs."""
 
 import json
 import random

@@ -67,7 +67,7 @@ def test_random_programs_without_questions(random_kb: dict[str, Any], tmp_path: 
 
 @pytest.fixture
 def random_kb() -> dict[str, Any]:
-    """Twenty entities with what each function can ask for, two of them of one size."""
+    """Twenty entities with data for each function, two of them of equal size."""
     entities: dict[str, Any] = {}
     for n in range(20):
         when = {"since": [{"type": "year", "value": 1950 + n}], "note": [{"type": "string", "value": "so"}]}
@@ -129,7 +129,7 @@ def test_many_programs_go_through_once_and_few_of_them_with_facts(
 def test_without_kopl(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "kopl.kopl", None)
     assert main(["bench", "kopl", "--kqapro", str(folder)]) == 1
-    assert "the package kopl is missing" in capsys.readouterr().err
+    assert "the package kopl, the reference of this benchmark, is missing" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [["kopl", "--programs", "0"], ["kopl", "--programs", "x"], [], ["nothing"]])

@@ -1,4 +1,4 @@
-"""The bench of local language models: both sides write the same."""
+"""The benchmark of local language models: both sides generate the same."""
 
 import torch
 

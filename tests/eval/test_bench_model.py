@@ -1,4 +1,4 @@
-"""`bgr bench train` and `bgr bench infer` on a small encoder and toy questions: what is timed, and how it is told."""
+"""`bgr bench train` and `bgr bench infer` on a small encoder and toy questions: timing and output."""
 
 import json
 
@@ -36,7 +36,7 @@ def config(tmp_path):
     return write
 
 
-def test_sides_run_in_turns_and_the_quickest_round_counts(monkeypatch):
+def test_sides_run_in_turns_and_the_fastest_round_counts(monkeypatch):
     calls, now = [], [0.0]
     monkeypatch.setattr("time.perf_counter", lambda: now[0])
 
@@ -56,11 +56,11 @@ def test_sides_run_in_turns_and_the_quickest_round_counts(monkeypatch):
 
 
 def test_a_line_says_whether_its_target_is_met():
-    line = Line("step", "encoder", Seconds(2.6, 2.2), Seconds(2.0, 2.0), 10, most=1.2)
+    line = Line("step", "encoder", Seconds(2.6, 2.2), Seconds(2.0, 2.0), 10, max_ratio=1.2)
     assert (line.ratio, line.processor_ratio, line.met) == (1.3, 1.1, False)
-    quick = Line("kept", "encoder", Seconds(0.1, 0.1), Seconds(2.0, 2.0), 10, most_ms=15)
+    quick = Line("kept", "encoder", Seconds(0.1, 0.1), Seconds(2.0, 2.0), 10, max_ms=15)
     assert quick.met
-    assert not Line("kept", "encoder", Seconds(0.2, 0.1), Seconds(2.0, 2.0), 10, most_ms=15).met
+    assert not Line("kept", "encoder", Seconds(0.2, 0.1), Seconds(2.0, 2.0), 10, max_ms=15).met
     text = str(SpeedBench({"model": "small", "seed": 0}, [line, quick]))
     assert "model small, seed 0" in text
     assert "≤ 1.2 missed" in text
@@ -101,7 +101,7 @@ def test_bench_train(config, encoder_folder, toy_data, capsys):
     assert result["setting"]["questions"] == 4
     works = [line["work"] for line in result["lines"]]
     assert works.count("form0: training step") == works.count("form1: training step") == 2
-    assert "form1: reading, states of frozen layers kept" in works
+    assert "form1: encoding, states of frozen layers cached" in works
     assert all(line["ms"] > 0 and line["ratio"] > 0 for line in result["lines"])
     assert main(["bench", "train", *words[:-1], "--no-plain"]) == 0
     assert "bare encoder, forward + backward" in capsys.readouterr().out
@@ -116,9 +116,9 @@ def test_bench_infer(config, encoder_folder, small_checkpoint, toy_data, capsys,
     result = json.loads(capsys.readouterr().out)
     form = "checkpoint" if trained else "form0"
     works = {line["work"]: line for line in result["lines"]}
-    assert works[f"{form}: both graphs, facts kept"]["most_ms"] == 15
-    assert f"{form}: both graphs, facts kept, one at a time" in works
-    assert f"{form}: reading, fact states kept" in works
+    assert works[f"{form}: both graphs, facts cached"]["most_ms"] == 15
+    assert f"{form}: both graphs, facts cached, one at a time" in works
+    assert f"{form}: encoding, fact states cached" in works
 
 
 def test_a_model_that_does_not_exist(toy_data, capsys):

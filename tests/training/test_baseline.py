@@ -1,4 +1,4 @@
-"""`bgr train baseline` from files to a folder: learns, goes on, and refuses what is wrong."""
+"""`bgr train baseline` from files to a folder: learning, resuming and invalid input."""
 
 import json
 from dataclasses import replace
@@ -32,7 +32,7 @@ def train(config, data, out, *more):
 def test_learns_the_toy_and_scores_the_same_when_loaded(
     kind, epochs, baseline_config, toy_data, tmp_path, capsys, monkeypatch
 ):
-    # training keeps states in 16 bits; no more rounding than that, or ten questions may differ in one
+    # training caches states in 16 bits; more rounding could change one of the ten questions
     monkeypatch.setattr("bgr.utils.devices.fast_bfloat16", lambda device: False)
     assert train(baseline_config(kind, epochs), toy_data, tmp_path / "run", "--json") == 0
     metrics = json.loads(capsys.readouterr().out.strip().splitlines()[-1])

@@ -1,4 +1,4 @@
-"""Each baseline's loss on a batch equals what a loop over questions, paths and steps adds up."""
+"""Each baseline's loss on a batch equals the sum of a plain loop over questions, paths and steps."""
 
 import pytest
 import torch

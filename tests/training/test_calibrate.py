@@ -50,7 +50,7 @@ def test_metrics_are_means():
 
 
 def noisy_direction(rng, *, slope, offset, count=400):
-    """Questions of one fact each, whose edge is gold with the chance ``sigmoid(slope · odds + offset)``."""
+    """Questions of one fact each, whose edge is gold with probability ``sigmoid(slope · odds + offset)``."""
     results, examples = [], []
     for _ in range(count):
         odds = rng.gauss(0, 2)

@@ -17,7 +17,7 @@ class Stopped(Exception):
 
 @contextmanager
 def stop_at(number):
-    """The training ends with `Stopped` before its batch of that number, from 0."""
+    """The training ends with `Stopped` before the batch of that index."""
     usual = BgrModule.on_train_batch_start
 
     def stop(self, batch, batch_idx):
@@ -63,13 +63,13 @@ def test_goes_on_inside_an_epoch(config, short_data, tmp_path, more):
         with stop_at(number), pytest.raises(Stopped):
             train_direction(replace(parts, resume=number > 4), "forward", lambda message: None)
         state = torch.load(parts.home("forward") / "epochs" / "last.ckpt", weights_only=True)
-        # a checkpoint waits for the next step to prove it sound
+        # a checkpoint waits until the next step proves it valid
         assert number - 4 <= state["loops"]["fit_loop"]["epoch_loop.batch_progress"]["total"]["ready"] < number
     epochs = []
     train_direction(replace(parts, resume=True), "forward", epochs.append)
     assert [epoch.number for epoch in epochs] == [3]
     assert same(weights(whole), weights(parts))
-    # a training begun anew does not go on from the earlier one
+    # a new training does not resume the earlier one
     with stop_at(1), pytest.raises(Stopped):
         train_direction(replace(parts, resume=False), "forward", lambda message: None)
     assert not (parts.home("forward") / "epochs" / "last.ckpt").exists()

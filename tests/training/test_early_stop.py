@@ -23,13 +23,13 @@ def test_stops_when_the_score_no_longer_rises_and_stays_stopped(config, short_da
     best = epochs[0].metrics["dev/score"]
     assert stop == Stop("forward", 3, 9, waited=2, best=best)
     assert "forward   stopped early after epoch 3/9: 2 epochs without a better dev score" in stop.line()
-    # killed after the decision and before the weights were saved
+    # killed between the decision to stop and saving the weights
     weights = load_file(run.out / "forward" / "model.safetensors")
     shutil.rmtree(run.out / "forward")
     assert not [message for message in reports(replace(run, resume=True)) if isinstance(message, Epoch)]
     again = load_file(run.out / "forward" / "model.safetensors")
     assert all((again[name] == weights[name]).all() for name in weights)
-    # with more patience it goes on, and remembers how long it has waited
+    # with more patience it continues and remembers how long it has waited
     patient = replace(run, resume=True, overrides=[*STILL, "--early_stop.patience=3"])
     assert [message.number for message in reports(patient)] == [4, 4]
 

@@ -55,13 +55,13 @@ def command(words, log):
 
 
 def written(out):
-    """What changes with every checkpoint of either direction."""
+    """A value that changes with every checkpoint of either direction."""
     paths = sorted(out.glob("training/*ward/epochs/last.ckpt"))
     return [(path.parent, path.stat().st_mtime_ns) for path in paths]
 
 
 def runs_after(process, seconds, until=lambda: False):
-    """Whether the process still runs after so many seconds, or once something holds."""
+    """Return true if the process still runs after the given time or once the condition holds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end and process.poll() is None and not until():
         time.sleep(0.002)
@@ -69,7 +69,7 @@ def runs_after(process, seconds, until=lambda: False):
 
 
 def kill(process, rng):
-    """In half of the cases only the parent: its children must end by themselves."""
+    """In half of the cases only the parent is killed, and its children must end by themselves."""
     group = not isinstance(process, Forked) and rng.random() < 0.5
     (os.killpg if group else os.kill)(process.pid, signal.SIGKILL)
     process.wait()

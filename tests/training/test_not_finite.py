@@ -1,4 +1,4 @@
-"""A training that diverges stops with one line, and what it had is kept."""
+"""A training that diverges stops with one line and keeps its last valid checkpoint."""
 
 import multiprocessing
 
@@ -27,7 +27,7 @@ def test_a_learning_rate_far_too_high(train, tmp_path, capsys, one_thread, preci
     last = torch.load(tmp_path / "run" / "training" / "forward" / "epochs" / "last.ckpt", weights_only=True)
     assert last["global_step"] == 1
     assert all(value.abs().max() < 1e3 for value in last["state_dict"].values())
-    # with a rate that is fit for use it goes on from there
+    # with a suitable learning rate it resumes from there
     assert train(tmp_path / "run", "--resume", *words) == 0
     assert (tmp_path / "run" / "bgr.json").exists()
 

@@ -1,4 +1,4 @@
-"""The joint optimiser against its two parts, and through a saved state."""
+"""The joint optimizer against its two parts, and its saved state."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def test_a_run_is_a_reader_with_card(train, tmp_path, toy_data, capsys, slots):
     reader = Reader.from_pretrained(tmp_path / "out", device="cpu", precision="32")
     examples = load_split(toy_data, "dev")
     answers = read_answers(reader, examples, evidence="gold")
-    # what validation calls exact, generation gives
+    # generation reproduces the texts that validation counts as exact
     exact = sum(answer_match(a.text, e.answer) for a, e in zip(answers, examples, strict=True)) / len(examples)
     assert exact == pytest.approx(metrics["dev_exact"])
     assert train("out") == 1
@@ -134,7 +134,7 @@ def test_read_answers_by_evidence(train, tmp_path, toy_data):
     gold = read_answers(reader, examples, evidence="gold")
     assert read_answers(reader, examples, [e.graph for e in examples]) == gold
     assert all(a.text is None for a in read_answers(reader, examples, [EvidenceGraph()] * len(examples)))
-    # the toy's questions are all the same, so without evidence so are the answers
+    # the toy questions are all equal, so answers without evidence are too
     assert len({a.text for a in read_answers(reader, examples, evidence="none")}) == 1
     with pytest.raises(ValueError, match="0 graphs for 10 examples"):
         read_answers(reader, examples)

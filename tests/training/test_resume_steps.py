@@ -1,4 +1,4 @@
-"""A training stopped at any step and taken up again ends with the weights of one that was never stopped."""
+"""A training that is stopped at any step and resumed ends with the weights of an uninterrupted one."""
 
 import pytest
 import torch
@@ -18,7 +18,7 @@ class Stopped(Exception):
 
 
 class Watch(Callback):
-    """Keep what each batch held; after `stop` batches, or at the end of an epoch, save and stop."""
+    """Record the contents of each batch; save and stop after `stop` batches or at the end of an epoch."""
 
     def __init__(self, checkpoint=None, stop=0):
         self.seen = []

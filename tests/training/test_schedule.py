@@ -1,4 +1,4 @@
-"""The learning rate follows the optimiser's steps, and clipping what they take."""
+"""The learning rate follows the optimizer steps, and so does gradient clipping."""
 
 import pytest
 import torch

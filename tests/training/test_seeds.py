@@ -60,13 +60,13 @@ def test_a_run_per_seed_and_their_summary(train, tmp_path, capsys, one_thread):
             assert spread == {"mean": fmean(values), "sd": stdev(values), "n": 2, "values": values}
     BgrPipeline.from_pretrained(out / "seed-3").answer("Which city ?", ["Paris is a city ."])
 
-    # no new start in this folder, and no other kind of run
+    # the folder accepts neither a new start nor another kind of run
     assert train(out, "--seeds", "4,3", *SMALL) == 1
     assert "give --resume to resume or --overwrite to start again" in capsys.readouterr().err
     assert train(out, "--resume", *SMALL) == 1
     assert "was started with --seeds" in capsys.readouterr().err
 
-    # finished seeds are left alone, unfinished ones go on
+    # finished seeds are skipped, unfinished ones resume
     written = {path: path.stat().st_mtime_ns for path in out.glob("seed-*/*/model.safetensors")}
     before = (out / "seed-3" / "bgr.json").read_bytes()
     (out / "seed-3" / "bgr.json").unlink()

@@ -52,14 +52,14 @@ def fit(encoder_folder, toy_data, bare_trainer, tmp_path):
 
 
 def one_more_fact(example):
-    """With a fact more that hangs from the question: two paths, so that questions differ in their number of rows."""
+    """With one more fact below the question: two paths, so that questions differ in their number of rows."""
     free = min(set(range(len(example.facts))) - set(example.graph.nodes))
     return replace(example, graph=EvidenceGraph([*example.graph.edges, (ROOT, free)]))
 
 
 def noise(module, trainer):
-    """Where a gradient is nothing but rounding, which Adam blows up: the biases of attention's keys, which softmax does
-    not see."""
+    """Parameters whose gradient is only rounding, which Adam amplifies: the biases of attention keys, which do not
+    affect softmax."""
     state = trainer.optimizers[0].state if trainer.optimizers else {}
     moments = {name: state[p]["exp_avg_sq"] for name, p in module.named_parameters() if p in state}
     return {name: (moment > 0) & (moment < 1e-17) for name, moment in moments.items()}
@@ -92,7 +92,7 @@ def test_two_processes(fit):
 @pytest.mark.workflow
 def test_the_command_with_two_processes(config, toy_data, tmp_path):
     """Each process runs the whole command line; only the first one writes."""
-    # in bfloat16 the same sums, cut otherwise, are rounded otherwise
+    # in bfloat16, the same sums are rounded differently when they are split differently
     words = ["--config", str(config(2)), "--data", str(toy_data), "--trainer.precision=32-true"]
     runs = {
         "one": ["--data.batch_size=8", "--direction=forward"],

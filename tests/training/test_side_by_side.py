@@ -1,4 +1,4 @@
-"""One direction's end reaches the other, however that one behaves."""
+"""The failure of one direction ends the other one, however that behaves."""
 
 import multiprocessing
 import os
@@ -14,7 +14,7 @@ from training.retriever import side_by_side
 
 
 def stubborn_or_dying(direction, report):
-    """The forward one reports without a pause and hears no signal; the backward one dies without a word."""
+    """The forward direction reports constantly and ignores signals; the backward one dies silently."""
     if direction == "backward":
         time.sleep(1)
         os._exit(3)

@@ -68,7 +68,7 @@ def test_resume_gives_the_weights_of_an_uninterrupted_run(config, short_data, tm
         train_direction(parts, "forward", stop_after_two)
     epochs = []
     train_direction(replace(parts, resume=True), "forward", epochs.append)
-    # an epoch is reported before its checkpoint is written, so the second one was lost and is done again
+    # an epoch is reported before its checkpoint is written, so the second one was lost and is repeated
     assert [epoch.number for epoch in epochs] == [2, 3, 4]
     a, b = (load_file(run.out / "forward" / "model.safetensors") for run in (whole, parts))
     assert same(a, b)

@@ -1,4 +1,4 @@
-"""Training of a verbalizer: pairs, tokenizer, the copying start, and the command from end to end."""
+"""Training of a verbalizer: pairs, tokenizer, copy heads, and the command from end to end."""
 
 from __future__ import annotations
 
@@ -103,13 +103,13 @@ def test_the_tokenizer_knows_every_text_and_is_the_same_each_time(tmp_path):
         assert first.unk_token_id not in ids
         assert first.decode(ids, skip_special_tokens=True).strip() == text.strip()
     assert first.pad_token_id == 0
-    # a name has the same tokens wherever it stands
+    # a name has the same tokens at any position
     name, inside = first.tokenize("Dora"), first.tokenize("by Dora, film")
     assert any(inside[start : start + len(name)] == name for start in range(len(inside)))
 
 
 def test_a_fresh_model_already_leans_to_copying():
-    """The token after the one just written is likelier where the input says so."""
+    """The token that follows the last one in the input is more likely."""
     from transformers import T5Config, T5ForConditionalGeneration
 
     from training.seq2seq.module import init_copy_heads

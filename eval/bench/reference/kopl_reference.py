@@ -1,4 +1,4 @@
-"""The package `kopl` (0.0.5, the reference executor of KQA Pro's authors) behind the same programs as ours."""
+"""Adapter to the package `kopl` (0.0.5), the reference executor of KQA Pro's authors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Answer = str | list[str]
 
 
 def kopl_records(records: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of a ``kb.json`` in the spelling that kopl reads, whitespace normalised; kopl changes what it gets."""
+    """A copy of a ``kb.json`` with kopl's keys and normalized white space; kopl modifies its input."""
     return {
         "concepts": {
             i: {"name": _text(record["name"]), "subclassOf": list(_either(record, "instanceOf", "subclassOf"))}
@@ -59,7 +59,7 @@ def _text(raw: object) -> str:
 
 
 class KoplReference:
-    """kopl's engine over one knowledge base, without its progress bars and prints.
+    """kopl's engine over one knowledge base, without its progress bars and output.
 
     Raises:
         BgrError: kopl is not installed.
@@ -71,7 +71,8 @@ class KoplReference:
             self.engine = engine(kopl_records(records))
 
     def answer(self, program: Program) -> Answer:
-        """kopl's answer; its functions are called along the program's dependencies. Raises what kopl raises."""
+        """kopl's answer, with its functions called along the program's dependencies. kopl's exceptions are passed
+        on."""
         memory: list[Any] = []
         for step in program.steps:
             name = "QueryName" if step.function == "What" else step.function
@@ -82,7 +83,7 @@ class KoplReference:
 
 
 class _OrderedSet(dict[Any, None]):
-    """What kopl needs of a set, in order of insertion."""
+    """A set in insertion order with the methods that kopl uses."""
 
     def __init__(self, items: Any = ()) -> None:
         super().__init__(dict.fromkeys(items))
@@ -96,7 +97,7 @@ class _OrderedSet(dict[Any, None]):
 
 @contextmanager
 def ordered_sets() -> Iterator[None]:
-    """Inside the block kopl's sets keep the order of insertion: its lists and its ties no longer depend on hashes."""
+    """Let kopl's sets keep insertion order, so that its lists and ties do not depend on hashes."""
     module = _kopl_module()
     module.set = _OrderedSet
     try:
@@ -109,5 +110,7 @@ def _kopl_module() -> Any:
     try:
         import kopl.kopl as module
     except ImportError:
-        raise BgrError("the package kopl is missing, the reference to compare with: pip install kopl==0.0.5") from None
+        raise BgrError(
+            "the package kopl, the reference of this benchmark, is missing: pip install kopl==0.0.5"
+        ) from None
     return module

@@ -1,4 +1,4 @@
-"""Diverse triple beam search as GEAR's Algorithm 1 has it: one sequence, one neighbour, one number at a time."""
+"""Plain definition of GEAR's diverse triple beam search (Algorithm 1), without vectorization."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Triples = tuple[int, ...]
 
 
 class PlainBeam:
-    """The search over one index; it reads everything there is into lists and dictionaries first.
+    """The search over one index, which is first converted to lists and dictionaries.
 
     Args:
         index: the triples.
-        settings: as for `bgr.retrievers.gear.beam.beam_search`, which gives the same beams.
+        settings: as for `bgr.retrievers.gear.beam.beam_search`, which returns the same beams.
     """
 
     def __init__(self, index: TripleIndex, settings: BeamSettings) -> None:
@@ -36,9 +36,9 @@ class PlainBeam:
         """Scores and sequences, best first.
 
         Args:
-            query: its unit vector ``[d]``.
-            start: numbers of the initial triples.
-            score: of a sequence; unless given, the cosine of the query with the mean of the triples' vectors.
+            query: unit vector ``[d]`` of the query.
+            start: indices of the initial triples.
+            score: score of a sequence; by default the cosine of the query with the mean of the triples' vectors.
         """
         settings = self.settings
         score = score or (lambda sequence: cosine(query, self.mean(sequence)))
@@ -48,13 +48,13 @@ class PlainBeam:
             longer: list[tuple[float, Triples]] = []
             for so_far, sequence in beams:
                 extensions = []
-                for t in self.neighbours(sequence[-1], query):
+                for t in self.neighbors(sequence[-1], query):
                     if any(t in other for _, other in beams):
                         continue
                     extensions.append((so_far + score((*sequence, t)), (*sequence, t)))
                 extensions.sort(key=lambda beam: -beam[0])
                 for n, (new, extended) in enumerate(extensions):
-                    # NumPy's, whose last digit may be another than Python's
+                    # NumPy's exponential may differ from Python's in the last digit
                     weight = float(np.exp(-min(n, gamma) / gamma)) if settings.diverse else 1.0
                     longer.append((new * weight, extended))
             if not longer:
@@ -65,8 +65,8 @@ class PlainBeam:
     def top(self, beams: list[tuple[float, Triples]]) -> list[tuple[float, Triples]]:
         return sorted(beams, key=lambda beam: -beam[0])[: self.settings.width]
 
-    def neighbours(self, triple: int, query: Sequence[float]) -> list[int]:
-        """The nearest to the query among those that share an entity."""
+    def neighbors(self, triple: int, query: Sequence[float]) -> list[int]:
+        """The triples nearest to the query among those that share an entity."""
         found: set[int] = set()
         for entity in self.ends[triple]:
             found.update(self.with_entity[entity][: self.settings.read])
@@ -87,6 +87,6 @@ def dot(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def cosine(query: Sequence[float], vector: Sequence[float]) -> float:
-    """With a query of length 1."""
+    """Cosine with a query of length 1."""
     length = math.sqrt(dot(vector, vector))
     return dot(query, vector) / length if length else 0.0

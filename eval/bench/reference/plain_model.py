@@ -1,11 +1,8 @@
-"""A retriever that computes by the plain definition and is called like the fast one.
+"""Plain definition of the model: one question, one path, one fact at a time, without padding or sharing.
 
-So the same training loss and the same decoding run on either: a test compares the numbers, a bench the seconds.
-
-The model's definition, written plainly: one question, one path, one fact at a time, no padding, nothing shared.
-
-What the tests hold the fast forms against, and what the benches measure them by. All functions take a `BgrRetriever`
-for its weights. *Shape:* a sentence's or a path's states are ``[t, d]``.
+Tests compare the fast implementation with it, and benchmarks measure against it. `PlainRetriever` has the interface of
+`BgrRetriever`, so training loss and decoding run on either. All functions take a `BgrRetriever` for its weights.
+*Shape:* the states of a sentence or path are ``[t, d]``.
 """
 
 from __future__ import annotations
@@ -40,7 +37,7 @@ def attention(module: Attention, queries: Tensor, states: Tensor) -> Tensor:
 
 
 def sentence(model: BgrRetriever, row: Tensor) -> Tensor:
-    """Of token ids ``[t]``, or of states below the trained layers."""
+    """States of token ids ``[t]``, or of the output of the frozen layers."""
     encoder = model.encoder
     if row.is_floating_point():
         hidden = row[None]
@@ -50,19 +47,19 @@ def sentence(model: BgrRetriever, row: Tensor) -> Tensor:
     return model.project(encoder.bert(row[None]).last_hidden_state[0])
 
 
-def asked_rows(part: FactRows, states: Tensor) -> Tensor:
-    """``[CLS]``, asked in several ways."""
+def queries_of(part: FactRows, states: Tensor) -> Tensor:
+    """The queries derived from ``[CLS]``."""
     return torch.stack([states[0] + seed for seed in part.seeds])
 
 
-def summary_rows(part: FactRows, asked: Tensor, states: Tensor) -> Tensor:
-    """The whole self-attention layer, with the keys and values of all tokens, at the rows `asked`."""
-    seen = attend(part.query(asked), part.key(states), part.value(states), part.heads)
-    return part.norm(asked + part.dropout(part.out(seen)))
+def summary_rows(part: FactRows, queries: Tensor, states: Tensor) -> Tensor:
+    """The complete self-attention layer, with keys and values of all tokens, for the given queries."""
+    seen = attend(part.query(queries), part.key(states), part.value(states), part.heads)
+    return part.norm(queries + part.dropout(part.out(seen)))
 
 
 def longer_path(model: BgrRetriever, path: Tensor, fact: Tensor) -> Tensor:
-    """The path's state after it has reached a fact."""
+    """The state of a path after it reaches a fact."""
     part = model.update
     state = part.norms[0](path + part.dropout(attention(part.own, path, path)))
     state = part.norms[1](state + part.dropout(attention(part.fact, state, fact)))
@@ -76,12 +73,13 @@ def matched(part: TokenSimilarity, head: int, cosine: Tensor) -> Tensor:
 
 
 def cosines(one: Tensor, two: Tensor) -> Tensor:
-    """Of every token with every token. *Shape:* ``[t, s]``, ``[u, s]`` → ``[t, u]``."""
+    """Cosines of every token with every token. *Shape:* ``[t, s]``, ``[u, s]`` → ``[t, u]``."""
     return F.cosine_similarity(one[:, None], two[None], dim=-1)
 
 
 def marks(part: TokenMarks, tokens: Tensor, question: int) -> Tensor:
-    """What is added to each token: how well it is matched by the question, or, one of the question's, by the facts."""
+    """The marks of each token: how well a fact's token is matched by the question, or a question's token by the
+    facts."""
     found = []
     for head, one in enumerate(part.project(tokens).chunk(part.heads, dim=1)):
         table = cosines(one[:question], one[question:])
@@ -97,7 +95,7 @@ def context_layer(layer: ContextLayer, tokens: Tensor) -> Tensor:
 
 
 def in_context(context: Context | None, question: Tensor, facts: Sequence[Tensor]) -> tuple[Tensor, list[Tensor]]:
-    """The question's and its candidates' states after every token of them has looked at every other."""
+    """The states of a question and its candidates after the context layers."""
     if context is None:
         return question, list(facts)
     sizes = [len(question), *map(len, facts)]
@@ -111,7 +109,7 @@ def in_context(context: Context | None, question: Tensor, facts: Sequence[Tensor
 
 
 def token_features(part: LateInteraction, candidate: Tensor, other: Tensor) -> Tensor:
-    """For every head and weighting: the candidate's tokens matched by the other side, then the other way round."""
+    """For every head and weighting: matches of the candidate's tokens, then of the other side's tokens."""
     weights, other_weights = part.fact_weight(candidate).softmax(0), part.path_weight(other).softmax(0)
     forth, back = [], []
     pairs = zip(part.fact(candidate).chunk(part.heads, dim=1), part.path(other).chunk(part.heads, dim=1), strict=True)
@@ -123,15 +121,15 @@ def token_features(part: LateInteraction, candidate: Tensor, other: Tensor) -> T
 
 
 def relevance(model: BgrRetriever, candidate: Tensor) -> Tensor:
-    """Logit that a candidate is evidence at all. *Shape:* ``[1]``."""
-    rows = summary_rows(model.fact_rows, asked_rows(model.fact_rows, candidate), candidate)
+    """Logit that a candidate is evidence. *Shape:* ``[1]``."""
+    rows = summary_rows(model.fact_rows, queries_of(model.fact_rows, candidate), candidate)
     return model.relevance(rows.flatten())
 
 
 def logit(model: BgrRetriever, path: Tensor, last: Tensor | None, candidate: Tensor, *, is_root: bool) -> Tensor:
-    """Is the sentence `candidate` next after the path with state `path` and last fact `last`?"""
+    """Logit that the sentence `candidate` is next after the path with state `path` and last fact `last`."""
     part = model.matcher
-    rows = summary_rows(model.fact_rows, asked_rows(model.fact_rows, candidate), candidate)
+    rows = summary_rows(model.fact_rows, queries_of(model.fact_rows, candidate), candidate)
     key, value = part.key_value(path).chunk(2, dim=-1)
     seen = attend(part.query(rows), key, value, part.heads)
     hidden = F.gelu(part.of_fact(rows) + part.of_path(torch.cat([seen, part.gate(rows) * seen], dim=-1)))
@@ -144,7 +142,8 @@ def logit(model: BgrRetriever, path: Tensor, last: Tensor | None, candidate: Ten
 
 @dataclass(frozen=True)
 class PlainBatch:
-    """Each question's token states, its candidates', the relevance of all candidates in turn, and their columns."""
+    """Token states of each question and of its candidates, the relevance of all candidates in turn, and their
+    columns."""
 
     questions: list[Tensor]
     facts: list[list[Tensor]]
@@ -153,11 +152,11 @@ class PlainBatch:
 
 
 class PlainRetriever(nn.Module):
-    """`read`, `start`, `extend` and `match` of `BgrRetriever`: one question, one path, one fact at a time, every
-    sentence encoded for each question that has it.
+    """`encode_batch`, `start`, `extend` and `match` of `BgrRetriever`, computed for one question, path and fact at a
+    time. Every sentence is encoded for each question that has it.
 
     Args:
-        model: whose weights it uses.
+        model: the model whose weights are used.
     """
 
     def __init__(self, model: BgrRetriever) -> None:
@@ -166,19 +165,19 @@ class PlainRetriever(nn.Module):
         self.config = model.config
 
     def encode_batch(self, questions: Ragged, facts: Ragged, candidates: Tensor) -> PlainBatch:
-        asked, known = _rows(questions), _rows(facts)
-        read = []
-        for question, row in zip(asked, candidates.tolist(), strict=True):
+        texts, known = _rows(questions), _rows(facts)
+        encoded = []
+        for question, row in zip(texts, candidates.tolist(), strict=True):
             states = [sentence(self.weights, known[fact]) for fact in row if fact >= 0]
-            read.append(in_context(self.weights.context, sentence(self.weights, question), states))
+            encoded.append(in_context(self.weights.context, sentence(self.weights, question), states))
         is_fact = candidates >= 0
         columns = torch.full_like(candidates, -1)
         columns[is_fact] = torch.arange(int(is_fact.sum()), device=candidates.device)
-        root = int(is_fact.sum()) + torch.arange(len(asked), device=candidates.device)
+        root = int(is_fact.sum()) + torch.arange(len(texts), device=candidates.device)
         return PlainBatch(
-            questions=[question for question, _ in read],
-            facts=[states for _, states in read],
-            relevance=torch.cat([relevance(self.weights, fact) for _, states in read for fact in states]),
+            questions=[question for question, _ in encoded],
+            facts=[states for _, states in encoded],
+            relevance=torch.cat([relevance(self.weights, fact) for _, states in encoded for fact in states]),
             columns=torch.cat([root[:, None], columns], dim=1),
         )
 
@@ -203,7 +202,7 @@ class PlainRetriever(nn.Module):
         return Paths(_padded(states, width), columns.new_tensor(questions), torch.stack(last), torch.stack(is_open))
 
     def match(self, encoded: PlainBatch, paths: Paths) -> Tensor:
-        """Logit of every column for every path, −inf where a path may not go. *Shape:* ``[p, 1 + c]``."""
+        """Logit of every column for every path, −inf for columns that are not open. *Shape:* ``[p, 1 + c]``."""
         rows = []
         for number, question in enumerate(paths.question.tolist()):
             asked, facts = encoded.questions[question], encoded.facts[question]
@@ -223,6 +222,6 @@ def _rows(rows: Ragged) -> list[Tensor]:
 
 
 def _padded(states: list[Tensor], length: int = 0) -> Tensor:
-    """*Shape:* ``[t, d]`` each → ``[p, longest, d]``, or `length` where that is more."""
+    """*Shape:* ``[t, d]`` each → ``[p, max(longest, length), d]``."""
     longest = max(length, *map(len, states))
     return torch.stack([nn.functional.pad(state, (0, 0, 0, longest - len(state))) for state in states])

@@ -1,7 +1,4 @@
-"""Branches of random KoPL programs: chains of steps that give entities, and what they are drawn from.
-
-Values as random programs write them: near one that the knowledge base holds, in any spelling that KoPL reads.
-"""
+"""Branches of random KoPL programs: chains of steps that return entities, and values close to those of the base."""
 
 from __future__ import annotations
 
@@ -19,11 +16,11 @@ from bgr.data.kb.schema import Answer, Nodes, Statement, Value
 from bgr.errors import DataError
 
 OTHER_VALUES = (Value("quantity", 1), Value("date", datetime.date(1960, 2, 1)), Value("year", 1960))
-"""What qualifiers are compared with now and then: not every base has qualifiers of each type."""
+"""Values that qualifiers are sometimes compared with, since not every knowledge base has qualifiers of each type."""
 
 
 def near(value: Value, rng: random.Random) -> tuple[str, str]:
-    """Kind and text of a value near the given one, as a program writes it."""
+    """Kind and text of a value close to the given one, in the form of a program."""
     raw = value.value
     if value.type == "quantity":
         number = raw if rng.random() < 0.6 else float(raw) + rng.choice((-1, 1, 0.5))  # type: ignore[arg-type]
@@ -47,7 +44,7 @@ T = TypeVar("T")
 
 
 class Words(NamedTuple):
-    """All that the base holds, to draw misfits from."""
+    """All names of the knowledge base, from which inputs that do not match are sampled."""
 
     names: tuple[str, ...]
     predicates: tuple[str, ...]
@@ -56,17 +53,17 @@ class Words(NamedTuple):
 
 
 class DeadEndError(Exception):
-    """The nodes reached have nothing that the wanted function could ask for."""
+    """The current nodes have no data for the function."""
 
 
 class BranchWriter:
-    """Writes one program step by step, executing as it goes to know what can be asked next.
+    """Generates one program step by step, executing each step to know which functions can follow.
 
     Args:
-        kb: the base that the program is about.
+        kb: the knowledge base.
         rng: the source of randomness.
-        noise: probability of an input that does not fit.
-        words: what the base holds.
+        noise: probability of an input that does not match.
+        words: all names of the knowledge base.
     """
 
     def __init__(self, kb: KnowledgeBase, rng: random.Random, noise: float, words: Words) -> None:
@@ -77,7 +74,8 @@ class BranchWriter:
     # -- steps that give nodes ----------------------------------------------------------------------------------------
 
     def branch(self, around: str | None = None, depth: int = 0) -> int:
-        """A chain of one to four steps; returns the number of its last. With `around` it starts near that node."""
+        """Add a chain of one to four steps and return the index of the last. With `around`, it starts near that
+        node."""
         rng = self.rng
         if rng.random() < 0.2:
             at = self.add("FindAll", [])
@@ -133,7 +131,7 @@ class BranchWriter:
         return self.add(family + SUFFIXES[kind], [at], key, text, *ops)
 
     def combine(self, at: int) -> int:
-        """And or Or with a branch that starts near a node of this one."""
+        """Add And or Or with a branch that starts near a node of this one."""
         other = self.branch(self.member(at), depth=1)
         return self.add(self.rng.choice(("And", "Or")), [at, other])
 
@@ -144,7 +142,7 @@ class BranchWriter:
         self.steps.append(step)
         try:
             self.results.append(run_step(self.kb, step, self.results))
-        except DataError:  # a program that fails is one to compare too: the next step finds nothing to ask
+        except DataError:  # failing programs are compared too; the next step has no data
             self.results.append(Answer([]) if step.signature.gives == VALUES else Nodes(()))
         return len(self.steps) - 1
 
@@ -174,7 +172,7 @@ class BranchWriter:
         return self.rng.choice(items)
 
     def noisy(self, text: str, other: str | None = None, known: bool = False) -> str:
-        """Now and then another text: one the base holds, or none at all."""
+        """The text or, with probability `noise`, another or an unknown one."""
         if self.rng.random() >= self.noise:
             return text
         return other if other is not None and (known or self.rng.random() < 0.5) else f"{text} of nowhere"

@@ -1,4 +1,4 @@
-"""Random pairs of evidence graphs to measure graph metrics on: unrelated ones, and a gold graph with a few mistakes."""
+"""Random pairs of evidence graphs for benchmarks of graph metrics: unrelated pairs, and gold graphs with mistakes."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
 Pair = tuple[EvidenceGraph, EvidenceGraph]
 
 SIZES = {1: 215, 2: 204, 3: 270, 4: 157, 5: 56, 6: 62, 7: 20}
-"""How many of the demo's 1,000 test questions have so many gold facts; the 16 beyond seven left out."""
+"""Number of the demo's 1,000 test questions with each number of gold facts, without the 16 with more than seven."""
 
 SPARE = 4
-"""Fact numbers beyond those of a graph, so that two graphs share some facts and not others."""
+"""Additional fact numbers, so that two graphs share some facts but not all."""
 
 TWO_PARENTS = 0.15
-"""Chance that a fact hangs from two others."""
+"""Probability that a fact has two predecessors."""
 
 
 def random_graph(rng: random.Random, facts: int, pool: int, two_parents: float = TWO_PARENTS) -> EvidenceGraph:
-    """Any rooted DAG over `facts` of the fact numbers below `pool`."""
+    """A random rooted DAG over `facts` of the fact numbers below `pool`."""
     nodes = rng.sample(range(pool), facts)
     edges: list[Edge] = []
-    for place, node in enumerate(nodes):
-        parents = min(1 + (rng.random() < two_parents), place + 1)
-        edges += [(parent, node) for parent in rng.sample([ROOT, *nodes[:place]], parents)]
+    for i, node in enumerate(nodes):
+        parents = min(1 + (rng.random() < two_parents), i + 1)
+        edges += [(parent, node) for parent in rng.sample([ROOT, *nodes[:i]], parents)]
     return EvidenceGraph(edges)
 
 
 def with_mistakes(rng: random.Random, gold: EvidenceGraph, mistakes: int, pool: int) -> EvidenceGraph:
-    """The graph after so many mistakes: a fact hung elsewhere, left out, added or replaced, or an edge too many."""
+    """The graph after a number of mistakes: a fact is moved, left out, added or replaced, or an edge is added."""
     edges, order = set(gold.edges), gold.order()
     for _ in range(mistakes):
         free = sorted(set(range(pool)) - set(order))
@@ -47,15 +47,15 @@ def with_mistakes(rng: random.Random, gold: EvidenceGraph, mistakes: int, pool: 
             edges = {(a, b) for a, b in edges if b != leaf}
             order.remove(leaf)
         elif kind in ("hang", "edge") and order:
-            place = rng.randrange(len(order))
+            i = rng.randrange(len(order))
             if kind == "hang":
-                edges.remove(rng.choice(sorted(edge for edge in edges if edge[1] == order[place])))
-            edges.add((rng.choice([ROOT, *order[:place]]), order[place]))
+                edges.remove(rng.choice(sorted(edge for edge in edges if edge[1] == order[i])))
+            edges.add((rng.choice([ROOT, *order[:i]]), order[i]))
     return EvidenceGraph(edges)
 
 
 def everyday_pairs(count: int, rng: random.Random) -> list[Pair]:
-    """Pairs of the sizes of real questions; every other one is a gold graph and what a retriever may make of it."""
+    """Pairs with the sizes of real questions; every other one is a gold graph and the same graph with mistakes."""
     pairs = []
     for number in range(count):
         first, second = rng.choices(list(SIZES), weights=list(SIZES.values()), k=2)
@@ -69,7 +69,7 @@ def everyday_pairs(count: int, rng: random.Random) -> list[Pair]:
 
 
 def large_pairs(facts: int, count: int, rng: random.Random, *, related: bool) -> list[Pair]:
-    """Pairs of large graphs: a gold graph with up to six mistakes, or two that have nothing to do with one another."""
+    """Pairs of large graphs: a gold graph and the same with up to six mistakes, or two unrelated graphs."""
     pool = facts + SPARE
     pairs = []
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""Random KoPL programs over any knowledge base, every one of the 27 functions, most of them with an answer."""
+"""Random KoPL programs over any knowledge base that cover all 27 functions; most of them have an answer."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ LAST = tuple(name for name, signature in FUNCTIONS.items() if signature.gives no
 def random_programs(
     kb: KnowledgeBase, count: int, rng: random.Random, noise: float = 0.03, progress: bool = False
 ) -> list[Program]:
-    """`count` programs, each last function equally often.
+    """Generate `count` programs with each final function equally often.
 
     Args:
-        kb: the base; names, keys and values are drawn from it, around the nodes that a program has reached.
+        kb: the knowledge base; names, keys and values are sampled near the nodes that a program has reached.
         count: number of programs.
         rng: the source of randomness.
-        noise: probability of an input that does not fit: a name from elsewhere, or one that the base does not hold.
-        progress: show a bar on standard error.
+        noise: probability of an input that does not match: an unrelated or unknown name.
+        progress: show a progress bar on standard error.
     """
     words = Words(tuple(kb.names), tuple(kb.predicates), tuple(kb.keys), tuple(kb.qualifier_keys))
     programs: list[Program] = []
@@ -42,7 +42,7 @@ def random_programs(
 
 
 class _Writer(BranchWriter):
-    """Adds the step that gives the answer to the branches it asks about."""
+    """Generates a program: branches and the final step with the answer."""
 
     def program(self, last: str) -> Program:
         if last == "What" or last == "Count":

@@ -9,7 +9,7 @@ from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 
 
 def slow_best(weights):
-    """Every set of edges; the greatest total weight of those that `EvidenceGraph` accepts and that hold an edge."""
+    """The greatest total weight over all nonempty sets of edges that `EvidenceGraph` accepts."""
     best = None
     for size in range(1, len(weights) + 1):
         for edges in itertools.combinations(weights, size):
@@ -63,7 +63,7 @@ def test_without_an_edge_from_the_question_there_is_no_graph():
 
 
 def test_of_a_cycle_the_cheapest_edge_is_left_out_for_the_whole_not_one_by_one():
-    # greedy takes 0 -> 1 first and then loses both ways back
+    # greedy search takes 0 -> 1 first and then loses both edges back
     weights = {(ROOT, 0): 1.0, (ROOT, 1): 1.0, (0, 1): 2.0, (1, 2): 1.9, (2, 0): 1.8, (1, 0): 1.7}
     assert best_dag(weights).edges == {(ROOT, 0), (ROOT, 1), (1, 2), (2, 0), (1, 0)}
 

@@ -1,4 +1,4 @@
-"""Drawings: what the tree says, that no boxes overlap, and that untrusted text stays text."""
+"""Drawings: text trees, boxes without overlap, and untrusted text that stays text."""
 
 import random
 import struct

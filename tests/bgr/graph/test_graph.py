@@ -1,4 +1,4 @@
-"""The evidence graph: its constraints, its measures, its order."""
+"""The evidence graph: constraints, measures and order."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""A model that answers from a script, and requests to ask it."""
+"""A scripted model, and requests for it."""
 
 import pytest
 
@@ -13,7 +13,7 @@ SCHEMA = {
 
 
 class Script(Backend):
-    """Answers the last message from a dict of lists, one entry a time asked; keeps what it was asked.
+    """Answers the last message from a dict of lists, one entry per call, and records the requests.
 
     A text counts a token in for each message and a token out for each word.
     """

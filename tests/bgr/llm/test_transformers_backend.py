@@ -1,4 +1,4 @@
-"""A random two-layer Llama with a tokenizer of single bytes, made here: nothing is downloaded."""
+"""The backend with a random two-layer Llama and a byte tokenizer; nothing is downloaded."""
 
 import json
 import random
@@ -58,7 +58,7 @@ def texts(count, seed=0):
 
 
 def written_slowly(folder, text, most):
-    """Greedy, alone, the whole sequence read again for each token; only tokens that exist."""
+    """Greedy decoding of one reply without a cache, restricted to valid tokens."""
     model = LlamaForCausalLM.from_pretrained(folder).eval()
     tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
     ids = tokenizer(f"<start>user\n{text}<end>\n<start>assistant\n")["input_ids"]
@@ -102,7 +102,7 @@ def test_draws_are_by_the_seed_and_not_by_the_batch(backend):
 
 
 def test_log_probabilities_of_the_first_token(folder, backend):
-    """Those of the model itself, whatever a schema or the temperature makes of them, in a batch as alone."""
+    """The model's own probabilities, regardless of schema and temperature, in a batch and alone."""
     model = LlamaForCausalLM.from_pretrained(folder).eval()
     tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
     asked = [
@@ -248,7 +248,7 @@ def test_tokens_of_a_batch_by_the_size_of_the_model():
 
 
 def test_a_prompt_that_is_too_long_from_the_cache_alone(backend, tmp_path):
-    """It fails as it did before and is no missing reply; one that could be answered is."""
+    """It fails as before and does not count as a missing reply, unlike a request that could be answered."""
     asked = [request("a"), request("b" * LONGEST)]
     with Replay(tmp_path / "r") as replay:
         first = Llm(backend, replay=replay).ask(asked)

@@ -1,4 +1,4 @@
-"""Many replies at once against each alone through `generate`; the cache that grows in place against the library's."""
+"""Batched generation against `generate` for each reply alone; the growing cache against the library's."""
 
 import pytest
 import torch
@@ -46,20 +46,20 @@ def llama():
 
 
 def mistral():
-    """Every layer sees the last six tokens only: none of its caches is a plain one."""
+    """Every layer sees only the last six tokens, so none of its caches is a plain one."""
     torch.manual_seed(0)
     return MistralForCausalLM(MistralConfig(**SIZES, sliding_window=6)).eval()
 
 
 def bloom():
-    """No heads in groups, and positions of its own, made as long as the mask."""
+    """No grouped heads, and its own positions, derived from the mask."""
     torch.manual_seed(0)
     sizes = {name: SIZES[name] for name in ("vocab_size", "hidden_size", "eos_token_id", "initializer_range")}
     return BloomForCausalLM(BloomConfig(**sizes, n_layer=2, n_head=4)).eval()
 
 
 def gpt2():
-    """Positions that are learned, no heads in groups."""
+    """Learned positions, no grouped heads."""
     torch.manual_seed(0)
     sizes = {name: SIZES[name] for name in ("vocab_size", "eos_token_id", "initializer_range")}
     return GPT2LMHeadModel(GPT2Config(**sizes, n_embd=32, n_layer=2, n_head=4, n_positions=128)).eval()
@@ -75,7 +75,7 @@ def deepseek():
 
 
 def granite():
-    """A layer with a state and one with attention."""
+    """One recurrent layer and one with attention."""
     torch.manual_seed(0)
     sizes = {**SIZES, "layer_types": ["mamba", "attention"], "mamba_n_heads": 8, "mamba_d_head": 8, "mamba_d_state": 8}
     return GraniteMoeHybridForCausalLM(GraniteMoeHybridConfig(**sizes)).eval()
@@ -99,7 +99,7 @@ def alone(model, prompt, limit):
 @pytest.mark.parametrize("make", [llama, mistral, bloom, gpt2, deepseek, granite])
 @pytest.mark.parametrize("ours", [True, False])
 def test_rows_of_any_length_as_each_alone(make, ours, monkeypatch):
-    """Rows leave one by one; the room is too small more than once."""
+    """Rows leave one by one, and the allocated memory grows more than once."""
     monkeypatch.setattr(writing, "ROOM", 3)
     model, theirs = make(), make()
     if ours:
@@ -116,7 +116,7 @@ def test_rows_of_any_length_as_each_alone(make, ours, monkeypatch):
 @pytest.mark.parametrize("make", [llama, mistral, bloom, gpt2, deepseek, granite])
 @pytest.mark.parametrize("ours", [True, False])
 def test_prompts_that_begin_alike_as_each_alone(make, ours, monkeypatch):
-    """One of them is nothing but the beginning."""
+    """One prompt is equal to the common prefix."""
     monkeypatch.setattr(writing, "ROOM", 3)
     model, theirs = make(), make()
     if ours:

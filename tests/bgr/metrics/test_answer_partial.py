@@ -1,4 +1,4 @@
-"""Partial match of answers, by hand."""
+"""Partial match of answers against values computed by hand."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""QA EM: which answers count as equal."""
+"""QA EM: pairs of answers that are equal or not."""
 
 import pytest
 from hypothesis import given

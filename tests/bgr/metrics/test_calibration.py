@@ -19,7 +19,7 @@ def slow_error(chances, happened, bins):
 def test_by_hand():
     assert expected_calibration_error([0.0, 1.0], [False, True]) == 0
     assert expected_calibration_error([1.0, 1.0], [False, False]) == 1
-    # 0.8 for what happens half of the time, 0.1 for what never does
+    # 0.8 for events that happen half of the time, 0.1 for events that never happen
     assert expected_calibration_error([0.8, 0.8, 0.1, 0.1], [1, 0, 0, 0]) == pytest.approx(0.5 * 0.3 + 0.5 * 0.1)
     assert expected_calibration_error([], []) == 0
 

@@ -26,7 +26,7 @@ FORBIDDEN = 1000
 
 
 def random_graph(rng: random.Random, facts: int, pool: int = 8, extra: float = 0.3) -> EvidenceGraph:
-    """Any rooted DAG over `facts` of the fact numbers 0 … pool-1; extra=0 gives trees."""
+    """A random rooted DAG over `facts` of the fact numbers 0 … pool-1; a tree with extra=0."""
     nodes = rng.sample(range(pool), facts)
     edges = []
     for place, node in enumerate(nodes):
@@ -57,7 +57,7 @@ def networkx_says(a: EvidenceGraph, b: EvidenceGraph, labeled: bool) -> float:
 
 
 def exhaustive(a: EvidenceGraph, b: EvidenceGraph, labeled: bool) -> int:
-    """Every way to map each fact of `a` to a fact of `b` or to nothing, costed from the definition."""
+    """The minimum cost over all mappings of the facts of `a` to facts of `b` or to nothing, by the definition."""
     best = 10**6
     for images in set(permutations([*b.nodes, *[None] * len(a.nodes)], len(a.nodes))):
         image = {ROOT: ROOT, **dict(zip(a.nodes, images, strict=True))}
@@ -153,7 +153,7 @@ def pairs_of(facts: int, count: int, seed: int) -> list[Pair]:
 @pytest.mark.parametrize("labeled", [False, True])
 @pytest.mark.parametrize("more", [0, 5])
 def test_second_stage_alone_gives_the_same(labeled, more, monkeypatch):
-    """Everyday pairs are settled before it; here it has them all, with and without help."""
+    """Everyday pairs are solved by the first stage; here the second stage solves all, with and without help."""
     pairs = [*everyday_pairs(30, random.Random(1)), *pairs_of(8, 6, seed=2)]
     expected = [graph_edit_distance(a, b, labeled=labeled, time_limit=None) for a, b in pairs]
     monkeypatch.setattr(ged_search, "FIRST_VISITS", 0)
@@ -164,7 +164,7 @@ def test_second_stage_alone_gives_the_same(labeled, more, monkeypatch):
 
 @pytest.mark.parametrize("labeled", [False, True])
 def test_bounds_of_every_stage_hold(labeled):
-    """Bounds are above the greatest gain, a mapping found by swapping is below it, and much of the time they meet."""
+    """Bounds are at least the greatest gain, local search is at most that, and they are often equal."""
     closed = 0
     for a, b in pairs_of(9, 16, seed=3):
         sides = sorted((Side.of(a.edges), Side.of(b.edges)), key=lambda side: len(side.facts))
@@ -213,7 +213,7 @@ def test_the_time_limit_is_kept(monkeypatch):
 
 
 def test_large_graphs_close_to_gold_are_exact():
-    """24 facts, the paper's most, with three edges hung elsewhere: exact, in well under the limit."""
+    """24 facts, the paper's maximum, with three edges moved: exact, well within the limit."""
     rng = random.Random(4)
     for _ in range(5):
         gold = random_graph(rng, 24, pool=24, extra=0.1)

@@ -18,7 +18,7 @@ EMPTY = EvidenceGraph()
 
 
 def random_graph(rng: random.Random, facts: int, pool: int = 7, extra: float = 0.4) -> EvidenceGraph:
-    """Any rooted DAG over `facts` of the fact numbers 0 … pool-1."""
+    """A random rooted DAG over `facts` of the fact numbers 0 … pool-1."""
     nodes = rng.sample(range(pool), facts)
     edges = []
     for place, node in enumerate(nodes):
@@ -84,7 +84,8 @@ def test_structure_equals_brute_force():
 
 
 def test_what_refinement_cannot_tell_apart_is_searched():
-    """Six facts over six: one 12-ring against two 6-rings (edges top to bottom). Every node looks alike."""
+    """Six facts over six: one 12-ring against two 6-rings (edges from top to bottom). All nodes have the same
+    degrees."""
     top = [(ROOT, n) for n in range(6)]
     ring = [(n, 6 + n) for n in range(6)] + [(n, 6 + (n + 1) % 6) for n in range(6)]
     pair = [(n, 6 + n) for n in range(6)] + [(n, 6 + n // 3 * 3 + (n + 1) % 3) for n in range(6)]
@@ -111,7 +112,7 @@ def test_match_implies_structure_and_both_are_symmetric(a, b):
 
 @pytest.mark.parametrize("facts", [8, 16, 24])
 def test_structure_of_large_graphs_equals_networkx(facts):
-    """A graph against itself renamed, with one edge hung elsewhere, and with one mistake of any kind."""
+    """A graph against its renamed copy, a copy with one edge moved, and a copy with one mistake of any kind."""
     rng = random.Random(facts)
     found = 0
     for number in range(60):
@@ -134,7 +135,7 @@ def rewired(rng: random.Random, layer: list[tuple[int, int]], swaps: int) -> lis
 
 
 def regular(rng: random.Random, width: int, degree: int) -> EvidenceGraph:
-    """Every top fact leads to `degree` bottom facts, every bottom fact hangs from as many: all nodes look alike."""
+    """Every top fact has `degree` successors, every bottom fact as many predecessors: all nodes have equal degrees."""
     plain = [(n, width + (n + k) % width) for n in range(width) for k in range(degree)]
     return shuffled(rng, EvidenceGraph([(ROOT, n) for n in range(width)] + rewired(rng, plain, rng.randint(0, 12))))
 
@@ -149,7 +150,8 @@ def test_regular_layers_equal_networkx(width, degree, pairs):
 
 @pytest.mark.parametrize("width", [8, 12])
 def test_regular_layers_of_rings_have_the_shape_of_their_lengths(width):
-    """Too much for networkx. With two edges at every node a layer is a set of rings, told apart by their lengths."""
+    """Too large for networkx. With two edges at every node, a layer is a set of rings, which differ in their
+    lengths."""
     rng = random.Random(width)
     found = 0
     for _ in range(20):
@@ -173,7 +175,7 @@ def ring_lengths(graph: EvidenceGraph) -> list[int]:
 
 
 def test_equal_degrees_in_another_place():
-    """The same degrees everywhere; only which fact of which degree follows which differs."""
+    """The same degrees everywhere; only the degrees of adjacent facts differ."""
     chain = [(ROOT, 0), (ROOT, 1), (0, 2), (1, 3), (2, 4), (2, 5), (3, 6)]
     moved = [(ROOT, 0), (ROOT, 1), (0, 2), (0, 3), (1, 4), (2, 5), (4, 6)]
     assert sorted(map(degrees(chain), range(7))) == sorted(map(degrees(moved), range(7)))
@@ -185,7 +187,7 @@ def degrees(edges: list[tuple[int, int]]):
 
 
 def ring(first: int, width: int) -> list[tuple[int, int]]:
-    """`width` facts from the root over as many others, closed to a ring."""
+    """`width` facts below the root and as many below them, connected to a ring."""
     top, bottom = range(first, first + width), range(first + width, first + 2 * width)
     return [(ROOT, n) for n in top] + [
         edge for k in range(width) for edge in ((top[k], bottom[k]), (top[k], bottom[(k + 1) % width]))

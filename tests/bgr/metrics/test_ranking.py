@@ -1,4 +1,4 @@
-"""R@k against hand-counted cases and a slow twin."""
+"""R@k against values computed by hand and a slow implementation."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""EM and F1 by hand; the normal form as SQuAD's script has it."""
+"""EM and F1 against values computed by hand, and the normal form of SQuAD's script."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Decoding with a scripted matcher: the model's scores are given, everything else is the real thing."""
+"""Decoding with a scripted matcher: the model's scores are given, everything else is real."""
 
 import random
 
@@ -17,7 +17,7 @@ FACTS = 6
 
 
 class Oracle:
-    """Walks given graphs: knows each path's last fact and scores what is next there high, all else low."""
+    """Follows given graphs: the successors of each path's last fact get high scores, all other facts low ones."""
 
     def __init__(self, model, graphs, chance=0.9):
         self.config, self.graphs, self.chance = model.config, graphs, chance

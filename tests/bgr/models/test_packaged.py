@@ -1,4 +1,4 @@
-"""The packaged weights are found and checked."""
+"""Location and checks of the packaged weights."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def test_equals_the_plain_definition(make_retriever, batch, direction, kept, set
     fast = model.encode_batch(questions, facts, batch.candidates)
     places = fast.columns[:, 1:][batch.candidates >= 0]
     torch.testing.assert_close(fast.relevance[places], slow.relevance, atol=1e-5, rtol=1e-5)
-    # level 0, then both questions go to their second candidate, then the first goes on to its third
+    # level 0, then both questions go to their second candidate, then the first continues to its third
     paths, slow_paths = model.start(fast), plain.start(slow)
     for parents, columns in ([0, 1], [2, 2]), ([0], [3]), ([], []):
         logits = model.match(fast, paths)
@@ -75,7 +75,7 @@ def test_saved_and_loaded_it_is_the_same(make_retriever, batch, tmp_path):
     first = model.encode_batch(batch.questions, batch.facts, batch.candidates)
     second = again.encode_batch(batch.questions, batch.facts, batch.candidates)
     assert all(torch.equal(a, b) for a, b in zip(model.state_dict().values(), again.state_dict().values(), strict=True))
-    # to rounding: a loaded tensor may lie otherwise in memory, which changes the order of a sum
+    # up to rounding: a loaded tensor may have another memory layout, which changes the order of a sum
     logits = (model.match(first, model.start(first)), again.match(second, again.start(second)))
     torch.testing.assert_close(*logits, atol=1e-6, rtol=1e-6)
 

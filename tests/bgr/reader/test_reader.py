@@ -1,4 +1,4 @@
-"""The reader: batches, confidence, files, and what it refuses."""
+"""The reader: batches, confidence, files and invalid input."""
 
 import json
 import math
@@ -37,12 +37,12 @@ def test_a_batch_equals_one_at_a_time_in_any_order(make_reader):
 def test_without_evidence_there_is_no_answer(make_reader):
     reader = make_reader()
     assert reader.answer(ITEMS)[2] == NOT_ANSWERABLE
-    # the model itself may be asked all the same
+    # the model itself can still be called
     assert reader.read(["question: Where was Persona made? evidence:"])[0].confidence > 0
 
 
 def test_confidence_is_the_mean_token_probability(make_reader):
-    """Against the model asked token by token."""
+    """Compare with the model called token by token."""
     reader = make_reader(seed=1)
     [answer] = reader.read(["question: Where was Persona made?"])
     source = reader.tokenizer("question : where was <extra_id_0> made ?", return_tensors="pt")["input_ids"]

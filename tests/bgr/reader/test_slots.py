@@ -1,4 +1,4 @@
-"""Placeholders for names and quantities: what T5 reads, is to write, and what it wrote in words."""
+"""Placeholders for names and quantities: inputs and targets of T5, and its output converted back."""
 
 from itertools import pairwise
 
