@@ -10,9 +10,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from bgr.models.attention import Attention
+from bgr.models.attention import Attention, Packing, attend_in_rows
 from bgr.models.late_interaction import TokenMarks
-from bgr.models.packed import Packing, attend_in_rows
 from bgr.models.ragged import Ragged
 from bgr.utils.devices import for_matrices
 

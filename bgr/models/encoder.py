@@ -6,12 +6,12 @@ import torch
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 
-from bgr.models.packed import Packing, packed_layer
+from bgr.models.attention import Packing, packed_layer
 from bgr.models.ragged import Ragged, length_buckets
 
 
 class SentenceStates(nn.Module):
-    """Token states of a BERT for rows of unequal length, without computation on padding (`bgr.models.packed`).
+    """Token states of a BERT for rows of unequal length, without computation on padding (`bgr.models.attention`).
 
     `lower` runs the embeddings and the frozen layers, `upper` the rest; ``upper(lower(ids))`` equals the BERT.
 

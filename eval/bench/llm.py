@@ -11,9 +11,8 @@ import numpy as np
 import torch
 from transformers import GenerationConfig
 
-from bgr.llm.backends.generation import generate
+from bgr.llm.backends.generation import TokenSampler, generate
 from bgr.llm.backends.local_model import load_local_model
-from bgr.llm.backends.sampler import TokenSampler
 from bgr.llm.interface import Message, Request
 from eval.bench.clock import Line, SpeedBench, in_turns
 

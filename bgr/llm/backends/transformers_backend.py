@@ -11,9 +11,8 @@ from typing import Any
 
 import torch
 
-from bgr.llm.backends.generation import generate
+from bgr.llm.backends.generation import GrammarError, TokenSampler, generate, grammar_of
 from bgr.llm.backends.local_model import load_local_model
-from bgr.llm.backends.sampler import GrammarError, TokenSampler, grammar_of
 from bgr.llm.interface import Backend, Completion, LlmError, Request, in_order
 from bgr.utils.json_utils import one_line
 

@@ -18,13 +18,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from bgr.models.attention import Attention
+from bgr.models.attention import Attention, Packing, attend_in_rows
 from bgr.models.batching import Batch
 from bgr.models.context import ContextLayer
 from bgr.models.encoder import SentenceStates
 from bgr.models.late_interaction import LateInteraction
 from bgr.models.matcher import FactRows
-from bgr.models.packed import Packing, attend_in_rows
 from bgr.models.ragged import Ragged, take
 from bgr.retrievers.baselines.baseline_config import BaselineConfig
 from bgr.retrievers.baselines.beam import Search
@@ -44,7 +43,7 @@ class ShortRowLayer(ContextLayer):
 
 
 def attend_in_short_rows(query: Tensor, key: Tensor, value: Tensor, packing: Packing, *, heads: int) -> Tensor:
-    """`bgr.models.packed.attend_in_rows` for short rows. *Shape:* all ``[total, d]``."""
+    """`bgr.models.attention.attend_in_rows` for short rows. *Shape:* all ``[total, d]``."""
     if packing.padding is not None:
         return attend_in_rows(query, key, value, packing, heads=heads)
     # [total, d] -> [total, heads, d / heads]

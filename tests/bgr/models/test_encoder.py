@@ -15,7 +15,7 @@ def rows():
 @pytest.mark.parametrize("padded", [False, True])
 @pytest.mark.parametrize("frozen", [0, 1, 2])
 def test_equals_the_bert_one_sentence_at_a_time(encoder_config, rows, frozen, padded, monkeypatch):
-    monkeypatch.setattr("bgr.models.packed.pads", lambda device: padded)
+    monkeypatch.setattr("bgr.models.attention.pads", lambda device: padded)
     torch.manual_seed(0)
     encoder = SentenceStates(encoder_config, frozen_layers=frozen).eval()
     states = encoder(rows)
@@ -27,7 +27,7 @@ def test_equals_the_bert_one_sentence_at_a_time(encoder_config, rows, frozen, pa
 
 @pytest.mark.parametrize("padded", [False, True])
 def test_gradients_equal_those_of_one_sentence_at_a_time(encoder_config, rows, padded, monkeypatch):
-    monkeypatch.setattr("bgr.models.packed.pads", lambda device: padded)
+    monkeypatch.setattr("bgr.models.attention.pads", lambda device: padded)
     torch.manual_seed(0)
     encoder = SentenceStates(encoder_config, frozen_layers=0).eval()
     states = encoder(rows)

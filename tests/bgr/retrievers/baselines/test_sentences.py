@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from bgr.models.packed import Packing, attend_in_rows
+from bgr.models.attention import Packing, attend_in_rows
 from bgr.models.ragged import Ragged
 from bgr.retrievers.baselines.model import SentenceVectors, TokenLayers, attend_in_short_rows
 

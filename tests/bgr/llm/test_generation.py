@@ -20,10 +20,9 @@ from transformers import (
     MistralForCausalLM,
 )
 
-from bgr.llm.backends import generation as writing
+from bgr.llm.backends import generation
 from bgr.llm.backends.cpu_attention import use_cpu_attention
-from bgr.llm.backends.generation import GrowingLayer, generate, growing_cache, shared_tokens
-from bgr.llm.backends.sampler import TokenSampler
+from bgr.llm.backends.generation import GrowingLayer, TokenSampler, generate, growing_cache, shared_tokens
 from bgr.llm.interface import Message, Request
 
 END = 1
@@ -100,7 +99,7 @@ def alone(model, prompt, limit):
 @pytest.mark.parametrize("ours", [True, False])
 def test_rows_of_any_length_as_each_alone(make, ours, monkeypatch):
     """Rows leave one by one, and the allocated memory grows more than once."""
-    monkeypatch.setattr(writing, "ROOM", 3)
+    monkeypatch.setattr(generation, "ROOM", 3)
     model, theirs = make(), make()
     if ours:
         use_cpu_attention(model)
@@ -117,12 +116,13 @@ def test_rows_of_any_length_as_each_alone(make, ours, monkeypatch):
 @pytest.mark.parametrize("ours", [True, False])
 def test_prompts_that_begin_alike_as_each_alone(make, ours, monkeypatch):
     """One prompt is equal to the common prefix."""
-    monkeypatch.setattr(writing, "ROOM", 3)
+    monkeypatch.setattr(generation, "ROOM", 3)
     model, theirs = make(), make()
     if ours:
         use_cpu_attention(model)
     passes = []
-    monkeypatch.setattr(writing, "_scores", lambda *a, plain=writing._scores: passes.append(a[2].shape) or plain(*a))
+    plain = generation._scores
+    monkeypatch.setattr(generation, "_scores", lambda *a: passes.append(a[2].shape) or plain(*a))
     start = prompts(1, 40)[0]
     start += [7] * (30 - len(start))
     asked = [start, *(start + own for own in prompts(6, 20))]
@@ -170,7 +170,7 @@ def test_draws_do_not_depend_on_who_else_is_there():
 
 
 def test_the_cache_holds_what_the_librarys_holds(monkeypatch):
-    monkeypatch.setattr(writing, "ROOM", 2)
+    monkeypatch.setattr(generation, "ROOM", 2)
     torch.manual_seed(0)
     ours, theirs = GrowingLayer(), DynamicCache().layer_class_to_replicate()
     for tokens in (4, 1, 1, 1, 3):
