@@ -2,6 +2,7 @@
 
 import sys
 
-from bgr.cli import main
+from bgr.cli import drop_working_folder, main
 
+drop_working_folder()
 sys.exit(main())

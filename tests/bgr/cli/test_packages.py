@@ -10,7 +10,12 @@ import pytest
 
 from bgr.cli import ROOT, demo
 
-WAYS = {"module": [sys.executable, "-m", "bgr.cli"], "script": [str(Path(sys.executable).with_name("bgr"))]}
+SCRIPT = str(Path(sys.executable).with_name("bgr"))
+WAYS = {
+    "bgr": [SCRIPT],
+    "-m bgr": [sys.executable, "-m", "bgr"],
+    "-m bgr.cli": [sys.executable, "-m", "bgr.cli"],
+}
 
 
 @pytest.fixture
@@ -39,12 +44,12 @@ def test_help_in_a_folder_with_packages_of_the_same_names(own_folder, way, words
 
 def test_a_package_that_hides_ours_is_one_line(own_folder, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(own_folder), str(ROOT)]))
-    done = call("module", "evaluate", "--data", "data")
+    done = call("-m bgr", "evaluate", "--data", "data")
     assert (done.returncode, done.stdout) == (1, "")
     hidden = own_folder / "training" / "__init__.py"
     assert done.stderr.startswith(f"bgr evaluate: error: {hidden} hides the package 'training' of bgr; rename it")
     assert done.stderr.count("\n") == 1
-    assert call("module", "data", "--help").returncode == 0
+    assert call("-m bgr", "data", "--help").returncode == 0
 
 
 @pytest.mark.workflow
