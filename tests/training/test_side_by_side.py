@@ -3,6 +3,8 @@
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -35,3 +37,16 @@ def test_a_death_is_seen_among_many_reports_and_the_other_is_ended(monkeypatch, 
         side_by_side.in_processes(stubborn_or_dying, ("forward", "backward"), bar=False)
     assert not multiprocessing.active_children()
     assert "forward   epoch 1/1000000" in capsys.readouterr().err
+
+
+@pytest.mark.workflow
+def test_a_users_own_packages_do_not_hide_ours_from_the_two_processes(config, toy_data, tmp_path):
+    for name in ("eval", "training", "configs"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise SystemExit('the wrong package')\n")
+    words = ["train", "retriever", "--config", config(1), "--data", toy_data, "--out", "run"]
+    command = [sys.executable, "-m", "bgr", *map(str, words)]
+    path = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "2"}
+    done = subprocess.run(command, cwd=tmp_path, env=path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run" / "bgr.json").is_file()
