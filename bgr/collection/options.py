@@ -139,13 +139,15 @@ class UploadOptions(FolderOptions, EncoderOptions, MilvusOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImportOptions(FolderOptions, EncoderOptions):
+class ImportOptions(EncoderOptions):
     """Options of `bgr collection triples import`.
 
     Args:
+        folder: a collection.
         file: an OpenIE file in HippoRAG's form.
     """
 
+    folder: Folder = positional(metavar="DIR")
     file: File = positional(metavar="FILE")
 
 

@@ -242,3 +242,50 @@ def test_facts(tmp_path, dataset, bgr, refused):
     dataset.write_text('{"id": 3}\n')
     assert "line 1" in refused("collection", "triples", "facts", dataset.parent, "--out", tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+@pytest.fixture
+def films(tmp_path, corpus, encoder_folder, bgr):
+    """A collection of the six texts, without triples."""
+    encoder = ["--encoder", encoder_folder]
+    assert bgr("collection", "build", "--corpus", corpus, "--out", tmp_path / "films", *encoder)[0] == 0
+    return tmp_path / "films", encoder
+
+
+def test_extracted_into_a_collection_and_after_an_addition(tmp_path, bgr, films, model, server, refused):
+    folder, encoder = films
+    words = ["collection", "triples", "extract", folder, "--llm", server, *encoder]
+    model.bad = {2}
+    assert "5 triples of 6 passages" in bgr(*words)[1]
+    assert ", 5 triples; corpus " in bgr("collection", "show", folder)[1]
+    model.bad, model.asked = set(), []
+    (tmp_path / "more.json").write_text(json.dumps([{"title": "Title 7", "text": "Text number 7."}]))
+    assert "7 passages" in bgr("collection", "add", folder, "--corpus", tmp_path / "more.json", *encoder)[1]
+    assert "7 triples of 7 passages" in bgr(*words)[1]
+    assert sorted(model.asked) == [2, 7]
+    assert "no such file or folder" in refused(*words[:4], "--llm", tmp_path / "none")
+    assert json.loads(bgr("collection", "show", folder, "--json")[1])["triples"] == 7
+    gone = json.loads(bgr("collection", "search", folder, "number 7", "-k", "1", "--method", "bm25", "--json")[1])
+    code, out, error = bgr("collection", "delete", folder, gone[0]["passages"][0]["id"])
+    assert (code, error) == (0, "")
+    assert ", 6 triples; corpus " in out
+    assert "hold what was written" in bgr("collection", "verify", folder)[1]
+    assert "calls: 0, " in bgr(*words, "--overwrite")[1]  # no reply is paid for twice
+
+
+def test_imported_into_a_collection(tmp_path, corpus, bgr, films, refused):
+    folder, encoder = films
+    docs = [{**one, "extracted_triples": [["A", "is", f"B{n}"]]} for n, one in enumerate(PASSAGES)]
+    (tmp_path / "t.json").write_text(json.dumps({"docs": docs}))
+    (tmp_path / "none.json").write_text(json.dumps({"docs": [{"title": "No", "text": "one", "extracted_triples": []}]}))
+    words = ["collection", "triples", "import", folder]
+    out = bgr(*words, tmp_path / "t.json", *encoder)[1]
+    assert ", 6 triples; corpus " in out
+    assert "t.json: 6 triples of 6 rows" in out
+    before = (folder / "manifest.json").read_bytes()
+    assert "none of its 1 passages is in the corpus" in refused(*words, tmp_path / "none.json", *encoder)
+    assert "built with encoder" in refused(*words, tmp_path / "t.json")  # the packaged one is another
+    assert (folder / "manifest.json").read_bytes() == before
+    assert "6 triples of 6 rows" in bgr("collection", "triples", "check", tmp_path / "t.json", "--corpus", folder)[1]
+    built = ["collection", "build", "--corpus", corpus, "--out", tmp_path / "words", "--words-only"]
+    assert "words alone, 6 triples; corpus " in bgr(*built, "--triples", tmp_path / "t.json")[1]

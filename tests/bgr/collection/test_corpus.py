@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgr.collection.corpus import Corpus, Passage, load_corpus, save_corpus
+from bgr.collection.corpus import Corpus, Passage, load_corpus, passage_id, read_documents, save_corpus
 from bgr.errors import DataError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -84,3 +84,28 @@ def test_files_that_cannot_be_read_or_written(tmp_path):
         save_corpus([Passage("h", "", "\udfff")], path)
     assert len(path.read_text().splitlines()) >= 3  # the old one is there
     assert json.loads(path.read_text().split("\n")[0])["title"] == "A title"
+
+
+def test_documents_of_any_form(tmp_path):
+    save_corpus(THREE, tmp_path / "corpus.jsonl")
+    for form in (THREE, tmp_path / "corpus.jsonl", str(tmp_path / "corpus.jsonl"), list(THREE), map(vars, THREE)):
+        assert read_documents(form).passages == THREE.passages
+    first, _, third, titled = read_documents(["a text", "another", "a text", {"title": "A", "text": "a text"}])
+    assert (first.text, first.title, first.id) == ("a text", "", passage_id("", "a text"))
+    assert (third.id, third.text) == (f"{first.id}-2", "a text")
+    assert titled.id == passage_id("A", "a text") != first.id
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        ([{"id": "a"}], r"document 0 \(from 0\): text is missing"),
+        (["x", {"text": "y", "url": "z"}], r"document 1 \(from 0\): unknown key 'url'"),
+        ([5], "5 is not a passage"),
+        ([{"id": "a", "text": "x"}, {"id": "a", "text": "y"}], "two passages have the id 'a'; ids are unique"),
+        (["\ud800"], "text is"),
+    ],
+)
+def test_documents_that_are_not_valid(documents, message):
+    with pytest.raises(DataError, match=message):
+        read_documents(documents)
