@@ -1,4 +1,4 @@
-"""Shipped configurations, found by name from a checkout and from an installed wheel alike, and what overrides them."""
+"""Shipped configurations by name, from a checkout or an installed wheel, and settings that override them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bgr.errors import BgrError
 
 
 def find_config(name: str) -> Path:
-    """The file `name`, or the shipped configuration of that name (``demo``, ``demo.yaml`` or ``configs/demo.yaml``).
+    """Find the file `name`, or the shipped configuration of that name: ``demo``, ``demo.yaml``, ``configs/demo.yaml``.
 
     Raises:
         BgrError: there is neither; the message lists the shipped ones.
@@ -27,10 +27,10 @@ def find_config(name: str) -> Path:
 
 
 def overrides(words: Sequence[str]) -> list[str]:
-    """Settings given on the command line, which stand above those of the file.
+    """Check settings from the command line, which override those of the file.
 
     Raises:
-        BgrError: a word that is no ``--section.key=value``.
+        BgrError: a word is not of the form ``--section.key=value``.
     """
     unknown = [word for word in words if not word.startswith("--") or "=" not in word]
     if unknown:

@@ -1,4 +1,4 @@
-"""Where to compute, and in what precision."""
+"""Device and precision of a model."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from torch import Tensor, nn
 
 
 def pick_device(name: str | torch.device | None = None) -> torch.device:
-    """The device named, else the GPU if there is one, else the CPU."""
+    """The named device; by default the GPU if there is one, else the CPU."""
     return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
 
 
 def fast_bfloat16(device: torch.device) -> bool:
-    """Whether the device multiplies bfloat16 matrices natively, and so faster than float32."""
+    """True if the device multiplies bfloat16 matrices natively, and therefore faster than float32."""
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     return device.type == "cpu" and (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 
 
 def pick_precision(device: torch.device, name: str | None = None) -> str:
-    """What a model that is not trained runs in: ``"32"`` or ``"bf16"``; bfloat16 where the device is fast at it.
+    """Precision of inference, ``"32"`` or ``"bf16"``; by default bfloat16 where the device is fast at it.
 
     Raises:
         ValueError: another name.
@@ -35,14 +35,16 @@ def autocast(device: torch.device, precision: str | None = None) -> torch.autoca
 
 
 def for_matrices(states: Tensor) -> Tensor:
-    """As `autocast`, where it is switched on, would convert them for each matrix they meet: here once for several."""
+    """Convert states once for several matrices, as `autocast`, where it is on, would convert them for each."""
     kind = states.device.type
     return states.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else states
 
 
 def hold_in(model: nn.Module, precision: str) -> None:
-    """Hold the weights of linear layers in what `autocast` would convert them to at every call. The results stay the
-    same to the bit; a model that is to be trained needs all of its weights' digits."""
+    """Store the weights of linear layers in the type to which `autocast` would convert them at every call.
+
+    Results stay equal to the bit. Not for training, which needs all digits of the weights.
+    """
     if precision == "bf16":
         for module in model.modules():
             if isinstance(module, nn.Linear):

@@ -24,9 +24,10 @@ from bgr.utils.json_utils import json_problem, shown
 
 BLOCK = 1 << 20
 LONGEST = 1 << 26
-"""Characters in one entry; a file with more than that in an entry is none of ours, and must not fill the memory."""
+"""Maximum number of characters in one entry, so that a wrong file cannot fill the memory."""
 MARGIN = 32
-"""So near to the end of the text at hand a number may go on, and an error may only mean that the rest is not there."""
+"""So close to the end of the buffered text a number may continue in the next block, and an error may only mean that the
+rest is missing."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 
@@ -40,8 +41,8 @@ def read_items(path: str | Path, *, progress: bool = False, block: int = BLOCK) 
         block: characters to read at a time.
 
     Raises:
-        DataError: no such file, not a list, or not valid JSON; the message names file, line, column and item. Items
-            before the bad place have been given by then.
+        DataError: no such file, not a list, or not valid JSON; the message names file, line, column and item. The
+            items before that place have been yielded already.
     """
     with open_json(path, progress=progress, block=block) as text:
         if text.peek() != "[":
@@ -76,9 +77,9 @@ def open_json(path: str | Path, *, progress: bool = False, block: int = BLOCK) -
 
 
 class JsonText:
-    """A place in a JSON file and the text behind it; `entry` names in messages what is being read.
+    """A position in a JSON file and the text after it; `entry` names in messages the entry that is read.
 
-    Every method that reads raises DataError where the file is not valid JSON.
+    Every method that reads raises DataError if the file is not valid JSON.
     """
 
     def __init__(self, file: TextIO, where: str, bar: tqdm[Any], block: int) -> None:
@@ -90,7 +91,7 @@ class JsonText:
         self._line, self._column = 1, 1  # of the first character of `_text`
 
     def peek(self) -> str:
-        """The next character that is no white space; empty at the end of the file."""
+        """The next character that is not white space; empty at the end of the file."""
         while True:
             self._at = self._behind_space()
             if self._at < len(self._text):
@@ -100,7 +101,7 @@ class JsonText:
             self._more()
 
     def value(self) -> tuple[Any, str]:
-        """The next value, whole, and the text it stands in."""
+        """The next value and its text."""
         self.peek()
         while True:
             try:
@@ -118,7 +119,7 @@ class JsonText:
             self._more()
 
     def key(self) -> str:
-        """The next key of an object, with the colon behind it."""
+        """The next key of an object; the colon after it is read too."""
         if self.peek() != '"':
             self.fail("Expecting property name enclosed in double quotes", self._at)
         key = self.value()[0]
@@ -126,7 +127,7 @@ class JsonText:
         return key
 
     def entries(self, opening: str, closing: str) -> Iterator[None]:
-        """Step through a list or an object: whenever this yields, the place is at an entry, which the caller reads."""
+        """Step through a list or an object: at each yield the position is at an entry, which the caller reads."""
         self._take(opening)
         if self.peek() == closing:
             self._at += 1
@@ -139,7 +140,7 @@ class JsonText:
             self._take(",")
 
     def finish(self) -> None:
-        """Nothing but white space may follow."""
+        """Refuse anything but white space in the rest of the file."""
         self.entry = ""
         if self.peek():
             self.fail("Extra data", self._at)
@@ -154,7 +155,7 @@ class JsonText:
         return found.end() if found else self._at
 
     def _more(self) -> None:
-        """Drop what has been read and take the next block; as much again as is waiting, so that retries stay few."""
+        """Drop the text that has been read and read the next block, at least as long as the rest, for few retries."""
         if len(self._text) - self._at > LONGEST:
             self.fail(f"longer than {LONGEST:,} characters", self._at)
         self._line, self._column = self._place(self._at)
@@ -170,7 +171,7 @@ class JsonText:
         return self._line + lines, position - self._text.rindex("\n", 0, position)
 
     def fail(self, message: str, position: int | None = None) -> NoReturn:
-        """Refuse the file for what stands at a position of the text at hand, or before the place that is reached.
+        """Refuse the file because of a position in the buffered text; by default the current one.
 
         Raises:
             DataError: always.

@@ -1,4 +1,4 @@
-"""JSON and texts from files that may hold anything: read with one kind of error, and shown in one line of a message."""
+"""JSON and texts from untrusted files: parsed with one kind of error, and shown in one line of a message."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 from bgr.errors import DataError
 
-MOST_SHOWN = 80
-"""Characters of a value in a message."""
+MAX_SHOWN = 80
+"""Maximum number of characters of a value in a message."""
 
 _REPR = reprlib.Repr()
 _REPR.maxlevel = 4
-_REPR.maxstring = _REPR.maxother = _REPR.maxlong = 4 * MOST_SHOWN
-_REPR.maxlist = _REPR.maxtuple = _REPR.maxdict = MOST_SHOWN
+_REPR.maxstring = _REPR.maxother = _REPR.maxlong = 4 * MAX_SHOWN
+_REPR.maxlist = _REPR.maxtuple = _REPR.maxdict = MAX_SHOWN
 
 
 def parse_json(text: str, where: str, *, lines: bool = False) -> Any:
-    """What a JSON text holds.
+    """Parse a JSON text.
 
     Args:
         text: the JSON.
-        where: begins the message of an error.
-        lines: whether the text has several lines, which messages then number.
+        where: the beginning of an error message.
+        lines: number the lines in messages; for texts of several lines.
 
     Raises:
         DataError: not valid JSON, nested too deeply, or a number of thousands of digits.
@@ -38,22 +38,22 @@ def parse_json(text: str, where: str, *, lines: bool = False) -> Any:
 
 
 def json_problem(error: Exception) -> str:
-    """What to say of an error of the JSON decoder that is none of syntax."""
+    """The text of a message about an error of the JSON decoder other than a syntax error."""
     return "nested too deeply" if isinstance(error, RecursionError) else "a number of thousands of digits"
 
 
 def is_text(value: Any) -> bool:
-    """Whether a value is a string that can be written as UTF-8: JSON may hold half of a surrogate pair."""
+    """True for a string that can be written as UTF-8; JSON may hold half of a surrogate pair."""
     return isinstance(value, str) and (value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value))
 
 
 def shown(value: Any) -> str:
-    """A value as messages show it: as Python writes it, on one line, cut where it is long or deep."""
+    """A value for a message: its `repr` on one line, cut where it is long or deep."""
     text = _REPR.repr(value)
-    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…"
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
 
 
 def one_line(error: Exception) -> str:
-    """What another library says of an error, on one line of a length to be read."""
+    """The message of another library's error on one line, cut where it is long."""
     text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 4 * MOST_SHOWN else f"{text[: 4 * MOST_SHOWN - 1]}…"
+    return text if len(text) <= 4 * MAX_SHOWN else f"{text[: 4 * MAX_SHOWN - 1]}…"

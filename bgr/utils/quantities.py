@@ -1,4 +1,4 @@
-"""Numbers and dates as they stand in English sentences: ``1,814.15``, ``93%``, ``the 31st of August 2006``."""
+"""Numbers and dates in English sentences: ``1,814.15``, ``93%``, ``the 31st of August 2006``."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _DATE = re.compile(
 )
 # possessive, so that a text of a hundred thousand digits is not tried in every way
 _NUMBER = re.compile(r"(?<![\w.,])[-−]?(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?(?:[eE][-+]?\d{1,3})?(?![\w])")
-LONGEST = 40
-"""Characters of a number; what is longer is no quantity."""
+MAX_CHARACTERS = 40
+"""Maximum number of characters of a number; anything longer is not a quantity."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class Quantity:
     """A number or a date in a text.
 
     Args:
-        start, end: where it stands.
+        start, end: its place in the text.
         size: the number; of a date, its year with the day of the year as a fraction.
         text: the plain form: ``1814.15``; a date as ``yyyy-mm-dd``.
-        date: whether it is a date. A year is a number.
+        date: true for a date; a year alone is a number.
     """
 
     start: int
@@ -44,11 +44,11 @@ class Quantity:
 
 
 def find_quantities(text: str) -> list[Quantity]:
-    """All of them from left to right; a date's parts are not found again as numbers."""
+    """All quantities from left to right; the parts of a date are not found again as numbers."""
     found = [quantity for match in _DATE.finditer(text) if (quantity := _date(match)) is not None]
     taken = {place for quantity in found for place in range(quantity.start, quantity.end)}
     for match in _NUMBER.finditer(text):
-        if match.start() not in taken and len(match[0]) <= LONGEST:
+        if match.start() not in taken and len(match[0]) <= MAX_CHARACTERS:
             plain = match[0].replace(",", "").replace("−", "-")
             found.append(Quantity(match.start(), match.end(), float(plain), plain))
     return sorted(found, key=lambda quantity: quantity.start)

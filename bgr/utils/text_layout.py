@@ -1,23 +1,23 @@
-"""Text for boxes and terminals: cleaned, measured, broken into lines."""
+"""Text for boxes and terminals: cleaned, measured and wrapped."""
 
 from __future__ import annotations
 
 import unicodedata
 
 FONT = 8.0
-"""Size of the letters in points."""
+"""Font size in points."""
 
-MOST_LINES = 7
+MAX_LINES = 7
 
 
 def clean(text: str) -> str:
-    """One line without control characters: facts come from anywhere and are shown on terminals and in pages."""
+    """One line without control characters, for untrusted text on terminals and pages."""
     visible = (c if unicodedata.category(c)[0] != "C" else " " for c in text)
     return " ".join("".join(visible).split())
 
 
 def wrap(text: str, width: float) -> tuple[str, ...]:
-    """Break a text into at most `MOST_LINES` lines of at most `width` points, the last one cut with an ellipsis."""
+    """Break a text into at most `MAX_LINES` lines of at most `width` points, the last one cut with an ellipsis."""
     lines = [""]
     for word in text.split():
         while text_width(word) > width:  # a word wider than the box
@@ -29,13 +29,13 @@ def wrap(text: str, width: float) -> tuple[str, ...]:
         else:
             lines.append(word)
     lines = [line for line in lines if line] or [""]
-    if len(lines) > MOST_LINES:
-        lines = [*lines[: MOST_LINES - 1], lines[MOST_LINES - 1][:-1].rstrip() + "…"]
+    if len(lines) > MAX_LINES:
+        lines = [*lines[: MAX_LINES - 1], lines[MAX_LINES - 1][:-1].rstrip() + "…"]
     return tuple(lines)
 
 
 def text_width(text: str) -> float:
-    """Points that a text takes, near enough for DejaVu Sans and Verdana (narrower fonts fit all the more)."""
+    """Approximate width of a text in points, for DejaVu Sans and Verdana; narrower fonts fit as well."""
     return FONT * sum(_em(c) for c in text)
 
 

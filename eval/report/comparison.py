@@ -226,7 +226,7 @@ _KINDS = list(ERROR_KINDS)
 
 def page_data(comparison: Comparison) -> dict[str, Any]:
     """The explorer's names, facts and questions, each fact once; types, structures and kinds of error are numbers into
-    their lists (``page/explorer.js`` reads it)."""
+    their lists (``assets/explorer.js`` reads it)."""
     numbers: dict[str, int] = {}
     kinds = [kinds_of(one, comparison.examples) for one in comparison.evaluations]
     questions = []

@@ -92,8 +92,8 @@ def _environment() -> Environment:
 
 
 def _bundled(name: str) -> str:
-    """A file of the folder ``page``."""
-    return files("eval.report").joinpath("page", name).read_text(encoding="utf-8")
+    """A file of the folder ``assets``."""
+    return files("eval.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _short(name: str, value: Any) -> str:

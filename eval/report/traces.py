@@ -22,7 +22,7 @@ MAX_CHARACTERS = 4_000
 
 
 def page_data(comparison: PassageComparison) -> dict[str, Any]:
-    """The page's names, passages (each once) and questions as plain values (``page/traces.js`` reads it)."""
+    """The page's names, passages (each once) and questions as plain values (``assets/traces.js`` reads it)."""
     numbers = _Numbers(comparison)
     questions = [
         {

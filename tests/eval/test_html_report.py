@@ -126,4 +126,4 @@ def test_a_browser_finds_nothing(page):
 
 
 def test_root_is_what_the_page_takes_it_for():
-    assert ROOT == -1  # page/graphs.js
+    assert ROOT == -1  # assets/graphs.js

@@ -12,7 +12,7 @@ from bgr.data.kb.compiler import CompiledCall, compile_program
 from bgr.data.kb.loading import DIRECTIONS, text
 from bgr.data.kb.schema import Value
 from bgr.errors import DataError, ProgramError
-from bgr.utils.json_utils import MOST_SHOWN, is_text, shown
+from bgr.utils.json_utils import MAX_SHOWN, is_text, shown
 
 # types of a step's result: entities, entities with the statements that led to them, values, or only an answer
 ENTITIES, FACTS, VALUES, ANSWER = "entities", "entities with facts", "values", "an answer"
@@ -161,7 +161,7 @@ class Program:
     def label(self, index: int) -> str:
         """A step's name in messages."""
         function = self.steps[index].function
-        plain = function.isalnum() and len(function) < MOST_SHOWN
+        plain = function.isalnum() and len(function) < MAX_SHOWN
         return f"{self.where}, step {index} ({function if plain else shown(function)})"
 
     def _check(self, index: int) -> tuple[str | Value, ...]:

@@ -12,7 +12,7 @@ from bgr.errors import BgrError
 from bgr.graph.draw import draw, draw_html, draw_png, tree_text
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.graph.layout import BOX_WIDTH, PAD, lay_out
-from bgr.utils.text_layout import MOST_LINES, clean, text_width, wrap
+from bgr.utils.text_layout import MAX_LINES, clean, text_width, wrap
 
 FACTS = [
     "Ingmar Bergman directed Winter Light.",
@@ -104,7 +104,7 @@ def test_wrapping():
     assert " ".join(wrap(FACTS[0], 100)) == FACTS[0]
     assert "".join(wrap("W" * 60, 100)) == "W" * 60
     long = wrap("word " * 200, 100)
-    assert len(long) == MOST_LINES
+    assert len(long) == MAX_LINES
     assert long[-1].endswith("…")
     assert clean("a\n\tb\x07 c\u202e") == "a b c"
 

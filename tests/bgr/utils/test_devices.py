@@ -18,9 +18,9 @@ def test_weights_held_in_bfloat16_change_no_bit(make_retriever):
     logits = []
     for one in (model, held):
         with autocast(CPU, "bf16"):
-            reading = one.read(QUESTIONS, FACTS, torch.tensor([[0, 1]]))
-            paths = one.extend(reading, one.start(reading), torch.tensor([0]), torch.tensor([2]))
-            logits.append(one.match(reading, paths))
+            encoded = one.encode_batch(QUESTIONS, FACTS, torch.tensor([[0, 1]]))
+            paths = one.extend(encoded, one.start(encoded), torch.tensor([0]), torch.tensor([2]))
+            logits.append(one.match(encoded, paths))
     assert torch.equal(*logits)
 
 

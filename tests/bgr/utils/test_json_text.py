@@ -7,7 +7,7 @@ import json
 import pytest
 
 from bgr.errors import DataError
-from bgr.utils.json_utils import MOST_SHOWN, is_text, one_line, parse_json, shown
+from bgr.utils.json_utils import MAX_SHOWN, is_text, one_line, parse_json, shown
 
 
 def test_parse_json_is_json_loads():
@@ -61,7 +61,7 @@ def test_long_and_deep_values_are_cut():
         deep = [deep]
     wide = {str(n): list(range(1000)) for n in range(1000)}
     for value in ("x" * 10**6, 10**4000, deep, wide, [wide] * 1000, json.dumps(wide)):
-        assert len(shown(value)) <= MOST_SHOWN
+        assert len(shown(value)) <= MAX_SHOWN
         assert "\n" not in shown(value)
 
 
