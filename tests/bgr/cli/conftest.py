@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from random import Random
 from threading import Thread
 from typing import NamedTuple
@@ -29,6 +30,19 @@ def bgr(capsys):
         return code, out, err.strip().splitlines()[-1] if err.strip() else ""
 
     return call
+
+
+@pytest.fixture
+def pictures():
+    """Draws a report's pictures, which take longer than most comparisons of a test."""
+
+
+@pytest.fixture(autouse=True)
+def no_pictures(request, monkeypatch):
+    """Empty files in place of a report's pictures, but for tests that ask for `pictures`."""
+    if "pictures" not in request.fixturenames:
+        for name in ("plot_pareto", "plot_recall"):
+            monkeypatch.setattr(f"eval.report.passages.{name}", lambda _, path: Path(path).touch())
 
 
 USAGE = {"prompt_tokens": 7, "completion_tokens": 3}

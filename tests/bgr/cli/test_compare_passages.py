@@ -197,7 +197,7 @@ def triples_of_facts(toy_data, tmp_path):
 
 
 def test_every_system_over_the_facts_of_each_question(
-    toy_data, triples_of_facts, encoder_folder, tmp_path, schema_server, told, capsys
+    toy_data, triples_of_facts, encoder_folder, tmp_path, schema_server, told, capsys, pictures
 ):
     """Graphs, lists, language models and bounds in one table; from the replay cache alone the same lists,
     graphs, answers and traces without a call."""
