@@ -28,7 +28,7 @@ from training.data_module import BgrDataModule
 from training.retriever.module import BgrModule
 from training.run import Run, first_process
 
-_SHAPING = (
+_RESULT_SETTINGS = (
     *("max_epochs", "max_steps", "precision", "accumulate_grad_batches", "gradient_clip_val"),
     *("gradient_clip_algorithm", "limit_train_batches", "limit_val_batches", "check_val_every_n_epoch"),
 )
@@ -53,22 +53,35 @@ def parse(run: Run, direction: str, home: Path, *callbacks: Callback) -> Retriev
 
     The default precision is bfloat16 if it is fast on the device.
     """
-    return lightning_cli(
+    return retriever_cli(run, BgrModule, direction, home, *callbacks, settings=[f"--model.direction={direction}"])
+
+
+def retriever_cli(
+    run: Run,
+    module: type[LightningModule],
+    name: str,
+    home: Path,
+    *callbacks: Callback,
+    settings: Sequence[str] = (),
+) -> RetrieverCLI:
+    """Read the config of any trained retriever; see `lightning_cli`. `name` is the prefix of messages."""
+    cli: RetrieverCLI = lightning_cli(
         run,
-        BgrModule,
+        module,
         BgrDataModule,
         home,
         *callbacks,
-        StopAtNotFinite(direction),
+        StopAtNotFinite(name),
         cli=RetrieverCLI,
-        settings=[f"--model.direction={direction}", f"--checkpoint.folder={home / 'epochs'}"],
+        settings=[*settings, f"--checkpoint.folder={home / 'epochs'}"],
         precision="bf16-mixed" if fast_bfloat16(pick_device()) else "32-true",
         # the data module distributes the questions itself
         use_distributed_sampler=False,
     )
+    return cli
 
 
-def shaping(cli: LightningCLI) -> dict[str, Any]:
+def result_settings(cli: LightningCLI) -> dict[str, Any]:
     """The settings that affect the result: two runs with equal settings give the same weights."""
     config = cli.config.as_dict()
     return {
@@ -76,7 +89,7 @@ def shaping(cli: LightningCLI) -> dict[str, Any]:
         "model": config["model"],
         "data": config["data"],
         "early_stop": config["early_stop"],
-        "trainer": {name: config["trainer"][name] for name in _SHAPING},
+        "trainer": {name: config["trainer"][name] for name in _RESULT_SETTINGS},
     }
 
 

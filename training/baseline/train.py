@@ -14,13 +14,12 @@ from bgr.retrievers.baselines.beam import Search
 from bgr.retrievers.baselines.model import BaselineModel
 from bgr.retrievers.baselines.selection import NearBest, TopFacts
 from bgr.utils.atomic_io import output_folder
-from bgr.utils.devices import autocast, fast_bfloat16, pick_device
+from bgr.utils.devices import autocast
 from training.baseline.choose import Untrained, best_keep, choices, choose_k, is_untrained, metrics_of, read_untrained
 from training.baseline.module import BaselineModule
 from training.callbacks.reporter import Reporter, to_stderr
-from training.callbacks.stops import StopAtNotFinite
 from training.data_module import BgrDataModule
-from training.lightning_cli import RetrieverCLI, fit, lightning_cli, prepare, shaping
+from training.lightning_cli import RetrieverCLI, fit, prepare, result_settings, retriever_cli
 from training.run import Run, first_process, is_finished, mark_finished
 
 
@@ -51,7 +50,7 @@ def check(run: Run) -> Plan:
         return Plan(about.kind, {}, about)
     cli = _parse(run, "baseline")
     cli.datamodule.setup()
-    return Plan(cli.model.hparams["kind"], shaping(cli))
+    return Plan(cli.model.hparams["kind"], result_settings(cli))
 
 
 def train_baseline(run: Run, plan: Plan) -> dict[str, Any]:
@@ -86,7 +85,7 @@ def _fit(run: Run, plan: Plan) -> None:
         model.save_pretrained(folder)
     tokenizer.save_pretrained(run.out)
     settings.save(run.out)  # the last file marks the folder as complete
-    mark_finished(run, plan.kind, shaping(cli))
+    mark_finished(run, plan.kind, result_settings(cli))
 
 
 def _choose(model: BaselineModel, data: BgrDataModule, data_hash: str) -> BaselineSettings:
@@ -116,17 +115,4 @@ def search_dev(model: BaselineModel, data: BgrDataModule) -> list[Search]:
 
 
 def _parse(run: Run, name: str, *callbacks: Any) -> RetrieverCLI:
-    home = run.home(name)
-    cli: RetrieverCLI = lightning_cli(
-        run,
-        BaselineModule,
-        BgrDataModule,
-        home,
-        *callbacks,
-        StopAtNotFinite(name),
-        cli=RetrieverCLI,
-        settings=[f"--checkpoint.folder={home / 'epochs'}"],
-        precision="bf16-mixed" if fast_bfloat16(pick_device()) else "32-true",
-        use_distributed_sampler=False,  # the data module distributes the questions itself
-    )
-    return cli
+    return retriever_cli(run, BaselineModule, name, run.home(name), *callbacks)

@@ -21,7 +21,7 @@ from bgr.retrievers.graph_hop.decode import EXPLORE
 from bgr.utils.atomic_io import output_folder
 from training.callbacks.reporter import Report, Reporter, to_stderr
 from training.data_module import BgrDataModule
-from training.lightning_cli import fit, parse, prepare, shaping
+from training.lightning_cli import fit, parse, prepare, result_settings
 from training.retriever.calibrate import best_threshold, calibrated, decode_dev
 from training.retriever.side_by_side import in_processes
 from training.run import Run, first_process, is_finished, mark_finished
@@ -51,7 +51,7 @@ def check(run: Run) -> Plan:
     cli = parse(run, "forward", run.out)
     cli.datamodule.setup()
     one_cpu = isinstance(cli.trainer.accelerator, CPUAccelerator) and cli.trainer.world_size == 1
-    return Plan(shaping(cli), one_cpu and torch.get_num_threads() > 1)
+    return Plan(result_settings(cli), one_cpu and torch.get_num_threads() > 1)
 
 
 def train_retriever(run: Run, plan: Plan, directions: Sequence[str] = DIRECTIONS) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def train_direction(run: Run, direction: str, report: Report) -> None:
     tokenizer.save_pretrained(run.out)
     with output_folder(run.out / direction, overwrite=True) as folder:
         model.save_pretrained(folder)
-    mark_finished(run, direction, shaping(cli))
+    mark_finished(run, direction, result_settings(cli))
 
 
 def prepare_states(run: Run, direction: str, _: Report) -> None:
