@@ -2,6 +2,7 @@
 
 import importlib
 import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import fields
@@ -9,7 +10,7 @@ from dataclasses import fields
 import pytest
 
 from bgr import __version__
-from bgr.cli import COMMANDS, ROOT, main
+from bgr.cli import COMMANDS, ROOT, demo, main
 from bgr.cli.parser import Command, option_texts, parse
 
 
@@ -85,6 +86,23 @@ def test_every_documented_command_is_valid():
     assert {name for name, _ in known} == set(ENTRIES)
     for name, words in known:
         parse(f"bgr {name}", ENTRIES[name], shlex.split(words.removeprefix(f"bgr {name} ")))
+
+
+def test_the_steps_of_the_demo_are_valid_and_not_repeated(toy_data, tmp_path, monkeypatch):
+    steps = []
+
+    def run(args, **_):
+        steps.append(args[args.index("bgr.cli") + 1 :])
+        return subprocess.CompletedProcess(args, 0)
+
+    monkeypatch.setattr(demo.subprocess, "run", run)
+    shutil.copytree(toy_data, tmp_path / "demo" / "data")
+    output = demo.run(demo.DemoOptions(out=tmp_path / "demo", seed=3))
+    assert str(tmp_path / "demo" / "graph.png") in output.text
+    names = [next(name for name in ENTRIES if " ".join(words).startswith(name)) for words in steps]
+    assert names == ["atlas", "data stats", "train retriever", "train reader", "evaluate", "export", "ask"]
+    for name, words in zip(names, steps, strict=True):
+        parse(f"bgr {name}", ENTRIES[name], words[len(name.split()) :])
 
 
 RETRIEVER = "train retriever --config demo --data a --out b"
