@@ -72,7 +72,7 @@ def test_numbers_and_texts(triples):
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=30))
-def test_members_and_neighbours(pairs):
+def test_members_and_neighbors(pairs):
     head, tail = np.array(pairs, dtype=np.int32).reshape(-1, 2).T
     starts, members = members_of(head, tail)
     entities = max((max(pair) for pair in pairs), default=-1) + 1
