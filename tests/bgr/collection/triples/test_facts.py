@@ -50,8 +50,8 @@ def test_what_cannot_be_used():
     fact = Fact("f1", "cast member", tail="p1")
     assert fact_corpus([])[1] == []
     for records, message in (
-        ([record("F0", "a"), record("F1", "b")], "none of the 2 facts names its triples"),
-        ([record("F0", "a", fact), record("F0", "b", fact)], "'F0': another one has this id"),
+        ([record("F0", "a"), record("F1", "b")], "none of the 2 facts has triples"),
+        ([record("F0", "a", fact), record("F0", "b", fact)], "'F0': the id is repeated"),
         ([record("F0", "a", fact, names={"f1": "Persona"})], "'F0': node 'p1' has no name"),
         ([record("F0", "a", fact, names={"f1": "Persona", "p1": " "})], "'F0': an empty part"),
     ):

@@ -1,4 +1,4 @@
-"""Numbering, the triples of an entity and neighbours, against dicts and loops."""
+"""Triples: their parts, entities and neighbors, against dicts and loops."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.collection.triples import triple as triple_list
-from bgr.collection.triples.triple import EntityNumbers, Triple, entity_key, members_of, neighbors_of, pack
+from bgr.collection.triples.triple import (
+    EntityNumbers,
+    MalformedRowError,
+    Triple,
+    entity_key,
+    members_of,
+    neighbors_of,
+    pack,
+    three_parts,
+)
 from bgr.errors import DataError
 
 NAMES = [
@@ -63,7 +72,7 @@ def test_numbers_and_texts(triples):
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=30))
-def test_members_and_neighbours(pairs):
+def test_members_and_neighbors(pairs):
     head, tail = np.array(pairs, dtype=np.int32).reshape(-1, 2).T
     starts, members = members_of(head, tail)
     entities = max((max(pair) for pair in pairs), default=-1) + 1
@@ -108,3 +117,46 @@ def test_what_utf8_cannot_write(part):
     parts[part] = "half \ud800"
     with pytest.raises(DataError, match="UTF-8"):
         pack([Triple(*parts, 0)])
+
+
+def test_parts_are_put_on_one_line():
+    assert three_parts([" Ingmar\tBergman", "directed\n", "Persona"]) == ("Ingmar Bergman", "directed", "Persona")
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("abc", "not a list"),
+        ({"subject": "a", "predicate": "b", "object": "c"}, "not a list"),
+        (None, "not a list"),
+        ([], "not three parts"),
+        (["a", "b"], "not three parts"),
+        (["a", "b", "c", "d"], "not three parts"),
+        (["a", "b", None], "a part is not text"),
+        (["a", 1, "c"], "a part is not text"),
+        (["a", ["b"], "c"], "a part is not text"),
+        (["a", "b", "half \ud83d"], "a part is not text"),
+        (["a", "", "c"], "an empty part"),
+        ([" \n\u00a0", "b", "c"], "an empty part"),
+    ],
+)
+def test_what_is_no_triple(row, reason):
+    with pytest.raises(MalformedRowError) as caught:
+        three_parts(row)
+    assert caught.value.reason == reason
+    assert "\n" not in str(caught.value)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(), lambda x: st.lists(x, max_size=4), max_leaves=6
+)
+
+
+@given(JSON)
+def test_anything_is_a_triple_or_malformed(row):
+    try:
+        parts = three_parts(row)
+    except MalformedRowError:
+        return
+    assert all(part == " ".join(part.split()) != "" for part in parts)
+    assert [part.split() for part in parts] == [part.split() for part in row]

@@ -1,4 +1,4 @@
-"""Nearest rows against all products sorted, whatever the parts, the precision and what is deleted."""
+"""Vectors: nearest rows and half precision, against all products sorted, whatever the parts and what is deleted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bgr.collection import vectors as vector_rows
 from bgr.collection.bm25 import LiveRows
-from bgr.collection.vectors import VectorRows
+from bgr.collection.vectors import VectorRows, nearest, widened
 
 
 def unit(rng, count, width):
@@ -146,3 +146,40 @@ def test_places_and_rows_are_each_others_inverse(rows, data):
     assert live.index_of(np.array(left, dtype=np.int64)).tolist() == list(range(len(left)))
     assert np.flatnonzero(live.mask()).tolist() == left
     assert np.flatnonzero(live.live(np.arange(rows))).tolist() == left
+
+
+def unit_rows(rng, count):
+    rows = rng.normal(size=(count, 8)).astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("questions", [0, 1, 19, 20, 39, 40, 41, 85])
+@pytest.mark.parametrize("block", [20, 4096])
+def test_nearest_is_sorting_all_products(monkeypatch, questions, block):
+    monkeypatch.setattr(vector_rows, "BLOCK", block)
+    rng = np.random.default_rng(questions)
+    queries, vectors = unit_rows(rng, questions), unit_rows(rng, 60)
+    slow = np.argsort(-(queries @ vectors.T), axis=1, kind="stable")
+    assert np.array_equal(nearest(queries, vectors, 7), slow[:, :7])
+    assert nearest(queries, vectors, 100).shape == (questions, 60)
+
+
+EVERY = np.arange(2**16, dtype=np.uint16).view(np.float16).reshape(-1, 64)  # infinities and what is no number too
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("mode", [None, "r", "c"])
+def test_every_half_precision_number(tmp_path, mode):
+    np.save(tmp_path / "rows.npy", EVERY)
+    rows = np.load(tmp_path / "rows.npy", mmap_mode=mode)
+    space = np.zeros((2000, 64), dtype=np.float32)
+    found = widened(rows, space)
+    assert found.base is space
+    assert np.array_equal(found, EVERY.astype(np.float32), equal_nan=True)
+    assert not space[1024:].any()
+
+
+def test_rows_from_the_middle_and_none():
+    space = np.empty((50, 64), dtype=np.float32)
+    assert np.array_equal(widened(EVERY[300:340], space), EVERY[300:340].astype(np.float32))
+    assert widened(EVERY[:0], space).shape == (0, 64)
