@@ -76,6 +76,19 @@ def test_joint_steps_equal_those_of_both_parts_under_one_schedule() -> None:
         assert torch.equal(a, b)
 
 
+def test_a_step_calls_its_closure_with_gradients() -> None:
+    model = small_model()
+    before = copy.deepcopy(model)
+
+    def closure() -> torch.Tensor:
+        loss = model(torch.ones(2, 64)).square().mean()
+        loss.backward()
+        return loss
+
+    assert joint(model).step(closure).item() > 0
+    assert not any(torch.equal(a, b) for a, b in zip(model.parameters(), before.parameters(), strict=True))
+
+
 def test_a_saved_state_goes_on_as_if_nothing_had_happened() -> None:
     model = small_model()
     one = joint(model)

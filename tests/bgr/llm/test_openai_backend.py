@@ -64,7 +64,7 @@ def says(text, status=200, **headers):
 
 def slow_drip(handler):
     handler.send(b"{", length=1000)
-    for _ in range(100):
+    for _ in range(300):
         time.sleep(0.02)
         handler.wfile.write(b" ")
         handler.wfile.flush()
@@ -120,7 +120,7 @@ def backend(server, monkeypatch):
 
     def make(**plays):
         server.plays = {name: list(list_of) for name, list_of in plays.items()}
-        return OpenAIBackend("tiny", base_url=server.url, timeout=1.0, retries=2, first_wait=0.01)
+        return OpenAIBackend("tiny", base_url=server.url, timeout=2.0, retries=2, first_wait=0.01)
 
     return make
 
