@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from tqdm import tqdm
@@ -18,14 +19,20 @@ from bgr.models.config import DIRECTIONS
 from bgr.models.retriever import BgrRetriever
 from bgr.models.state_cache import cache_encoded
 from bgr.reader.reader import Reader, ReaderInput, load_reader
-from bgr.retrievers.base import DirectionResult, Query, RetrievalResult, Retriever
+from bgr.retrievers.base import Query, RetrievalResult, Retriever
 from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever, load_tokenizer
 from bgr.retrievers.graph_hop.decode import EXPLORE, decode
 from bgr.retrievers.graph_hop.fusion import Fusion
+from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from bgr.retrievers.graph_hop.options import AskOptions
 from bgr.retrievers.graph_hop.reconstruction import reconstruct, subgraph_confidence
+from bgr.retrievers.scope import SearchName
+from bgr.retrievers.search import CANDIDATES, TwoStage
 from bgr.utils.devices import autocast, hold_in, pick_device, pick_precision
 from bgr.utils.json_utils import one_line
+
+if TYPE_CHECKING:
+    from bgr.collection.collection import Collection
 
 MOST_FACTS = 1_000
 """Candidates of one question; beyond that a search over the textual database comes first."""
@@ -207,7 +214,15 @@ class BgrPipeline(Retriever):
 
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """The merged graph of each query, by the checkpoint's rule and its γ."""
-        return [self._merged(found) for found in self.retrieve_directions(queries)]
+        started = time.perf_counter()
+        merged = [self._merged(found) for found in self.retrieve_directions(queries)]
+        share = (time.perf_counter() - started) / max(1, len(queries))
+        pairs = zip(queries, merged, strict=True)
+        return [replace(result, searched=query.facts, seconds=share) for query, result in pairs]
+
+    def over(self, collection: Collection, *, search: SearchName = "hybrid", count: int = CANDIDATES) -> TwoStage:
+        """A retriever whose queries need no candidates: the first `count` texts of a search are theirs."""
+        return TwoStage.over(collection, self, search=search, count=count)
 
     def answer(self, question: str, facts: Sequence[str]) -> Answer:
         """Retrieve the evidence graph of one question, and read the answer off it."""

@@ -1,28 +1,107 @@
-"""Take a method apart: what each part of PRISM and of BridgeRAG gives, and what evidence gives to a model that answers.
-
-bgr ablate prism --data musique.json --llm smollm2 --replay replies.db --out work/prism
-bgr ablate bridgerag --data musique.json --llm smollm2 --replay replies.db --out work/bridgerag
-bgr ablate answers --data work/data --llm smollm2 --replay replies.db --out work/answers
-"""
+"""`bgr ablate`."""
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
-from bgr.cli import ablate_answers, ablate_bridgerag, ablate_prism
-from bgr.cli.subcommands import Subcommands, add_subcommands
+from bgr.cli.compare import passages_output
+from bgr.cli.parser import Command, Group, Output
 
-STUDIES: Subcommands = {
-    "prism": (ablate_prism, "analyser, adder, selector, rounds and contexts; where it goes wrong"),
-    "bridgerag": (ablate_bridgerag, "judge, bridge and weights on one pool of candidates"),
-    "answers": (ablate_answers, "what a model answers without evidence, with facts, with the graph in words"),
-}
+if TYPE_CHECKING:
+    from eval.systems.options import AblateAnswersOptions, AblateBridgeragOptions, AblatePrismOptions
+
+DATA = """\
+The data are a published file of MuSiQue, HotpotQA, 2WikiMultihopQA (also as HippoRAG samples them) or MultiHop-RAG, or
+a dataset of `bgr data build` (its test split)."""
+
+RESUMES = """\
+Results are kept question by question in results.jsonl of the output folder: the same command resumes where it stopped.
+With --replay, questions in which a step failed are run again."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_subcommands(parser, STUDIES, "ablate")
+def command() -> Group:
+    from eval.systems.options import AblateAnswersOptions, AblateBridgeragOptions, AblatePrismOptions
+
+    return Group(
+        summary="measure the parts of PRISM and of BridgeRAG, and evidence given to a model that answers",
+        commands={
+            "prism": Command(
+                summary="analyzer, adder, selector, rounds and contexts of PRISM, and its errors",
+                description=f"""\
+{DATA} A variant is prism, no-analyser, no-adder, no-selector, no-draft, selector-first, four-rounds (from which the
+table for N = 1 … 4 is computed), whole-passages (answers from whole passages), full-context or oracle (answers without
+PRISM, from all candidates and from the gold evidence).
+
+{RESUMES} Writes prism.md, prism.json, variants.csv, rounds.csv and errors.csv.""",
+                options=AblatePrismOptions,
+                run=run_prism,
+                example="""\
+                    bgr ablate prism --data musique.json --llm smollm2 --replay work/replies.db --out work/prism
+                    bgr ablate prism --data musique.json --corpus musique_corpus.json --candidates hybrid \\
+                    --llm http://localhost:8000/v1#model --variants prism full-context oracle --out work/prism-open""",
+                json=True,
+            ),
+            "bridgerag": Command(
+                summary="judge, bridge and weights of BridgeRAG on one pool of candidates",
+                description=f"""\
+{DATA} For each question the pool is built once, then judged without a bridge (B), with it (C), and with the second-hop
+queries, the pool's passage of lowest cosine, and the best-ranked wrong passage in its place; the order by cosine alone
+(A) needs no call. That is seven calls a question with --judge scores, and two and five for each candidate with --judge
+probability, which needs a backend that gives log-probabilities.
+
+{RESUMES} Writes bridgerag.md, bridgerag.json, systems.csv, tests.csv, flips.csv, proximity.csv, diversity.csv and
+alpha.csv.""",
+                options=AblateBridgeragOptions,
+                run=run_bridgerag,
+                example="bgr ablate bridgerag --data musique.json --llm smollm2 --limit 20 --out work/bridgerag",
+                json=True,
+            ),
+            "answers": Command(
+                summary="answers of a model without evidence, with facts, and with the graph in words",
+                description=f"""\
+The data are a dataset of `bgr data build` (its test split), or a published file of MuSiQue, whose decompositions are
+graphs. The model saw no examples (ReasonGraphQA paper, Table 5). A checkpoint or a trained baseline is run over the
+candidates of each question; where it finds nothing, nothing is answered.
+
+{RESUMES} Writes passages.md, passages.json, CSV files and traces.html, with answers for all scores.""",
+                options=AblateAnswersOptions,
+                run=run_answers,
+                example="""\
+                    bgr ablate answers --data work/data --llm smollm2 --limit 100 --evidence gold bgr=work/checkpoint \\
+                    --out work/answers""",
+                json=True,
+            ),
+        },
+    )
 
 
-def run(args: argparse.Namespace) -> None:
-    """Run the study that was chosen."""
-    STUDIES[args.ablate][0].run(args)
+def run_prism(options: AblatePrismOptions) -> Output:
+    from eval.ablations.prism import ablate_prism
+    from eval.ablations.prism_report import answers_table, as_json, cost_table, evidence_table
+    from eval.passages.compare import corpus_line
+
+    found = ablate_prism(options)
+    tables = [f"\n{table(found.scores).as_text()}" for table in (evidence_table, answers_table, cost_table)]
+    last = f"\nwritten to {options.out}; the columns, rounds and errors are explained in prism.md"
+    text = "\n".join([corpus_line(found.about), *tables, last])
+    return Output(text, as_json(found.scores, found.data, found.about))
+
+
+def run_bridgerag(options: AblateBridgeragOptions) -> Output:
+    from bgr.utils.json_utils import parse_json
+    from eval.ablations.bridgerag import ablate_bridgerag
+    from eval.ablations.bridgerag_report import JSON, MARKDOWN
+    from eval.passages.compare import corpus_line
+
+    found = ablate_bridgerag(options)
+    first = found.studies[0]
+    last = f"\nwritten to {options.out}; the other tables are in {MARKDOWN}"
+    path = options.out / JSON
+    data = parse_json(path.read_text(encoding="utf-8"), str(path))
+    return Output("\n".join([corpus_line(found.about), first.table.as_text(), first.note, last]), data)
+
+
+def run_answers(options: AblateAnswersOptions) -> Output:
+    from eval.ablations.answers import ablate_answers
+
+    return passages_output(ablate_answers(options), options.out)

@@ -1,96 +1,91 @@
-"""Put systems side by side on the same questions: the paper's tables and figures, and one page to look into them.
-
-Evidence graphs: --data is a dataset of `bgr data build`. A system is [NAME=]PLACE[:PART]. PLACE is a folder that `bgr
-evaluate` or `bgr compare` wrote (or its predictions.jsonl), a checkpoint, a trained baseline, or bm25 or random; what
-is not evaluated yet is run. PART names one system of an evaluation, a reconstruction rule of a checkpoint, or how a
-single-hop baseline's k is chosen (gold, dev); without PART and NAME all systems of an evaluation are taken, with NAME
-alone its main one. With --reader one reader answers for all systems, and for "gold graph" and "no evidence" beside
-them.
-
-Writes report.html (tables, plots and an explorer of single questions; opens from a file, without network), compare.md,
-compare.tex, table4.csv, pairs.csv, metrics.json, metrics.csv, errors.json, predictions.jsonl and plots. Intervals come
-from a bootstrap over questions.
-
-  bgr compare --data work/data --systems work/evaluation --out work/comparison
-  bgr compare --data work/data --systems work/evaluation dpr=work/dpr new=work/run:fused --reader work/reader \\
-      --sweep work/run-sweep-dev --out work/comparison
-"""
+"""`bgr compare`."""
 
 from __future__ import annotations
 
-import argparse
-import json
 from pathlib import Path
-from typing import Any
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 
-from bgr.cli import compare_passages
-from bgr.cli.counts import positive
-from bgr.cli.machine_options import add_machine
-from bgr.errors import BgrError
-from bgr.utils.atomic_io import output_folder
+from bgr.cli.parser import Command, Output
+
+if TYPE_CHECKING:
+    from eval.compare.compare import Comparison
+    from eval.passages.compare import PassageComparison
+    from eval.systems.options import CompareOptions
+
+DESCRIPTION = """\
+Evidence graphs: the data are a dataset of `bgr data build`. A system is [NAME=]PLACE[:PART]. PLACE is a folder that
+`bgr evaluate` or `bgr compare` wrote (or its predictions.jsonl), a checkpoint, a trained baseline, or bm25 or random;
+what is not evaluated yet is run. PART names one system of an evaluation, a reconstruction rule of a checkpoint, or how
+the k of a single-hop baseline is chosen (gold, dev). Without PART and NAME all systems of an evaluation are taken, with
+NAME alone its main one. With --reader one reader answers for all systems, and for "gold graph" and "no evidence". The
+report is report.html, which opens from a file without a network, with tables, plots and predictions beside it.
+
+Passages: the data are a published file of MuSiQue, HotpotQA, 2WikiMultihopQA (also as HippoRAG samples them) or
+MultiHop-RAG, or a dataset, whose facts of one split are the passages. A system is bm25, dense or hybrid (both, by
+reciprocal rank fusion); each of them with +naive, +naive-plain or +naive-text (NaiveGE; without diverse beams; with
+sequences encoded as text), +sync (SyncGE) or +gear, which follow triples; gear is hybrid+gear; prism; bridgerag, and
+bridgerag-p, whose judge gives probabilities; llm-edges, llm-chains, llm-parents, llm-steps, llm-arrows (a language
+model writes the graph); gold and nothing, the upper and lower bound of a reader; or [NAME=]FOLDER[:PART], a checkpoint
+or a trained baseline. Triples come from --openie, from --collection, or from the dataset.
+
+Results on passages are kept question by question in results.jsonl of the output folder: the same command resumes where
+it stopped, and with more systems it runs only these. The report is passages.md, passages.json, CSV files, plots, and
+traces.html with the steps of every system for any question.
+"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = f"{__doc__}\n{compare_passages.__doc__}"
-    parser.add_argument("--data", type=Path, required=True, metavar="PLACE", help="dataset, or file of questions")
-    parser.add_argument("--split", choices=("train", "dev", "test"), default="test", help="default: test")
-    parser.add_argument("--systems", nargs="+", required=True, metavar="SYSTEM", help="what to compare")
-    parser.add_argument(
-        "--main", metavar="NAME", help="the system to see the others against; default: of the last PLACE"
+def command() -> Command:
+    from eval.systems.options import CompareOptions
+
+    return Command(
+        summary="compare systems on the same questions: tables, figures and one page",
+        description=DESCRIPTION,
+        options=CompareOptions,
+        run=run,
+        example="""\
+            bgr compare --data work/data --systems work/evaluation dpr=work/dpr new=work/run:fused --out work/comparison
+            bgr compare --data musique.json --openie openie.json --systems hybrid hybrid+naive gear --llm smollm2 \\
+            --replay work/replies.db --limit 20 --out work/passages""",
+        json=True,
     )
-    parser.add_argument("--reader", metavar="DIR", help="reads all answers; of passages, a model's SPEC")
-    parser.add_argument("--sweep", type=Path, metavar="DIR", help="of `bgr evaluate --sweep`, for Figure 5")
-    parser.add_argument("--limit", type=positive, metavar="N", help="only the first N questions")
-    parser.add_argument("--samples", type=positive, default=10_000, help="of the bootstrap; default: 10000")
-    parser.add_argument("--seed", type=int, default=0, help="of the bootstrap and the random baseline; default: 0")
-    parser.add_argument("--batch-size", type=positive, default=16, help="questions at a time; default: 16")
-    add_machine(parser)
-    parser.add_argument("--ged-seconds", type=float, default=1.0, help="limit of one edit distance; default: 1")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the report's folder")
-    parser.add_argument("--overwrite", action="store_true", help="replace the output folder")
-    parser.add_argument("--json", action="store_true", help="print the metrics as JSON instead of the tables")
-    compare_passages.add_options(parser.add_argument_group("passages"))
 
 
-def run(args: argparse.Namespace) -> None:
-    """Read or run, score, compare, write, print.
+def run(options: CompareOptions) -> Output:
+    from eval.compare.compare import Comparison
+    from eval.compare.run import compare
 
-    Raises:
-        BgrError: what is given is damaged, or does not belong together.
-    """
-    if args.seed < 0:
-        raise BgrError(f"--seed is {args.seed}, allowed: 0 and more")
-    if compare_passages.asked_for(args):
-        compare_passages.run(args)
-        return
-    from bgr.cli.compare_systems import gather
-    from eval.compare.compare import compare
-    from eval.report.comparison import write_comparison
+    found = compare(options)
+    if isinstance(found, Comparison):
+        return Output(_graphs_text(found, options.out), _graphs_json(found))
+    return passages_output(found, options.out)
+
+
+def _graphs_json(found: Comparison) -> dict[str, Any]:
     from eval.report.evaluation import as_json
-    from eval.run.evaluate import evaluate
-    from eval.run.read_evaluation import check_hash
-    from eval.run.sweep import read_sweep
 
-    # opened first: a folder that is in the way is reported before the work, not after it
-    with output_folder(args.out, overwrite=args.overwrite) as folder:
-        sweep = read_sweep(args.sweep) if args.sweep else None
-        systems, examples, main, about = gather(args)
-        if sweep is not None:
-            check_hash(args.sweep, sweep["about"], args.data, about["data_hash"])
-        evaluations = evaluate(systems, examples, ged_seconds=args.ged_seconds, progress=True)
-        found = compare(evaluations, examples, main, about, samples=args.samples, seed=args.seed)
-        write_comparison(folder, found, sweep)
-    if args.json:
-        print(json.dumps(as_json(evaluations, main, found.about), ensure_ascii=False))
-    else:
-        _print(found, args.out)
+    return as_json(found.evaluations, found.main, found.about)
 
 
-def _print(found: Any, out: Path) -> None:
+def _graphs_text(found: Comparison, out: Path) -> str:
     from eval.report.comparison import NOTE, table4
     from eval.report.document import without_intervals
     from eval.report.evaluation import errors_text, notes
 
-    print(without_intervals(table4(found)).as_text())
-    print("\n".join([NOTE.split("; ")[0] + ".", *notes(found.evaluations), "", errors_text(found.errors)]))
-    print(f"\nwritten to {out}; look into {out / 'report.html'} with a browser")
+    table = without_intervals(table4(found)).as_text()
+    lines = [table, NOTE.split("; ")[0] + ".", *notes(found.evaluations), "", errors_text(found.errors)]
+    return "\n".join([*lines, f"\nwritten to {out}; open {out / 'report.html'} in a browser"])
+
+
+def passages_output(found: PassageComparison, out: Path) -> Output:
+    """All numbers, and the table of systems as text."""
+    from eval.passages.compare import corpus_line
+    from eval.report.document import without_intervals
+    from eval.report.passages import MARKDOWN, PAGE, as_json, systems_table
+
+    table = without_intervals(systems_table(found))
+    notes = [
+        fill(note.replace("; in brackets the 95 % bootstrap interval over questions", ""), 100) for note in table.notes
+    ]
+    last = f"\nwritten to {out}; intervals and tests are in {MARKDOWN}, questions in {PAGE}"
+    return Output("\n".join([corpus_line(found.about), table.as_text(), *notes, last]), as_json(found))

@@ -302,7 +302,8 @@ def _add(parser: Any, options: type[Options], one: Field[Any], text: str) -> Non
         convert = _converter(kind.convert_one)
         parser.add_argument(one.name, type=convert, nargs=nargs, metavar=metavar, default=None, help=text)
         return
-    parser.add_argument(flag(one), type=_converter(kind.convert_one), nargs=nargs, metavar=metavar, help=text)
+    names = [flag(one)] if len(one.name) > 1 else [flag(one), f"--{one.name}"]
+    parser.add_argument(*names, type=_converter(kind.convert_one), nargs=nargs, metavar=metavar, help=text)
 
 
 class _NotValidError(argparse.ArgumentTypeError, ValueError):

@@ -24,7 +24,7 @@ from bgr.collection.triples.openie import Imported, read_openie
 from bgr.collection.triples.triple import Triple
 from bgr.collection.vectors import DenseSearch, Encoder, VectorRows
 from bgr.errors import DataError
-from bgr.llm.language_model import Asks
+from bgr.llm.language_model import LanguageModel
 
 Documents = Corpus | Iterable[Document] | str | Path
 
@@ -293,7 +293,7 @@ class Collection:
         self.set_triples(found.triples)
         return found
 
-    def extract_triples(self, llm: Asks, *, model: str, batch: int = 16) -> Extracted:
+    def extract_triples(self, llm: LanguageModel, *, model: str, batch: int = 16) -> Extracted:
         """Ask a language model, `batch` texts at a time, for the triples of every text, and replace all triples.
 
         What is extracted under the model's name is kept in the folder: an interrupted run resumes, and after documents

@@ -52,9 +52,6 @@ class LanguageModel(ABC):
         budget or an unreachable backend raises (`BgrError`)."""
 
 
-Asks = LanguageModel  # former name, still used by the retrievers
-
-
 class Llm(LanguageModel):
     """A backend with a replay cache and a budget.
 
@@ -141,8 +138,6 @@ class ParsedReply(NamedTuple):
     failure: str | None
     usage: Usage
 
-
-Read = ParsedReply  # former name, still used by the retrievers
 
 
 def failed(reply: Reply, value: Any, problem: str) -> ParsedReply:

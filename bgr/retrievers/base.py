@@ -1,89 +1,117 @@
-"""What a retriever of passages takes and gives; GEAR, PRISM, BridgeRAG and every base search have this shape.
-
-What a retriever takes and gives; every system of the comparison table has this shape.
-"""
+"""The one interface of all retrievers: queries in, ranked texts and evidence graphs out."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from bgr.graph.evidence_graph import Edge, EvidenceGraph
+from bgr.collection.corpus import Passage
+from bgr.errors import BgrError
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.llm.usage import Usage
-from bgr.retrievers.graph_hop.likelihood import Path, Step
 
 
 @dataclass(frozen=True)
 class Query:
-    """A question and the candidate facts to search: what a retriever may see of an `Example`.
+    """A question and the texts to search.
 
-    `gold_count` is the number of gold facts, for baselines that are given it (the paper's top-k protocol).
+    Args:
+        question: the question's text.
+        candidates: the query's own texts; ``None`` searches the retriever's collection.
+        gold_count: the number of gold texts, for baselines that are given it (the paper's top-k protocol).
     """
 
     question: str
-    facts: Sequence[str]
+    candidates: Sequence[str] | None = None
     gold_count: int | None = None
+
+    @property
+    def facts(self) -> Sequence[str]:
+        """The candidates, for retrievers that need them.
+
+        Raises:
+            BgrError: the query has none; `bgr.retrievers.search.TwoStage` finds them in a collection.
+        """
+        if self.candidates is None:
+            raise BgrError(f"question {self.question!r}: this retriever needs candidates; give them, or use TwoStage")
+        return self.candidates
 
 
 @dataclass(frozen=True)
 class RetrievalResult:
-    """The retrieved graph. `limits` names every decoding limit that was reached; `details` is for reports."""
+    """The evidence for one query.
+
+    All indices (ranking, graph, sentences, trace) count in the texts that were searched: the query's candidates if it
+    has any, else the retriever's collection.
+
+    Args:
+        graph: the evidence graph. A retriever that finds a list alone gives a star: the root leads to every text.
+        limits: the name of every limit that was reached.
+        details: plain values for reports.
+        ranking: ``(index, score)``, best first, each index once; ``None`` ranks the graph's nodes (`ranked_nodes`).
+        searched: the texts that were searched.
+        usage: calls of the language model.
+        seconds: this query's share of the time that its batch took.
+        trace: one record for each step, plain JSON values.
+        answer: the answer, from retrievers that give one.
+        sentences: pairs of an index and the number of a sentence, from retrievers that choose sentences within texts.
+        is_list: whether the graph says nothing beyond the ranking.
+    """
 
     graph: EvidenceGraph
     limits: tuple[str, ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
+    ranking: tuple[tuple[int, float], ...] | None = None
+    searched: Sequence[str | Passage] = field(default=(), repr=False, compare=False)
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
+    trace: tuple[dict[str, Any], ...] = ()
+    answer: str | None = None
+    sentences: tuple[tuple[int, int], ...] = ()
+    is_list: bool = False
 
+    @cached_property
+    def _ranked(self) -> tuple[tuple[int, float], ...]:
+        return tuple(ranked_nodes(self.graph)) if self.ranking is None else self.ranking
 
-@dataclass(frozen=True)
-class DirectionResult(RetrievalResult):
-    """What one direction of BGR found. `odds` has every edge that was weighed, those left out of the graph among them,
-    as log-odds from the direction's threshold: the graph's edges are those at 0 and above. `steps` has what was said at
-    the end of every path that was walked. `likelihoods` remembers the graphs that were compared by `fusion`: dev
-    compares the same ones under every γ."""
+    @property
+    def indices(self) -> tuple[int, ...]:
+        """The ranked list, best first."""
+        return tuple(index for index, _ in self._ranked)
 
-    odds: Mapping[Edge, float] = field(default_factory=dict, compare=False, repr=False)
-    steps: Mapping[Path, Step] = field(default_factory=dict, compare=False, repr=False)
-    likelihoods: dict[frozenset[Edge], float] = field(default_factory=dict, compare=False, repr=False)
+    @property
+    def scores(self) -> tuple[float, ...]:
+        """One score for each of `indices`."""
+        return tuple(score for _, score in self._ranked)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The text of each of `indices`."""
+        found = (self.searched[index] for index in self.indices)
+        return tuple(one if isinstance(one, str) else one.whole for one in found)
 
 
 class Retriever(ABC):
-    """Base class. A subclass overrides `retrieve`, which owns the batching."""
+    """Base class of BGR, the baselines, searches, and the retrievers that ask a language model.
+
+    A subclass overrides `retrieve`, which owns the batching.
+    """
 
     @abstractmethod
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """One result for each query, in order."""
 
 
-@dataclass(frozen=True)
-class PassageResult:
-    """What was found for one question.
-
-    Args:
-        places: of passages in the corpus, best first, each once.
-        scores: of each place, falling.
-        graph: how the passages hang together, for methods that know: its facts are numbers into `places`.
-        answer: for methods that give one.
-        usage: calls of the language model and what they took.
-        seconds: all of it.
-        trace: one record for each step, plain JSON values.
-        sentences: for methods that choose within passages: ``(place, number of the sentence)``, in their order.
-    """
-
-    places: tuple[int, ...]
-    scores: tuple[float, ...]
-    graph: EvidenceGraph | None = None
-    answer: str | None = None
-    usage: Usage = field(default_factory=Usage)
-    seconds: float = 0.0
-    trace: tuple[dict[str, Any], ...] = ()
-    sentences: tuple[tuple[int, int], ...] = ()
+def ranked_nodes(graph: EvidenceGraph) -> list[tuple[int, float]]:
+    """The nodes of a graph, each with the best score of an edge that leads to it (0 where no edge has a score), best
+    first; equal scores in the order of reasoning."""
+    best = {node: max(graph.scores.get((a, node), 0.0) for a in graph.predecessors(node)) for node in graph.order()}
+    return sorted(best.items(), key=lambda pair: -pair[1])
 
 
-class PassageRetriever(ABC):
-    """Base class. A subclass overrides `retrieve`, which owns the batching."""
-
-    @abstractmethod
-    def retrieve(self, questions: Sequence[str]) -> list[PassageResult]:
-        """One result for each question, in order."""
+def star(indices: Sequence[int]) -> EvidenceGraph:
+    """The graph in which the root leads to every index."""
+    return EvidenceGraph((ROOT, index) for index in indices)

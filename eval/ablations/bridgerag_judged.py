@@ -1,7 +1,4 @@
-"""One question's pool and what each judge said of it, as the log keeps it.
-
-What stands before BridgeRAG's judge in each experiment; all of them judge one pool.
-"""
+"""BridgeRAG's experiments on one pool: the judge's input in each, and its verdicts as the log keeps them."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from bgr.metrics.evidence_set import recalls_at
 from bgr.retrievers.bridgerag.agent import BridgeRag
 from bgr.retrievers.bridgerag.judge import Case
 from bgr.retrievers.bridgerag.pool import Pool, fuse, ranked
-from eval.passages.found import Found
+from eval.passages.found import QuestionResult
 
 VARIANTS: Mapping[str, str] = {
     "plain": "B: no bridge",
@@ -33,13 +30,13 @@ VARIANTS: Mapping[str, str] = {
 
 def cases_of(method: BridgeRag, pool: Pool, gold: Collection[int]) -> dict[str, Case]:
     """The cases of one pool by variant; one whose passage does not exist is left out, and all of an empty pool."""
-    if pool.bridge is None or not pool.places:
+    if pool.bridge is None or not pool.indices:
         return {}
     full = method.case(pool)
     texts = {"svo-text": "\n".join(pool.queries)}
-    for name, place in (("lowest", lowest(pool)), ("negative", negative(pool, gold))):
-        if place is not None:
-            texts[name] = method.corpus[place].whole
+    for name, index in (("lowest", lowest(pool)), ("negative", negative(pool, gold))):
+        if index is not None:
+            texts[name] = pool.scope.corpus[index].whole
     others = {name: replace(full, bridge=text) for name, text in texts.items()}
     return {"plain": method.case(pool, bridge=False), "full": full, **others}
 
@@ -47,17 +44,17 @@ def cases_of(method: BridgeRag, pool: Pool, gold: Collection[int]) -> dict[str, 
 def lowest(pool: Pool) -> int | None:
     """The candidate, other than the bridge, whose SVO cosine is lowest; one without a cosine counts as lower."""
     others = [
-        (-2.0 if svo is None else svo, place)
-        for place, svo in zip(pool.places, pool.svo, strict=True)
-        if place != pool.bridge
+        (-2.0 if svo is None else svo, index)
+        for index, svo in zip(pool.indices, pool.svo, strict=True)
+        if index != pool.bridge
     ]
     return min(others)[1] if others else None
 
 
 def negative(pool: Pool, gold: Collection[int]) -> int | None:
     """The passage that is neither gold nor the bridge and ranks best: in the first hop's list, then in the pool."""
-    first = [int(place) for place, _ in pool.trace[0]["found"]]
-    return next((place for place in (*first, *pool.places) if place != pool.bridge and place not in gold), None)
+    first = [int(index) for index, _ in pool.trace[0]["found"]]
+    return next((index for index in (*first, *pool.indices) if index != pool.bridge and index not in gold), None)
 
 
 SVO = "svo"
@@ -109,7 +106,7 @@ class Judged:
         return recalls_at(self.ranked(system, alpha), self.question.gold, ks, missing=self.question.missing)
 
     @classmethod
-    def of(cls, question: MultihopQuestion, found: Found, data: MultihopData) -> Judged:
+    def of(cls, question: MultihopQuestion, found: QuestionResult, data: MultihopData) -> Judged:
         """Read from what was kept.
 
         Raises:
@@ -121,7 +118,7 @@ class Judged:
             raise DataError(f"result of {question.id}: no trace of BridgeRAG's experiments: {error!r}") from None
 
 
-def _judged(question: MultihopQuestion, found: Found, data: MultihopData) -> Judged:
+def _judged(question: MultihopQuestion, found: QuestionResult, data: MultihopData) -> Judged:
     steps = {step["step"]: step for step in found.trace}
     judges = {step["variant"]: step for step in found.trace if step["step"] == "judge"}
     places = tuple(map(int, steps["pool"]["places"]))

@@ -21,7 +21,7 @@ from bgr.llm.usage import Usage
 from bgr.metrics.answers import answer_em, answer_f1, answer_partial
 from bgr.metrics.evidence_set import set_scores
 from bgr.utils.json_utils import one_line
-from eval.passages.found import Found
+from eval.passages.found import QuestionResult
 from eval.passages.groups import usage_until
 from eval.passages.score import mean
 
@@ -50,7 +50,7 @@ class VariantScores:
     """
 
     name: str
-    found: tuple[Found, ...]
+    found: tuple[QuestionResult, ...]
     scores: Mapping[str, np.ndarray]
 
     @property
@@ -63,7 +63,7 @@ class VariantScores:
         return mean(self.scores[metric])
 
 
-def score_variant(name: str, found: Sequence[Found], data: MultihopData) -> VariantScores:
+def score_variant(name: str, found: Sequence[QuestionResult], data: MultihopData) -> VariantScores:
     """Score the results of all questions, in their order.
 
     Raises:
@@ -75,7 +75,7 @@ def score_variant(name: str, found: Sequence[Found], data: MultihopData) -> Vari
     return VariantScores(name, tuple(found), {metric: np.array([row[metric] for row in rows]) for metric in metrics})
 
 
-def score_question(found: Found, question: MultihopQuestion) -> dict[str, float]:
+def score_question(found: QuestionResult, question: MultihopQuestion) -> dict[str, float]:
     """All metrics of one question."""
     return {
         **set_row(PASSAGES, found.passages, question.gold, missing=question.missing),
@@ -98,7 +98,7 @@ def set_row(
     return {metric: getattr(scores, part, math.nan) for metric, part in zip(metrics, SETS, strict=True)}
 
 
-def checked(found: Found, data: MultihopData) -> Found:
+def checked(found: QuestionResult, data: MultihopData) -> QuestionResult:
     """The result, if all that is read off its trace can be read.
 
     Raises:
@@ -121,25 +121,25 @@ def checked(found: Found, data: MultihopData) -> Found:
     return found
 
 
-def rounds_of(found: Found) -> dict[int, Mapping[str, Any]]:
+def rounds_of(found: QuestionResult) -> dict[int, Mapping[str, Any]]:
     """The records of the rounds' ends, by the number of the round."""
     return {step["round"]: step for step in found.trace if step.get("step") == "round"}
 
 
-def evidence_after(found: Found, data: MultihopData, number: int) -> list[tuple[str, int]]:
+def evidence_after(found: QuestionResult, data: MultihopData, number: int) -> list[tuple[str, int]]:
     """The union of the first rounds' evidence: ids of passages with numbers of sentences."""
     rounds = rounds_of(found)
     rows = [row for n in sorted(rounds) if n <= number for row in rounds[n].get("evidence", ())]
     return list(dict.fromkeys((data.corpus[place].id, sentence) for place, sentence in rows))
 
 
-def reading_tokens(found: Found) -> float:
+def reading_tokens(found: QuestionResult) -> float:
     """Tokens read in the step that answers."""
     usages = [step["usage"] for step in found.trace if step.get("step") == "answer"]
     return sum(math.nan if one.get("uncounted") else one["tokens_in"] for one in usages)
 
 
-def merge_of(found: Found) -> dict[str, float]:
+def merge_of(found: QuestionResult) -> dict[str, float]:
     """The shares of the candidates' sentences and words that are left (NaN without candidates), and the number of
     dropped names."""
     record = next((step for step in found.trace if step.get("step") == "merge"), {})

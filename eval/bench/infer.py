@@ -15,8 +15,8 @@ from bgr.models.batching import Batch, Sentences, make_batch
 from bgr.models.retriever import BgrRetriever
 from bgr.models.state_cache import cache_encoded
 from bgr.pipeline import read_alike
-from bgr.retrievers.base import DirectionResult
 from bgr.retrievers.graph_hop.decode import EXPLORE, decode
+from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from eval.bench.avoided import avoided
 from eval.bench.clock import Line, in_turns
 from eval.bench.reference.plain_model import PlainRetriever

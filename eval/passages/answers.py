@@ -13,7 +13,7 @@ from bgr.data.multihop.assemble import MultihopQuestion
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.llm.usage import Usage
 from bgr.reader.passage_reader import PassageReader, ReadAnswer
-from eval.passages.found import Found
+from eval.passages.found import QuestionResult
 
 if TYPE_CHECKING:
     from bgr.reader.reader import Reader, ReaderInput
@@ -24,7 +24,7 @@ class Answers(ABC):
     """Answers questions from what was found."""
 
     @abstractmethod
-    def __call__(self, questions: Sequence[MultihopQuestion], found: Sequence[Found]) -> list[ReadAnswer]:
+    def __call__(self, questions: Sequence[MultihopQuestion], found: Sequence[QuestionResult]) -> list[ReadAnswer]:
         """One answer for each question, in order."""
 
 
@@ -35,7 +35,7 @@ class LlmAnswers(Answers):
         self.reader = reader
         self.corpus = corpus
 
-    def __call__(self, questions: Sequence[MultihopQuestion], found: Sequence[Found]) -> list[ReadAnswer]:
+    def __call__(self, questions: Sequence[MultihopQuestion], found: Sequence[QuestionResult]) -> list[ReadAnswer]:
         """See `Answers`."""
         passages = [[self.corpus[self.corpus.index_of[one]] for one in each.passages] for each in found]
         return self.reader.read([one.question for one in questions], passages)
@@ -56,7 +56,7 @@ class TrainedAnswers(Answers):
         self.corpus = corpus
         self.alone = alone
 
-    def __call__(self, questions: Sequence[MultihopQuestion], found: Sequence[Found]) -> list[ReadAnswer]:
+    def __call__(self, questions: Sequence[MultihopQuestion], found: Sequence[QuestionResult]) -> list[ReadAnswer]:
         """See `Answers`."""
         from bgr.reader.reader import linearize
 
@@ -80,7 +80,7 @@ class GraphAnswers(Answers):
         self.answerer = answerer
         self.corpus = corpus
 
-    def __call__(self, questions: Sequence[MultihopQuestion], found: Sequence[Found]) -> list[ReadAnswer]:
+    def __call__(self, questions: Sequence[MultihopQuestion], found: Sequence[QuestionResult]) -> list[ReadAnswer]:
         """See `Answers`."""
         started = time.perf_counter()
         found = [_in_context_order(*pair) for pair in zip(questions, found, strict=True)]
@@ -94,7 +94,7 @@ def _step(said: LlmAnswer) -> dict[str, Any]:
     return step | ({"left_out": said.left_out} if said.left_out else {})
 
 
-def _in_context_order(question: MultihopQuestion, found: Found) -> Found:
+def _in_context_order(question: MultihopQuestion, found: QuestionResult) -> QuestionResult:
     """The graph's passages as they stand in the question's context: a list of facts tells nothing of the graph."""
     if found.graph is None:
         return found
@@ -104,7 +104,9 @@ def _in_context_order(question: MultihopQuestion, found: Found) -> Found:
     return replace(found, passages=tuple(found.passages[rank] for rank in order), graph=graph)
 
 
-def _inputs(questions: Sequence[MultihopQuestion], found: Sequence[Found], corpus: Corpus) -> list[ReaderInput]:
+def _inputs(
+    questions: Sequence[MultihopQuestion], found: Sequence[QuestionResult], corpus: Corpus
+) -> list[ReaderInput]:
     from bgr.reader.reader import ReaderInput
 
     facts = [tuple(corpus[corpus.index_of[passage]].whole for passage in one.passages) for one in found]
@@ -112,7 +114,7 @@ def _inputs(questions: Sequence[MultihopQuestion], found: Sequence[Found], corpu
     return [ReaderInput(question.question, of_one, _graph(question, one)) for question, of_one, one in rows]
 
 
-def _graph(question: MultihopQuestion, found: Found) -> EvidenceGraph:
+def _graph(question: MultihopQuestion, found: QuestionResult) -> EvidenceGraph:
     if found.graph is not None:
         return found.graph
     most = min(len(found.passages), len(question.gold) + question.missing)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from eval.passages.found import Found
+from eval.passages.found import QuestionResult
 from eval.passages.score import SystemScores
 
 ALL = "all"
@@ -12,7 +12,7 @@ FACTS = "facts"
 """The limit's name where facts had no room when the answer was asked for."""
 
 
-def cut(found: Found) -> set[str]:
+def cut(found: QuestionResult) -> set[str]:
     """Names of the limits that were reached: ``limits`` of any step, and `FACTS` where one has ``left_out``."""
     names: set[str] = set()
     for step in found.trace:

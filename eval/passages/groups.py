@@ -12,7 +12,7 @@ from bgr.collection.search import rrf
 from bgr.data.multihop.assemble import MultihopData
 from bgr.llm.usage import Price, Usage
 from bgr.metrics.evidence_set import recalls_at
-from eval.passages.found import Found
+from eval.passages.found import QuestionResult
 from eval.passages.score import KS, RECALLS, SystemScores, mean
 
 GROUPINGS = ("hops", "kind")
@@ -73,7 +73,7 @@ def by_step(system: SystemScores) -> dict[str, Usage]:
     return found
 
 
-def rounds_of(found: Found, data: MultihopData) -> dict[int, list[int]]:
+def rounds_of(found: QuestionResult, data: MultihopData) -> dict[int, list[int]]:
     """The list of each round by its number, from 1: of the steps that have ``round``, the last list under ``fused``."""
     rounds: dict[int, list[int]] = {}
     for step in found.trace:
@@ -83,7 +83,7 @@ def rounds_of(found: Found, data: MultihopData) -> dict[int, list[int]]:
     return rounds
 
 
-def together(found: Found, lists: Sequence[Sequence[int]]) -> list[int]:
+def together(found: QuestionResult, lists: Sequence[Sequence[int]]) -> list[int]:
     """The rounds' lists as one: rankings fused by reciprocal rank; sets of evidence, which a step ``round`` ends (as
     PRISM's do), one after the other."""
     if any(step.get("step") == "round" for step in found.trace):
@@ -92,7 +92,7 @@ def together(found: Found, lists: Sequence[Sequence[int]]) -> list[int]:
     return places
 
 
-def usage_until(found: Found, number: int) -> dict[str, float]:
+def usage_until(found: QuestionResult, number: int) -> dict[str, float]:
     """Calls (cached ones too) and tokens (read and written) up to the end of a round, by the steps that have ``round``;
     what comes before the first round is round 0."""
     rounds = [(step.get("round"), step.get("usage") or {}) for step in found.trace]

@@ -15,7 +15,7 @@ from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
 from bgr.errors import BgrError, DataError
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import parse_json
-from eval.passages.found import Found
+from eval.passages.found import QuestionResult
 
 
 def result_key(corpus_hash: str, system: str, settings: Mapping[str, Any]) -> str:
@@ -48,7 +48,7 @@ class ResultLog:
         self.path = Path(path)
         self.damaged = 0
         self._lock = FileLock(self.path.with_suffix(".lock"))
-        self._found: dict[tuple[str, str, str, str | None], Found] = {}
+        self._found: dict[tuple[str, str, str, str | None], QuestionResult] = {}
         self._file: BinaryIO | None = None
 
     def __enter__(self) -> ResultLog:
@@ -73,12 +73,12 @@ class ResultLog:
     ) -> None:
         self._close()
 
-    def get(self, key: str, id: str, question: str, given: str) -> Found | None:
+    def get(self, key: str, id: str, question: str, given: str) -> QuestionResult | None:
         """What is kept for a question, by key, id, text and `given_hash`."""
         kept = self._found.get((key, id, question, given))
         return kept if kept is not None else self._found.get((key, id, question, None))
 
-    def add(self, key: str, system: str, question: str, given: str, found: Found) -> None:
+    def add(self, key: str, system: str, question: str, given: str, found: QuestionResult) -> None:
         """Keep a result: it is on disk when this returns, whatever becomes of the process."""
         if self._file is None:
             raise BgrError(f"{self.path}: the log is not open, allowed: inside its with block")
@@ -102,7 +102,7 @@ class ResultLog:
             whole += len(line)
             try:
                 record = parse_json(line.decode(), str(self.path))
-                found = Found.from_json(record)
+                found = QuestionResult.from_json(record)
                 given = str(record["given"]) if "given" in record else None
                 self._found[str(record["key"]), found.id, str(record["question"]), given] = found
             except (DataError, UnicodeDecodeError, KeyError):

@@ -18,10 +18,10 @@ from bgr.metrics.answers import answer_em, answer_f1
 from bgr.metrics.evidence_set import recalls_at, set_scores
 from bgr.metrics.ged import GedResult, graph_edit_distance
 from bgr.metrics.gm_gs import graph_match, graph_structure_match
-from eval.passages.found import Found
+from eval.passages.found import QuestionResult
 
 
-def evidence_of(found: Found, question: MultihopQuestion) -> EvidenceGraph:
+def evidence_of(found: QuestionResult, question: MultihopQuestion) -> EvidenceGraph:
     """The system's graph, its passages numbered as the gold passages are, others after them.
 
     A system without a graph gives a list: its first passages count, as many as there are gold ones, each from the
@@ -37,13 +37,15 @@ def evidence_of(found: Found, question: MultihopQuestion) -> EvidenceGraph:
     )
 
 
-def passage_scores(found: Found, question: MultihopQuestion) -> tuple[float, float, float]:
+def passage_scores(found: QuestionResult, question: MultihopQuestion) -> tuple[float, float, float]:
     """Precision, recall and F1 of the passages; gold passages that the corpus lacks are not found."""
     scores = set_scores(evidence_of(found, question).nodes, range(len(question.gold)), missing=question.missing)
     return scores.precision, scores.recall, scores.f1
 
 
-def graph_scores(found: Found, question: MultihopQuestion, ged_seconds: float) -> tuple[float, float, GedResult]:
+def graph_scores(
+    found: QuestionResult, question: MultihopQuestion, ged_seconds: float
+) -> tuple[float, float, GedResult]:
     """GM, GS and GED against the question's gold graph.
 
     Raises:
@@ -82,7 +84,7 @@ class SystemScores:
     that it tried; one that it did not answer counts 0. `ged_not_exact` counts the distances that ran out of time."""
 
     name: str
-    found: tuple[Found, ...]
+    found: tuple[QuestionResult, ...]
     scores: dict[str, np.ndarray]
     ged_not_exact: int = 0
 
@@ -99,7 +101,7 @@ class SystemScores:
 
 def score(
     name: str,
-    found: Sequence[Found],
+    found: Sequence[QuestionResult],
     data: MultihopData,
     *,
     ged_seconds: float = GED_SECONDS,

@@ -11,7 +11,7 @@ import numpy as np
 from bgr.data.multihop.assemble import MultihopQuestion
 from bgr.llm.usage import Price, Usage
 from eval.passages.compare import PassageComparison
-from eval.passages.found import Found
+from eval.passages.found import QuestionResult
 from eval.passages.score import KEY, SystemScores
 from eval.report.document import number_text
 
@@ -81,7 +81,7 @@ def _scores(system: SystemScores, place: int) -> str:
     return ", ".join(f"{metric} {100 * value:.0f}" for metric, value in there.items() if not np.isnan(value))
 
 
-def _usage(found: Found, price: Price | None) -> str:
+def _usage(found: QuestionResult, price: Price | None) -> str:
     usage = found.usage
     parts = [f"{found.whole_seconds:.2f} s"]
     if usage.calls or usage.cached:

@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 from bgr.cli import main
-from bgr.cli.compare_runs import Asked, parse_system
 from bgr.errors import BgrError
+from eval.systems.spec import SystemSpec
 
 
 def bgr(command, *argv) -> int:
@@ -79,15 +79,15 @@ def test_limit_takes_the_first_questions(evaluation, toy_data, tmp_path):
 def test_places(tmp_path):
     odd = tmp_path / "a:b=c"
     odd.mkdir()
-    assert parse_system("bm25") == Asked(None, "bm25", None)
-    assert parse_system("x=random") == Asked("x", "random", None)
-    assert parse_system(f"x={tmp_path}:fused") == Asked("x", str(tmp_path), "fused")
-    assert parse_system(f"{tmp_path}:fused") == Asked(None, str(tmp_path), "fused")
-    assert parse_system(str(odd)) == Asked(None, str(odd), None)
-    assert parse_system(f"y={odd}") == Asked("y", str(odd), None)
+    assert SystemSpec.parse("bm25") == SystemSpec(None, "bm25", None)
+    assert SystemSpec.parse("x=random") == SystemSpec("x", "random", None)
+    assert SystemSpec.parse(f"x={tmp_path}:fused") == SystemSpec("x", str(tmp_path), "fused")
+    assert SystemSpec.parse(f"{tmp_path}:fused") == SystemSpec(None, str(tmp_path), "fused")
+    assert SystemSpec.parse(str(odd)) == SystemSpec(None, str(odd), None)
+    assert SystemSpec.parse(f"y={odd}") == SystemSpec("y", str(odd), None)
     for text in ("", "=", "x=", "=bm25", ":x"):
         with pytest.raises(BgrError, match=r"allowed: \[NAME=\]PLACE\[:PART\]"):
-            parse_system(text)
+            SystemSpec.parse(text)
 
 
 @pytest.mark.parametrize(

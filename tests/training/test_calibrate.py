@@ -7,8 +7,8 @@ import pytest
 from bgr.data.example import Example
 from bgr.graph.dag import graph_of
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from bgr.retrievers.base import DirectionResult
 from bgr.retrievers.graph_hop.fusion import Calibration
+from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from training.retriever.calibrate import best_merge, calibrated, dev_metrics, edge_calibration, edge_calibration_error
 
 GOLD = EvidenceGraph([(ROOT, 0), (0, 1)])

@@ -18,10 +18,10 @@ from bgr.metrics.calibration import expected_calibration_error
 from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from bgr.models.retriever import BgrRetriever
-from bgr.retrievers.base import DirectionResult
 from bgr.retrievers.graph_hop.checkpoint import MOST_LOG_ODDS, Settings
 from bgr.retrievers.graph_hop.decode import decode
 from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
+from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from bgr.retrievers.graph_hop.reconstruction import BIDIRECTIONAL, GAMMAS, reconstruct
 from bgr.utils.devices import autocast
 from training.data_module import BgrDataModule

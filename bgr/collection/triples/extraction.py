@@ -23,7 +23,7 @@ from bgr.collection.corpus import Corpus, Passage
 from bgr.collection.triples.triple import MalformedRowError, Triple, three_parts
 from bgr.errors import DataError
 from bgr.llm.interface import Message, Request
-from bgr.llm.language_model import Asks, Reply
+from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.structured import TEXT, list_of, object_of, parse_object, row_of
 from bgr.llm.usage import Usage
 from bgr.utils.hashing import hash_texts
@@ -80,7 +80,7 @@ class Extracted:
 
 
 def extract_triples(
-    corpus: Corpus, asks: Asks, path: str | Path, *, model: str, batch: int = 16, progress: bool = False
+    corpus: Corpus, asks: LanguageModel, path: str | Path, *, model: str, batch: int = 16, progress: bool = False
 ) -> Extracted:
     """Extract the triples of every passage that the file does not hold yet, and keep the results, batch by batch.
 

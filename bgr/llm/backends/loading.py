@@ -7,6 +7,7 @@ from typing import Any
 
 from bgr.errors import BgrError
 from bgr.llm.interface import Backend
+from bgr.llm.language_model import LanguageModel, Llm
 
 ALLOWED = "smollm2, a .gguf file, a folder, a hub id like owner/name, or a server's http://host:port/v1#model"
 
@@ -64,3 +65,12 @@ def local_model_path(spec: str) -> str | Path:
 def _kind(spec: str) -> str:
     """The spec for messages, without the address of a server, which may contain a password."""
     return "server" if spec.startswith("http") else spec
+
+
+def language_model(llm: LanguageModel | str) -> LanguageModel:
+    """The language model itself, or the one that a string names (see `load_backend`), without a replay cache.
+
+    Raises:
+        BgrError: see `load_backend`.
+    """
+    return Llm(load_backend(llm)) if isinstance(llm, str) else llm

@@ -45,7 +45,7 @@ class StarRetriever(Retriever):
             raise BgrError(f"question {query.question!r}: no number of gold facts is given; choose a fixed k")
         chosen = self.choose(query, min(k, len(query.facts)))
         scores = {(ROOT, place): score for place, score in chosen.items() if score is not None}
-        return RetrievalResult(EvidenceGraph([(ROOT, place) for place in chosen], scores))
+        return RetrievalResult(EvidenceGraph([(ROOT, place) for place in chosen], scores), searched=query.facts)
 
 
 class Bm25Facts(StarRetriever):

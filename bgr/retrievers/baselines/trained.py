@@ -114,7 +114,7 @@ def result_of(found: Search, query: Query, keep: Keep) -> RetrievalResult:
         BgrError: see `bgr.retrievers.baselines.selection`.
     """
     graph, dropped = graph_of(keep(found.paths, query))
-    return RetrievalResult(graph, (*found.limits, *(("cycle",) if dropped else ())))
+    return RetrievalResult(graph, (*found.limits, *(("cycle",) if dropped else ())), searched=query.facts)
 
 
 MODELS: dict[str, type[BaselineModel]] = {"dpr": DprModel, "grr": GrrModel, "mdr": MdrModel, "ssg": SsgModel}

@@ -1,38 +1,37 @@
-"""BridgeRAG (arXiv 2604.03384): candidates of the second hop, judged by their use given what the first hop found.
-
-How BridgeRAG's passages hang together: the question leads to the bridge, the bridge to what was found by it.
-"""
+"""BridgeRAG (arXiv 2604.03384): candidates of the second hop, judged by their use given what the first hop found."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from bgr.collection.corpus import Corpus
-from bgr.collection.search import Search
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from bgr.llm.language_model import Asks, Read
-from bgr.retrievers.base import PassageResult, PassageRetriever
+from bgr.llm.backends.loading import language_model
+from bgr.llm.language_model import LanguageModel, ParsedReply
+from bgr.retrievers.base import Query, RetrievalResult, Retriever, star
 from bgr.retrievers.bridgerag.bridgerag_settings import PAPER, BridgeSettings
 from bgr.retrievers.bridgerag.judge import Case, Judge, ProbabilityJudge, ScoreJudge
-from bgr.retrievers.bridgerag.pool import Pool, fuse, ranked
+from bgr.retrievers.bridgerag.pool import Pool, fuse
 from bgr.retrievers.bridgerag.searches import Pools
+from bgr.retrievers.scope import Scope
+
+if TYPE_CHECKING:
+    from bgr.collection.collection import Collection
 
 
-def bridge_graph(bridge: int | None, places: Sequence[int], top: int) -> EvidenceGraph:
-    """Q → bridge → each of the `top` first passages; these hang from Q where the bridge is not among `places`.
+def bridge_graph(bridge: int | None, ranking: Sequence[int], top: int) -> EvidenceGraph:
+    """Q → bridge → each of the `top` first passages; Q leads to these itself where the bridge is not in the ranking.
 
     Args:
-        bridge: its place in the corpus.
-        places: the result's; the graph's facts are numbers into it.
+        bridge: index of the bridge.
+        ranking: indices of the result's passages, best first.
         top: how many passages count as found; the bridge is in the graph even where it ranks lower.
     """
-    found = range(min(top, len(places)))
-    if bridge is None or bridge not in places:
-        return EvidenceGraph({(ROOT, n) for n in found})
-    start = list(places).index(bridge)
-    return EvidenceGraph({(ROOT, start)} | {(start, n) for n in found if n != start})
+    found = ranking[:top]
+    if bridge is None or bridge not in ranking:
+        return star(found)
+    return EvidenceGraph({(ROOT, bridge)} | {(bridge, index) for index in found if index != bridge})
 
 
 JudgeName = Literal["scores", "probability"]
@@ -40,7 +39,7 @@ JudgeName = Literal["scores", "probability"]
 JUDGES: Mapping[str, type[Judge]] = {"scores": ScoreJudge, "probability": ProbabilityJudge}
 
 
-class BridgeRag(PassageRetriever):
+class BridgeRag(Retriever):
     """The best passage for the question (the bridge), a pool of what it leads to, and a judge who reads both.
 
     All questions go through a step together, as one batch of requests: three calls a question, or two and one for each
@@ -49,8 +48,7 @@ class BridgeRag(PassageRetriever):
 
     Args:
         llm: writes queries, names entities, judges.
-        corpus: the passages.
-        dense: searches them; its scores are cosines.
+        scope: the passages and their search, whose scores are cosines.
         settings: the paper's unless given.
         judge: ``scores`` asks for all of them at once; ``probability`` takes that of "yes", candidate by candidate,
             from a backend that gives log-probabilities.
@@ -61,9 +59,8 @@ class BridgeRag(PassageRetriever):
 
     def __init__(
         self,
-        llm: Asks,
-        corpus: Corpus,
-        dense: Search,
+        llm: LanguageModel,
+        scope: Scope,
         settings: BridgeSettings = PAPER,
         *,
         judge: JudgeName = "scores",
@@ -71,39 +68,57 @@ class BridgeRag(PassageRetriever):
         if judge not in JUDGES:
             raise ValueError(f"judge is {judge!r}, allowed: {', '.join(sorted(JUDGES))}")
         self.llm = llm
-        self.corpus = corpus
+        self.scope = scope
         self.settings = settings
-        self.pools = Pools(llm, corpus, dense, settings)
+        self.pools = Pools(llm, settings)
         self.judge = JUDGES[judge](settings)
 
-    def retrieve(self, questions: Sequence[str]) -> list[PassageResult]:
+    @classmethod
+    def over(
+        cls,
+        collection: Collection,
+        *,
+        llm: LanguageModel | str,
+        settings: BridgeSettings = PAPER,
+        judge: JudgeName = "scores",
+    ) -> BridgeRag:
+        """Retrieve from a collection; `llm` is a language model or its name (`load_backend`).
+
+        Example::
+
+            [result] = BridgeRag.over(collection, llm="smollm2").retrieve([Query("Which …?")])
+        """
+        return cls(language_model(llm), Scope.over(collection, "dense"), settings, judge=judge)
+
+    def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """The pool, ranked; the graph leads from the question by the bridge to the first passages."""
         started = time.perf_counter()
-        pools = self.pools(questions)
+        pools = self.pools([query.question for query in queries], [self.scope.of(query) for query in queries])
         reads = self._judged(pools)
         share = (time.perf_counter() - started) / max(1, len(pools))
         return [self._result(pool, read, share) for pool, read in zip(pools, reads, strict=True)]
 
     def case(self, pool: Pool, *, bridge: bool = True) -> Case:
-        """What the judge is asked for a pool, with its bridge or without."""
-        text = self.corpus[pool.bridge].whole if bridge and pool.bridge is not None else None
-        return Case(pool.question, [self.corpus[place] for place in pool.places], text, pool.entities)
+        """The judge's input for a pool, with its bridge or without."""
+        corpus = pool.scope.corpus
+        text = corpus[pool.bridge].whole if bridge and pool.bridge is not None else None
+        return Case(pool.question, [corpus[index] for index in pool.indices], text, pool.entities)
 
-    def _judged(self, pools: Sequence[Pool]) -> list[Read | None]:
-        """What the judge says of each pool; ``None`` where it is not asked."""
+    def _judged(self, pools: Sequence[Pool]) -> list[ParsedReply | None]:
+        """The judge's verdict on each pool; ``None`` where it is not asked."""
         condition = self.settings.condition
-        asked = [pool for pool in pools if pool.places and condition != "svo"]
+        asked = [pool for pool in pools if pool.indices and condition != "svo"]
         reads = iter(self.judge(self.llm, [self.case(pool, bridge=condition == "full") for pool in asked]))
-        return [next(reads) if pool.places and condition != "svo" else None for pool in pools]
+        return [next(reads) if pool.indices and condition != "svo" else None for pool in pools]
 
-    def _result(self, pool: Pool, read: Read | None, seconds: float) -> PassageResult:
+    def _result(self, pool: Pool, read: ParsedReply | None, seconds: float) -> RetrievalResult:
         usage, trace = pool.usage, list(pool.trace)
         if read is not None:
             usage += read.usage
             trace.append(judge_record(read, condition=self.settings.condition))
         fused = fuse(read.value if read is not None else None, pool.svo, self.settings.alpha)
-        order = ranked(pool.places, fused.scores)
-        places = tuple(pool.places[n] for n in order)
+        ranking = pool.ranking(fused)
+        indices = [index for index, _ in ranking]
         trace.append(
             {
                 "step": "rank",
@@ -111,15 +126,20 @@ class BridgeRag(PassageRetriever):
                 "pit_judge": None if fused.judge is None else fused.judge.tolist(),
                 "pit_svo": fused.svo.tolist(),
                 "fused": fused.scores.tolist(),
-                "ranked": list(places),
-                "top": list(places[: self.settings.top]),
+                "ranked": indices,
+                "top": indices[: self.settings.top],
             }
         )
-        scores = tuple(float(fused.scores[n]) for n in order)
-        graph = bridge_graph(pool.bridge, places, self.settings.top)
-        return PassageResult(places, scores, graph, None, usage, seconds, tuple(trace))
+        return RetrievalResult(
+            bridge_graph(pool.bridge, indices, self.settings.top),
+            ranking=ranking,
+            searched=pool.scope.corpus,
+            usage=usage,
+            seconds=seconds,
+            trace=tuple(trace),
+        )
 
 
-def judge_record(read: Read, **about: Any) -> dict[str, Any]:
-    """The judge's step in a trace; scores are in the order of the pool."""
+def judge_record(read: ParsedReply, **about: Any) -> dict[str, Any]:
+    """The judge's record in a trace; scores are in the order of the pool."""
     return {"step": "judge", **about, "scores": read.value, "failure": read.failure, "usage": read.usage.to_json()}

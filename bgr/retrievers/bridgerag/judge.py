@@ -10,7 +10,7 @@ from typing import Any
 
 from bgr.collection.corpus import Passage
 from bgr.llm.interface import Alternatives, Message, Request
-from bgr.llm.language_model import Asks, Read, Reply
+from bgr.llm.language_model import LanguageModel, ParsedReply, Reply
 from bgr.llm.structured import Schema, object_of, row_of
 from bgr.llm.usage import Usage
 from bgr.retrievers.bridgerag.bridgerag_settings import BridgeSettings
@@ -52,14 +52,14 @@ class Judge(ABC):
         self.settings = settings
 
     @abstractmethod
-    def __call__(self, llm: Asks, cases: Sequence[Case]) -> list[Read]:
+    def __call__(self, llm: LanguageModel, cases: Sequence[Case]) -> list[ParsedReply]:
         """For each case a list with one score for each candidate, or ``None``; one batch of requests in all."""
 
 
 class ScoreJudge(Judge):
     """One call a question: an object with exactly one whole number for each candidate."""
 
-    def __call__(self, llm: Asks, cases: Sequence[Case]) -> list[Read]:
+    def __call__(self, llm: LanguageModel, cases: Sequence[Case]) -> list[ParsedReply]:
         """See `Judge`."""
         replies = llm.ask([self.request(case) for case in cases]) if cases else []
         return [read_scores(reply, len(case.candidates)) for case, reply in zip(cases, replies, strict=True)]
@@ -78,7 +78,7 @@ class ProbabilityJudge(Judge):
     """One call a candidate: the probability of "yes" against "no" as the reply's first token. The backend must give
     log-probabilities; one candidate that fails leaves its whole question without scores."""
 
-    def __call__(self, llm: Asks, cases: Sequence[Case]) -> list[Read]:
+    def __call__(self, llm: LanguageModel, cases: Sequence[Case]) -> list[ParsedReply]:
         """See `Judge`."""
         requests = [self.request(case, passage) for case in cases for passage in case.candidates]
         replies = iter(llm.ask(requests) if requests else [])
@@ -96,7 +96,7 @@ def scores_schema(count: int, most: int) -> Schema:
     return object_of(scores=row_of(score, count))
 
 
-def read_scores(reply: Reply, count: int) -> Read:
+def read_scores(reply: Reply, count: int) -> ParsedReply:
     """Exactly `count` finite numbers, whatever their scale; ``None`` where the step failed."""
     rows = reply.value.get("scores") if isinstance(reply.value, dict) else None
     good = isinstance(rows, list) and len(rows) == count and all(map(_is_score, rows))
@@ -116,18 +116,18 @@ def yes_share(first: Alternatives) -> float | None:
     return sums["yes"] / both if both else None
 
 
-def _read_yes(reply: Reply) -> Read:
+def _read_yes(reply: Reply) -> ParsedReply:
     share = yes_share(reply.first)
     return read(reply, share, share is not None, None, "neither yes nor no among its first tokens")
 
 
-def _all(reads: Sequence[Read]) -> Read:
+def _all(reads: Sequence[ParsedReply]) -> ParsedReply:
     """The scores of a question's candidates; none where one is missing."""
     usage = sum((one.usage for one in reads), Usage())
     failures = [one.failure for one in reads if one.failure is not None]
     if failures:
-        return Read(None, f"{len(failures)} of {len(reads)} candidates: {failures[0]}", usage)
-    return Read([one.value for one in reads], None, usage)
+        return ParsedReply(None, f"{len(failures)} of {len(reads)} candidates: {failures[0]}", usage)
+    return ParsedReply([one.value for one in reads], None, usage)
 
 
 def _is_score(value: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from bgr.collection.corpus import Passage
 from bgr.errors import DataError
 from bgr.llm.interface import Message, Request
-from bgr.llm.language_model import Read, Reply, failed
+from bgr.llm.language_model import ParsedReply, Reply, failed
 from bgr.llm.prompts import Prompts
 from bgr.llm.structured import TEXT, Schema, list_of, object_of
 from bgr.retrievers.bridgerag.bridgerag_settings import BridgeSettings
@@ -69,7 +69,7 @@ def entities_request(question: str, bridge: Passage, settings: BridgeSettings) -
     return Request("bridgerag.entities", (Message("user", text),), ENTITIES_SCHEMA, tokens)
 
 
-def read_queries(reply: Reply, most: int) -> Read:
+def read_queries(reply: Reply, most: int) -> ParsedReply:
     """The first `most` queries, each once; none where the step failed."""
     rows = reply.value.get("queries") if isinstance(reply.value, dict) else None
     found = [_line(row, QUERY_CHARACTERS) for row in rows] if isinstance(rows, list) else []
@@ -77,22 +77,22 @@ def read_queries(reply: Reply, most: int) -> Read:
     return read(reply, queries, bool(queries), [], "no query")
 
 
-def read_entities(reply: Reply) -> Read:
+def read_entities(reply: Reply) -> ParsedReply:
     """Two entities, or one (the other is then empty, which is no failure); none where the step failed. Each keeps its
     place: the second does not become the first where the first is missing or too long.
 
-    Read are an object with ``e1`` and ``e2``, a list of two, ``e1 | e2`` on any line of a text (also as a row of a
+    The reply is an object with ``e1`` and ``e2``, a list of two, ``e1 | e2`` on any line of a text (also as a row of a
     table), or a first line that is one short text.
     """
     entities = Entities(*_entities(reply.value))
     return read(reply, entities, bool(entities.named), NONE, "no entity")
 
 
-def read(reply: Reply, value: Any, good: bool, otherwise: Any, missing: str) -> Read:
+def read(reply: Reply, value: Any, good: bool, otherwise: Any, missing: str) -> ParsedReply:
     """The value if it is good, else the fall-back; a failure is counted once."""
     if reply.failure is not None or not good:
         return failed(reply, otherwise, missing)
-    return Read(value, None, reply.usage)
+    return ParsedReply(value, None, reply.usage)
 
 
 def _entities(value: Any) -> tuple[str, str]:

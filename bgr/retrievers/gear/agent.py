@@ -1,24 +1,22 @@
-"""GEAR: rounds of SyncGE with a memory of facts, until the question can be answered (paper, section 5).
-
-passageLink: from facts to passages, by way of the passages and of the triples (equations 8 and 10).
-"""
+"""GEAR: rounds of SyncGE with a memory of facts, until the question can be answered (paper, section 5)."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bgr.collection.search import Hits, Search, rrf
+from bgr.collection.search import Hits, rrf
 from bgr.collection.triples.index import TripleIndex
 from bgr.llm.interface import Request
-from bgr.llm.language_model import Read
+from bgr.llm.language_model import LanguageModel, ParsedReply
 from bgr.llm.usage import Usage
-from bgr.retrievers.base import PassageResult, PassageRetriever
-from bgr.retrievers.gear.expansion import linked_graph
+from bgr.retrievers.base import Query, RetrievalResult, Retriever
+from bgr.retrievers.gear.expansion import Expansion, linked_graph
+from bgr.retrievers.gear.gear_settings import PAPER, GearSettings
 from bgr.retrievers.gear.steps import (
     Fact,
     Reason,
@@ -30,40 +28,41 @@ from bgr.retrievers.gear.steps import (
     rewrite_request,
 )
 from bgr.retrievers.gear.sync import SyncGe
+from bgr.retrievers.scope import Scope, SearchName, by_scope
+
+if TYPE_CHECKING:
+    from bgr.collection.collection import Collection
 
 
 class Link(NamedTuple):
-    """What a fact leads to: the nearest triple (``None`` in an empty index), and passages, best first."""
+    """The nearest triple of a fact (``None`` in an empty index) and the passages that it leads to, best first."""
 
     triple: int | None
     passages: list[int]
 
 
-def passage_links(
-    facts: Sequence[Fact], base: Search, triples: Search, index: TripleIndex, *, most: int, rrf_k: int
-) -> list[Link]:
-    """For each fact the `most` best passages, by reciprocal rank over its search of passages and that of triples.
-
-    A passage's rank by triples is that of its best triple, among passages.
-    """
+def passage_links(facts: Sequence[Fact], scope: Scope, *, max_passages: int, rrf_k: int) -> list[Link]:
+    """passageLink (equations 8 and 10): for each fact the `max_passages` best passages, by reciprocal rank over its
+    search of passages and that of triples. A passage's rank by triples is that of its best triple, among passages."""
     if not facts:
         return []
     texts = [fact.text for fact in facts]
-    found = zip(base.search(texts, most), triples.search(texts, most), strict=True)
-    return [_link(passages, near, index, most, rrf_k) for passages, near in found]
+    found = zip(scope.find(texts, max_passages), scope.nearest_triples.search(texts, max_passages), strict=True)
+    return [_link(passages, near, scope.index, max_passages, rrf_k) for passages, near in found]
 
 
-def _link(passages: Hits, near: Hits, index: TripleIndex, most: int, rrf_k: int) -> Link:
+def _link(passages: Hits, near: Hits, index: TripleIndex, max_passages: int, rrf_k: int) -> Link:
     through = dict.fromkeys(np.asarray(index.passages)[near.indices].tolist())
     fused = rrf([passages.indices.tolist(), list(through)], k=rrf_k)
-    return Link(int(near.indices[0]) if len(near.indices) else None, fused.indices[:most].tolist())
+    return Link(int(near.indices[0]) if len(near.indices) else None, fused.indices[:max_passages].tolist())
 
 
 @dataclass
 class _Run:
-    """One question on its way."""
+    """The state of one question."""
 
     question: str
+    scope: Scope
     query: str
     facts: dict[Fact, None] = field(default_factory=dict)  # the gist memory: in the order they were read, each once
     lists: list[list[int]] = field(default_factory=list)
@@ -72,16 +71,16 @@ class _Run:
     usage: Usage = field(default_factory=Usage)
     trace: list[dict[str, Any]] = field(default_factory=list)
 
-    def note(self, step: str, number: int, read: Read, **values: Any) -> None:
+    def note(self, step: str, number: int, read: ParsedReply, **values: Any) -> None:
         self.usage += read.usage
         record = {"step": step, "round": number, **values, "failure": read.failure, "usage": read.usage.to_json()}
         self.trace.append(record)
 
 
-class Gear(PassageRetriever):
+class Gear(Retriever):
     """All questions go through a round together: each step is one batch of requests.
 
-    A step that fails costs its own part only, and is counted: a failed gist adds no facts, a failed reason leaves the
+    A step that fails affects its own part only, and is counted: a failed gist adds no facts, a failed reason leaves the
     question open, a failed rewrite ends its rounds, as the old query would find the old passages. The memory holds a
     fact once, so that a model that repeats itself does not outvote the rest of the list.
 
@@ -93,10 +92,28 @@ class Gear(PassageRetriever):
         self.sync = sync
         self.settings = sync.settings
 
-    def retrieve(self, questions: Sequence[str]) -> list[PassageResult]:
+    @classmethod
+    def over(
+        cls,
+        collection: Collection,
+        *,
+        llm: LanguageModel | str,
+        search: SearchName = "hybrid",
+        settings: GearSettings = PAPER,
+    ) -> Gear:
+        """Retrieve from a collection that has triples; `llm` is a language model or its name (`load_backend`).
+
+        Example::
+
+            gear = Gear.over(collection, llm="http://localhost:8000/v1#model")
+            [result] = gear.retrieve([Query("Which …?")])
+        """
+        return cls(SyncGe.over(collection, llm=llm, search=search, settings=settings))
+
+    def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """The lists of the memory's facts and of all rounds, fused (equation 9); the answer where there is one."""
         started = time.perf_counter()
-        runs = [_Run(question, question) for question in questions]
+        runs = [_Run(query.question, self.sync.scope.of(query), query.question) for query in queries]
         for number in range(1, self.settings.rounds + 1):
             self._round([run for run in runs if not run.done], number)
         links = self._links(runs)
@@ -113,7 +130,8 @@ class Gear(PassageRetriever):
             self._rewrite([run for run in runs if not run.done], number)
 
     def _expand(self, runs: list[_Run], number: int) -> None:
-        found = self.sync.expand([run.query for run in runs], self.settings.round_passages)
+        texts, scopes = [run.query for run in runs], [run.scope for run in runs]
+        found = self.sync.expand(texts, scopes, self.settings.round_passages)
         for run, synced in zip(runs, found, strict=True):
             run.lists.append(synced.expanded.fused.indices.tolist())
             run.usage += synced.usage
@@ -123,8 +141,7 @@ class Gear(PassageRetriever):
         """Equations 4 and 5."""
         requests = []
         for run in runs:
-            places = run.lists[-1][: self.settings.gist_passages]
-            passages = [self.sync.corpus[place] for place in places]
+            passages = [run.scope.corpus[index] for index in run.lists[-1][: self.settings.gist_passages]]
             requests.append(gist_request(run.question, passages, list(run.facts), self.settings))
         for run, reply in zip(runs, self.sync.llm.ask(requests), strict=True):
             read = read_facts(reply, self.settings.facts)
@@ -156,27 +173,33 @@ class Gear(PassageRetriever):
 
     def _links(self, runs: Sequence[_Run]) -> list[list[Link]]:
         """Equation 8, for all facts of all questions."""
-        facts = [fact for run in runs for fact in run.facts]
-        sync, settings = self.sync, self.settings
-        links: Iterator[Link] = iter(
-            passage_links(
-                facts, sync.base, sync.triples, sync.index, most=settings.round_passages, rrf_k=settings.rrf_k
-            )
-        )
-        return [[next(links) for _ in run.facts] for run in runs]
+        settings = self.settings
 
-    def _result(self, run: _Run, links: Sequence[Link], seconds: float) -> PassageResult:
+        def work(scope: Scope, rows: list[int]) -> list[list[Link]]:
+            facts = [fact for row in rows for fact in runs[row].facts]
+            links = iter(passage_links(facts, scope, max_passages=settings.round_passages, rrf_k=settings.rrf_k))
+            return [[next(links) for _ in runs[row].facts] for row in rows]
+
+        return by_scope([run.scope for run in runs], work)
+
+    def _result(self, run: _Run, links: Sequence[Link], seconds: float) -> RetrievalResult:
         fused = rrf([*(link.passages for link in links), *run.lists], k=self.settings.rrf_k)
         run.trace.append(self._link_record(run, links))
-        places = tuple(fused.indices.tolist())
         linked = [link.triple for link in links if link.triple is not None]
-        graph = linked_graph(self.sync.index, linked, places)
+        indices = fused.indices.tolist()
         answer = run.reason.answer if run.reason.answerable else ""
-        scores = tuple(fused.scores.tolist())
-        return PassageResult(places, scores, graph, answer or None, run.usage, seconds, tuple(run.trace))
+        return RetrievalResult(
+            linked_graph(run.scope.index, linked, set(indices)),
+            ranking=tuple(zip(indices, fused.scores.tolist(), strict=True)),
+            searched=run.scope.corpus,
+            usage=run.usage,
+            seconds=seconds,
+            trace=tuple(run.trace),
+            answer=answer or None,
+        )
 
     def _link_record(self, run: _Run, links: Sequence[Link]) -> dict[str, Any]:
-        record = self.sync.expansion.triple_record
+        record = Expansion(run.scope.index, self.settings, self.sync.score).triple_record
         rows = [
             {
                 "fact": list(fact),

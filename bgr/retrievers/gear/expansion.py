@@ -1,11 +1,9 @@
-"""Graph expansion: from a question's initial triples to a list of passages (paper, section 4.2, equation 3).
-
-Evidence graphs over passages: an edge where triples of two passages share an entity.
-"""
+"""Graph expansion: from a question's initial triples to a list of passages (paper, section 4.2, equation 3), and to
+evidence graphs over passages, in which triples that share an entity make an edge."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -14,66 +12,61 @@ from bgr.collection.triples.index import TripleIndex
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
 from bgr.retrievers.gear.beam import Beams, beam_search
 from bgr.retrievers.gear.gear_settings import GearSettings
-from bgr.retrievers.gear.scores import SequenceScores
+from bgr.retrievers.gear.scores import MeanVectors, SequenceScores
 
 
-def beam_graph(index: TripleIndex, beams: Beams, places: Sequence[int]) -> EvidenceGraph:
-    """The passages of the beams; edges between those of consecutive triples.
+def beam_graph(index: TripleIndex, beams: Beams) -> EvidenceGraph:
+    """The passages of one question's beams; edges between those of consecutive triples.
 
-    The question leads to the passages of the first triples. Sharing an entity has no direction, so an edge goes from
-    the passage that comes first breadth-first to the other one, and there is no cycle.
-
-    Args:
-        index: the triples.
-        beams: of one question.
-        places: the result's; the graph's facts are numbers into it, and it holds every passage of the beams.
+    The root leads to the passages of the first triples. Sharing an entity has no direction, so an edge goes from the
+    passage that comes first breadth-first to the other one, and there is no cycle.
     """
-    number = {place: n for n, place in enumerate(places)}
-    rank = {place: n for n, place in enumerate(dict.fromkeys(_places(index, beams.flat())))}
+    rank = {passage: n for n, passage in enumerate(dict.fromkeys(_passages(index, beams.flat())))}
     edges: set[Edge] = set()
     for row in beams.triples.tolist():
-        chain = _places(index, row)
-        edges.add((ROOT, number[chain[0]]))
+        chain = _passages(index, row)
+        edges.add((ROOT, chain[0]))
         for a, b in pairwise(chain):
             if a != b:
                 first, second = sorted((a, b), key=rank.__getitem__)
-                edges.add((number[first], number[second]))
+                edges.add((first, second))
     return EvidenceGraph(edges)
 
 
-def linked_graph(index: TripleIndex, linked: Sequence[int], places: Sequence[int]) -> EvidenceGraph:
+def linked_graph(index: TripleIndex, linked: Sequence[int], found: Collection[int]) -> EvidenceGraph:
     """The passages of the triples that the gist memory is linked to; edges between those that share an entity.
 
-    An edge goes from the passage that was linked first to the other one; a passage that shares no entity with an
-    earlier one hangs from the question.
+    An edge goes from the passage that was linked first to the other one; the root leads to a passage that shares no
+    entity with an earlier one.
 
     Args:
         index: the triples.
         linked: numbers of triples, in the order of the memory.
-        places: the result's; the graph's facts are numbers into it. A linked passage that it lacks is left out: a
-            fact's list of passages is cut, and need not hold that of its nearest triple.
+        found: the result's passages. A linked passage that is not among them is left out: a fact's list of passages is
+            cut, and need not hold that of its nearest triple.
     """
-    number = {place: n for n, place in enumerate(places)}
     entities: dict[int, set[int]] = {}
     for triple in linked:
-        if int(index.passages[triple]) not in number:
-            continue
-        ends = {int(index.head[triple]), int(index.tail[triple])}
-        entities.setdefault(int(index.passages[triple]), set()).update(ends)
+        passage = int(index.passages[triple])
+        if passage in found:
+            entities.setdefault(passage, set()).update((int(index.head[triple]), int(index.tail[triple])))
     passages = list(entities)
     edges: set[Edge] = set()
     for n, passage in enumerate(passages):
         before = [other for other in passages[:n] if entities[other] & entities[passage]]
-        edges |= {(number[other], number[passage]) for other in before} or {(ROOT, number[passage])}
+        edges |= {(other, passage) for other in before} or {(ROOT, passage)}
     return EvidenceGraph(edges)
 
 
-def _places(index: TripleIndex, triples: Sequence[int]) -> list[int]:
+def _passages(index: TripleIndex, triples: Sequence[int]) -> list[int]:
     return [int(index.passages[triple]) for triple in triples]
 
 
 QUESTIONS = 64
-"""Searched at a time: their neighbours are held at once."""
+"""Searched at a time: their neighbors are held in memory at once."""
+
+MakeScores = Callable[[TripleIndex], SequenceScores]
+"""A class of scores, such as `MeanVectors`, which is applied to the index of each scope."""
 
 
 class Expanded(NamedTuple):
@@ -98,16 +91,16 @@ class Expansion:
     Args:
         index: the triples.
         settings: the retriever's.
-        score: of sequences; `MeanVectors` unless given.
+        score: makes the scores of sequences of triples.
     """
 
-    def __init__(self, index: TripleIndex, settings: GearSettings, score: SequenceScores | None = None) -> None:
+    def __init__(self, index: TripleIndex, settings: GearSettings, score: MakeScores = MeanVectors) -> None:
         self.index = index
         self.settings = settings
-        self.score = score
+        self.score = score(index)
 
     def __call__(self, queries: Sequence[str], starts: Sequence[Sequence[int]], base: Sequence[Hits]) -> list[Expanded]:
-        """One result a query, from its initial triples and its base list."""
+        """One result for each query, from its initial triples and its base list."""
         beams: list[Beams] = []
         for first in range(0, len(queries), QUESTIONS):
             part = slice(first, first + QUESTIONS)
@@ -121,15 +114,15 @@ class Expansion:
         return Expanded(list(start), beams, passages, fused)
 
     def passages(self, triples: Iterable[int]) -> list[int]:
-        """The places of the triples' passages in the order given, each once."""
+        """The passages of the triples in the order given, each once."""
         return list(dict.fromkeys(int(self.index.passages[number]) for number in triples))
 
-    def triples_of(self, places: Iterable[int]) -> list[int]:
-        """All triples of some passages: where NaiveGE starts (paper, section 6.2)."""
-        return [int(number) for place in places for number in self.index.of_passage(int(place))]
+    def triples_of(self, passages: Iterable[int]) -> list[int]:
+        """All triples of some passages, with which NaiveGE starts (paper, section 6.2)."""
+        return [int(number) for passage in passages for number in self.index.of_passage(int(passage))]
 
     def record(self, query: str, base: Hits, found: Expanded) -> dict[str, Any]:
-        """For the trace."""
+        """The record of this step in the trace."""
         return {
             "step": "expand",
             "query": query,
@@ -144,6 +137,6 @@ class Expansion:
         }
 
     def triple_record(self, number: int) -> dict[str, Any]:
-        """A triple of the index for the trace."""
+        """A triple of the index in the trace; ``place`` is its passage."""
         triple = self.index.triples[number]
         return {"number": number, "triple": list(triple[:3]), "place": int(self.index.passages[number])}

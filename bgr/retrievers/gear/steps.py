@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from bgr.collection.corpus import Passage
 from bgr.llm.interface import Message, Request
-from bgr.llm.language_model import Read, Reply, failed, field_of
+from bgr.llm.language_model import ParsedReply, Reply, failed, field_of
 from bgr.llm.prompts import Prompts
 from bgr.llm.structured import TEXT, YES_OR_NO, Schema, list_of, object_of, row_of
 from bgr.retrievers.gear.gear_settings import GearSettings
@@ -99,7 +99,7 @@ def fact_lines(facts: Sequence[Fact]) -> str:
     return "\n".join(" | ".join(fact) for fact in facts) or "(none)"
 
 
-def read_facts(reply: Reply, most: int) -> Read:
+def read_facts(reply: Reply, most: int) -> ParsedReply:
     """A list of facts, each once.
 
     Left out are facts with fewer than two parts that hold a letter or digit, and those with a part beyond all measure.
@@ -108,24 +108,24 @@ def read_facts(reply: Reply, most: int) -> Read:
     if reply.failure is not None or rows is None:
         return failed(reply, [], "no list of facts")
     facts = (_fact(row) for row in rows[:most])
-    return Read(list(dict.fromkeys(fact for fact in facts if fact)), None, reply.usage)
+    return ParsedReply(list(dict.fromkeys(fact for fact in facts if fact)), None, reply.usage)
 
 
-def read_reason(reply: Reply) -> Read:
+def read_reason(reply: Reply) -> ParsedReply:
     """A `Reason`; not answerable where the step failed."""
     answerable = field_of(reply.value, "answerable", bool)
     if reply.failure is not None or answerable is None:
         return failed(reply, Reason(), "no verdict")
     answer, why = _text(reply.value.get("answer")), _text(reply.value.get("why"))
-    return Read(Reason(answerable, answer, why), None, reply.usage)
+    return ParsedReply(Reason(answerable, answer, why), None, reply.usage)
 
 
-def read_query(reply: Reply) -> Read:
+def read_query(reply: Reply) -> ParsedReply:
     """The next query; empty where the step failed."""
     query = _text(field_of(reply.value, "query", str))
     if reply.failure is not None or not query:
         return failed(reply, "", "no query")
-    return Read(query, None, reply.usage)
+    return ParsedReply(query, None, reply.usage)
 
 
 def _text(value: Any) -> str:

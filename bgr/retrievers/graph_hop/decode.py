@@ -12,8 +12,7 @@ from torch import Tensor
 from bgr.graph.dag import graph_of
 from bgr.graph.evidence_graph import ROOT, Edge
 from bgr.models.retriever import ROOT_COLUMN, BgrRetriever, EncodedBatch, Paths
-from bgr.retrievers.base import DirectionResult
-from bgr.retrievers.graph_hop.likelihood import FLOOR, Path, Step
+from bgr.retrievers.graph_hop.likelihood import FLOOR, DirectionResult, Path, Step
 
 EXPLORE = 2.2
 """Log-odds below the threshold down to which paths are followed for `fused`: with a threshold of ½ a chance of 0.1."""

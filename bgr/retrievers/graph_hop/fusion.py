@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 from bgr.graph.dag import Edges, best_dag, changes, graph_of, tidy
 from bgr.graph.evidence_graph import Edge, EvidenceGraph
-from bgr.retrievers.base import DirectionResult
-from bgr.retrievers.graph_hop.likelihood import log_likelihood
+from bgr.retrievers.graph_hop.likelihood import DirectionResult, log_likelihood
 
 UNSEEN = -4.0
 """Log-odds of an edge that a direction never came to weigh, where none were measured."""

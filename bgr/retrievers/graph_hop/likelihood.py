@@ -1,11 +1,11 @@
-"""How probable is a whole graph to one direction? The path model read as a probability of graphs."""
+"""The result of one direction, and the probability that its path model gives to a whole graph."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from bgr.graph.evidence_graph import ROOT, Edge
+from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
 
 FLOOR = -8.0
 """Log-odds of a next fact below which they are not told apart."""
@@ -32,6 +32,25 @@ class Step:
     def log_probability(self, following: Iterable[int]) -> float:
         """That exactly these nodes are next: each of them changes ``log(1 - p)`` into ``log p``."""
         return self.nothing + sum(self.odds.get(node, FLOOR) for node in following)
+
+
+@dataclass(frozen=True)
+class DirectionResult:
+    """The result of one direction of BGR.
+
+    Args:
+        graph: the edges whose odds are 0 and above.
+        limits: the name of every decoding limit that was reached.
+        odds: every edge that was weighed, also those left out of the graph, as log-odds from the direction's threshold.
+        steps: the prediction at the end of every path that was walked.
+        likelihoods: the graphs that `fusion` compared; dev compares the same ones under every γ.
+    """
+
+    graph: EvidenceGraph
+    limits: tuple[str, ...] = ()
+    odds: Mapping[Edge, float] = field(default_factory=dict, compare=False, repr=False)
+    steps: Mapping[Path, Step] = field(default_factory=dict, compare=False, repr=False)
+    likelihoods: dict[frozenset[Edge], float] = field(default_factory=dict, compare=False, repr=False)
 
 
 def log_likelihood(edges: Iterable[Edge], steps: Mapping[Path, Step], *, forward: bool) -> float:

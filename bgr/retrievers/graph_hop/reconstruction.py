@@ -9,8 +9,9 @@ import networkx as nx
 from bgr.errors import BgrError
 from bgr.graph.dag import acyclic
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
-from bgr.retrievers.base import DirectionResult, RetrievalResult
+from bgr.retrievers.base import RetrievalResult
 from bgr.retrievers.graph_hop.fusion import LIMIT, Fusion, fused
+from bgr.retrievers.graph_hop.likelihood import DirectionResult
 
 
 def subgraph_confidence(forward: EvidenceGraph, backward: EvidenceGraph) -> float:

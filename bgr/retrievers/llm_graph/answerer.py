@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from bgr.errors import BgrError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.llm.interface import Message, Request
-from bgr.llm.language_model import Asks, Reply
+from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.structured import SHORT_ANSWER, SHORT_ANSWER_TOKENS
 from bgr.llm.usage import Usage
 from bgr.retrievers.llm_graph.llm_graph_settings import DEFAULT, LlmGraphSettings
@@ -67,7 +67,7 @@ class LlmAnswerer:
         BgrError: another way.
     """
 
-    def __init__(self, llm: Asks, way: str = GRAPH, settings: LlmGraphSettings = DEFAULT) -> None:
+    def __init__(self, llm: LanguageModel, way: str = GRAPH, settings: LlmGraphSettings = DEFAULT) -> None:
         if way not in WAYS:
             raise BgrError(f"way is {shown(way)}, allowed: {', '.join(WAYS)}")
         self.llm, self.way, self.settings = llm, way, settings
@@ -76,7 +76,7 @@ class LlmAnswerer:
         """One answer for each item, in order; all calls are one batch.
 
         Raises:
-            BgrError: see `Asks.ask`.
+            BgrError: see `LanguageModel.ask`.
         """
         rows = [row for row, item in enumerate(items) if self.way == QUESTION or item.graph.nodes]
         asked = [self._ask(items[row]) for row in rows]

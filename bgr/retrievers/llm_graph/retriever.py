@@ -10,7 +10,7 @@ from bgr.collection.bm25 import Bm25Index
 from bgr.data.example import Example
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.llm.interface import Message, Request
-from bgr.llm.language_model import Asks, Reply
+from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.usage import Usage
 from bgr.retrievers.base import Query, RetrievalResult, Retriever
 from bgr.retrievers.llm_graph.form import Form, Numbers
@@ -53,7 +53,7 @@ class LlmGraph(Retriever):
     parameters = None  # of the model: not known here
 
     def __init__(
-        self, llm: Asks, form: Form, examples: Sequence[Example] = (), settings: LlmGraphSettings = DEFAULT
+        self, llm: LanguageModel, form: Form, examples: Sequence[Example] = (), settings: LlmGraphSettings = DEFAULT
     ) -> None:
         self.llm, self.form, self.settings = llm, form, settings
         room = (settings.characters - len(self._prompt("", ""))) // 2
@@ -65,7 +65,7 @@ class LlmGraph(Retriever):
         """One graph for each query; all calls are one batch.
 
         Raises:
-            BgrError: see `Asks.ask`.
+            BgrError: see `LanguageModel.ask`.
         """
         tasks = [self._task(query) for query in queries]
         asked = [task for task in tasks if task.shown]
@@ -144,4 +144,5 @@ class LlmGraph(Retriever):
             SHOTS: bool(task.shown) and details["shots"] < details["examples"],
             EDGES: found.faults["beyond"] > 0,
         }
-        return RetrievalResult(found.graph, tuple(name for name, there in reached.items() if there), details)
+        limits = tuple(name for name, there in reached.items() if there)
+        return RetrievalResult(found.graph, limits, details, searched=task.query.facts, usage=usage)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bgr.collection.corpus import Corpus
-from bgr.collection.search import Search
+from bgr.llm.backends.loading import language_model
 from bgr.llm.interface import Request
-from bgr.llm.language_model import Asks
-from bgr.retrievers.base import PassageResult, PassageRetriever
+from bgr.llm.language_model import LanguageModel
+from bgr.retrievers.base import Query, RetrievalResult, Retriever
 from bgr.retrievers.prism.candidates import Candidates, Sentences
 from bgr.retrievers.prism.evidence import kept
 from bgr.retrievers.prism.prism_settings import PAPER, PrismSettings
@@ -23,13 +22,17 @@ from bgr.retrievers.prism.requests import (
     selector_request,
 )
 from bgr.retrievers.prism.run import Run
+from bgr.retrievers.scope import Scope, SearchName, by_scope
+
+if TYPE_CHECKING:
+    from bgr.collection.collection import Collection
 
 
-class Prism(PassageRetriever):
+class Prism(Retriever):
     """All questions go through a step together, as one batch of requests. A question makes at most one call each for
     analyser, draft and answer, and one for each agent and round: 9 with the paper's settings (its Table 14 says 8).
 
-    A step that fails costs its own part only, and is counted: without an analysis the question is its only
+    A step that fails affects its own part only, and is counted: without an analysis the question is its only
     sub-question; a failed draft or adder adds nothing; a failed selector removes nothing. A selector that keeps nothing
     is obeyed: the next round starts from nothing. Who has nothing to work on is not asked: an adder without candidates,
     a selector or an answer without evidence. What is named and does not exist is dropped and counted.
@@ -44,8 +47,8 @@ class Prism(PassageRetriever):
 
     Args:
         llm: plays all agents.
-        corpus: the passages.
-        candidates: gives each question the passages to choose from: a base search, or a `GivenSearch`.
+        scope: the passages and the search whose first hits a question chooses from. A query with candidates of its own
+            chooses from all of these, in the order of the search, or as given where the scope has no search.
         settings: the paper's unless given.
         sentences: of the passages, by id or by a function; those that it does not have are split here.
         answers: whether to answer, which takes a call.
@@ -53,25 +56,36 @@ class Prism(PassageRetriever):
 
     def __init__(
         self,
-        llm: Asks,
-        corpus: Corpus,
-        candidates: Search,
+        llm: LanguageModel,
+        scope: Scope,
         settings: PrismSettings = PAPER,
         *,
         sentences: Sentences | None = None,
         answers: bool = True,
     ) -> None:
         self.llm = llm
-        self.corpus = corpus
-        self.candidates = candidates
+        self.scope = scope
         self.settings = settings
         self.sentences = sentences
         self.answers = answers
 
-    def retrieve(self, questions: Sequence[str]) -> list[PassageResult]:
+    @classmethod
+    def over(
+        cls,
+        collection: Collection,
+        *,
+        llm: LanguageModel | str,
+        search: SearchName = "hybrid",
+        settings: PrismSettings = PAPER,
+        answers: bool = True,
+    ) -> Prism:
+        """Retrieve from a collection; `llm` is a language model or its name (`load_backend`)."""
+        return cls(language_model(llm), Scope.over(collection, search), settings, answers=answers)
+
+    def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """The merged evidence of all rounds, its graph, and the answer that is read from it, if one is wanted."""
         started = time.perf_counter()
-        runs = [self._run(*pair) for pair in zip(questions, self._places(questions), strict=True)]
+        runs = [self._run(query.question, one) for query, one in zip(queries, self.candidates(queries), strict=True)]
         if self.settings.analyser:
             self._analyse(runs)
         self._start(runs)
@@ -87,17 +101,28 @@ class Prism(PassageRetriever):
         share = (time.perf_counter() - started) / max(1, len(runs))
         return [run.result(share) for run in runs]
 
-    def _places(self, questions: Sequence[str]) -> list[list[int]]:
-        hits = self.candidates.search(questions, self.settings.candidates) if questions else []
-        return [one.indices.tolist() for one in hits]
+    def candidates(self, queries: Sequence[Query]) -> list[Candidates]:
+        """The passages that each query chooses from."""
 
-    def _run(self, question: str, places: Sequence[int]) -> Run:
-        run = Run(question, Candidates(self.corpus, places, self.sentences), [question])
-        run.trace.append({"step": "candidates", "round": 0, "places": list(places)})
+        def work(scope: Scope, rows: list[int]) -> list[Candidates]:
+            whole = scope is self.scope
+            if scope.search is None and not whole:
+                found = [list(range(len(scope.corpus))) for _ in rows]
+            else:
+                k = self.settings.candidates if whole else max(1, len(scope.corpus))
+                hits = scope.find([queries[row].question for row in rows], k)
+                found = [one.indices.tolist() for one in hits]
+            return [Candidates(scope.corpus, indices, self.sentences) for indices in found]
+
+        return by_scope([self.scope.of(query) for query in queries], work)
+
+    def _run(self, question: str, candidates: Candidates) -> Run:
+        run = Run(question, candidates, [question])
+        run.trace.append({"step": "candidates", "round": 0, "places": list(candidates.indices)})
         return run
 
     def _ask(self, runs: Sequence[Run], request: Callable[[Run], Request]) -> list[Any]:
-        """Pairs of run and reply."""
+        """Each run with its reply."""
         return list(zip(runs, self.llm.ask([request(run) for run in runs]), strict=True)) if runs else []
 
     def _analyse(self, runs: Sequence[Run]) -> None:
@@ -161,6 +186,6 @@ class Prism(PassageRetriever):
     def _answer_request(self, run: Run) -> Request:
         evidence = run.merged
         if self.settings.whole_passages:
-            chosen = dict.fromkeys(one.place for one in evidence)
-            evidence = tuple(ref for place in chosen for ref in run.candidates.references if ref.place == place)
+            chosen = dict.fromkeys(one.passage for one in evidence)
+            evidence = tuple(ref for index in chosen for ref in run.candidates.references if ref.passage == index)
         return answer_request(run.question, run.candidates.reading(evidence), self.settings)

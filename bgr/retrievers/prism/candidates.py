@@ -1,7 +1,5 @@
-"""The passages and sentences that one question may choose from, and how the model names them.
-
-The sentences of passages: as a dataset gives them, or split here.
-"""
+"""The passages and sentences that one question may choose from, and how the model names them. Sentences are those of a
+dataset, or are split here."""
 
 from __future__ import annotations
 
@@ -16,8 +14,8 @@ Sentences = Mapping[str, Sequence[str]] | Callable[[Passage], Sequence[str]]
 
 
 def split_sentences(text: str) -> tuple[str, ...]:
-    """English text cut at the ends of its sentences; blank ones are left out. Abbreviations, initials and numbers end
-    none. The same text gives the same sentences, which references rely on.
+    """English text cut at the ends of its sentences, without blank ones. Abbreviations, initials and numbers do not end
+    a sentence. The same text gives the same sentences, which references rely on.
 
     Raises:
         BgrError: the library that does it is not installed.
@@ -32,9 +30,9 @@ def split_sentences(text: str) -> tuple[str, ...]:
 
 
 def sentences_of(passage: Passage, sentences: Sentences | None) -> tuple[str, ...]:
-    """Of one passage: as given; where nothing is, split; where there is no text, the title. Each on one line.
+    """The sentences of one passage, each on one line: those given, else the split text, else the title.
 
-    The numbers of given sentences stay: a blank one keeps its place.
+    The numbers of given sentences stay: a blank one keeps its number.
     """
     given = sentences.get(passage.id, ()) if isinstance(sentences, Mapping) else sentences(passage) if sentences else ()
     found = given or split_sentences(passage.text) or (passage.title,)
@@ -42,9 +40,9 @@ def sentences_of(passage: Passage, sentences: Sentences | None) -> tuple[str, ..
 
 
 class Reference(NamedTuple):
-    """A sentence: the place of its passage in the corpus, and its number in the passage, from 0."""
+    """A sentence: the index of its passage, and its number in the passage, from 0."""
 
-    place: int
+    passage: int
     sentence: int
 
 
@@ -55,57 +53,59 @@ class Candidates:
 
     Args:
         corpus: holds the passages.
-        places: of the candidates, each once.
+        indices: of the candidates in the corpus, each once.
         sentences: of the passages, where they are given.
     """
 
-    def __init__(self, corpus: Corpus, places: Iterable[int], sentences: Sentences | None = None) -> None:
+    def __init__(self, corpus: Corpus, indices: Iterable[int], sentences: Sentences | None = None) -> None:
         self.corpus = corpus
-        self.places = tuple(places)
-        self.sentences = {place: sentences_of(corpus[place], sentences) for place in self.places}
-        self._number = {place: number for number, place in enumerate(self.places, 1)}
+        self.indices = tuple(indices)
+        self.sentences = {index: sentences_of(corpus[index], sentences) for index in self.indices}
+        self._number = {index: number for number, index in enumerate(self.indices, 1)}
 
     @property
     def references(self) -> tuple[Reference, ...]:
         """Every sentence that is not blank, in order."""
         return tuple(
-            Reference(place, number)
-            for place in self.places
-            for number, sentence in enumerate(self.sentences[place])
+            Reference(index, number)
+            for index in self.indices
+            for number, sentence in enumerate(self.sentences[index])
             if sentence
         )
 
     def find(self, passage: int, sentence: int) -> Reference | None:
         """The sentence that the model's two numbers name; ``None`` where there is none, or a blank one."""
-        if not 1 <= passage <= len(self.places):
+        if not 1 <= passage <= len(self.indices):
             return None
-        place = self.places[passage - 1]
-        there = 0 <= sentence < len(self.sentences[place]) and self.sentences[place][sentence]
-        return Reference(place, sentence) if there else None
+        index = self.indices[passage - 1]
+        there = 0 <= sentence < len(self.sentences[index]) and self.sentences[index][sentence]
+        return Reference(index, sentence) if there else None
 
     def pair(self, reference: Reference) -> list[int]:
         """The model's two numbers."""
-        return [self._number[reference.place], reference.sentence]
+        return [self._number[reference.passage], reference.sentence]
 
     def text(self, reference: Reference) -> str:
         """The sentence."""
-        return self.sentences[reference.place][reference.sentence]
+        return self.sentences[reference.passage][reference.sentence]
 
     def lines(self, references: Iterable[Reference]) -> str:
         """Sentences as the model reads them, under the titles of their passages, in the order of the search."""
         found = sorted(set(references), key=self.pair)
         blocks = []
-        for place in dict.fromkeys(one.place for one in found):
-            title = " ".join(self.corpus[place].title.split()) or "(no title)"
-            rows = [f"[{self._number[place]}, {one.sentence}] {self.text(one)}" for one in found if one.place == place]
-            blocks.append("\n".join([f"Passage {self._number[place]}: {title}", *rows]))
+        for index in dict.fromkeys(one.passage for one in found):
+            title = " ".join(self.corpus[index].title.split()) or "(no title)"
+            rows = [
+                f"[{self._number[index]}, {one.sentence}] {self.text(one)}" for one in found if one.passage == index
+            ]
+            blocks.append("\n".join([f"Passage {self._number[index]}: {title}", *rows]))
         return "\n\n".join(blocks) or "(none)"
 
     def reading(self, references: Sequence[Reference]) -> str:
         """Sentences as an answer is read from them: passages in the order in which they come first, each as a text."""
         blocks = []
-        for place in dict.fromkeys(one.place for one in references):
-            title = " ".join(self.corpus[place].title.split())
-            text = " ".join(self.text(one) for one in sorted(set(references)) if one.place == place)
+        for index in dict.fromkeys(one.passage for one in references):
+            title = " ".join(self.corpus[index].title.split())
+            text = " ".join(self.text(one) for one in sorted(set(references)) if one.passage == index)
             blocks.append(f"{title}\n{text}" if title else text)
         return "\n\n".join(blocks)

@@ -3,68 +3,61 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from bgr.collection.corpus import Corpus
-from bgr.collection.search import Search
-from bgr.llm.language_model import Asks, Read
-from bgr.retrievers.base import PassageResult, PassageRetriever
+from bgr.llm.language_model import LanguageModel, ParsedReply
+from bgr.retrievers.base import Query, RetrievalResult, Retriever
+from bgr.retrievers.prism.agent import Prism
 from bgr.retrievers.prism.candidates import Candidates, Reference, Sentences
 from bgr.retrievers.prism.prism_settings import PAPER, PrismSettings
 from bgr.retrievers.prism.replies import read_answer
 from bgr.retrievers.prism.requests import answer_request
 from bgr.retrievers.prism.run import Run
+from bgr.retrievers.scope import Scope
 
 
-class ContextReader(PassageRetriever):
-    """All questions in one batch; one without a context is not asked and has no answer.
+class ContextReader(Retriever):
+    """All questions go in one batch; one without a context is not asked and has no answer.
 
     Args:
         llm: answers.
-        corpus: the passages.
-        passages: gives each question its passages: a base search, or a `GivenSearch`.
+        scope: the passages and the search, as `Prism` has them.
         settings: the number of passages and the longest reply.
         sentences: of the passages, as `Prism` has them.
-        only: by the question's text, the sentences that are read; all of the passages where it does not say.
     """
 
     def __init__(
-        self,
-        llm: Asks,
-        corpus: Corpus,
-        passages: Search,
-        settings: PrismSettings = PAPER,
-        *,
-        sentences: Sentences | None = None,
-        only: Mapping[str, Sequence[Reference]] | None = None,
+        self, llm: LanguageModel, scope: Scope, settings: PrismSettings = PAPER, *, sentences: Sentences | None = None
     ) -> None:
         self.llm = llm
-        self.corpus = corpus
-        self.passages = passages
+        self.scope = scope
         self.settings = settings
         self.sentences = sentences
-        self.only = only or {}
 
-    def retrieve(self, questions: Sequence[str]) -> list[PassageResult]:
+    def candidates(self, queries: Sequence[Query]) -> list[Candidates]:
+        """The passages of each query."""
+        return Prism(self.llm, self.scope, self.settings, sentences=self.sentences).candidates(queries)
+
+    def chosen(self, query: Query, candidates: Candidates) -> tuple[Reference, ...]:
+        """The sentences that are read: all of them."""
+        return candidates.references
+
+    def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """The context of each question as its evidence, and the answer."""
         started = time.perf_counter()
-        hits = self.passages.search(questions, self.settings.candidates) if questions else []
-        runs = [self._run(*pair) for pair in zip(questions, [hit.indices.tolist() for hit in hits], strict=True)]
+        runs = [self._run(query, one) for query, one in zip(queries, self.candidates(queries), strict=True)]
         asked = [run for run in runs if run.merged]
         requests = [answer_request(run.question, run.candidates.reading(run.merged), self.settings) for run in asked]
         for run, reply in zip(asked, self.llm.ask(requests) if requests else [], strict=True):
-            read: Read = read_answer(reply)
+            read: ParsedReply = read_answer(reply)
             run.answer = read.value
             run.note("answer", None, read, answer=read.value)
         share = (time.perf_counter() - started) / max(1, len(runs))
         return [run.result(share) for run in runs]
 
-    def _run(self, question: str, places: Sequence[int]) -> Run:
-        run = Run(question, Candidates(self.corpus, places, self.sentences), [question])
-        chosen = run.candidates.references
-        if question in self.only:
-            wanted = set(self.only[question])
-            chosen = tuple(one for one in chosen if one in wanted)
+    def _run(self, query: Query, candidates: Candidates) -> Run:
+        run = Run(query.question, candidates, [query.question])
+        chosen = self.chosen(query, candidates)
         run.rounds = [chosen]
         run.purpose = dict.fromkeys(chosen, 0)
         run.merge()

@@ -1,7 +1,5 @@
-"""The evidence as a graph over passages, in the order of the sub-questions.
-
-What agents may do to the evidence, how rounds are merged, and which sub-question a sentence belongs to.
-"""
+"""The rules for PRISM's evidence: what agents may change, how rounds are merged, which sub-question a sentence belongs
+to, and the graph over passages."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ def nearest_sub_question(candidates: Candidates, reference: Reference, sub_quest
     """Number from 0 of the sub-question that shares most different words with the title and the sentence, the first of
     equals: for sentences of which the model does not say what they are for. Words of up to three letters do not count,
     as most of them say nothing (was, the, who)."""
-    words = _words(f"{candidates.corpus[reference.place].title} {candidates.text(reference)}")
+    words = _words(f"{candidates.corpus[reference.passage].title} {candidates.text(reference)}")
     shared = [len(words & _words(sub_question)) for sub_question in sub_questions]
     return shared.index(max(shared))
 
@@ -47,23 +45,22 @@ def _words(text: str) -> set[str]:
 
 
 def ordered_graph(evidence: Sequence[Reference], purpose: Mapping[Reference, int]) -> EvidenceGraph:
-    """A passage hangs from all passages of the sub-question before its own, those of the first from the question.
+    """The passages of a sub-question follow all passages of the one before it; the root leads to those of the first.
 
-    A passage belongs to the earliest sub-question that one of its sentences is for, so that it stands once and there is
-    no cycle. A sub-question without a passage is passed over.
+    A passage belongs to the earliest sub-question that one of its sentences is for, so that it occurs once and there is
+    no cycle. A sub-question without a passage is skipped.
 
     Args:
-        evidence: sentences; the graph's facts are numbers into their passages, in the order in which they come first.
+        evidence: sentences.
         purpose: the number of the sub-question that each is for.
     """
-    number = {place: n for n, place in enumerate(dict.fromkeys(one.place for one in evidence))}
     step: dict[int, int] = {}
     for one in evidence:
-        step[one.place] = min(purpose[one], step.get(one.place, purpose[one]))
+        step[one.passage] = min(purpose[one], step.get(one.passage, purpose[one]))
     edges: list[Edge] = []
     before = [ROOT]
     for wanted in sorted(set(step.values())):
-        here = [number[place] for place in number if step[place] == wanted]
+        here = [passage for passage in step if step[passage] == wanted]
         edges += [(a, b) for a in before for b in here]
         before = here
     return EvidenceGraph(edges)

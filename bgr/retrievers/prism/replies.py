@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bgr.llm.language_model import Read, Reply, failed, field_of
+from bgr.llm.language_model import ParsedReply, Reply, failed, field_of
 from bgr.retrievers.prism.candidates import Candidates, Reference
 from bgr.retrievers.prism.evidence import Evidence
 from bgr.utils.json_utils import is_text, shown
@@ -29,16 +29,16 @@ class Named:
     dropped: tuple[str, ...] = ()
 
 
-def read_sub_questions(reply: Reply, question: str, most: int) -> Read:
+def read_sub_questions(reply: Reply, question: str, most: int) -> ParsedReply:
     """The sub-questions, each once; the question itself where the step failed."""
     rows = field_of(reply.value, "questions", list)
     found = list(dict.fromkeys(filter(None, map(_text, rows or ()))))[:most]
     if reply.failure is not None or not found:
         return failed(reply, [question], "no sub-questions")
-    return Read(found, None, reply.usage)
+    return ParsedReply(found, None, reply.usage)
 
 
-def read_evidence(reply: Reply, candidates: Candidates, sub_questions: int, most: int) -> Read:
+def read_evidence(reply: Reply, candidates: Candidates, sub_questions: int, most: int) -> ParsedReply:
     """What a draft or an adder names; nothing where the step failed.
 
     Args:
@@ -50,10 +50,10 @@ def read_evidence(reply: Reply, candidates: Candidates, sub_questions: int, most
     rows = field_of(reply.value, "evidence", list)
     if reply.failure is not None or rows is None:
         return failed(reply, Named({}), "no list of sentences")
-    return Read(_named(rows[:most], candidates, sub_questions), None, reply.usage)
+    return ParsedReply(_named(rows[:most], candidates, sub_questions), None, reply.usage)
 
 
-def read_keep(reply: Reply, candidates: Candidates, evidence: Evidence) -> Read:
+def read_keep(reply: Reply, candidates: Candidates, evidence: Evidence) -> ParsedReply:
     """What a selector names. The step has failed, too, where the reply names something and nothing of it was chosen
     before; an empty list has not: it keeps nothing."""
     rows = field_of(reply.value, "keep", list)
@@ -62,15 +62,15 @@ def read_keep(reply: Reply, candidates: Candidates, evidence: Evidence) -> Read:
     named = _named(rows, candidates, 0)
     if rows and not any(one in named.references for one in evidence):
         return failed(reply, named, "no sentence of the evidence")
-    return Read(named, None, reply.usage)
+    return ParsedReply(named, None, reply.usage)
 
 
-def read_answer(reply: Reply) -> Read:
+def read_answer(reply: Reply) -> ParsedReply:
     """The answer, or ``None`` where the model says that there is none, or the step failed."""
     answerable = field_of(reply.value, "answerable", bool)
     if reply.failure is not None or answerable is None:
         return failed(reply, None, "no verdict")
-    return Read(_text(reply.value.get("answer")) or None if answerable else None, None, reply.usage)
+    return ParsedReply(_text(reply.value.get("answer")) or None if answerable else None, None, reply.usage)
 
 
 def _named(rows: Sequence[Any], candidates: Candidates, sub_questions: int) -> Named:

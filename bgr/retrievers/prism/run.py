@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bgr.llm.language_model import Read
+from bgr.llm.language_model import ParsedReply
 from bgr.llm.usage import Usage
-from bgr.retrievers.base import PassageResult
+from bgr.retrievers.base import RetrievalResult
 from bgr.retrievers.prism.candidates import Candidates, Reference
 from bgr.retrievers.prism.evidence import Evidence, added, merged, nearest_sub_question, ordered_graph
 from bgr.retrievers.prism.replies import Named
@@ -45,13 +45,13 @@ class Run:
             if purpose is not None:
                 self.purpose.setdefault(one, purpose)
 
-    def note(self, step: str, number: int | None, read: Read, **values: Any) -> None:
+    def note(self, step: str, number: int | None, read: ParsedReply, **values: Any) -> None:
         """The record of a call, of a round where there is one; its usage counts."""
         self.usage += read.usage
         where = {} if number is None else {"round": number}
         self.trace.append({"step": step, **where, **values, "failure": read.failure, "usage": read.usage.to_json()})
 
-    def note_agent(self, step: str, number: int, read: Read, **values: Any) -> None:
+    def note_agent(self, step: str, number: int, read: ParsedReply, **values: Any) -> None:
         """The record of an agent: the evidence after it, and what it named that does not exist."""
         named: Named = read.value
         self.dropped += len(named.dropped)
@@ -60,7 +60,7 @@ class Run:
     def end_round(self, number: int) -> None:
         """The evidence stands for this round; ``fused`` are its passages."""
         self.rounds.append(self.evidence)
-        fused = list(dict.fromkeys(one.place for one in self.evidence))
+        fused = list(dict.fromkeys(one.passage for one in self.evidence))
         self.trace.append({"step": "round", "round": number, "evidence": _rows(self.evidence), "fused": fused})
 
     def merge(self) -> None:
@@ -70,29 +70,29 @@ class Run:
             if one not in self.purpose:
                 self.purpose[one] = nearest_sub_question(self.candidates, one, self.sub_questions)
         sizes = {"candidates": self._size(self.candidates.references), "evidence": self._size(evidence)}
-        chosen = [{"place": one.place, "sentence": one.sentence, "for": self.purpose[one] + 1} for one in evidence]
+        chosen = [{"place": one.passage, "sentence": one.sentence, "for": self.purpose[one] + 1} for one in evidence]
         self.trace.append({"step": "merge", "evidence": chosen, "hallucinated": self.dropped, "sizes": sizes})
 
     def _size(self, references: Sequence[Reference]) -> dict[str, int]:
         words = sum(len(self.candidates.text(one).split()) for one in references)
         return {"sentences": len(references), "words": words}
 
-    def result(self, seconds: float) -> PassageResult:
-        """What is given out."""
+    def result(self, seconds: float) -> RetrievalResult:
+        """The merged evidence as a result; its passages are ranked in the order in which they were chosen."""
         evidence = self.merged
-        places = tuple(dict.fromkeys(one.place for one in evidence))
-        return PassageResult(
-            places=places,
-            scores=tuple(1 / rank for rank in range(1, len(places) + 1)),
-            graph=ordered_graph(evidence, self.purpose),
-            answer=self.answer,
+        indices = dict.fromkeys(one.passage for one in evidence)
+        return RetrievalResult(
+            ordered_graph(evidence, self.purpose),
+            ranking=tuple((index, 1 / rank) for rank, index in enumerate(indices, 1)),
+            searched=self.candidates.corpus,
             usage=self.usage,
             seconds=seconds,
             trace=tuple(self.trace),
-            sentences=tuple((one.place, one.sentence) for one in evidence),
+            answer=self.answer,
+            sentences=tuple((one.passage, one.sentence) for one in evidence),
         )
 
 
 def _rows(evidence: Evidence) -> list[list[int]]:
-    """Place and number of each sentence, as JSON has them."""
+    """The passage and the number of each sentence, as JSON."""
     return [[*one] for one in evidence]

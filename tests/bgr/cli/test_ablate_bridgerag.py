@@ -1,13 +1,13 @@
 """The ablations from arguments to files, on a small invented corpus, an encoder made here and a server on loopback."""
 
-import argparse
 import json
 import math
 import re
 
 import pytest
 
-from bgr.cli.ablate_bridgerag import add_arguments, run
+from bgr.cli.ablate import command
+from bgr.cli.parser import execute
 from bgr.errors import BgrError
 
 TEXTS = {
@@ -72,10 +72,8 @@ def server(chat_server):
 @pytest.fixture
 def ablate(questions, encoder_folder, server, tmp_path):
     def make(*arguments):
-        parser = argparse.ArgumentParser()
-        add_arguments(parser)
         fixed = ["--data", questions, "--encoder", encoder_folder, "--llm", server.spec]
-        run(parser.parse_args(list(map(str, [*fixed, *arguments]))))
+        execute("bgr ablate", command(), ["bridgerag", *map(str, [*fixed, *arguments])])
 
     return make
 
@@ -141,9 +139,10 @@ def test_probability_judge(ablate, tmp_path):
     assert json.loads(line)["usage"]["failed"] == 0
 
 
-def test_what_does_not_fit_is_said_in_one_line(ablate, tmp_path):
-    with pytest.raises(BgrError, match="--replay-only needs --replay"):
+def test_what_does_not_fit_is_said_in_one_line(ablate, tmp_path, capsys):
+    with pytest.raises(SystemExit):
         ablate("--out", tmp_path / "out", "--replay-only")
+    assert "--replay-only needs --replay" in capsys.readouterr().err
     with pytest.raises(BgrError, match=r"nothing\.json: no such file"):
         ablate("--out", tmp_path / "out", "--data", tmp_path / "nothing.json")
     assert not (tmp_path / "out").exists()

@@ -1,12 +1,12 @@
 """What `bgr compare` says a question costs, against the model's own tokenizer and the tokens that it wrote."""
 
-import argparse
 import json
 
 import pytest
 import transformers
 
-from bgr.cli.compare import add_arguments, run
+from bgr.cli.compare import command
+from bgr.cli.parser import execute
 from bgr.llm.backends import transformers_backend
 from bgr.llm.backends.transformers_backend import TransformersBackend
 
@@ -34,9 +34,7 @@ def test_tokens_and_cost_are_right_to_the_token(toy_data, encoder_folder, tiny_l
     model = tiny_llama(8192)
     words = ["--data", toy_data, "--encoder", encoder_folder, "--samples", "20", "--limit", "1", "--json"]
     words += ["--systems", "bridgerag", "--llm", model, "--price", "2", "30", "--precision", "32"]
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    run(parser.parse_args([*map(str, words), "--out", str(tmp_path / "out")]))
+    execute("bgr compare", command(), [*map(str, words), "--out", str(tmp_path / "out")])
     found = json.loads(capsys.readouterr().out)["systems"]["bridgerag"]
     requests, written = counted
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)

@@ -1,15 +1,15 @@
 """`bgr compare` on passages, from its arguments to its files, on a small invented corpus and an encoder made here."""
 
-import argparse
 import json
 
 import pytest
 
-from bgr.cli.compare import add_arguments, run
-from bgr.cli.graph_systems import LLM_GRAPHS
+from bgr.cli.compare import command
+from bgr.cli.parser import execute
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.errors import BgrError
 from bgr.retrievers.llm_graph.forms import FORMS
+from eval.systems.spec import LLM_GRAPHS
 
 PEOPLE = {
     "Paris": "Paris is the capital of France .",
@@ -60,9 +60,7 @@ def files(tmp_path, encoder_folder):
 
 
 def compare(*arguments):
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    run(parser.parse_args(list(map(str, arguments))))
+    execute("bgr compare", command(), [*map(str, arguments)])
 
 
 def test_base_searches_and_naive(files, tmp_path, capsys):
@@ -133,18 +131,19 @@ def test_a_server_that_counts_no_tokens(files, tmp_path, chat_server, capsys):
         assert line.split()[-5:-1] == ["–", "–", "0", "–"]  # tokens, failed, cost
 
 
-def test_what_does_not_fit_is_said_in_one_line(files, tmp_path):
+def test_what_does_not_fit_is_said_in_one_line(files, tmp_path, capsys):
     out = ["--out", str(tmp_path / "out")]
     for options, message in (
         (["--systems", "bm26"], "unknown system 'bm26', known: bm25, dense"),
         (["--systems", "bm25", "bm25"], "'bm25' is there twice"),
         (["--systems", "gear"], "gear asks a language model: give --llm"),
         (["--systems", "bm25", "--replay-only"], "--replay-only needs --replay"),
-        (["--systems", "bm25", "--seed", "-1"], "--seed is -1"),
+        (["--systems", "bm25", "--seed", "-1"], "--seed: -1: allowed: 0 or more"),
         (["--systems", "bm25", "--form", "squad"], "unknown form 'squad'"),
     ):
-        with pytest.raises(BgrError, match=message):
+        with pytest.raises((BgrError, SystemExit)) as caught:
             compare(*files, *options, *out)
+        assert message in f"{caught.value} {capsys.readouterr().err}"
         assert not (tmp_path / "out").exists()
     bare = files[:2]
     with pytest.raises(BgrError, match=r"bm25\+naive goes along triples: give --openie"):
@@ -268,11 +267,11 @@ def test_a_budget_stops_the_run_and_more_goes_on(toy_data, encoder_folder, tmp_p
     words += ["--llm", schema_server.spec, "--replay", tmp_path / "replies.db", "--systems", "bridgerag"]
     words += ["--out", tmp_path / "out"]
     with pytest.raises(BgrError, match=r"budget: .* of 7 calls are used, and the next batch has 2"):
-        compare(*words, "--most-calls", "7")
+        compare(*words, "--max-calls", "7")
     assert len((tmp_path / "out" / "results.jsonl").read_text().splitlines()) == 2
     with pytest.raises(BgrError, match="a limit on the cost requires the price"):
-        compare(*words, "--most-cost", "1")
-    compare(*words, "--most-calls", "20")
+        compare(*words, "--max-cost", "1")
+    compare(*words, "--max-calls", "20")
     assert len((tmp_path / "out" / "results.jsonl").read_text().splitlines()) == 4
     assert set(schema_server.asked.values()) == {1}
 

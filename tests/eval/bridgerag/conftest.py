@@ -9,10 +9,11 @@ import pytest
 from bgr.collection.corpus import Corpus, Passage
 from bgr.collection.vectors import DenseSearch
 from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
-from bgr.llm.language_model import Asks, Reply
+from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.usage import Usage
 from bgr.retrievers.bridgerag.agent import BridgeRag
 from bgr.retrievers.bridgerag.bridgerag_settings import BridgeSettings
+from bgr.retrievers.scope import Scope
 from eval.ablations.bridgerag_judged import Judged
 
 SMALL = BridgeSettings(first=2, queries=2, query_passages=2, kept=3, entity_passages=1, pool=4, top=2)
@@ -28,7 +29,7 @@ def bag_of_words(texts):
     return vectors
 
 
-class Script(Asks):
+class Script(LanguageModel):
     """Three good replies; `judge` may be changed."""
 
     def __init__(self):
@@ -68,7 +69,7 @@ def dense(data):
 
 @pytest.fixture
 def method(data, dense):
-    return BridgeRag(Script(), data.corpus, dense, SMALL)
+    return BridgeRag(Script(), Scope(data.corpus, dense), SMALL)
 
 
 SIX = tuple(f"p{n}" for n in range(6))

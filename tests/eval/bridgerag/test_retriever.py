@@ -9,19 +9,22 @@ import pytest
 
 from bgr.errors import DataError
 from bgr.llm.usage import Usage
+from bgr.retrievers.base import Query
+from eval.ablations.bridgerag import AblationRetriever, gold_indices, spread
 from eval.ablations.bridgerag_judged import VARIANTS, Judged, lowest, negative
-from eval.ablations.bridgerag_retriever import AblationRetriever, gold_places, spread
-from eval.passages.found import Found
+from eval.passages.found import QuestionResult
 
 
 @pytest.fixture
 def found(data, dense, method):
     """The results of both questions, as they come back from a file."""
-    results = AblationRetriever(method, dense, gold_places(data)).retrieve([q.question for q in data.questions])
+    ids = [passage.id for passage in data.corpus]
+    results = AblationRetriever(method, gold_indices(data)).retrieve([Query(q.question) for q in data.questions])
     kept = [
-        Found.of(question, one, data.corpus).to_json() for question, one in zip(data.questions, results, strict=True)
+        QuestionResult.of(question.id, one, ids).to_json()
+        for question, one in zip(data.questions, results, strict=True)
     ]
-    return [Found.from_json(json.loads(json.dumps(one))) for one in kept]
+    return [QuestionResult.from_json(json.loads(json.dumps(one))) for one in kept]
 
 
 def test_one_pool_and_five_judges(data, method, found):
@@ -32,7 +35,7 @@ def test_one_pool_and_five_judges(data, method, found):
     batches = method.llm.batches
     assert [len(batch) for batch in batches] == [2, 2, 10]
     plain, full, text, low, wrong = (request.messages[0].content for request in batches[2][:5])
-    (pool,) = method.pools([data.questions[0].question])
+    (pool,) = method.pools([data.questions[0].question], [method.scope])
     passages = data.corpus
     assert pool.bridge == 0
     for prompt, bridge in (
@@ -47,19 +50,19 @@ def test_one_pool_and_five_judges(data, method, found):
 
 
 def test_what_stands_for_the_bridge(method, data):
-    (pool,) = method.pools([data.questions[0].question])
-    by_cosine = sorted((svo, place) for svo, place in zip(pool.svo, pool.places, strict=True) if place != pool.bridge)
+    (pool,) = method.pools([data.questions[0].question], [method.scope])
+    by_cosine = sorted((svo, place) for svo, place in zip(pool.svo, pool.indices, strict=True) if place != pool.bridge)
     assert lowest(pool) == by_cosine[0][1]
     assert lowest(replace(pool, svo=(*pool.svo[:-1], None))) == (
-        pool.places[-1] if pool.places[-1] != pool.bridge else by_cosine[0][1]
+        pool.indices[-1] if pool.indices[-1] != pool.bridge else by_cosine[0][1]
     )
     first = [place for place, _ in pool.trace[0]["found"]]
     assert first[0] == pool.bridge
     assert negative(pool, ()) == first[1]
-    others = [place for place in pool.places if place not in first]
+    others = [place for place in pool.indices if place not in first]
     assert negative(pool, first) == others[0]
     assert negative(pool, range(6)) is None
-    alone = replace(pool, places=(0,), svo=(0.5,))
+    alone = replace(pool, indices=(0,), svo=(0.5,))
     assert lowest(alone) is None
 
 
@@ -81,9 +84,14 @@ def test_read_back(data, method, dense, found):
 
 def test_failed_judges_are_none(data, dense, method):
     method.llm.judge = {"scores": [1]}
-    results = AblationRetriever(method, dense, gold_places(data)).retrieve([data.questions[0].question])
+    ids = [passage.id for passage in data.corpus]
+    results = AblationRetriever(method, gold_indices(data)).retrieve([Query(data.questions[0].question)])
     assert results[0].usage == Usage(calls=7, failed=5, tokens_in=70, tokens_out=7)
-    one = Judged.of(data.questions[0], Found.of(data.questions[0], results[0], data.corpus), data)
+    one = Judged.of(
+        data.questions[0],
+        QuestionResult.of(data.questions[0].id, results[0], ids),
+        data,
+    )
     assert set(one.scores.values()) == {None}
     assert one.ranked("full", 0.1) == one.ranked("svo", 0.1)
 

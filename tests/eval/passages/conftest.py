@@ -5,27 +5,33 @@ import pytest
 from bgr.collection.corpus import Corpus, Passage
 from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
 from bgr.llm.usage import Usage
-from bgr.retrievers.base import PassageResult, PassageRetriever
+from bgr.retrievers.base import RetrievalResult, Retriever, star
 
 
-class Scripted(PassageRetriever):
-    """Gives each question the places written for it, and remembers what it was asked."""
+class Scripted(Retriever):
+    """Gives each question the passages written for it, and remembers what it was asked."""
 
     def __init__(self, places, *, answers=None, usage=None, trace=(), fail_at=None):
         self.places, self.answers, self.usage, self.trace = places, answers or {}, usage or Usage(), trace
         self.asked, self.fail_at = [], fail_at
 
-    def retrieve(self, questions):
+    def retrieve(self, queries):
         results = []
-        for question in questions:
+        for question in [query.question for query in queries]:
             if question == self.fail_at:
                 raise KeyboardInterrupt
             self.asked.append(question)
-            places = tuple(self.places[question])
-            scores = tuple(1 / (1 + rank) for rank in range(len(places)))
-            answer = self.answers.get(question)
+            indices = self.places[question]
             results.append(
-                PassageResult(places, scores, answer=answer, usage=self.usage, seconds=0.5, trace=tuple(self.trace))
+                RetrievalResult(
+                    star(indices),
+                    ranking=tuple((index, 1 / rank) for rank, index in enumerate(indices, 1)),
+                    answer=self.answers.get(question),
+                    usage=self.usage,
+                    seconds=0.5,
+                    trace=tuple(self.trace),
+                    is_list=True,
+                )
             )
         return results
 

@@ -5,7 +5,7 @@ from bgr.data.multihop.assemble import MultihopQuestion
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.retrievers.llm_graph.answerer import LlmAnswer
 from eval.passages.answers import GraphAnswers
-from eval.passages.found import Found
+from eval.passages.found import QuestionResult
 
 
 class Recorder:
@@ -20,9 +20,9 @@ def test_facts_stand_as_in_the_context_whatever_order_a_system_ranks_them_in():
     corpus = Corpus(Passage(name, "", f"Fact {name}.") for name in "abcd")
     question = MultihopQuestion("q", "Q?", (), ("d", "b"), 2, "", context=("d", "c", "b", "a"))
     graph = EvidenceGraph([(ROOT, 0), (0, 1)])  # a, then d
-    found = Found("q", ("a", "d"), (0.9, 0.8), graph=graph)
+    found = QuestionResult("q", ("a", "d"), (0.9, 0.8), graph=graph)
     recorder = Recorder()
-    GraphAnswers(recorder, corpus)([question, question], [found, Found("q", ("a", "d", "c"), (3.0, 2.0, 1.0))])
+    GraphAnswers(recorder, corpus)([question, question], [found, QuestionResult("q", ("a", "d", "c"), (3.0, 2.0, 1.0))])
     of_graph, of_list = recorder.items
     assert of_graph.facts == ("Fact d.", "Fact a.")
     assert of_graph.graph.edges == {(ROOT, 1), (1, 0)}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bgr.llm.usage import Price, Usage
 from eval.passages.compare import compare_passages
-from eval.passages.found import Found
+from eval.passages.found import QuestionResult
 from eval.passages.groups import by_step
 from eval.passages.score import score
 from eval.report.passages import as_document, as_json, rounds_table, steps_table, systems_table, write_passages
@@ -21,12 +21,12 @@ def test_each_step_over_all_questions(data):
         {"step": "read", "round": 2, "usage": AGAIN.to_json()},
         {"step": "answer", "usage": AGAIN.to_json()},
     )
-    found = [Found(q.id, (), (), usage=READ + AGAIN + AGAIN, trace=trace) for q in data.questions]
+    found = [QuestionResult(q.id, (), (), usage=READ + AGAIN + AGAIN, trace=trace) for q in data.questions]
     asking = score("asking", found, data)
     steps = by_step(asking)
     assert steps == {"read": Usage(8, 4, 4, 148, 20), "answer": Usage(0, 4, 0, 28, 4)}
     assert sum(steps.values(), Usage()) == asking.usage
-    silent = score("silent", [Found(q.id, (), ()) for q in data.questions], data)
+    silent = score("silent", [QuestionResult(q.id, (), ()) for q in data.questions], data)
     both = compare_passages([asking, silent], data, {}, samples=20)
     assert steps_table(both).rows == [
         ["asking", "read", "8", "4", "148", "20", "4"],
@@ -42,7 +42,7 @@ def test_tokens_that_were_not_counted_are_not_known(data, tmp_path):
     bare = Usage(calls=1, uncounted=1)
     one = ({"step": "read", "round": 1, "fused": [0], "usage": READ.to_json()},)
     two = (*one, {"step": "gist", "round": 2, "usage": bare.to_json()})
-    counted = [Found(q.id, (), (), usage=READ, seconds=1.0, trace=one) for q in data.questions]
+    counted = [QuestionResult(q.id, (), (), usage=READ, seconds=1.0, trace=one) for q in data.questions]
     known = score("known", counted, data)
     found = [replace(counted[0], usage=READ + bare, trace=two), *counted[1:]]
     both = compare_passages([known, score("partly", found, data)], data, {}, samples=20, price=Price(1e6, 0))

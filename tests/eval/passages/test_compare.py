@@ -131,11 +131,11 @@ def test_usage_columns(both):
 
 def test_seconds_are_those_without_a_cache(scores, data, scripted):
     class Cached(scripted):
-        def retrieve(self, questions):
+        def retrieve(self, queries):
             from dataclasses import replace
 
             usage = Usage(calls=1, cached=2, seconds=0.5, seconds_saved=3.0)
-            return [replace(one, usage=usage, seconds=0.75) for one in super().retrieve(questions)]
+            return [replace(one, usage=usage, seconds=0.75) for one in super().retrieve(queries)]
 
     (system,) = scores(r=Cached({q.question: [0] for q in data.questions}))
     assert system.seconds == 3.75
@@ -156,15 +156,15 @@ def test_rounds(scores, data, scripted):
     """q1 stops after its first round; the others find theirs in the second, or not."""
 
     class Rounds(scripted):
-        def retrieve(self, questions):
+        def retrieve(self, queries):
             from dataclasses import replace
 
             usage = {"calls": 1, "cached": 1, "tokens_in": 40, "tokens_out": 2}
             one = [{"round": 1, "step": "read", "usage": usage}, {"round": 1, "step": "expand", "fused": [0, 1]}]
             two = [*one, {"round": 2, "step": "expand", "fused": [2], "usage": usage}, {"step": "link"}]
             return [
-                replace(result, trace=tuple(one if question == "one?" else two))
-                for question, result in zip(questions, super().retrieve(questions), strict=True)
+                replace(result, trace=tuple(one if query.question == "one?" else two))
+                for query, result in zip(queries, super().retrieve(queries), strict=True)
             ]
 
     (system,) = scores(r=Rounds({q.question: [0] for q in data.questions}))

@@ -7,7 +7,7 @@ from markupsafe import escape
 
 from eval.passages.compare import compare_passages
 from eval.passages.cuts import cut, cuts
-from eval.passages.found import Found
+from eval.passages.found import QuestionResult
 from eval.passages.score import score
 from eval.report.passages import notes, write_passages
 
@@ -15,9 +15,11 @@ from eval.report.passages import notes, write_passages
 def test_questions_with_a_limit_are_counted(data, tmp_path):
     graph, twice = {"step": "graph", "limits": ["max_paths", "cycle"]}, {"step": "answer", "left_out": 2}
     traces = [(graph,), (graph | {"limits": ["cycle"]}, twice), ({"step": "graph", "limits": []},), ()]
-    found = [Found(q.id, (), (), seconds=1.0, trace=trace) for q, trace in zip(data.questions, traces, strict=True)]
+    found = [
+        QuestionResult(q.id, (), (), seconds=1.0, trace=trace) for q, trace in zip(data.questions, traces, strict=True)
+    ]
     limited = score("limited", found, data)
-    whole = score("whole", [Found(q.id, (), (), seconds=1.0) for q in data.questions], data)
+    whole = score("whole", [QuestionResult(q.id, (), (), seconds=1.0) for q in data.questions], data)
     assert cuts(limited) == {"all": 2, "cycle": 2, "facts": 1, "max_paths": 1}
     assert cuts(whole) == {"all": 0}
     both = compare_passages([limited, whole], data, {}, samples=20)
@@ -32,5 +34,5 @@ def test_questions_with_a_limit_are_counted(data, tmp_path):
 
 
 def test_damaged_traces_tell_of_no_limits():
-    assert cut(Found("q", (), (), trace=({"limits": "max_paths"}, {"limits": 3}, {"limits": None}))) == set()
-    assert cut(Found("q", (), (), trace=({"limits": [["a"], 3]},))) == {"['a']", "3"}
+    assert cut(QuestionResult("q", (), (), trace=({"limits": "max_paths"}, {"limits": 3}, {"limits": None}))) == set()
+    assert cut(QuestionResult("q", (), (), trace=({"limits": [["a"], 3]},))) == {"['a']", "3"}

@@ -1,17 +1,16 @@
 """Sets and graphs of evidence against cases counted by hand."""
 
 import random
-from argparse import Namespace
 
 import pytest
 
-from bgr.cli.compare_passages import print_comparison
+from bgr.cli.compare import passages_output
 from bgr.collection.corpus import Corpus, Passage
 from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.metrics.ged import GedResult
 from eval.passages.compare import compare_passages
-from eval.passages.found import Found
+from eval.passages.found import QuestionResult
 from eval.passages.score import ANSWERS, evidence_of, graph_scores, passage_scores, score
 from eval.report.page import render
 from eval.report.passages import as_document
@@ -26,7 +25,7 @@ def question(**parts):
 
 def found(*passages, edges=None):
     graph = None if edges is None else EvidenceGraph(edges)
-    return Found("q", passages, tuple(float(-rank) for rank in range(len(passages))), graph=graph)
+    return QuestionResult("q", passages, tuple(float(-rank) for rank in range(len(passages))), graph=graph)
 
 
 def test_a_list_counts_as_far_as_there_is_gold():
@@ -75,7 +74,7 @@ def test_without_a_gold_graph_there_is_no_score():
         graph_scores(found("a"), question(graph=None), 1.0)
 
 
-def test_distances_out_of_time_are_told_wherever_they_are_shown(tmp_path, capsys):
+def test_distances_out_of_time_are_told_wherever_they_are_shown(tmp_path):
     rng = random.Random(0)
     ids = tuple(f"p{number}" for number in range(14))
     questions, results = [], []
@@ -85,16 +84,15 @@ def test_distances_out_of_time_are_told_wherever_they_are_shown(tmp_path, capsys
             nodes = rng.sample(range(14), 12)
             graphs.append(EvidenceGraph((rng.choice([ROOT, *nodes[:place]]), node) for place, node in enumerate(nodes)))
         questions.append(MultihopQuestion(f"q{number}", "?", ("x",), ids, 2, "", graph=graphs[0]))
-        results.append(Found(f"q{number}", ids, (0.0,) * len(ids), graph=graphs[1]))
+        results.append(QuestionResult(f"q{number}", ids, (0.0,) * len(ids), graph=graphs[1]))
     data = MultihopData("mini", Corpus(Passage(one, "", one) for one in ids), tuple(questions))
     cut, full = score("cut", results, data, ged_seconds=0.0), score("full", results, data)
     assert cut.ged_not_exact > 0 == full.ged_not_exact
     assert score("cut", results, data, ged_seconds=0.0, only=ANSWERS).ged_not_exact == 0  # nobody asked for them
     line = f"Distances (GED) that ran out of time and are upper bounds: {cut.ged_not_exact} of cut."
-    args = Namespace(json=False, out=tmp_path)
     for systems, there in (([cut, full], True), ([full], False)):
         comparison = compare_passages(systems, data, {}, samples=10)
-        print_comparison(args, comparison)
-        for text in (as_document(comparison).as_markdown(), capsys.readouterr().out):
+        printed = passages_output(comparison, tmp_path).text
+        for text in (as_document(comparison).as_markdown(), printed):
             assert (line in text.splitlines()) == there
         assert (line in render(as_document(comparison))) == there

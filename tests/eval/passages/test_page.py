@@ -10,7 +10,7 @@ from bgr.collection.corpus import Corpus, Passage
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.llm.usage import Price, Usage
 from eval.passages.compare import compare_passages
-from eval.passages.found import Found
+from eval.passages.found import QuestionResult
 from eval.passages.score import score
 from eval.report.page import Explorer, render
 from eval.report.passages import as_document
@@ -29,8 +29,10 @@ def comparison(data):
         {"step": "long", "text": "x" * (MAX_CHARACTERS + 50)},
     )
     graph = EvidenceGraph([(ROOT, 1), (1, 0)])
-    found = [Found(q.id, ("p0", "p7"), (2.0, 1.0), EVIL, usage, 1.5, steps, graph=graph) for q in data.questions]
-    lists = [Found(q.id, tuple(f"p{n}" for n in range(10)), (0.0,) * 10) for q in data.questions]
+    found = [
+        QuestionResult(q.id, ("p0", "p7"), (2.0, 1.0), EVIL, usage, 1.5, steps, graph=graph) for q in data.questions
+    ]
+    lists = [QuestionResult(q.id, tuple(f"p{n}" for n in range(10)), (0.0,) * 10) for q in data.questions]
     systems = [score(f"{EVIL}graph", found, data), score("list", lists, data)]
     return compare_passages(systems, data, {}, samples=50, price=Price(1, 2))
 
@@ -59,7 +61,11 @@ def test_a_long_list_is_cut(data):
     data = replace(data, corpus=corpus)
     sizes = {"long": MAX_PASSAGES + 3, "full": MAX_PASSAGES}
     systems = [
-        score(name, [Found(q.id, tuple(f"p{n}" for n in range(size)), (0.0,) * size) for q in data.questions], data)
+        score(
+            name,
+            [QuestionResult(q.id, tuple(f"p{n}" for n in range(size)), (0.0,) * size) for q in data.questions],
+            data,
+        )
         for name, size in sizes.items()
     ]
     page = page_data(compare_passages(systems, data, {}, samples=50))

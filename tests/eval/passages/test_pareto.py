@@ -7,7 +7,7 @@ import pytest
 
 from bgr.llm.usage import Price, Usage
 from eval.passages.compare import compare_passages
-from eval.passages.found import Found
+from eval.passages.found import QuestionResult
 from eval.passages.groups import usage_of
 from eval.passages.score import score
 from eval.report.passages import systems_table
@@ -29,7 +29,9 @@ def test_front_equals_its_definition():
 
 
 def found_of(data, usage, seconds):
-    return [Found(q.id, q.gold[:1], (1.0,) * len(q.gold[:1]), usage=usage, seconds=seconds) for q in data.questions]
+    return [
+        QuestionResult(q.id, q.gold[:1], (1.0,) * len(q.gold[:1]), usage=usage, seconds=seconds) for q in data.questions
+    ]
 
 
 def test_cost_and_plot(data, tmp_path):

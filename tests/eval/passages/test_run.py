@@ -11,13 +11,16 @@ from pathlib import Path
 import pytest
 
 from bgr.collection.bm25 import Bm25Search
+from bgr.collection.corpus import Corpus, Passage
 from bgr.errors import BgrError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.llm.usage import Usage
-from bgr.retrievers.base import PassageRetriever
-from eval.passages.found import Found
+from bgr.retrievers.base import Query, Retriever
+from bgr.retrievers.scope import Scope
+from bgr.retrievers.search import SearchRetriever
+from eval.passages.found import QuestionResult
 from eval.passages.log import ResultLog
-from eval.passages.run import SearchRetriever, System, run_system
+from eval.passages.run import System, run_system
 
 
 def run(path, data, retriever, *, settings=None, name="s", batch_size=1):
@@ -29,7 +32,7 @@ def test_results_come_back_as_they_were(tmp_path, data, good, scripted):
     usage = Usage(calls=2, cached=1, failed=1, tokens_in=30, tokens_out=4, seconds=0.25)
     retriever = scripted(good, answers={"one?": "red"}, usage=usage, trace=[{"step": "x", "round": 1}])
     first = run(tmp_path / "r.jsonl", data, retriever, batch_size=3)
-    assert first[0] == Found(
+    assert first[0] == QuestionResult(
         "q1", ("p0", "p1", "p5"), (1, 1 / 2, 1 / 3), "red", usage, 0.5, ({"step": "x", "round": 1},)
     )
 
@@ -58,11 +61,11 @@ from conftest_of_passages import Scripted, make
 data, good = make()
 
 class Slow(Scripted):
-    def retrieve(self, questions):
-        if questions == ["three?"]:
+    def retrieve(self, queries):
+        if queries[0].question == "three?":
             print("two are done", flush=True)
             time.sleep(60)
-        return super().retrieve(questions)
+        return super().retrieve(queries)
 
 from eval.passages.log import ResultLog
 from eval.passages.run import System, run_system
@@ -207,8 +210,8 @@ def test_two_processes_do_not_share_a_log(tmp_path, data):
 
 
 def test_a_retriever_must_answer_every_question(tmp_path, data):
-    class Short(PassageRetriever):
-        def retrieve(self, questions):
+    class Short(Retriever):
+        def retrieve(self, queries):
             return []
 
     with pytest.raises(BgrError, match="0 results for 1 questions"):
@@ -216,17 +219,19 @@ def test_a_retriever_must_answer_every_question(tmp_path, data):
 
 
 def test_a_base_search_as_retriever():
-    search = Bm25Search(["red ship", "blue car", "red car"])
-    (found,) = SearchRetriever(search, 2).retrieve(["red cars and a red car"])
+    texts = ["red ship", "blue car", "red car"]
+    search = Bm25Search(texts)
+    scope = Scope(Corpus(Passage(str(n), "", text) for n, text in enumerate(texts)), search)
+    (found,) = SearchRetriever(scope, 2).retrieve([Query("red cars and a red car", gold_count=1)])
     (hits,) = search.search(["red cars and a red car"], 2)
-    assert (found.places, found.scores) == (tuple(hits.indices.tolist()), tuple(hits.scores.tolist()))
-    assert found.places[0] == 2
-    assert found.seconds > 0
+    assert (found.indices, found.scores) == (tuple(hits.indices.tolist()), tuple(hits.scores.tolist()))
+    assert found.texts[0] == "red car"
+    assert (found.graph.edges, found.is_list) == ({(ROOT, 2)}, True)
 
 
 def test_records_of_other_types_are_refused():
-    record = Found("q", ("p",), (1.0,)).to_json()
-    assert Found.from_json(json.loads(json.dumps(record))) == Found("q", ("p",), (1.0,))
+    record = QuestionResult("q", ("p",), (1.0,)).to_json()
+    assert QuestionResult.from_json(json.loads(json.dumps(record))) == QuestionResult("q", ("p",), (1.0,))
     for name, value in (
         ("passages", [1]),
         ("scores", []),
@@ -238,4 +243,4 @@ def test_records_of_other_types_are_refused():
         ("trace", ["x"]),
     ):
         with pytest.raises(BgrError):
-            Found.from_json({**record, name: value})
+            QuestionResult.from_json({**record, name: value})

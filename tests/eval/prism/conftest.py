@@ -5,7 +5,7 @@ import pytest
 from bgr.collection.corpus import Corpus, Passage
 from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
 from bgr.llm.usage import Usage
-from eval.passages.found import Found
+from eval.passages.found import QuestionResult
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def result(id, rounds, answer, sizes, hallucinated=0):
     trace.append(step("answer", None, 1, answer=answer))
     chosen = list(dict.fromkeys(one for evidence in rounds for one in evidence))
     passages = tuple(f"p{place}" for place in dict.fromkeys(place for place, _ in chosen))
-    return Found(
+    return QuestionResult(
         id=id,
         passages=passages,
         scores=tuple(1 / (1 + n) for n in range(len(passages))),

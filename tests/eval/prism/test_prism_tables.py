@@ -33,7 +33,7 @@ from eval.ablations.prism_score import (
     set_row,
 )
 from eval.passages.compare import describe
-from eval.passages.found import Found
+from eval.passages.found import QuestionResult
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_rounds(scored, found, data):
     assert (second["calls"], second["rounds"]) == (5, 2)
     for metric in ("passage_precision", "passage_recall", "fact_f1", "passages", "sentences"):
         assert second[metric] == pytest.approx(scored.mean(metric))  # the last is the whole run
-    assert by_rounds(score_variant("bare", [Found(one.id, (), ()) for one in found], data), data) == []
+    assert by_rounds(score_variant("bare", [QuestionResult(one.id, (), ()) for one in found], data), data) == []
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_rounds(scored, found, data):
 )
 def test_a_damaged_trace_is_said_in_one_line(step, data):
     with pytest.raises(DataError, match=r"^result of q1: no trace of PRISM \(.*; give another --out, or --overwrite$"):
-        score_variant("prism", [Found("q1", (), (), trace=(step,))], data.first(1))
+        score_variant("prism", [QuestionResult("q1", (), (), trace=(step,))], data.first(1))
 
 
 def test_errors(scored, data):
@@ -129,14 +129,15 @@ def test_recall_against_answers(found, data):
         "complete_of_wrong": 0,
     }
     turned = [
-        Found(**{**vars(one), "answer": answer}) for one, answer in zip(found, ("no", "blue sky", None), strict=True)
+        QuestionResult(**{**vars(one), "answer": answer})
+        for one, answer in zip(found, ("no", "blue sky", None), strict=True)
     ]
     table = recall_against_answers(score_variant("prism", turned, data))
     assert (table["wrong_at_complete"], table["right_at_incomplete"], table["complete_of_wrong"]) == (1, 1 / 2, 1 / 2)
 
 
 def test_nothing_wrong_is_no_number(found, data):
-    right = [Found(**{**vars(found[0]), "id": "q1"})]
+    right = [QuestionResult(**{**vars(found[0]), "id": "q1"})]
     scores = score_variant("prism", right, data.first(1))
     assert math.isnan(recall_against_answers(scores)["right_at_incomplete"])
     assert math.isnan(error_shares(scores, data.first(1), "kind")["answer wrong"]["bridge"])
@@ -224,7 +225,7 @@ def test_files(scored, data, tmp_path):
 
 
 def test_rounds_are_those_of_the_longest_run(scored, found, data):
-    short = score_variant("short", [Found(one.id, (), ()) for one in found], data)
+    short = score_variant("short", [QuestionResult(one.id, (), ()) for one in found], data)
     assert longest_run([short, scored], data).name == "prism"
     assert longest_run([short], data) is None
     assert "## Rounds" not in as_document([short], data, describe(data)).as_markdown()

@@ -18,13 +18,13 @@ from bgr.collection.triples.extraction import SCHEMA, Extraction, ExtractionStor
 from bgr.collection.triples.triple import Triple
 from bgr.errors import BgrError, DataError
 from bgr.llm.interface import Request
-from bgr.llm.language_model import Asks, Reply
+from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.usage import Usage
 
 CORPUS = Corpus(Passage(f"p{n}", f"Title {n}", f"Text {{passage}} number {n}.") for n in range(7))
 
 
-class Script(Asks):
+class Script(LanguageModel):
     """Answers by number of the passage; remembers what it was asked.
 
     Args:

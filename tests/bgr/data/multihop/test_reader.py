@@ -1,12 +1,12 @@
 """Answers from the first passages of a list, by a scripted model."""
 
 from bgr.collection.corpus import Passage
-from bgr.llm.language_model import Asks, Reply
+from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.usage import Usage
 from bgr.reader.passage_reader import PassageReader
 
 
-class Script(Asks):
+class Script(LanguageModel):
     def __init__(self, *replies):
         self.replies, self.requests = list(replies), []
 

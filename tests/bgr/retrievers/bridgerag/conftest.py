@@ -7,7 +7,7 @@ import pytest
 
 from bgr.collection.corpus import Corpus, Passage
 from bgr.collection.vectors import DenseSearch
-from bgr.llm.language_model import Asks, Reply
+from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.usage import Usage
 
 WIDTH = 64
@@ -35,7 +35,7 @@ class First(tuple):
     """A reply's likeliest first tokens."""
 
 
-class Script(Asks):
+class Script(LanguageModel):
     """Answers by step, from a function of the prompt; a value that is no function is always the answer."""
 
     def __init__(self, **steps):

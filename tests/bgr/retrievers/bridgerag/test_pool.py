@@ -67,8 +67,8 @@ def test_without_vectors_only_what_was_found_has_a_cosine():
 
 
 def test_graphs():
-    assert bridge_graph(7, [3, 7, 9, 4], 3).edges == {(ROOT, 1), (1, 0), (1, 2)}
-    assert bridge_graph(4, [3, 7, 9, 4], 2).edges == {(ROOT, 3), (3, 0), (3, 1)}  # ranked below the first two
-    assert bridge_graph(8, [3, 7, 9], 2).edges == bridge_graph(None, [3, 7], 5).edges == {(ROOT, 0), (ROOT, 1)}
+    assert bridge_graph(7, [3, 7, 9, 4], 3).edges == {(ROOT, 7), (7, 3), (7, 9)}
+    assert bridge_graph(4, [3, 7, 9, 4], 2).edges == {(ROOT, 4), (4, 3), (4, 7)}  # ranked below the first two
+    assert bridge_graph(8, [3, 7, 9], 2).edges == bridge_graph(None, [3, 7], 5).edges == {(ROOT, 3), (ROOT, 7)}
     assert bridge_graph(None, [], 5).edges == frozenset()
-    assert bridge_graph(3, [3], 5).edges == {(ROOT, 0)}
+    assert bridge_graph(3, [3], 5).edges == {(ROOT, 3)}

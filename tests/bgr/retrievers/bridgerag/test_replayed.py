@@ -9,8 +9,10 @@ from bgr.llm.interface import Backend, Completion, LlmError
 from bgr.llm.language_model import Llm
 from bgr.llm.replay import Replay
 from bgr.llm.usage import Budget, BudgetError, Usage
+from bgr.retrievers.base import Query
 from bgr.retrievers.bridgerag.agent import BridgeRag
 from bgr.retrievers.bridgerag.bridgerag_settings import BridgeSettings
+from bgr.retrievers.scope import Scope
 
 QUESTIONS = ["Ada Quist is an engineer who works for a foundry: where did it begin?", "What lies on the Oxla?"]
 SMALL = BridgeSettings(first=2, queries=2, query_passages=2, kept=3, entity_passages=1, pool=4, top=2)
@@ -50,13 +52,15 @@ class Model(Backend):
 
 def run(corpus, dense, model, replay, judge="scores", **limits):
     llm = Llm(model, replay=replay, budget=Budget(**limits) if limits else None)
-    found = BridgeRag(llm, corpus, dense, SMALL, judge=judge).retrieve(QUESTIONS)
+    found = BridgeRag(llm, Scope(corpus, dense), SMALL, judge=judge).retrieve(
+        [Query(question) for question in QUESTIONS]
+    )
     assert sum((one.usage for one in found), Usage()) == llm.usage
     return found
 
 
 def lists(found):
-    return [(one.places, one.scores, one.graph) for one in found]
+    return [(one.indices, one.scores, one.graph) for one in found]
 
 
 @pytest.mark.parametrize(("judge", "calls"), [("scores", 2 + 2 + 4), ("probability", 2 + 2 + 8)])
@@ -93,7 +97,7 @@ def test_a_lost_call_is_a_failed_step_that_the_next_run_mends(corpus, dense, tmp
         found = run(corpus, dense, model, replay)
         assert [one.usage.failed for one in found] == [1, 0]
         assert [one["failure"] for one in found[0].trace if one.get("failure")] == ["model: HTTP 500 (1 try)"]
-        assert found[0].places
+        assert found[0].indices
         mended = run(corpus, dense, model, replay)
         assert [one.usage.failed for one in mended] == [0, 0]
     assert lists(mended) == lists(run(corpus, dense, Model(), None))

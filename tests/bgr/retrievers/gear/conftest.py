@@ -13,8 +13,9 @@ from bgr.collection.search import Hits, Search
 from bgr.collection.triples.index import TripleIndex
 from bgr.collection.triples.triple import Triple
 from bgr.llm.interface import Request
-from bgr.llm.language_model import Asks, Reply
+from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.usage import Usage
+from bgr.retrievers.scope import Scope
 
 WIDTH = 64
 
@@ -53,7 +54,7 @@ class WordSearch(Search):
         return Hits(places.astype(np.int64), scores[places])
 
 
-class Script(Asks):
+class Script(LanguageModel):
     """Answers by step; a string instead of a value is a failure. Values must fit the request's schema."""
 
     def __init__(self, **steps: Callable[[str], Any]) -> None:
@@ -115,3 +116,8 @@ def base(corpus: Corpus) -> WordSearch:
 @pytest.fixture
 def index() -> TripleIndex:
     return TripleIndex.build(TRIPLES, bag_of_words)
+
+
+@pytest.fixture
+def scope(corpus: Corpus, base: WordSearch, index: TripleIndex) -> Scope:
+    return Scope(corpus, base, index)

@@ -7,6 +7,7 @@ import pytest
 from bgr.collection.search import rrf
 from bgr.graph.evidence_graph import ROOT
 from bgr.llm.usage import Usage
+from bgr.retrievers.base import Query
 from bgr.retrievers.gear.agent import Gear
 from bgr.retrievers.gear.gear_settings import GearSettings
 from bgr.retrievers.gear.sync import SyncGe
@@ -30,14 +31,14 @@ def by_round(*values):
 
 
 @pytest.fixture
-def gear(script, corpus, base, index):
+def gear(script, scope):
     """``gear(read=…, gist=…, reason=…, rewrite=…)``: a retriever and its script."""
 
     def make(settings=TWO, **steps):
         defaults = {"read": facts(ADA), "gist": facts(ADA), "reason": CLOSED, "rewrite": {"query": "What next?"}}
         chosen = {name: steps.get(name, value) for name, value in defaults.items()}
         llm = script(**{name: step if callable(step) else by_round(step) for name, step in chosen.items()})
-        return Gear(SyncGe(llm, corpus, base, index, settings)), llm
+        return Gear(SyncGe(llm, scope, settings)), llm
 
     return make
 
@@ -48,7 +49,7 @@ def steps(found):
 
 def test_answered_at_once(gear):
     retriever, llm = gear(gist=facts(ADA, STARTED))
-    (found,) = retriever.retrieve([QUESTION])
+    (found,) = retriever.retrieve([Query(QUESTION)])
     assert steps(found) == [("read", 1), ("expand", 1), ("gist", 1), ("reason", 1), ("link", None)]
     assert found.answer == "ninety miles"
     assert found.usage == Usage(calls=3, tokens_in=30, tokens_out=3)
@@ -57,7 +58,7 @@ def test_answered_at_once(gear):
 
 
 def test_the_final_list_fuses_the_links_of_all_facts_and_the_rounds(gear, base):
-    (found,) = gear(gist=facts(ADA, STARTED))[0].retrieve([QUESTION])
+    (found,) = gear(gist=facts(ADA, STARTED))[0].retrieve([Query(QUESTION)])
     first, second = found.trace[-1]["facts"]
     assert (first["fact"], first["triple"]["number"]) == (ADA, 1)
     assert (second["fact"], second["triple"]["number"]) == (STARTED, 2)
@@ -67,25 +68,24 @@ def test_the_final_list_fuses_the_links_of_all_facts_and_the_rounds(gear, base):
     assert second["passages"] == rrf([[1, 0], [1]]).indices.tolist() == [1, 0]
     fused = found.trace[1]["fused"]
     wanted = rrf([[0, 1], [1, 0], fused])
-    assert found.places == tuple(wanted.indices.tolist())
+    assert found.indices == tuple(wanted.indices.tolist())
     assert found.scores == tuple(wanted.scores.tolist())
 
 
 def test_an_answer_without_the_verdict_is_none(gear):
     guess = {"answerable": False, "answer": "a guess", "why": "the town is not known"}
-    (found,) = gear(GearSettings(round_passages=2, rounds=1), reason=guess)[0].retrieve([QUESTION])
+    (found,) = gear(GearSettings(round_passages=2, rounds=1), reason=guess)[0].retrieve([Query(QUESTION)])
     assert found.answer is None
 
 
 def test_the_graph_joins_linked_passages_that_share_an_entity(gear):
-    (found,) = gear(gist=facts(ADA, STARTED, LENGTH))[0].retrieve([QUESTION])
-    number = {place: n for n, place in enumerate(found.places)}
-    assert found.graph.edges == {(ROOT, number[0]), (number[0], number[1]), (ROOT, number[5])}
+    (found,) = gear(gist=facts(ADA, STARTED, LENGTH))[0].retrieve([Query(QUESTION)])
+    assert found.graph.edges == {(ROOT, 0), (0, 1), (ROOT, 5)}
 
 
 def test_one_entity_only_makes_a_graph_of_one_passage(gear):
-    (found,) = gear(gist=facts(["Oxla", "has length", "Oxla"]))[0].retrieve([QUESTION])
-    assert found.graph.edges == {(ROOT, found.places.index(5))}
+    (found,) = gear(gist=facts(["Oxla", "has length", "Oxla"]))[0].retrieve([Query(QUESTION)])
+    assert found.graph.edges == {(ROOT, 5)}
 
 
 def test_never_answered_ends_after_the_last_round_without_a_rewrite(gear):
@@ -94,7 +94,7 @@ def test_never_answered_ends_after_the_last_round_without_a_rewrite(gear):
         gist=by_round(facts(ADA), facts(STARTED), facts(ADA, LENGTH)),
         rewrite=by_round({"query": "What is started in Tamrin?"}, {"query": "Oxla stream of ninety miles"}),
     )
-    (found,) = retriever.retrieve([QUESTION])
+    (found,) = retriever.retrieve([Query(QUESTION)])
     assert found.answer is None
     assert [step for step, number in steps(found) if number == 3] == ["read", "expand", "gist", "reason"]
     assert [r["query"] for r in found.trace if r["step"] == "expand"] == [
@@ -106,13 +106,13 @@ def test_never_answered_ends_after_the_last_round_without_a_rewrite(gear):
     assert memory == [ADA, STARTED, LENGTH]  # in the order they were read, the repeated one once
     rounds = [r["fused"] for r in found.trace if r["step"] == "expand"]
     wanted = rrf([*(row["passages"] for row in found.trace[-1]["facts"]), *rounds])
-    assert found.places == tuple(wanted.indices.tolist())
+    assert found.indices == tuple(wanted.indices.tolist())
     assert found.usage.calls == 3 * 3 + 2
 
 
 def test_later_rounds_know_the_memory_the_question_and_the_reason(gear):
     retriever, llm = gear(reason=by_round(OPEN, CLOSED))
-    retriever.retrieve([QUESTION])
+    retriever.retrieve([Query(QUESTION)])
     _, gist, _, rewrite, read_again, gist_again, _ = (batch[0].messages[0].content for batch in llm.batches)
     line = " | ".join(ADA)
     assert QUESTION in rewrite
@@ -126,7 +126,7 @@ def test_later_rounds_know_the_memory_the_question_and_the_reason(gear):
 
 
 def test_a_malformed_reading_starts_from_the_base_list_and_goes_on(gear):
-    (found,) = gear(read="gibberish")[0].retrieve([QUESTION])
+    (found,) = gear(read="gibberish")[0].retrieve([Query(QUESTION)])
     assert found.trace[0]["start"] == "base"
     assert found.answer == "ninety miles"
     assert found.usage.failed == 1
@@ -134,15 +134,15 @@ def test_a_malformed_reading_starts_from_the_base_list_and_goes_on(gear):
 
 @pytest.mark.parametrize(("gist", "failed"), [("gibberish", 1), (facts(), 0)], ids=["malformed", "empty"])
 def test_without_facts_the_list_is_that_of_the_rounds(gear, gist, failed):
-    (found,) = gear(gist=gist)[0].retrieve([QUESTION])
+    (found,) = gear(gist=gist)[0].retrieve([Query(QUESTION)])
     assert found.trace[-1] == {"step": "link", "facts": []}
-    assert list(found.places) == found.trace[1]["fused"]
+    assert list(found.indices) == found.trace[1]["fused"]
     assert found.graph.edges == frozenset()
     assert found.usage.failed == failed
 
 
 def test_a_failed_reason_leaves_the_question_open(gear):
-    (found,) = gear(reason=by_round("gibberish", CLOSED))[0].retrieve([QUESTION])
+    (found,) = gear(reason=by_round("gibberish", CLOSED))[0].retrieve([Query(QUESTION)])
     assert [r["answerable"] for r in found.trace if r["step"] == "reason"] == [False, True]
     assert found.answer == "ninety miles"
     assert found.usage.failed == 1
@@ -150,16 +150,16 @@ def test_a_failed_reason_leaves_the_question_open(gear):
 
 @pytest.mark.parametrize("rewrite", ["gibberish", {"query": "  "}], ids=["malformed", "empty"])
 def test_a_failed_rewrite_ends_the_rounds(gear, rewrite):
-    (found,) = gear(reason=OPEN, rewrite=rewrite)[0].retrieve([QUESTION])
+    (found,) = gear(reason=OPEN, rewrite=rewrite)[0].retrieve([Query(QUESTION)])
     assert [step for step, _ in steps(found)] == ["read", "expand", "gist", "reason", "rewrite", "link"]
     assert found.answer is None
     assert found.usage.failed == 1
-    assert found.places
+    assert found.indices
 
 
 def test_everything_fails_and_there_is_still_a_list(gear, base):
-    (found,) = gear(read="a", gist="b", reason="c", rewrite="d")[0].retrieve([QUESTION])
-    assert set(found.places) >= set(base.search([QUESTION], 2)[0].indices.tolist())
+    (found,) = gear(read="a", gist="b", reason="c", rewrite="d")[0].retrieve([Query(QUESTION)])
+    assert set(found.indices) >= set(base.search([QUESTION], 2)[0].indices.tolist())
     assert found.usage == Usage(calls=8, failed=4, tokens_in=80, tokens_out=8)
     assert all(record["failure"] for record in found.trace if "failure" in record)
 
@@ -170,19 +170,19 @@ def test_questions_go_through_a_round_in_one_batch_and_leave_when_they_are_done(
 
     questions = ["QUICK " + QUESTION, QUESTION, "What lies on the Oxla?"]
     retriever, llm = gear(reason=reason)
-    together = retriever.retrieve(questions)
+    together = retriever.retrieve([Query(question) for question in questions])
     assert [len(batch) for batch in llm.batches] == [3, 3, 3, 2, 2, 2, 2, 2, 2, 2, 2]
     assert [found.usage.calls for found in together] == [3, 11, 11]
     for question, found in zip(questions, together, strict=True):
-        (alone,) = gear(reason=reason)[0].retrieve([question])
-        assert (found.places, found.scores, found.graph) == (alone.places, alone.scores, alone.graph)
+        (alone,) = gear(reason=reason)[0].retrieve([Query(question)])
+        assert (found.indices, found.scores, found.graph) == (alone.indices, alone.scores, alone.graph)
         assert (found.trace, found.usage) == (alone.trace, alone.usage)
 
 
 def test_a_round_reads_no_more_passages_than_the_settings_say(gear, corpus):
     settings = GearSettings(round_passages=2, rounds=1, gist_passages=1)
     retriever, llm = gear(settings)
-    (found,) = retriever.retrieve([QUESTION])
+    (found,) = retriever.retrieve([Query(QUESTION)])
     text = llm.batches[1][0].messages[0].content
     first = found.trace[1]["fused"][0]
     assert [n for n, passage in enumerate(corpus) if passage.whole in text] == [first]

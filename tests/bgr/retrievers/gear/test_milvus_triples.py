@@ -8,9 +8,11 @@ from bgr.collection.corpus import Corpus
 from bgr.collection.milvus import MilvusCollection, MilvusSearch
 from bgr.collection.triples.triple import triple_corpus
 from bgr.collection.vectors import DenseSearch, VectorRows
+from bgr.retrievers.base import Query
 from bgr.retrievers.gear.agent import Gear
 from bgr.retrievers.gear.gear_settings import GearSettings
 from bgr.retrievers.gear.sync import SyncGe
+from bgr.retrievers.scope import Scope
 
 pytest.importorskip("pymilvus", reason="Milvus' client is not installed (pip install pymilvus milvus-lite)")
 pytest.importorskip("milvus_lite", reason="milvus-lite is not installed")
@@ -37,11 +39,13 @@ def test_the_same_run(script, corpus, index, encode, stored):
             reason=lambda _: {"answerable": False, "answer": "", "why": "the length is not known"},
             rewrite=lambda _: {"query": "How many miles is the Oxla long?"},
         )
-        return Gear(SyncGe(llm, corpus, base, index, SETTINGS, triples=triples)).retrieve([QUESTION, "What is Ada?"])
+        return Gear(SyncGe(llm, Scope(corpus, base, index, triples), SETTINGS)).retrieve(
+            [Query(QUESTION), Query("What is Ada?")]
+        )
 
     base = DenseSearch.of_texts([passage.whole for passage in corpus], encode)
     for here, there in zip(run(base, None), run(*stored), strict=True):
-        assert (here.places, here.scores, here.graph) == (there.places, there.scores, there.graph)
+        assert (here.indices, here.scores, here.graph) == (there.indices, there.scores, there.graph)
         assert here.trace == there.trace
         assert any(row["triple"] is not None for row in here.trace[-1]["facts"])
 

@@ -6,9 +6,10 @@ import pytest
 
 from bgr.collection.search import rrf
 from bgr.graph.evidence_graph import ROOT
+from bgr.retrievers.base import Query
 from bgr.retrievers.gear.gear_settings import BeamSettings, GearSettings
 from bgr.retrievers.gear.naive import NaiveGe
-from bgr.retrievers.gear.scores import EncodedText
+from bgr.retrievers.gear.scores import EncodedText, MeanVectors
 
 QUESTION = "Where was the employer of Ada Quist, the engineer who works with care, started?"
 TWO = GearSettings(passages=2)
@@ -18,18 +19,18 @@ def test_the_question_alone_does_not_find_the_second_hop(base):
     assert base.search([QUESTION], 3)[0].indices.tolist() == [0, 3, 4]
 
 
-@pytest.mark.parametrize("score", [None, EncodedText])
-def test_a_shared_entity_does(base, index, score):
-    retriever = NaiveGe(base, index, TWO, score=score and score(index))
-    (found,) = retriever.retrieve([QUESTION])
-    assert 1 in found.places
-    assert set(found.places) >= {0, 3}
+@pytest.mark.parametrize("score", [MeanVectors, EncodedText])
+def test_a_shared_entity_does(scope, score):
+    retriever = NaiveGe(scope, TWO, score=score)
+    (found,) = retriever.retrieve([Query(QUESTION)])
+    assert 1 in found.indices
+    assert set(found.indices) >= {0, 3}
     assert found.answer is None
     assert found.usage.calls == 0
 
 
-def test_lists_are_fused_by_reciprocal_rank(base, index):
-    (found,) = NaiveGe(base, index, TWO).retrieve([QUESTION])
+def test_lists_are_fused_by_reciprocal_rank(scope):
+    (found,) = NaiveGe(scope, TWO).retrieve([Query(QUESTION)])
     (record,) = found.trace
     assert record["base"] == [0, 3]
     assert record["start"] == [0, 1, 5]
@@ -37,7 +38,7 @@ def test_lists_are_fused_by_reciprocal_rank(base, index):
     assert {tuple(chain) for chain in chains} == {(1, 2), (1, 3)}  # 0 and 1 are in the beams already, 5 leads nowhere
     assert record["passages"] == [0, 1]
     wanted = rrf([[0, 1], [0, 3]])
-    assert found.places == tuple(wanted.indices.tolist()) == tuple(record["fused"]) == (0, 1, 3)
+    assert found.indices == tuple(wanted.indices.tolist()) == tuple(record["fused"]) == (0, 1, 3)
     assert found.scores == tuple(wanted.scores.tolist())
     assert record["beams"][0]["triples"][0] == {
         "number": 1,
@@ -47,27 +48,26 @@ def test_lists_are_fused_by_reciprocal_rank(base, index):
     assert json.loads(json.dumps(record)) == record
 
 
-def test_the_graph_leads_from_the_question_over_the_shared_entity(base, index):
-    (found,) = NaiveGe(base, index, TWO).retrieve([QUESTION])
-    assert found.graph.edges == {(ROOT, found.places.index(0)), (found.places.index(0), found.places.index(1))}
+def test_the_graph_leads_from_the_question_over_the_shared_entity(scope):
+    (found,) = NaiveGe(scope, TWO).retrieve([Query(QUESTION)])
+    assert found.graph.edges == {(ROOT, 0), (0, 1)}
 
 
-def test_longer_sequences_go_further(base, index):
+def test_longer_sequences_go_further(scope):
     settings = GearSettings(passages=1, beam=BeamSettings(length=3))
-    (found,) = NaiveGe(base, index, settings).retrieve([QUESTION])
-    assert set(found.places) == {0, 1, 2}
-    names = [found.places.index(place) for place in (0, 1, 2)]
-    assert found.graph.edges == {(ROOT, names[0]), (names[0], names[1]), (names[1], names[2])}
+    (found,) = NaiveGe(scope, settings).retrieve([Query(QUESTION)])
+    assert set(found.indices) == {0, 1, 2}
+    assert found.graph.edges == {(ROOT, 0), (0, 1), (1, 2)}
 
 
-def test_many_questions_find_what_each_finds_alone(base, index):
+def test_many_questions_find_what_each_finds_alone(scope):
     questions = [QUESTION, "What lies on the Oxla?", "zzz"] * 30
-    together = NaiveGe(base, index, TWO).retrieve(questions)
+    together = NaiveGe(scope, TWO).retrieve([Query(question) for question in questions])
     assert len(together) == 90
     for question, found in zip(questions[:3], together[-3:], strict=True):
-        (alone,) = NaiveGe(base, index, TWO).retrieve([question])
-        assert (found.places, found.graph, found.trace) == (alone.places, alone.graph, alone.trace)
+        (alone,) = NaiveGe(scope, TWO).retrieve([Query(question)])
+        assert (found.indices, found.graph, found.trace) == (alone.indices, alone.graph, alone.trace)
 
 
-def test_no_questions(base, index):
-    assert NaiveGe(base, index).retrieve([]) == []
+def test_no_questions(scope):
+    assert NaiveGe(scope).retrieve([]) == []

@@ -7,6 +7,7 @@ import pytest
 from bgr.collection.search import rrf
 from bgr.graph.evidence_graph import ROOT
 from bgr.llm.usage import Usage
+from bgr.retrievers.base import Query
 from bgr.retrievers.gear.gear_settings import GearSettings
 from bgr.retrievers.gear.naive import NaiveGe
 from bgr.retrievers.gear.sync import SyncGe
@@ -16,35 +17,34 @@ TWO = GearSettings(passages=2)
 
 
 @pytest.fixture
-def sync(script, corpus, base, index):
+def sync(script, scope):
     """``sync(read)``: a retriever, and its script, whose reading is what `read` gives for a prompt."""
 
     def make(read, settings=TWO):
         llm = script(read=read)
-        return SyncGe(llm, corpus, base, index, settings), llm
+        return SyncGe(llm, scope, settings), llm
 
     return make
 
 
 def test_facts_are_linked_and_expanded(sync):
     retriever, _ = sync(lambda _: {"facts": [["Ada Quist", "is employed: works for", "the Borel foundry"]]})
-    (found,) = retriever.retrieve([QUESTION])
+    (found,) = retriever.retrieve([Query(QUESTION)])
     read, expand = found.trace
     assert read["facts"] == [["Ada Quist", "is employed: works for", "the Borel foundry"]]
     assert [link["number"] for link in read["linked"]] == [1]
     assert (read["start"], expand["start"], read["failure"]) == ("linked", [1], None)
     chains = {tuple(triple["number"] for triple in beam["triples"]) for beam in expand["beams"]}
     assert chains == {(1, 0), (1, 2), (1, 3)}
-    assert found.places == tuple(rrf([expand["passages"], [0, 3]]).indices.tolist())
-    number = {place: n for n, place in enumerate(found.places)}
-    assert found.graph.edges == {(ROOT, number[0]), (number[0], number[1])}
+    assert found.indices == tuple(rrf([expand["passages"], [0, 3]]).indices.tolist())
+    assert found.graph.edges == {(ROOT, 0), (0, 1)}
     assert found.usage == Usage(calls=1, tokens_in=10, tokens_out=1)
     assert json.loads(json.dumps(found.trace)) == list(found.trace)
 
 
 def test_the_model_reads_the_base_passages_and_the_question(sync, corpus):
     retriever, llm = sync(lambda _: {"facts": []})
-    retriever.retrieve([QUESTION])
+    retriever.retrieve([Query(QUESTION)])
     ((request,),) = llm.batches
     text = request.messages[0].content
     assert (request.step, request.temperature) == ("gear.read", 0.0)
@@ -57,10 +57,10 @@ def test_the_model_reads_the_base_passages_and_the_question(sync, corpus):
     [("not JSON", 1), ({"facts": []}, 0), ({"facts": [["Ada Quist", "", ""]]}, 0)],
     ids=["malformed", "no facts", "one entity only"],
 )
-def test_without_facts_it_starts_as_naive_ge_does(sync, base, index, reading, failed):
-    (found,) = sync(lambda _: reading)[0].retrieve([QUESTION])
-    (naive,) = NaiveGe(base, index, TWO).retrieve([QUESTION])
-    assert (found.places, found.scores, found.graph) == (naive.places, naive.scores, naive.graph)
+def test_without_facts_it_starts_as_naive_ge_does(sync, scope, reading, failed):
+    (found,) = sync(lambda _: reading)[0].retrieve([Query(QUESTION)])
+    (naive,) = NaiveGe(scope, TWO).retrieve([Query(QUESTION)])
+    assert (found.indices, found.scores, found.graph) == (naive.indices, naive.scores, naive.graph)
     assert found.trace[0]["start"] == "base"
     assert found.trace[1] == naive.trace[0]
     assert found.usage.failed == failed
@@ -69,7 +69,7 @@ def test_without_facts_it_starts_as_naive_ge_does(sync, base, index, reading, fa
 
 def test_two_facts_of_one_triple_start_once(sync):
     facts = [["Tamrin", "lies on", "Oxla"], ["Tamrin", "is on", "Oxla"]]
-    (found,) = sync(lambda _: {"facts": facts})[0].retrieve([QUESTION])
+    (found,) = sync(lambda _: {"facts": facts})[0].retrieve([Query(QUESTION)])
     assert [link["number"] for link in found.trace[0]["linked"]] == [4, 4]
     assert found.trace[1]["start"] == [4]
 
@@ -79,12 +79,12 @@ def test_questions_share_one_batch_and_nothing_else(sync):
         return "broken" if "Oxla?" in text else {"facts": [["Ada Quist", "works for", "Borel foundry"]]}
 
     retriever, llm = sync(read)
-    good, bad = retriever.retrieve([QUESTION, "What lies on the Oxla?"])
+    good, bad = retriever.retrieve([Query(QUESTION), Query("What lies on the Oxla?")])
     assert len(llm.batches) == 1
     assert (good.usage.failed, bad.usage.failed) == (0, 1)
     assert good.trace[0]["start"] == "linked"
     assert bad.trace[0]["start"] == "base"
-    assert good.places == sync(read)[0].retrieve([QUESTION])[0].places
+    assert good.indices == sync(read)[0].retrieve([Query(QUESTION)])[0].indices
 
 
 def test_no_questions(sync):

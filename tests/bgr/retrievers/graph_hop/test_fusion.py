@@ -6,10 +6,9 @@ import pytest
 
 from bgr.graph.dag import tidy
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from bgr.retrievers.base import DirectionResult
 from bgr.retrievers.graph_hop import fusion
 from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
-from bgr.retrievers.graph_hop.likelihood import Step, log_likelihood
+from bgr.retrievers.graph_hop.likelihood import DirectionResult, Step, log_likelihood
 
 
 def fused(forward, backward, gamma, threshold=0.0, *, one=Calibration(), two=Calibration()):  # noqa: B008

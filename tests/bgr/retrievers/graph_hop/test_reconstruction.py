@@ -4,7 +4,7 @@ import pytest
 
 from bgr.errors import BgrError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from bgr.retrievers.base import DirectionResult
+from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from bgr.retrievers.graph_hop.reconstruction import GRAPH_RULES, subgraph_confidence
 from bgr.retrievers.graph_hop.reconstruction import reconstruct as reconstruct_results
 

@@ -9,7 +9,7 @@ import pytest
 from bgr.data.example import Example
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.llm.interface import Backend, Completion, LlmError, Request
-from bgr.llm.language_model import Asks, Reply
+from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.usage import Usage
 from bgr.retrievers.base import Query
 
@@ -25,7 +25,7 @@ QUESTION = "How long is the river at the birthplace of the director of Persona?"
 CHAIN = EvidenceGraph([(ROOT, 0), (0, 2), (2, 3), (3, 5)])
 
 
-class Script(Asks):
+class Script(LanguageModel):
     """Gives one value after the other, the last one again and again; `Failure` in place of a value is a failure.
 
     Values must fit the request's schema, or be texts where there is none, unless `strict` is false.

@@ -4,16 +4,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 
 from bgr.collection.corpus import Corpus, Passage
+from bgr.collection.search import Hits, Search
 from bgr.llm.interface import Request
-from bgr.llm.language_model import Asks, Reply
+from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.usage import Usage
 from bgr.retrievers.prism.agent import Prism
 from bgr.retrievers.prism.candidates import Candidates
-from bgr.retrievers.prism.given import GivenSearch
 from bgr.retrievers.prism.prism_settings import PAPER
+from bgr.retrievers.scope import Scope
 
 PASSAGES = (
     ("Halvorsen", ("Halvorsen is a bridge.", "Its designer was Mira Lund.")),
@@ -24,7 +26,7 @@ PASSAGES = (
 )
 
 
-class Script(Asks):
+class Script(LanguageModel):
     """Answers by step; a string instead of a value is a failure, an error is raised. Values must fit the schema."""
 
     def __init__(self, **steps: Callable[[str], Any]) -> None:
@@ -43,6 +45,21 @@ class Script(Asks):
             return Reply(None, "gibberish", value, Usage(calls=2, failed=1, tokens_in=20, tokens_out=2))
         jsonschema.validate(value, request.schema)
         return Reply(value, "…", None, Usage(calls=1, tokens_in=10, tokens_out=1))
+
+
+class ListSearch(Search):
+    """Finds the passages 0, 1, 2, 4 for every text, or those given for it."""
+
+    def __init__(self, given: dict[str, Sequence[int]], size: int) -> None:
+        self.given = given
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+    def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
+        found = [np.array(self.given.get(query, (0, 1, 2, 4))[:k], dtype=np.int64) for query in queries]
+        return [Hits(one, (1 / np.arange(1, len(one) + 1)).astype(np.float32)) for one in found]
 
 
 def by_turn(*values):
@@ -76,7 +93,7 @@ def candidates(corpus, sentences):
 @pytest.fixture
 def prism(corpus, sentences):
     """``prism(analyser=…, draft=…, adder=…, selector=…, answer=…)``: a retriever and its script. Every question has the
-    places 0, 1, 2, 4 unless `given` says others."""
+    passages 0, 1, 2, 4 unless `given` says others."""
 
     def make(settings=PAPER, *, given=None, llm=None, **steps):
         defaults = {
@@ -89,14 +106,7 @@ def prism(corpus, sentences):
         chosen = {name: steps.get(name, value) for name, value in defaults.items()}
         script = llm or Script(**{name: one if callable(one) else by_turn(one) for name, one in chosen.items()})
 
-        class Lists(dict):
-            def __contains__(self, _):
-                return True
-
-            def __missing__(self, _):
-                return (0, 1, 2, 4)
-
-        search = GivenSearch(given if given is not None else Lists(), len(corpus))
-        return Prism(script, corpus, search, settings, sentences=sentences), script
+        scope = Scope(corpus, ListSearch(given or {}, len(corpus)))
+        return Prism(script, scope, settings, sentences=sentences), script
 
     return make

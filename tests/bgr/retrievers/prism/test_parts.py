@@ -3,7 +3,6 @@
 import json
 
 import jsonschema
-import numpy as np
 import pytest
 
 from bgr.collection.corpus import Corpus, Passage
@@ -11,10 +10,10 @@ from bgr.errors import BgrError
 from bgr.graph.evidence_graph import ROOT
 from bgr.llm.language_model import Reply
 from bgr.llm.usage import Usage
+from bgr.retrievers.base import Query
 from bgr.retrievers.prism.candidates import Candidates, Reference, sentences_of, split_sentences
 from bgr.retrievers.prism.context_reader import ContextReader
 from bgr.retrievers.prism.evidence import added, kept, merged, nearest_sub_question, ordered_graph
-from bgr.retrievers.prism.given import GivenSearch
 from bgr.retrievers.prism.prism_settings import PAPER, PrismSettings
 from bgr.retrievers.prism.replies import Named, read_answer, read_evidence, read_keep, read_sub_questions
 from bgr.retrievers.prism.requests import (
@@ -25,6 +24,7 @@ from bgr.retrievers.prism.requests import (
     prompt,
     selector_request,
 )
+from bgr.retrievers.scope import Scope
 
 A, B, C, D = Reference(0, 0), Reference(0, 1), Reference(2, 0), Reference(4, 1)
 
@@ -106,21 +106,12 @@ def test_a_sentence_is_for_the_sub_question_with_which_it_shares_most_words(cand
 
 
 def test_the_graph_follows_the_sub_questions():
-    # passages 0, 2 and 4 are 0, 1 and 2 of the result; nothing is for the second sub-question
-    assert ordered_graph((A, C, D), {A: 0, C: 2, D: 2}).edges == {(ROOT, 0), (0, 1), (0, 2)}
-    assert ordered_graph((D, C, A), {A: 1, C: 0, D: 3}).edges == {(ROOT, 1), (1, 2), (2, 0)}
+    # A and B are of passage 0, C of 2, D of 4; nothing is for the second sub-question
+    assert ordered_graph((A, C, D), {A: 0, C: 2, D: 2}).edges == {(ROOT, 0), (0, 2), (0, 4)}
+    assert ordered_graph((D, C, A), {A: 1, C: 0, D: 3}).edges == {(ROOT, 2), (2, 0), (0, 4)}
     # passage 0 is for the first, though a sentence of it is for the third, too
-    assert ordered_graph((B, C, A), {B: 2, C: 1, A: 0}).edges == {(ROOT, 0), (0, 1)}
+    assert ordered_graph((B, C, A), {B: 2, C: 1, A: 0}).edges == {(ROOT, 0), (0, 2)}
     assert ordered_graph((), {}).edges == frozenset()
-
-
-def test_given_lists():
-    search = GivenSearch({"q": (5, 3, 5, 8)}, 10)
-    (hits,) = search.search(["q"], 2)
-    assert (hits.indices.tolist(), hits.indices.dtype, len(search)) == ([5, 3], np.int64, 10)
-    assert hits.scores.tolist() == [1, 0.5]
-    with pytest.raises(BgrError, match="no passages are given for the question 'other'"):
-        search.search(["other"], 2)
 
 
 @pytest.mark.parametrize(
@@ -206,16 +197,23 @@ def test_failures_are_counted_once(candidates):
 
 def test_a_context_that_is_given_is_read(prism, corpus, sentences):
     _, llm = prism()
-    search = GivenSearch({"a": (2, 0), "b": (), "c": (4,)}, len(corpus))
-    all_of_it = ContextReader(llm, corpus, search, sentences=sentences).retrieve(["a", "b", "c"])
+    context = {"a": (2, 0), "b": (), "c": (4,)}
+    queries = [Query(name, [corpus[index].whole for index in indices]) for name, indices in context.items()]
+    found = ContextReader(llm, Scope(corpus), sentences=sentences).retrieve(queries)
     assert [len(batch) for batch in llm.batches] == [2]
-    assert [found.answer for found in all_of_it] == ["Norway", None, "Norway"]
-    assert (all_of_it[0].places, all_of_it[0].sentences) == ((2, 0), ((2, 0), (2, 1), (2, 2), (0, 0), (0, 1)))
-    assert all_of_it[0].usage == Usage(calls=1, tokens_in=10, tokens_out=1)
-    gold = ContextReader(llm, corpus, search, sentences=sentences, only={"a": [B, C]}).retrieve(["a", "c"])
-    assert (gold[0].sentences, gold[1].sentences) == (((2, 0), (0, 1)), ((4, 1),))
-    assert "Mira Lund\nMira Lund was born in Norway.\n\nHalvorsen\nIts designer was Mira Lund.\n\nQuestion" in (
+    assert [one.answer for one in found] == ["Norway", None, "Norway"]
+    # indices count in the query's own candidates
+    assert (found[0].indices, found[0].sentences) == ((0, 1), ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1)))
+    assert found[0].texts == (corpus[2].whole, corpus[0].whole)
+    assert found[0].usage == Usage(calls=1, tokens_in=10, tokens_out=1)
+    assert "Mira Lund\nMira Lund was born in Norway. She was fond of tea. She died in 1950.\n\nHalvorsen\n" in (
         llm.batches[-1][0].messages[0].content
     )
-    assert all_of_it[1].usage == Usage()
-    assert ContextReader(llm, corpus, search).retrieve([]) == []
+    assert found[1].usage == Usage()
+    assert ContextReader(llm, Scope(corpus)).retrieve([]) == []
+
+
+def test_without_a_search_a_query_needs_candidates(prism, corpus):
+    _, llm = prism()
+    with pytest.raises(BgrError, match="give each query its candidates"):
+        ContextReader(llm, Scope(corpus)).retrieve([Query("a")])

@@ -1,0 +1,151 @@
+"""The part of a collection that answers one query: all of it, or the query's own candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import numpy as np
+
+from bgr.collection.bm25 import Bm25Search
+from bgr.collection.corpus import Corpus, Passage
+from bgr.collection.search import Hits, HybridSearch, Search
+from bgr.collection.triples.index import TripleIndex
+from bgr.collection.vectors import DenseSearch
+from bgr.errors import BgrError
+from bgr.retrievers.base import Query
+
+if TYPE_CHECKING:
+    from bgr.collection.collection import Collection
+
+T = TypeVar("T")
+
+SearchName = Literal["bm25", "dense", "hybrid"]
+"""The searches of a collection."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """Texts with what searches them, all numbered alike.
+
+    Args:
+        corpus: the texts.
+        search: searches them; ``None`` for retrievers that take candidates in the order given.
+        triples: the texts' triples, for retrievers that follow them.
+        triple_search: another search over the same triples, such as Milvus; `triples` unless given.
+    """
+
+    corpus: Corpus
+    search: Search | None = None
+    triples: TripleIndex | None = None
+    triple_search: Search | None = None
+
+    @classmethod
+    def over(cls, collection: Collection, search: SearchName = "hybrid", *, triples: bool = False) -> Scope:
+        """A whole collection with one of its searches, and with its triples if they are wanted."""
+        index = collection.triple_index if triples else None
+        return cls(collection.corpus, getattr(collection, search), index)
+
+    def of(self, query: Query) -> Scope:
+        """The scope of a query: this one, or the query's candidates, numbered in their order.
+
+        Candidates that are texts of this scope keep their vectors and triples; others are indexed here and now.
+        """
+        if query.candidates is None:
+            return self
+        indices = [self._index_of.get(text) for text in query.candidates]
+        known = [index for index in indices if index is not None]
+        if len(known) == len(indices) == len(set(known)):
+            return self.subset(known)
+        return self._of_texts(query.candidates, indices)
+
+    def subset(self, indices: Sequence[int]) -> Scope:
+        """Some of the texts, numbered in the order given, each at most once; nothing is encoded anew."""
+        array = np.array(indices, dtype=np.int64)
+        corpus = Corpus(self.corpus[index] for index in indices)
+        search = None if self.search is None else self.search.subset(array)
+        return Scope(corpus, search, None if self.triples is None else self.triples.of_passages(array))
+
+    def _of_texts(self, texts: Sequence[str], indices: Sequence[int | None]) -> Scope:
+        """Texts of which some are unknown here or occur twice."""
+        corpus = Corpus(
+            Passage(str(n), "", text) if index is None else Passage(str(n), *_parts(self.corpus[index]))
+            for n, (text, index) in enumerate(zip(texts, indices, strict=True))
+        )
+        triples = self.triples
+        if triples is not None:
+            moved = np.full(len(self.corpus), -1, dtype=np.int64)
+            for n, index in reversed(list(enumerate(indices))):
+                if index is not None:
+                    moved[index] = n
+            triples = triples.changed(moved, [])
+        return Scope(corpus, None if self.search is None else search_over(self.search, texts), triples)
+
+    @cached_property
+    def _index_of(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for index, passage in enumerate(self.corpus):
+            found.setdefault(passage.whole, index)
+        return found
+
+    def find(self, texts: Sequence[str], k: int) -> list[Hits]:
+        """The `k` best texts for each query's text.
+
+        Raises:
+            BgrError: there is no search.
+        """
+        if self.search is None:
+            raise BgrError("this retriever has no search: give each query its candidates")
+        return self.search.search(texts, k) if texts else []
+
+    @property
+    def index(self) -> TripleIndex:
+        """The triples.
+
+        Raises:
+            BgrError: there are none.
+        """
+        if self.triples is None:
+            raise BgrError("this retriever follows triples: give its scope a triple index")
+        return self.triples
+
+    @property
+    def nearest_triples(self) -> Search:
+        """The search over triples."""
+        return self.triple_search or self.index
+
+
+def _parts(passage: Passage) -> tuple[str, str]:
+    return passage.title, passage.text
+
+
+def search_over(search: Search, texts: Sequence[str]) -> Search:
+    """The same kind of search over other texts, in memory: hybrid and dense search with the same encoder, else BM25."""
+    if isinstance(search, HybridSearch):
+        return HybridSearch([search_over(one, texts) for one in search.searches], depth=search.depth, k=search.k)
+    if isinstance(search, DenseSearch):
+        return DenseSearch.of_texts(texts, search.encoder)
+    return Bm25Search(texts)
+
+
+def by_scope(scopes: Sequence[Scope], work: Callable[[Scope, list[int]], Sequence[T]]) -> list[T]:
+    """Work that is done scope by scope, its results in the order of the rows.
+
+    Args:
+        scopes: the scope of each row; rows of one scope are worked on together.
+        work: from a scope and its rows to one result for each row.
+    """
+    rows: dict[Scope, list[int]] = {}
+    for row, scope in enumerate(scopes):
+        rows.setdefault(scope, []).append(row)
+    found: dict[int, T] = {}
+    for scope, mine in rows.items():
+        found.update(zip(mine, work(scope, mine), strict=True))
+    return [found[row] for row in range(len(scopes))]
+
+
+def search_scopes(scopes: Sequence[Scope], texts: Sequence[str], k: int) -> list[Hits]:
+    """The `k` best texts for each query's text in its own scope."""
+    return by_scope(scopes, lambda scope, rows: scope.find([texts[row] for row in rows], k))

@@ -1,0 +1,84 @@
+"""`bgr ablate answers`: a language model that saw no examples answers from the question alone, from the facts of an
+evidence graph, and from the graph in words (ReasonGraphQA paper, Table 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from bgr.data.multihop.assemble import MultihopData
+from bgr.errors import BgrError
+from bgr.llm.prompts import prompts_hash
+from bgr.retrievers.base import Retriever
+from bgr.retrievers.llm_graph.answerer import FACTS, GRAPH, QUESTION, LlmAnswerer
+from bgr.retrievers.llm_graph.llm_graph_settings import DEFAULT
+from bgr.utils.json_utils import shown
+from eval.passages.answers import GraphAnswers
+from eval.passages.compare import PassageComparison, compare_passages
+from eval.passages.run import Bound, System
+from eval.passages.score import ANSWERS, score
+from eval.report.passages import write_passages
+from eval.systems.options import AblateAnswersOptions
+from eval.systems.resources import Resources
+from eval.systems.retrievers import load_place, place_settings
+from eval.systems.spec import GOLD, SystemSpec, parse_specs
+from eval.systems.study import load_questions, open_output, run_all
+
+ALONE = "question"
+"""The row without evidence."""
+
+
+def ablate_answers(options: AblateAnswersOptions) -> PassageComparison:
+    """Answer the questions that are left, score, compare and write the report.
+
+    Raises:
+        BgrError: something given is damaged, or does not belong together.
+    """
+    specs = parse_specs(options.evidence, option="--evidence", known=(GOLD,))
+    data = load_questions(options).first(options.limit)
+    without = next((one.id for one in data.questions if one.graph is None), None)
+    if without is not None:
+        raise BgrError(f"{options.data}: question {shown(without)} has no evidence graph; allowed: datasets, MuSiQue")
+    resources = Resources(options, data.of_contexts())
+    resources.check()
+    systems = _systems(specs, data, resources)
+    open_output(options)
+    about: dict[str, Any] = {"file": str(options.data), "limit": options.limit, "scope": "question"}
+    about |= {"llm": resources.llm.backend.name}
+    scores = [score(one.name, found, data, only=ANSWERS) for one, found in run_all(options, systems, data)]
+    comparison = compare_passages(scores, data, {**about, **resources.about})
+    write_passages(options.out, comparison)
+    return comparison
+
+
+def _systems(specs: Sequence[SystemSpec], data: MultihopData, resources: Resources) -> list[System]:
+    """The question alone, then facts and graph of each source of evidence."""
+    model: dict[str, Any] = {"llm": resources.backend(resources.llm_spec).name}
+    model |= {"prompts": prompts_hash("bgr.llm_graph"), "llm_graph": asdict(DEFAULT)}
+    nothing = partial(Bound, data.corpus, gold=False)
+    answers = partial(_answers, resources, QUESTION)
+    found = [System(ALONE, {**model, "way": QUESTION}, nothing, answers=answers)]
+    for spec in specs:
+        bound = spec.is_bound
+        of_graphs = {} if bound else place_settings(spec, resources.options)
+        for way in (FACTS, GRAPH):
+            found.append(
+                System(
+                    name=f"{spec.label}-{way}",
+                    settings={**model, **of_graphs, "way": way},
+                    make=partial(_make, spec, data, resources),
+                    within=not bound,
+                    answers=partial(_answers, resources, way),
+                )
+            )
+    return found
+
+
+def _make(spec: SystemSpec, data: MultihopData, resources: Resources) -> Retriever:
+    return Bound(data.corpus, gold=True) if spec.is_bound else load_place(spec, resources.options)
+
+
+def _answers(resources: Resources, way: str) -> GraphAnswers:
+    return GraphAnswers(LlmAnswerer(resources.llm, way, DEFAULT), resources.corpus)

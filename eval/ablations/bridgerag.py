@@ -1,0 +1,147 @@
+"""`bgr ablate bridgerag`: the value of the bridge, with every judge on the same pool."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from bgr.collection.vectors import DenseSearch
+from bgr.data.multihop.assemble import MultihopData
+from bgr.llm.prompts import prompts_hash
+from bgr.retrievers.base import Query, RetrievalResult, Retriever, star
+from bgr.retrievers.bridgerag.agent import BridgeRag, judge_record
+from bgr.retrievers.bridgerag.bridgerag_settings import PAPER
+from bgr.retrievers.bridgerag.pool import Pool, fuse
+from bgr.retrievers.bridgerag.steps import ParsedReply
+from bgr.retrievers.scope import Scope
+from eval.ablations.bridgerag_judged import Judged, cases_of
+from eval.ablations.bridgerag_report import Study, studies_of, write_report
+from eval.passages.compare import describe
+from eval.passages.run import System
+from eval.systems.options import AblateBridgeragOptions
+from eval.systems.resources import Resources
+from eval.systems.study import load_questions, open_output, run_all
+
+SYSTEM = "bridgerag-ablation"
+
+
+@dataclass(frozen=True)
+class BridgeragAblation:
+    """The tables of the study, and what was compared."""
+
+    studies: Sequence[Study]
+    about: Mapping[str, Any]
+
+
+def ablate_bridgerag(options: AblateBridgeragOptions) -> BridgeragAblation:
+    """Run all experiments on the questions that are left, analyze them, and write the report.
+
+    Raises:
+        BgrError: something given is damaged, or does not belong together.
+    """
+    whole = load_questions(options)
+    data = whole.first(options.limit)
+    resources = Resources(options, data)
+    resources.check()
+    _ = resources.encoder  # a wrong folder is reported before anything is replaced
+    system = _system(options, whole, resources)  # loads the model, whose errors come before old results go
+    open_output(options)
+    ((_, found),) = run_all(options, [system], data)
+    judged = [Judged.of(question, one, data) for question, one in zip(data.questions, found, strict=True)]
+    studies = studies_of(judged, system.settings["bridgerag"]["alpha"])
+    about: dict[str, Any] = {"file": str(options.data), "corpus_file": str(options.corpus) if options.corpus else None}
+    about |= {"limit": options.limit, **resources.about, "settings": dict(system.settings), **describe(data)}
+    write_report(options.out, studies, about)
+    return BridgeragAblation(studies, about)
+
+
+def _system(options: AblateBridgeragOptions, data: MultihopData, resources: Resources) -> System:
+    """All experiments as one system, with all that decides its results, also the gold passages of all questions of the
+    file, whatever the limit."""
+
+    def make() -> Retriever:
+        scope = Scope.over(resources.collection, "dense")
+        return AblationRetriever(BridgeRag(resources.llm, scope, PAPER, judge=options.judge), gold_indices(data))
+
+    settings = {
+        "encoder": resources.encoder.identity(),
+        "llm": resources.backend(resources.llm_spec).name,
+        "judge": options.judge,
+        "bridgerag": asdict(PAPER),
+        "prompts": prompts_hash("bgr.bridgerag"),
+        "data": data.hash,
+    }
+    return System(SYSTEM, settings, make)
+
+
+def gold_indices(data: MultihopData) -> dict[str, tuple[int, ...]]:
+    """Indices of the gold passages by the text of the question; of all questions that share the text."""
+    found: dict[str, set[int]] = {}
+    for question in data.questions:
+        found.setdefault(question.question, set()).update(data.corpus.index_of[id] for id in question.gold)
+    return {text: tuple(sorted(indices)) for text, indices in found.items()}
+
+
+class AblationRetriever(Retriever):
+    """Builds the pool once and asks every judge of `bridgerag_judged` about it, all in one batch. The list is that of
+    the full method; usage is that of all experiments together.
+
+    Args:
+        method: BridgeRAG; its condition does not matter. Where its search holds vectors, the trace says how near
+            passages are.
+        gold: indices by the text of the question, for the hard negative and for the nearness of gold; the method itself
+            does not see them.
+    """
+
+    def __init__(self, method: BridgeRag, gold: Mapping[str, Sequence[int]]) -> None:
+        self.method, self.gold = method, gold
+
+    def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
+        """One result for each query, in order."""
+        started = time.perf_counter()
+        scopes = [self.method.scope.of(query) for query in queries]
+        pools = self.method.pools([query.question for query in queries], scopes)
+        cases = [cases_of(self.method, pool, self.gold.get(pool.question, ())) for pool in pools]
+        reads = iter(self.method.judge(self.method.llm, [case for of_one in cases for case in of_one.values()]))
+        judged = [{name: next(reads) for name in of_one} for of_one in cases]
+        share = (time.perf_counter() - started) / max(1, len(pools))
+        return [self._result(pool, found, share) for pool, found in zip(pools, judged, strict=True)]
+
+    def _result(self, pool: Pool, judged: Mapping[str, ParsedReply], seconds: float) -> RetrievalResult:
+        full = judged["full"].value if "full" in judged else None
+        ranking = pool.ranking(fuse(full, pool.svo, self.method.settings.alpha))
+        records = [judge_record(read, variant=name) for name, read in judged.items()]
+        return RetrievalResult(
+            star([index for index, _ in ranking]),
+            ranking=ranking,
+            searched=pool.scope.corpus,
+            usage=sum((read.usage for read in judged.values()), pool.usage),
+            seconds=seconds,
+            trace=(*pool.trace, *records, self._near(pool)),
+            is_list=True,
+        )
+
+    def _near(self, pool: Pool) -> dict[str, Any]:
+        """Cosines of the bridge with each gold passage, and the mean distance (1 − cosine) of two candidates."""
+        gold = list(self.gold.get(pool.question, ()))
+        record: dict[str, Any] = {"step": "near", "gold": gold, "to_bridge": None, "spread": None}
+        dense = pool.scope.search
+        if isinstance(dense, DenseSearch) and pool.bridge is not None:
+            take = dense.vectors.take
+            bridge = take(np.array([pool.bridge])).astype(np.float64)[0]  # [d]
+            record["to_bridge"] = (take(np.array(gold, dtype=np.int64)).astype(np.float64) @ bridge).tolist()
+            record["spread"] = spread(take(np.array(pool.indices)))
+        return record
+
+
+def spread(vectors: np.ndarray) -> float | None:
+    """Mean of 1 − cosine over all pairs of different rows of ``[n, d]`` unit vectors; ``None`` for fewer than two."""
+    n = len(vectors)
+    if n < 2:
+        return None
+    cosines = vectors.astype(np.float64) @ vectors.astype(np.float64).T
+    return float(1 - (cosines.sum() - np.trace(cosines)) / (n * (n - 1)))

@@ -1,0 +1,142 @@
+"""`bgr ablate prism`: the parts of PRISM and its contexts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any
+
+from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
+from bgr.errors import BgrError
+from bgr.llm.prompts import prompts_hash
+from bgr.retrievers.base import Query, Retriever
+from bgr.retrievers.prism.agent import Prism
+from bgr.retrievers.prism.candidates import Candidates, Reference
+from bgr.retrievers.prism.context_reader import ContextReader
+from bgr.retrievers.prism.prism_settings import PAPER, PrismSettings
+from bgr.retrievers.scope import Scope
+from bgr.utils.hashing import hash_texts
+from bgr.utils.json_utils import shown
+from eval.ablations.prism_report import CONTEXTS, VARIANTS, write_prism
+from eval.ablations.prism_score import VariantScores, score_variant
+from eval.passages.compare import describe
+from eval.passages.run import QuestionQuery, System
+from eval.systems.options import AblatePrismOptions
+from eval.systems.resources import Resources
+from eval.systems.study import load_questions, open_output, run_all
+
+ENCODED = ("dense", "hybrid")
+
+
+@dataclass(frozen=True)
+class PrismAblation:
+    """The scores of the variants, the questions, and what was compared."""
+
+    scores: Sequence[VariantScores]
+    data: MultihopData
+    about: Mapping[str, Any]
+
+
+def ablate_prism(options: AblatePrismOptions) -> PrismAblation:
+    """Run the variants on the questions that are left, score them, and write the report.
+
+    Raises:
+        BgrError: something given is damaged, or does not belong together.
+    """
+    names = _names(options)
+    whole = load_questions(options)
+    data = whole.first(options.limit)
+    resources = Resources(options, data)
+    resources.check()
+    if options.candidates in ENCODED:
+        _ = resources.encoder  # a wrong folder is reported before anything is replaced
+    of_data = hash_texts(whole.hash, json.dumps(sorted(whole.sentences.items())))
+    systems = [_system(name, options, data, resources, of_data) for name in names]  # loads the model
+    open_output(options)
+    scores = [score_variant(one.name, found, data) for one, found in run_all(options, systems, data)]
+    about: dict[str, Any] = {"file": str(options.data), "corpus_file": str(options.corpus) if options.corpus else None}
+    about |= {"limit": options.limit, "candidates": options.candidates, "llm": resources.llm.backend.name}
+    about |= {**resources.about, **describe(data), "prompts": prompts_hash("bgr.prism")}
+    about |= {"settings": {one.name: one.settings["prism"] for one in systems}}
+    write_prism(options.out, scores, data, about)
+    return PrismAblation(scores, data, about)
+
+
+def _names(options: AblatePrismOptions) -> list[str]:
+    known = (*VARIANTS, *CONTEXTS)
+    names = list(options.variants or known)
+    for name in names:
+        if name not in known:
+            raise BgrError(f"--variants: unknown variant {shown(name)}, known: {', '.join(sorted(known))}")
+        if names.count(name) > 1:
+            raise BgrError(f"--variants: {shown(name)} is there twice, allowed: each once")
+    return names
+
+
+def _system(name: str, options: AblatePrismOptions, data: MultihopData, resources: Resources, of_data: str) -> System:
+    # with a given context the number of candidates does not matter
+    count = len(data.corpus) if options.candidates == "context" or name == "oracle" else options.k
+    chosen = replace(VARIANTS.get(name, PAPER), candidates=max(1, count))
+    settings: dict[str, Any] = {"method": "prism", "prism": asdict(chosen)}
+    settings |= {"llm": resources.backend(resources.llm_spec).name, "variant": name}
+    settings |= {"candidates": options.candidates, "prompts": prompts_hash("bgr.prism"), "data": of_data}
+    if options.candidates in ENCODED:
+        settings["encoder"] = resources.encoder.identity()
+    return System(name, settings, partial(_make, name, chosen, options, data, resources))
+
+
+def _make(
+    name: str, settings: PrismSettings, options: AblatePrismOptions, data: MultihopData, resources: Resources
+) -> Retriever:
+    llm, sentences = resources.llm, data.sentences
+    if name == "oracle":
+        return OracleReader(llm, Scope(data.corpus), settings, sentences=sentences)
+    if options.candidates == "context":
+        method = GivenContextReader if name == "full-context" else GivenContextPrism
+        return method(llm, Scope(data.corpus), settings, sentences=sentences)
+    scope = Scope.over(resources.collection, options.candidates)
+    return (ContextReader if name == "full-context" else Prism)(llm, scope, settings, sentences=sentences)
+
+
+def _of_context(method: Prism | ContextReader, queries: Sequence[Query]) -> list[Candidates]:
+    """The passages that come with each question, in their order, numbered as in the whole corpus."""
+    return [_candidates(method, _item(query).context) for query in queries]
+
+
+def _candidates(method: Prism | ContextReader, ids: Sequence[str]) -> Candidates:
+    corpus = method.scope.corpus
+    return Candidates(corpus, [corpus.index_of[one] for one in ids], method.sentences)
+
+
+def _item(query: Query) -> MultihopQuestion:
+    if not isinstance(query, QuestionQuery):
+        raise BgrError(f"question {shown(query.question)}: no passages are given for it")
+    return query.item
+
+
+class GivenContextPrism(Prism):
+    """PRISM on the passages that come with each question."""
+
+    def candidates(self, queries: Sequence[Query]) -> list[Candidates]:
+        return _of_context(self, queries)
+
+
+class GivenContextReader(ContextReader):
+    """Answers from the passages that come with each question."""
+
+    def candidates(self, queries: Sequence[Query]) -> list[Candidates]:
+        return _of_context(self, queries)
+
+
+class OracleReader(ContextReader):
+    """Answers from the gold sentences, or from whole gold passages where the data name no sentences."""
+
+    def candidates(self, queries: Sequence[Query]) -> list[Candidates]:
+        return [_candidates(self, _item(query).gold) for query in queries]
+
+    def chosen(self, query: Query, candidates: Candidates) -> tuple[Reference, ...]:
+        index_of = self.scope.corpus.index_of
+        wanted = {Reference(index_of[passage], number) for passage, number in _item(query).sentences}
+        return tuple(one for one in candidates.references if not wanted or one in wanted)

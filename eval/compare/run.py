@@ -1,0 +1,121 @@
+"""`bgr compare`: systems on the same questions, by their graphs on a dataset or by the passages that they find."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from bgr.errors import BgrError, DataError
+from bgr.utils.atomic_io import output_folder
+from eval.compare.compare import Comparison
+from eval.passages.compare import PassageComparison
+from eval.systems.options import PASSAGES_ONLY, CompareOptions
+from eval.systems.spec import KNOWN, SystemSpec, parse_specs
+
+
+def compare(options: CompareOptions) -> Comparison | PassageComparison:
+    """Read or run, score and compare the systems, and write the report.
+
+    Questions are compared by passages where the data are a file, where a system is one on passages, or where a scope is
+    named; else by evidence graphs.
+
+    Raises:
+        BgrError: something given is damaged, or does not belong together.
+    """
+    return compare_on_passages(options) if is_on_passages(options) else compare_graphs(options)
+
+
+def is_on_passages(options: CompareOptions) -> bool:
+    """Whether the comparison is one on passages and not on graphs.
+
+    Raises:
+        BgrError: the options are about both, or there is no data.
+    """
+    if not options.data.exists():
+        raise DataError(f"{options.data}: no such file or folder")
+    only = [f"--{name.replace('_', '-')}" for name in PASSAGES_ONLY if getattr(options, name)]
+    named = set(options.systems) & (set(KNOWN) - {"bm25"})
+    passages = options.data.is_file() or bool(named) or options.scope is not None
+    of_graphs = [f"--{name}" for name in ("main", "sweep") if getattr(options, name) is not None]
+    if passages and of_graphs:
+        raise BgrError(f"{of_graphs[0]} is for graphs alone, and these systems are run on passages")
+    if passages and options.data.is_file() and options.split != "test":
+        raise BgrError(f"--split is for datasets, and {options.data} is a file")
+    if only and not passages:
+        raise BgrError(f"{only[0]} is for passages, allowed there: --systems {' '.join(KNOWN)}")
+    return passages
+
+
+def compare_graphs(options: CompareOptions) -> Comparison:
+    """Compare systems by their evidence graphs on a dataset.
+
+    Raises:
+        BgrError: something given is damaged, or does not belong together.
+    """
+    from eval.compare.compare import compare as compare_evaluations
+    from eval.report.comparison import write_comparison
+    from eval.run.evaluate import evaluate
+    from eval.run.read_evaluation import check_hash
+    from eval.run.sweep import read_sweep
+    from eval.systems.graphs import gather
+
+    # opened first: a folder that is in the way is reported before the work, not after it
+    with output_folder(options.out, overwrite=options.overwrite) as folder:
+        sweep = read_sweep(options.sweep) if options.sweep else None
+        systems, examples, main, about = gather(options)
+        if options.sweep is not None and sweep is not None:
+            check_hash(options.sweep, sweep["about"], options.data, about["data_hash"])
+        evaluations = evaluate(systems, examples, ged_seconds=options.ged_seconds, progress=True)
+        found = compare_evaluations(evaluations, examples, main, about, samples=options.samples, seed=options.seed)
+        write_comparison(folder, found, sweep)
+    return found
+
+
+def compare_on_passages(options: CompareOptions) -> PassageComparison:
+    """Compare systems by the passages that they find; results are kept question by question in the output folder.
+
+    Raises:
+        BgrError: something given is damaged, or does not belong together.
+    """
+    from eval.passages.compare import compare_passages
+    from eval.passages.score import score
+    from eval.report.passages import write_passages
+    from eval.systems.resources import Resources
+    from eval.systems.retrievers import passage_systems
+    from eval.systems.study import load_questions, open_output, run_all
+
+    options = replace(options, scope=options.scope or ("question" if options.data.is_dir() else "corpus"))
+    specs = parse_specs(options.systems)
+    _check(options, specs)
+    data = load_questions(options, options.split).first(options.limit)
+    resources = Resources(options, data.of_contexts() if options.scope == "question" else data)
+    resources.check()
+    systems = passage_systems(specs, data, resources, options)  # loads models: errors come before old results go
+    open_output(options)
+    found = run_all(options, systems, data)
+    scores = [score(one.name, of_one, data, ged_seconds=options.ged_seconds) for one, of_one in found]
+    price = None if options.price is None else list(options.price)
+    about: dict[str, Any] = {"file": str(options.data), "corpus_file": str(options.corpus) if options.corpus else None}
+    about |= {"limit": options.limit, "scope": options.scope, "price": price, **resources.about}
+    comparison = compare_passages(
+        scores, data, about, samples=options.samples, seed=options.seed, price=resources.price
+    )
+    write_passages(options.out, comparison)
+    return comparison
+
+
+def _check(options: CompareOptions, specs: list[SystemSpec]) -> None:
+    """What the systems need.
+
+    Raises:
+        BgrError: an option is missing.
+    """
+    has_triples = options.openie is not None or options.collection is not None or options.data.is_dir()
+    for spec in specs:
+        method = spec.method
+        if method is not None and method.follows_triples and not has_triples:
+            raise BgrError(f"--systems: {spec.label} goes along triples: give --openie FILE")
+        if ((method is not None and method.asks) or spec.is_llm_graph) and options.llm is None:
+            raise BgrError(f"--systems: {spec.label} asks a language model: give --llm SPEC")
+        if spec.is_llm_graph and options.data.is_dir() and options.split == "train":
+            raise BgrError(f"--systems: {spec.label} is shown questions of the train split: give --split dev or test")

@@ -1,0 +1,168 @@
+"""Options of `bgr compare` and of the studies of `bgr ablate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from bgr.utils.options import Amount, File, Folder, MachineOptions, Metavar, Natural, Positive, option
+
+SystemText = Annotated[str, Metavar("SYSTEM")]
+ModelText = Annotated[str, Metavar("SPEC")]
+Place = Annotated[Path, Metavar("PLACE")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResourceOptions(MachineOptions):
+    """Questions, and the resources that systems on passages share.
+
+    Args:
+        data: dataset of `bgr data build`, or a published file of multi-hop questions.
+        out: folder of the report.
+        overwrite: replace the output folder if it exists.
+        limit: only the first N questions (default: all).
+        batch_size: questions of a batch.
+        form: form of a published file: musique, hotpotqa, 2wikimultihopqa or multihop-rag (default: told from its
+            content).
+        corpus: file of the passages to search (default: the passages of the data).
+        collection: folder of `bgr collection build` with these passages, whose vectors and triples are used; without it
+            they are made in the output folder.
+        encoder: encoder of dense search (default: the packaged MiniLM).
+        openie: triples of the passages, in the form of HippoRAG's files.
+        llm: language model: smollm2, a .gguf file, a folder, or http://host/v1#model.
+        reader: reader of the answers: a language model, or a folder of `bgr train reader`.
+        replay: file in which the language model's replies are kept; with it, questions in which a step failed are
+            run again.
+        replay_only: refuse calls that the replay file cannot answer.
+        price: price of a million tokens that the model reads and writes, for the cost.
+        max_calls: stop before this run calls a model more often.
+        max_tokens: stop when this run has used that many tokens of a model.
+        max_cost: stop when this run has spent that much; needs a price.
+    """
+
+    data: Place
+    out: Folder
+    overwrite: bool = False
+    limit: Positive | None = None
+    batch_size: Positive = 16
+    form: Annotated[str, Metavar("NAME")] | None = None
+    corpus: File | None = None
+    collection: Folder | None = None
+    encoder: Folder | None = None
+    openie: File | None = None
+    llm: ModelText | None = None
+    reader: ModelText | None = None
+    replay: File | None = None
+    replay_only: bool = False
+    price: tuple[Amount, Amount] | None = option(None, metavar=("IN", "OUT"))
+    max_calls: Positive | None = None
+    max_tokens: Positive | None = None
+    max_cost: Amount | None = None
+
+    def conflicts(self) -> Iterator[str]:
+        if self.replay_only and self.replay is None:
+            yield "--replay-only needs --replay FILE"
+        if self.collection is not None:
+            for name in ("encoder", "openie"):
+                if getattr(self, name) is not None:
+                    yield f"--{name} and --collection exclude each other: a collection has vectors and triples"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(ResourceOptions):
+    """Options of `bgr compare`.
+
+    Args:
+        systems: systems to compare.
+        split: split of a dataset.
+        main: reference system of graph comparisons (default: that of the last folder).
+        sweep: folder of `bgr evaluate --sweep`, for Figure 5.
+        scope: search the whole corpus, or for each question the passages that come with it (default: corpus for a file,
+            question for a dataset).
+        samples: samples of the bootstrap.
+        seed: seed of the bootstrap and of the random baseline.
+        ged_seconds: time limit of one edit distance.
+    """
+
+    systems: tuple[SystemText, ...]
+    split: Literal["train", "dev", "test"] = "test"
+    main: Annotated[str, Metavar("NAME")] | None = None
+    sweep: Folder | None = None
+    scope: Literal["corpus", "question"] | None = None
+    samples: Positive = 10_000
+    seed: Natural = 0
+    ged_seconds: Amount = 1.0
+
+
+PASSAGES_ONLY = (
+    "form",
+    "corpus",
+    "collection",
+    "openie",
+    "encoder",
+    "llm",
+    "replay",
+    "replay_only",
+    "scope",
+    "price",
+    "max_calls",
+    "max_tokens",
+    "max_cost",
+)
+"""Options of `bgr compare` that are for systems on passages alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyOptions(ResourceOptions):
+    """Options of all studies of `bgr ablate`."""
+
+    llm: ModelText = option()
+    openie: File | None = option(None, hidden=True)
+    reader: ModelText | None = option(None, hidden=True)
+    price: tuple[Amount, Amount] | None = option(None, hidden=True)
+    max_calls: Positive | None = option(None, hidden=True)
+    max_tokens: Positive | None = option(None, hidden=True)
+    max_cost: Amount | None = option(None, hidden=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AblatePrismOptions(StudyOptions):
+    """Options of `bgr ablate prism`.
+
+    Args:
+        candidates: passages to choose from: those that come with each question (context), or the first of a search of
+            the whole corpus.
+        k: passages of a search to choose from.
+        variants: variants to run (default: all).
+    """
+
+    candidates: Literal["context", "bm25", "dense", "hybrid"] = "context"
+    k: Positive = 20
+    variants: tuple[Annotated[str, Metavar("NAME")], ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AblateBridgeragOptions(StudyOptions):
+    """Options of `bgr ablate bridgerag`.
+
+    Args:
+        judge: judge that gives scores, or the probability of "yes" for each candidate.
+    """
+
+    judge: Literal["scores", "probability"] = "scores"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AblateAnswersOptions(StudyOptions):
+    """Options of `bgr ablate answers`.
+
+    Args:
+        evidence: source of the graphs: gold, or [NAME=]FOLDER[:RULE] for a checkpoint or a trained baseline.
+    """
+
+    evidence: tuple[SystemText, ...] = ("gold",)
+    corpus: File | None = option(None, hidden=True)
+    encoder: Folder | None = option(None, hidden=True)
+    collection: Folder | None = option(None, hidden=True)

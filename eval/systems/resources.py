@@ -1,0 +1,249 @@
+"""Resources that systems on passages share: collection, language models, reader, budget; each is made when needed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bgr.data.multihop.assemble import MultihopData
+from bgr.errors import BgrError, DataError
+from bgr.utils.json_utils import shown
+from eval.systems.options import ResourceOptions
+
+if TYPE_CHECKING:
+    from bgr.collection.collection import Collection
+    from bgr.collection.embedding import SentenceEncoder
+    from bgr.collection.triples.triple import Triple
+    from bgr.llm.interface import Backend
+    from bgr.llm.language_model import Llm
+    from bgr.llm.replay import Replay
+    from bgr.llm.usage import Budget, Price
+    from bgr.reader.reader import Reader
+    from eval.passages.answers import Answers
+
+
+class Resources:
+    """Resources over one corpus.
+
+    Args:
+        options: what is used.
+        data: the corpus.
+
+    Attributes:
+        about: what was read, for the report.
+    """
+
+    def __init__(self, options: ResourceOptions, data: MultihopData) -> None:
+        self.options = options
+        self.corpus = data.corpus
+        self.sentences = data.sentences
+        self.about: dict[str, Any] = {}
+        self._backends: dict[str, Backend] = {}
+
+    @cached_property
+    def encoder(self) -> SentenceEncoder:
+        from bgr.collection.embedding import passage_encoder
+
+        self.about["encoder"] = str(self.options.encoder or "all-MiniLM-L6-v2 (packaged)")
+        return passage_encoder(self.options.encoder)
+
+    @cached_property
+    def collection(self) -> Collection:
+        """The corpus with its searches and triples: a folder, or in memory with its vectors kept in the output folder,
+        where an interrupted encoding resumes.
+
+        Raises:
+            DataError: the folder lacks a passage, or was made with another encoder.
+        """
+        from bgr.collection.collection import Collection
+
+        if self.options.collection is not None:
+            self.about["collection"] = str(self.options.collection)
+            return self._opened(self.options.collection)
+        cache = self.options.out / "vectors"
+        return Collection.in_memory(
+            self.corpus, encoder=self.encoder, triples=lambda: self.triples, vectors_cache=cache, progress=True
+        )
+
+    def _opened(self, folder: Path) -> Collection:
+        from bgr.collection.collection import Collection
+
+        found = Collection.open(folder, encoder=self.encoder, progress=True)
+        if found.hash == self.corpus.hash:
+            return found
+        index_of = found.corpus.index_of
+        for passage in self.corpus:
+            if passage.id not in index_of or found.corpus[index_of[passage.id]] != passage:
+                raise DataError(f"{folder}: does not hold passage {shown(passage.id)} of {self.options.data}")
+        return found.subset([index_of[passage.id] for passage in self.corpus])
+
+    def check(self) -> None:
+        """Read what may be wrong before anything is written: price and budget, replies of an earlier run, the triples.
+
+        Raises:
+            BgrError: one of them is wrong.
+        """
+        _ = self.price, self.budget
+        if self.options.replay is not None and (self.options.replay.exists() or self.options.replay_only):
+            _ = self._replay
+        if self.options.openie is not None:
+            _ = self.triples
+        if self.options.collection is not None:
+            _ = self.collection
+
+    def prepare(self, *, vectors: bool, triples: bool) -> None:
+        """Encode and index now what would otherwise count to the time of the first question."""
+        if vectors:
+            _ = self.collection.vectors
+        if triples:
+            _ = self.collection.triple_index
+
+    @cached_property
+    def triples(self) -> tuple[Triple, ...]:
+        """Those of the collection, of an OpenIE file, or of the dataset whose facts were made from triples."""
+        if self.options.collection is not None:
+            return tuple(self.collection.triples)
+        if self.options.openie is None:
+            return self._triples_of_facts()
+        from bgr.collection.triples.openie import read_openie
+
+        found = read_openie(self.options.openie, self.corpus)
+        self.about |= {"openie": str(self.options.openie), "triples": found.report}
+        print(f"{self.options.openie}: {found.report}", file=sys.stderr)
+        return found.triples
+
+    def _triples_of_facts(self) -> tuple[Triple, ...]:
+        from bgr.data.reasongraphqa.io.fact_records import read_facts
+        from bgr.data.reasongraphqa.io.fact_triples import fact_corpus
+
+        index_of = {passage.whole: index for index, passage in enumerate(self.corpus)}
+        records = (one for one in read_facts(self.options.data, progress=True) if one.sentence in index_of)
+        facts, triples = fact_corpus(records)
+        self.about["triples"] = f"{len(triples)} of {len(facts)} facts, from the knowledge base"
+        return tuple(one._replace(passage=index_of[facts[one.passage].text]) for one in triples)
+
+    @cached_property
+    def triples_hash(self) -> str:
+        """SHA-256 of all triples in order."""
+        return hashlib.sha256(json.dumps(self.triples).encode()).hexdigest()
+
+    @cached_property
+    def llm(self) -> Llm:
+        """The language model of ``--llm``.
+
+        Raises:
+            BgrError: none is given, or it cannot be loaded.
+        """
+        return self._llm(self.llm_spec)
+
+    @property
+    def llm_spec(self) -> str:
+        """Name of the language model.
+
+        Raises:
+            BgrError: none is given.
+        """
+        if self.options.llm is None:
+            raise BgrError("a language model is needed: give --llm SPEC")
+        return self.options.llm
+
+    @cached_property
+    def reader_settings(self) -> dict[str, Any]:
+        """All that decides the answers of ``--reader``."""
+        from bgr.llm.prompts import prompts_hash
+        from bgr.reader.passage_reader import PASSAGES
+        from bgr.utils.hashing import hash_files
+
+        spec, precision = str(self.options.reader), self.options.precision
+        if self._trained_reader:
+            _ = self._reader
+            files = hash_files(Path(spec), ["config.json", "model.safetensors", "reader.json"])
+            return {"files": files} | ({"precision": precision} if precision is not None else {})
+        return {"llm": self.backend(spec).name, "passages": PASSAGES, "prompts": prompts_hash("bgr.multihop")}
+
+    def answers(self, *, alone: bool = False) -> Answers:
+        """The reader of ``--reader``; with `alone`, of the question alone."""
+        from bgr.reader.passage_reader import PassageReader
+        from eval.passages.answers import LlmAnswers, TrainedAnswers
+
+        if self._trained_reader:
+            return TrainedAnswers(self._reader, self.corpus, alone=alone)
+        return LlmAnswers(PassageReader(self._reading_llm), self.corpus)
+
+    @property
+    def _trained_reader(self) -> bool:
+        from bgr.reader.reader import SETTINGS
+
+        return self.options.reader is not None and (Path(self.options.reader) / SETTINGS).is_file()
+
+    @cached_property
+    def _reader(self) -> Reader:
+        from bgr.reader.reader import Reader
+
+        machine = {"device": self.options.device, "precision": self.options.precision}
+        return Reader.from_pretrained(str(self.options.reader), **machine)
+
+    @cached_property
+    def _reading_llm(self) -> Llm:
+        return self.llm if self.options.reader == self.options.llm else self._llm(str(self.options.reader))
+
+    @cached_property
+    def _replay(self) -> Replay | None:
+        from bgr.llm.replay import Replay
+
+        path = self.options.replay
+        return Replay(path, replay_only=self.options.replay_only) if path is not None else None
+
+    def backend(self, spec: str) -> Backend:
+        """A language model, loaded once; no file of replies is opened for it.
+
+        Raises:
+            BgrError: it cannot be loaded.
+        """
+        from bgr.llm.backends.loading import load_backend
+
+        if spec not in self._backends:
+            # a server decides for itself what it runs on
+            machine = {"device": self.options.device, "precision": self.options.precision}
+            self._backends[spec] = load_backend(spec, **({} if "://" in spec else machine))
+        return self._backends[spec]
+
+    def _llm(self, spec: str) -> Llm:
+        from bgr.llm.language_model import Llm
+
+        return Llm(self.backend(spec), replay=self._replay, budget=self.budget)
+
+    @cached_property
+    def budget(self) -> Budget | None:
+        """The budget of each language model.
+
+        Raises:
+            BgrError: a limit of the cost without a price.
+        """
+        from bgr.llm.usage import Budget
+
+        calls, tokens, cost = self.options.max_calls, self.options.max_tokens, self.options.max_cost
+        return None if calls is tokens is cost is None else Budget(calls, tokens, cost, self.price)
+
+    @cached_property
+    def price(self) -> Price | None:
+        """The price of the one language model that is asked.
+
+        Raises:
+            BgrError: there are two.
+        """
+        from bgr.llm.usage import Price
+
+        options = self.options
+        if options.price is None:
+            return None
+        if options.llm is not None and options.reader not in (None, options.llm) and not self._trained_reader:
+            raise BgrError(
+                f"--price is of one model, and --reader {options.reader} is another than --llm {options.llm}; "
+                "allowed with it: the same model for both, or a trained reader"
+            )
+        return Price(*options.price)

@@ -1,0 +1,250 @@
+"""The retriever of each system on passages, and the settings that decide its results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from bgr.errors import BgrError
+from bgr.llm.prompts import prompts_hash
+from bgr.retrievers.base import Retriever
+from bgr.retrievers.scope import Scope
+from bgr.retrievers.search import CANDIDATES, SearchRetriever, TwoStage
+from bgr.utils.json_utils import shown
+from eval.passages.run import Bound, System
+from eval.systems.options import CompareOptions, ResourceOptions
+from eval.systems.resources import Resources
+from eval.systems.spec import GOLD, NAIVE, NOTHING, Method, SystemSpec
+
+if TYPE_CHECKING:
+    from bgr.data.multihop.assemble import MultihopData
+    from bgr.retrievers.gear.gear_settings import GearSettings
+
+DEPTH = 50
+"""Passages of a base search's list; R@15 needs 15, the rest is for whoever reads the results."""
+
+ALL = "all"
+"""Candidates of PRISM where each question has its own passages: it chooses from the context, as the paper's does."""
+
+
+def passage_systems(
+    specs: Sequence[SystemSpec], data: MultihopData, resources: Resources, options: CompareOptions
+) -> list[System]:
+    """The systems with all that decides their results; models and indices are built where a question is left.
+
+    Args:
+        specs: the systems.
+        data: the questions.
+        resources: over the passages that the data need.
+        options: scope, reader, and so on.
+    """
+    found = [_system(spec, data, resources, options) for spec in specs]
+    resources.about["settings"] = {one.name: dict(one.settings) for one in found}
+    return found
+
+
+def _system(spec: SystemSpec, data: MultihopData, resources: Resources, options: CompareOptions) -> System:
+    return System(
+        name=spec.label,
+        settings=_settings(spec, resources, options),
+        make=partial(_make, spec, data, resources, options),
+        within=options.scope == "question" and not spec.is_bound,
+        answers=None if options.reader is None else partial(resources.answers, alone=spec.label == NOTHING),
+    )
+
+
+def _settings(spec: SystemSpec, resources: Resources, options: CompareOptions) -> dict[str, Any]:
+    method = spec.method
+    settings: dict[str, Any] = {"scope": options.scope}
+    if method is not None:
+        settings |= method_settings(method, str(options.scope), answers=options.reader is None)
+    elif spec.is_llm_graph:
+        settings |= llm_settings(spec, options.data)
+    elif not spec.is_bound:
+        settings |= place_settings(spec, options, seed=options.seed)
+    if method is None and not spec.is_bound and options.scope == "corpus":
+        settings |= {"base": "hybrid", "candidates": CANDIDATES}
+    if settings.get("base", "bm25") != "bm25":
+        settings["encoder"] = resources.encoder.identity()
+    if method is not None and method.follows_triples:
+        settings["triples"] = resources.triples_hash
+    if (method is not None and method.asks) or spec.is_llm_graph:
+        settings["llm"] = resources.backend(resources.llm_spec).name
+    if options.reader is not None:
+        settings["reader"] = resources.reader_settings
+    return settings
+
+
+def _make(spec: SystemSpec, data: MultihopData, resources: Resources, options: CompareOptions) -> Retriever:
+    method = spec.method
+    if spec.is_bound:
+        return Bound(data.corpus, gold=spec.name == GOLD)
+    if method is not None:
+        if options.scope == "question":
+            resources.prepare(vectors=method.base != "bm25", triples=method.follows_triples)
+        return make_retriever(method, resources, answers=options.reader is None)
+    retriever = load_llm_graph(spec, resources) if spec.is_llm_graph else load_place(spec, options, seed=options.seed)
+    if options.scope == "question":
+        return retriever
+    return TwoStage.over(resources.collection, retriever, count=CANDIDATES)
+
+
+def method_settings(method: Method, scope: str, *, answers: bool = True) -> dict[str, Any]:
+    """All that decides a method's results besides the models and the data, as plain values; see `make_retriever`."""
+    base, name = method
+    found: dict[str, Any] = {"base": base}
+    if name is None:
+        return {**found, "depth": DEPTH}
+    if method.follows_triples:
+        found |= {"score": "EncodedText"} if name == "naive-text" else {}
+        found |= {"prompts": prompts_hash("bgr.gear")} if method.asks else {}
+        return {**found, "method": name, "gear": asdict(_gear_settings(name))}
+    found["prompts"] = prompts_hash("bgr.prism" if name == "prism" else "bgr.bridgerag")
+    if name == "prism":
+        from bgr.retrievers.prism.prism_settings import PAPER as PRISM
+
+        candidates = ALL if scope == "question" else PRISM.candidates
+        found |= {} if answers else {"answers": False}
+        return {**found, "method": name, "prism": asdict(PRISM) | {"candidates": candidates}}
+    from bgr.retrievers.bridgerag.bridgerag_settings import PAPER as BRIDGE
+
+    return {**found, "method": name, "bridgerag": asdict(BRIDGE)}
+
+
+def make_retriever(method: Method, resources: Resources, *, answers: bool = True) -> Retriever:
+    """The method over the resources' collection.
+
+    Args:
+        method: the method.
+        resources: collection, sentences and language model.
+        answers: whether PRISM is asked for an answer; GEAR's comes with a call that it needs, others give none.
+    """
+    scope = Scope.over(resources.collection, method.base, triples=method.follows_triples)
+    if method.name is None:
+        return SearchRetriever(scope, DEPTH)
+    if method.name in NAIVE:
+        from bgr.retrievers.gear.naive import NaiveGe
+        from bgr.retrievers.gear.scores import EncodedText, MeanVectors
+
+        score = EncodedText if method.name == "naive-text" else MeanVectors
+        return NaiveGe(scope, _gear_settings(method.name), score=score)
+    if method.follows_triples:
+        from bgr.retrievers.gear.agent import Gear
+        from bgr.retrievers.gear.sync import SyncGe
+
+        sync = SyncGe(resources.llm, scope, _gear_settings(method.name))
+        return sync if method.name == "sync" else Gear(sync)
+    if method.name == "prism":
+        from bgr.retrievers.prism.agent import Prism
+
+        return Prism(resources.llm, scope, sentences=resources.sentences, answers=answers)
+    from bgr.retrievers.bridgerag.agent import BridgeRag
+
+    return BridgeRag(resources.llm, scope, judge="probability" if method.name == "bridgerag-p" else "scores")
+
+
+def _gear_settings(name: str) -> GearSettings:
+    """The paper's; ``naive-plain`` without the diversity of beams (Table 4)."""
+    from bgr.retrievers.gear.gear_settings import PAPER
+
+    return replace(PAPER, beam=replace(PAPER.beam, diverse=False)) if name == "naive-plain" else PAPER
+
+
+def place_settings(spec: SystemSpec, options: ResourceOptions, *, seed: int = 0) -> dict[str, Any]:
+    """All that decides the graphs of a model in a folder: its files, by content, and the part that was named; the seed
+    and the precision where they are not the default.
+
+    Raises:
+        BgrError: the folder holds no model, or no such part.
+    """
+    from bgr.retrievers.baselines.baseline_config import SETTINGS
+    from bgr.retrievers.graph_hop.reconstruction import check_rule
+
+    if spec.is_baseline:
+        return {"baseline": spec.place} | ({"seed": seed} if spec.place == "random" and seed else {})
+    precision = {"precision": options.precision} if options.precision is not None else {}
+    settings = {"files": _hash(spec.path), "part": spec.part, **precision}
+    if spec.part is not None and not (spec.path / SETTINGS).is_file():
+        check_rule(spec.part)  # before other systems are run
+    return settings
+
+
+def load_place(spec: SystemSpec, options: ResourceOptions, *, seed: int = 0) -> Retriever:
+    """A checkpoint with one of its rules, or a baseline.
+
+    Raises:
+        BgrError: a folder is damaged, or has no such part.
+    """
+    from bgr.pipeline import BgrPipeline
+    from bgr.retrievers.baselines.baseline_config import SETTINGS
+
+    machine = {"device": options.device, "precision": options.precision}
+    if spec.is_baseline or (spec.path / SETTINGS).is_file():
+        return next(iter(load_baseline_rows(spec, seed=seed, **machine).values()))
+    pipeline = BgrPipeline.from_pretrained(spec.path, **machine)
+    if spec.part is not None:
+        pipeline.settings = replace(pipeline.settings, rule=spec.part)
+    return pipeline
+
+
+def load_baseline_rows(
+    spec: SystemSpec, *, seed: int = 0, device: str | None = None, precision: str | None = None
+) -> dict[str, Retriever]:
+    """The rows of a baseline by their names: one, except for a single-hop one whose k is not named.
+
+    Raises:
+        BgrError: the folder is damaged, or has no such part.
+    """
+    from bgr.retrievers.baselines.trained import baseline_rows, load_baseline, untrained
+
+    if spec.is_baseline:
+        if spec.part is not None:
+            raise BgrError(f"--systems: {spec.place} has no part {shown(spec.part)}")
+        return {spec.name or str(spec.place): untrained(str(spec.place), None, seed)}
+    if spec.name is None and spec.part is None:
+        return baseline_rows(spec.path, device=device, precision=precision)
+    if spec.part not in (None, "gold", "dev"):
+        raise BgrError(f"--systems: {spec.place}: part {shown(spec.part)}, allowed: gold, dev (how k is chosen)")
+    k: Literal["gold", "dev"] = "dev" if spec.part == "dev" else "gold"
+    name = spec.name or f"{spec.path.name}, k of {k}"
+    return {name: load_baseline(spec.path, device=device, precision=precision, k=k)}
+
+
+def llm_settings(spec: SystemSpec, data: Path) -> dict[str, Any]:
+    """All that decides a language model's graphs besides the model: the form, and the data that examples come from."""
+    from bgr.data.reasongraphqa.io.dataset import dataset_hash
+    from bgr.retrievers.llm_graph.llm_graph_settings import DEFAULT
+
+    return {
+        "form": str(spec.name).removeprefix("llm-"),
+        "llm_graph": asdict(DEFAULT),
+        "examples": dataset_hash(data) if data.is_dir() else None,
+        "prompts": prompts_hash("bgr.llm_graph"),
+    }
+
+
+def load_llm_graph(spec: SystemSpec, resources: Resources) -> Retriever:
+    """A language model that is shown examples of the dataset's train split, or none where the data is a file."""
+    from bgr.data.reasongraphqa.io.dataset import load_split
+    from bgr.retrievers.llm_graph.forms import FORMS
+    from bgr.retrievers.llm_graph.retriever import LlmGraph
+
+    data = resources.options.data
+    examples = load_split(data, "train") if data.is_dir() else ()
+    return LlmGraph(resources.llm, FORMS[str(spec.name).removeprefix("llm-")], examples)
+
+
+def _hash(folder: Path) -> str:
+    """The hash of a model's files; what training left in the folder decides nothing."""
+    from bgr.retrievers.baselines import baseline_config as settings
+    from bgr.retrievers.graph_hop import checkpoint
+    from bgr.utils.hashing import hash_files
+
+    paths = [path.relative_to(folder) for pattern in ("*.safetensors", "*.json") for path in folder.rglob(pattern)]
+    names = sorted(str(path) for path in paths if path.parts[0] not in ("training", "reader"))
+    if not {checkpoint.SETTINGS, settings.SETTINGS} & set(names):
+        raise BgrError(f"{folder}: holds no model; allowed: a checkpoint or a trained baseline")
+    return hash_files(folder, names)

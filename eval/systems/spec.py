@@ -1,0 +1,156 @@
+"""Systems as they are named on the command line, and the methods that have a name of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from bgr.errors import BgrError
+from bgr.utils.json_utils import shown
+
+BASELINES = ("bm25", "random")
+"""Baselines without a folder."""
+
+Base = Literal["bm25", "dense", "hybrid"]
+BASES: tuple[Base, ...] = ("bm25", "dense", "hybrid")
+NAIVE = ("naive", "naive-plain", "naive-text")
+"""NaiveGE; without diverse beams (the paper's Table 4); with every sequence of triples encoded as text, as the paper
+does, where the others average the vectors of its triples."""
+
+FOLLOWING_TRIPLES = (*NAIVE, "sync", "gear")
+ASKING = ("sync", "gear", "prism", "bridgerag", "bridgerag-p")
+"""Methods that ask a language model."""
+
+LLM_GRAPHS = tuple(f"llm-{form}" for form in ("edges", "chains", "parents", "steps", "arrows"))
+"""One call a question: the graph in one of five forms, after a few examples."""
+
+GOLD, NOTHING = BOUNDS = ("gold", "nothing")
+"""The gold evidence, and none: with a reader, the upper and the lower bound."""
+
+
+class Method(NamedTuple):
+    """A base search, and the method on top of it if there is one."""
+
+    base: Base
+    name: str | None = None
+
+    @property
+    def follows_triples(self) -> bool:
+        return self.name in FOLLOWING_TRIPLES
+
+    @property
+    def asks(self) -> bool:
+        """Whether the method asks a language model."""
+        return self.name in ASKING
+
+
+METHODS: Mapping[str, Method] = {
+    **{base: Method(base) for base in BASES},
+    **{f"{base}+{name}": Method(base, name) for base in BASES for name in FOLLOWING_TRIPLES},
+    "gear": Method("hybrid", "gear"),
+    "prism": Method("hybrid", "prism"),
+    "bridgerag": Method("dense", "bridgerag"),
+    "bridgerag-p": Method("dense", "bridgerag-p"),
+}
+"""Retrievers of passages by the name on the command line."""
+
+KNOWN = (*METHODS, *LLM_GRAPHS, *BOUNDS)
+"""All systems on passages that have a name of their own; others are named by their folders."""
+
+
+@dataclass(frozen=True)
+class SystemSpec:
+    """A system by its name, or an item of the form ``[NAME=]PLACE[:PART]``.
+
+    Args:
+        name: for tables; ``None`` where none is given.
+        place: a folder, a file, or one of `BASELINES`; ``None`` for a name in `KNOWN`.
+        part: a system of an evaluation, a rule of a checkpoint, or how k is chosen.
+    """
+
+    name: str | None
+    place: str | None = None
+    part: str | None = None
+
+    @property
+    def path(self) -> Path:
+        return Path(self.place or "")
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it is a baseline without a folder."""
+        return self.place in BASELINES
+
+    @property
+    def is_evaluation(self) -> bool:
+        """Whether the place holds predictions; a file is taken for nothing else."""
+        return self.path.is_file() or (self.path / "predictions.jsonl").is_file()
+
+    @property
+    def label(self) -> str:
+        """The name for tables."""
+        return self.name or self.path.name + (f":{self.part}" if self.part else "")
+
+    @property
+    def method(self) -> Method | None:
+        """The retriever of passages that it names."""
+        return METHODS.get(self.name or "") if self.place is None else None
+
+    @property
+    def is_llm_graph(self) -> bool:
+        return self.place is None and self.name in LLM_GRAPHS
+
+    @property
+    def is_bound(self) -> bool:
+        return self.place is None and self.name in BOUNDS
+
+    @classmethod
+    def parse(cls, text: str) -> SystemSpec:
+        """Split the item into name, place and part. A place that exists as it stands has no part, whatever colons it
+        has.
+
+        Raises:
+            BgrError: the place is empty, or does not exist.
+        """
+        name, equals, rest = text.partition("=")
+        if not equals or "/" in name or Path(text).exists():
+            name, rest = "", text
+        place, colon, part = rest.rpartition(":")
+        if not colon or Path(rest).exists():
+            place, part = rest, ""
+        if not place or (equals and rest is not text and not name.strip()):
+            raise BgrError(f"--systems {shown(text)}: allowed: [NAME=]PLACE[:PART]")
+        if place not in BASELINES and not Path(place).exists():
+            raise BgrError(
+                f"--systems {shown(text)}: {place} does not exist; a place is a folder of bgr evaluate, a checkpoint, "
+                f"a trained baseline, {' or '.join(BASELINES)}"
+            )
+        return cls(name or None, place, part or None)
+
+
+def parse_specs(texts: Sequence[str], *, option: str = "--systems", known: Collection[str] = KNOWN) -> list[SystemSpec]:
+    """Systems on passages: those that are known by name, and folders.
+
+    Raises:
+        BgrError: one is neither, or named twice.
+    """
+    found = [SystemSpec(text) if text in known else _of_folder(text, option, known) for text in texts]
+    labels = [one.label for one in found]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise BgrError(f"{option}: {shown(label)} is there twice, allowed: each once")
+    return found
+
+
+def _of_folder(text: str, option: str, known: Collection[str]) -> SystemSpec:
+    try:
+        spec = SystemSpec.parse(text)
+    except BgrError:
+        raise BgrError(f"{option}: unknown system {shown(text)}, known: {', '.join(known)}, [NAME=]FOLDER") from None
+    if spec.is_evaluation:
+        raise BgrError(f"{option}: {shown(text)} holds finished graphs; name the checkpoint, it is run on passages")
+    if spec.label in known:
+        raise BgrError(f"{option}: {shown(text)} would have the name of another system; give it its own: NAME=FOLDER")
+    return spec
