@@ -19,7 +19,6 @@ from typing import Any
 import bgr
 from bgr import __version__
 from bgr.cli.parser import choose, execute
-from bgr.cli.parser_legacy import execute_module
 from bgr.errors import BgrError
 
 COMMANDS = {
@@ -87,8 +86,6 @@ def _run(words: Sequence[str]) -> int:
         # oneDNN caches a kernel for each shape; in training shapes hardly recur, and 1024 kernels take memory
         os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     module = importlib.import_module(f"bgr.cli.{name}")
-    if not hasattr(module, "command"):
-        return execute_module(f"bgr {name}", module, words[1:])
     return execute(f"bgr {name}", module.command(), words[1:])
 
 

@@ -47,10 +47,7 @@ def commands(name, entry):
 
 WRITTEN = [importlib.import_module(f"bgr.cli.{word}") for word in COMMANDS]
 ENTRIES = dict(
-    pair
-    for word, module in zip(COMMANDS, WRITTEN, strict=True)
-    if hasattr(module, "command")
-    for pair in commands(word, module.command())
+    pair for word, module in zip(COMMANDS, WRITTEN, strict=True) for pair in commands(word, module.command())
 )
 
 
