@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 import socket
 import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -85,7 +87,7 @@ def test_a_local_database_answers_as_memory_does(tmp_path, encoder, monkeypatch)
 
 @pytest.mark.workflow
 def test_a_server_answers_as_memory_does(tmp_path, encoder):
-    program = shutil.which("milvus-lite")
+    program = shutil.which("milvus-lite", path=Path(sys.executable).parent)
     if program is None:
         pytest.skip("milvus-lite, which has a server, is not installed")
     with socket.socket() as free:
