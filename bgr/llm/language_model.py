@@ -139,7 +139,6 @@ class ParsedReply(NamedTuple):
     usage: Usage
 
 
-
 def failed(reply: Reply, value: Any, problem: str) -> ParsedReply:
     """A failed step with a substitute value. The failure is the reply's own, or that the reply holds `problem`."""
     if reply.failure is not None:  # already counted by `Llm.ask`
