@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bgr.llm.replay import Replay
     from bgr.llm.usage import Budget, Price
     from bgr.reader.reader import Reader
-    from eval.passages.answers import Answers
+    from eval.run.passage_answers import Answers
 
 
 class Resources:
@@ -168,7 +168,7 @@ class Resources:
     def answers(self, *, alone: bool = False) -> Answers:
         """The reader of ``--reader``; with `alone`, of the question alone."""
         from bgr.reader.passage_reader import PassageReader
-        from eval.passages.answers import LlmAnswers, TrainedAnswers
+        from eval.run.passage_answers import LlmAnswers, TrainedAnswers
 
         if self._trained_reader:
             return TrainedAnswers(self._reader, self.corpus, alone=alone)

@@ -14,7 +14,7 @@ from bgr.retrievers.base import Retriever
 from bgr.retrievers.scope import Scope
 from bgr.retrievers.search import CANDIDATES, SearchRetriever, TwoStage
 from bgr.utils.json_utils import shown
-from eval.passages.run import Bound, System
+from eval.run.run_system import Bound, System
 from eval.systems.options import CompareOptions, ResourceOptions
 from eval.systems.resources import Resources
 from eval.systems.spec import GOLD, NAIVE, NOTHING, Method, SystemSpec
