@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bgr.data.multihop.assemble import MultihopData
 from bgr.errors import BgrError, DataError
 from bgr.utils.json_utils import shown
@@ -68,6 +70,13 @@ class Resources:
         return Collection.in_memory(
             self.corpus, encoder=self.encoder, triples=lambda: self.triples, vectors_cache=cache, progress=True
         )
+
+    @property
+    def half(self) -> bool:
+        """Whether the collection keeps its vectors in half precision, which changes results."""
+        if self.options.collection is None:
+            return False
+        return any(part.dtype == np.float16 for part in self.collection.vectors.parts)
 
     def _opened(self, folder: Path) -> Collection:
         from bgr.collection.collection import Collection

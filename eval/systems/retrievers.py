@@ -69,6 +69,8 @@ def _settings(spec: SystemSpec, resources: Resources, options: CompareOptions) -
         settings |= {"base": "hybrid", "candidates": CANDIDATES}
     if settings.get("base", "bm25") != "bm25":
         settings["encoder"] = resources.encoder.identity()
+        if resources.half:
+            settings["vectors"] = "float16"
     if method is not None and method.follows_triples:
         settings["triples"] = resources.triples_hash
     if (method is not None and method.asks) or spec.is_llm_graph:
