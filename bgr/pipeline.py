@@ -224,8 +224,16 @@ class BgrPipeline(Retriever):
         """A retriever whose queries need no candidates: the first `count` texts of a search are theirs."""
         return TwoStage.over(collection, self, search=search, count=count)
 
-    def answer(self, question: str, facts: Sequence[str]) -> Answer:
-        """Retrieve the evidence graph of one question, and read the answer off it."""
+    def answer(self, question: str, facts: Sequence[str] | Collection) -> Answer:
+        """Retrieve the evidence graph of one question, and answer the question from it.
+
+        Args:
+            question: the question.
+            facts: its candidates, or a collection, whose best texts by hybrid search are the candidates.
+        """
+        if not isinstance(facts, Sequence):
+            [hits] = facts.hybrid.search([question], CANDIDATES)
+            facts = [facts.corpus[index].whole for index in hits.indices.tolist()]
         found = self.retrieve_directions([Query(question, facts)])[0]
         forward, backward, merged = found.forward.graph, found.backward.graph, self._merged(found)
         read = None

@@ -78,7 +78,7 @@ candidates of each question; where it finds nothing, nothing is answered.
 def run_prism(options: AblatePrismOptions) -> Output:
     from eval.ablations.prism import ablate_prism
     from eval.ablations.prism_report import answers_table, as_json, cost_table, evidence_table
-    from eval.passages.compare import corpus_line
+    from eval.compare.passages import corpus_line
 
     found = ablate_prism(options)
     tables = [f"\n{table(found.scores).as_text()}" for table in (evidence_table, answers_table, cost_table)]
@@ -91,7 +91,7 @@ def run_bridgerag(options: AblateBridgeragOptions) -> Output:
     from bgr.utils.json_utils import parse_json
     from eval.ablations.bridgerag import ablate_bridgerag
     from eval.ablations.bridgerag_report import JSON, MARKDOWN
-    from eval.passages.compare import corpus_line
+    from eval.compare.passages import corpus_line
 
     found = ablate_bridgerag(options)
     first = found.studies[0]

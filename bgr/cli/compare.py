@@ -10,7 +10,7 @@ from bgr.cli.parser import Command, Output
 
 if TYPE_CHECKING:
     from eval.compare.compare import Comparison
-    from eval.passages.compare import PassageComparison
+    from eval.compare.passages import PassageComparison
     from eval.systems.options import CompareOptions
 
 DESCRIPTION = """\
@@ -79,7 +79,7 @@ def _graphs_text(found: Comparison, out: Path) -> str:
 
 def passages_output(found: PassageComparison, out: Path) -> Output:
     """All numbers, and the table of systems as text."""
-    from eval.passages.compare import corpus_line
+    from eval.compare.passages import corpus_line
     from eval.report.document import without_intervals
     from eval.report.passages import MARKDOWN, PAGE, as_json, systems_table
 

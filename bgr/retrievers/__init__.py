@@ -1,58 +1,52 @@
-"""Retrievers: queries in, ranked texts and evidence graphs out. BGR itself is `bgr.BgrPipeline`.
+"""Retrievers of one interface (`bgr.retrievers.base`); their classes are imported when they are first asked for.
 
-The public names are loaded when they are first used.
+from bgr.retrievers import Gear, Query
+
+gear = Gear.over(collection, llm="http://localhost:8000/v1#model")
+[result] = gear.retrieve([Query("Which …?")])
 """
 
 from __future__ import annotations
 
-from importlib import import_module
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bgr.retrievers.baselines.single_hop import Bm25Facts, RandomFacts
-    from bgr.retrievers.baselines.trained import TrainedBaseline
-    from bgr.retrievers.bridgerag.agent import BridgeRag
-    from bgr.retrievers.gear.agent import Gear
-    from bgr.retrievers.gear.naive import NaiveGe
-    from bgr.retrievers.gear.sync import SyncGe
-    from bgr.retrievers.llm_graph.retriever import LlmGraph
-    from bgr.retrievers.prism.agent import Prism
-    from bgr.retrievers.search import SearchRetriever, TwoStage
+    from bgr.retrievers.base import Query as Query
+    from bgr.retrievers.base import RetrievalResult as RetrievalResult
+    from bgr.retrievers.base import Retriever as Retriever
+    from bgr.retrievers.baselines.single_hop import Bm25Facts as Bm25Facts
+    from bgr.retrievers.baselines.single_hop import RandomFacts as RandomFacts
+    from bgr.retrievers.baselines.trained import TrainedBaseline as TrainedBaseline
+    from bgr.retrievers.bridgerag.agent import BridgeRag as BridgeRag
+    from bgr.retrievers.gear.agent import Gear as Gear
+    from bgr.retrievers.gear.naive import NaiveGe as NaiveGe
+    from bgr.retrievers.gear.sync import SyncGe as SyncGe
+    from bgr.retrievers.llm_graph.retriever import LlmGraph as LlmGraph
+    from bgr.retrievers.prism.agent import Prism as Prism
+    from bgr.retrievers.search import SearchRetriever as SearchRetriever
+    from bgr.retrievers.search import TwoStage as TwoStage
 
-_MODULES = {
-    "Bm25Facts": "bgr.retrievers.baselines.single_hop",
-    "BridgeRag": "bgr.retrievers.bridgerag.agent",
-    "Gear": "bgr.retrievers.gear.agent",
-    "LlmGraph": "bgr.retrievers.llm_graph.retriever",
-    "NaiveGe": "bgr.retrievers.gear.naive",
-    "Prism": "bgr.retrievers.prism.agent",
-    "RandomFacts": "bgr.retrievers.baselines.single_hop",
-    "SearchRetriever": "bgr.retrievers.search",
-    "SyncGe": "bgr.retrievers.gear.sync",
-    "TrainedBaseline": "bgr.retrievers.baselines.trained",
-    "TwoStage": "bgr.retrievers.search",
+MODULES = {
+    "BridgeRag": "bridgerag.agent",
+    "Bm25Facts": "baselines.single_hop",
+    "Gear": "gear.agent",
+    "LlmGraph": "llm_graph.retriever",
+    "NaiveGe": "gear.naive",
+    "Prism": "prism.agent",
+    "Query": "base",
+    "RandomFacts": "baselines.single_hop",
+    "RetrievalResult": "base",
+    "Retriever": "base",
+    "SearchRetriever": "search",
+    "SyncGe": "gear.sync",
+    "TrainedBaseline": "baselines.trained",
+    "TwoStage": "search",
 }
-
-__all__ = [
-    "Bm25Facts",
-    "BridgeRag",
-    "Gear",
-    "LlmGraph",
-    "NaiveGe",
-    "Prism",
-    "RandomFacts",
-    "SearchRetriever",
-    "SyncGe",
-    "TrainedBaseline",
-    "TwoStage",
-]
+"""Class to module: options of the command line are imported from here too, which must stay quick."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; public names: {', '.join(__all__)}")
-    return getattr(import_module(_MODULES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    if name not in MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has: {', '.join(sorted(MODULES))}")
+    return getattr(importlib.import_module(f"{__name__}.{MODULES[name]}"), name)

@@ -15,11 +15,11 @@ from bgr.retrievers.base import Retriever
 from bgr.retrievers.llm_graph.answerer import FACTS, GRAPH, QUESTION, LlmAnswerer
 from bgr.retrievers.llm_graph.llm_graph_settings import DEFAULT
 from bgr.utils.json_utils import shown
-from eval.passages.answers import GraphAnswers
-from eval.passages.compare import PassageComparison, compare_passages
-from eval.passages.run import Bound, System
-from eval.passages.score import ANSWERS, score
+from eval.compare.passages import PassageComparison, compare_passages
 from eval.report.passages import write_passages
+from eval.run.passage_answers import GraphAnswers
+from eval.run.passage_scores import ANSWERS, score
+from eval.run.run_system import Bound, System
 from eval.systems.options import AblateAnswersOptions
 from eval.systems.resources import Resources
 from eval.systems.retrievers import load_place, place_settings

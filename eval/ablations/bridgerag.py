@@ -20,8 +20,8 @@ from bgr.retrievers.bridgerag.steps import ParsedReply
 from bgr.retrievers.scope import Scope
 from eval.ablations.bridgerag_judged import Judged, cases_of
 from eval.ablations.bridgerag_report import Study, studies_of, write_report
-from eval.passages.compare import describe
-from eval.passages.run import System
+from eval.compare.passages import describe
+from eval.run.run_system import System
 from eval.systems.options import AblateBridgeragOptions
 from eval.systems.resources import Resources
 from eval.systems.study import load_questions, open_output, run_all

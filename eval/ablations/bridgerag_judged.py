@@ -16,7 +16,7 @@ from bgr.metrics.evidence_set import recalls_at
 from bgr.retrievers.bridgerag.agent import BridgeRag
 from bgr.retrievers.bridgerag.judge import Case
 from bgr.retrievers.bridgerag.pool import Pool, fuse, ranked
-from eval.passages.found import QuestionResult
+from eval.run.question_result import QuestionResult
 
 VARIANTS: Mapping[str, str] = {
     "plain": "B: no bridge",

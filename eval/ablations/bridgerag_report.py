@@ -18,10 +18,10 @@ from bgr.llm.usage import Usage
 from bgr.utils.atomic_io import without_nan, write_json, write_text
 from bgr.utils.hashing import hash_place
 from eval.ablations.bridgerag_judged import SVO, VARIANTS, Judged
-from eval.passages.compare import corpus_line
-from eval.passages.groups import tokens_of
-from eval.passages.score import KS, RECALLS, mean
+from eval.compare.passages import corpus_line
 from eval.report.document import NONE, Document, Section, Table, p_text, write_csv
+from eval.run.passage_groups import tokens_of
+from eval.run.passage_scores import KS, RECALLS, mean
 from eval.run.significance import sign_test
 
 Row = dict[str, Any]

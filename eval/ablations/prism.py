@@ -21,8 +21,8 @@ from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import shown
 from eval.ablations.prism_report import CONTEXTS, VARIANTS, write_prism
 from eval.ablations.prism_score import VariantScores, score_variant
-from eval.passages.compare import describe
-from eval.passages.run import QuestionQuery, System
+from eval.compare.passages import describe
+from eval.run.run_system import QuestionQuery, System
 from eval.systems.options import AblatePrismOptions
 from eval.systems.resources import Resources
 from eval.systems.study import load_questions, open_output, run_all

@@ -21,9 +21,9 @@ from eval.ablations.prism_score import (
     reading_tokens,
     recall_against_answers,
 )
-from eval.passages.compare import corpus_line
-from eval.passages.groups import tokens_of
+from eval.compare.passages import corpus_line
 from eval.report.document import Document, Section, Table, number_text, percent, write_csv
+from eval.run.passage_groups import tokens_of
 
 VARIANTS: Mapping[str, PrismSettings] = {
     "prism": PAPER,

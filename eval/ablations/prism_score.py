@@ -21,9 +21,9 @@ from bgr.llm.usage import Usage
 from bgr.metrics.answers import answer_em, answer_f1, answer_partial
 from bgr.metrics.evidence_set import set_scores
 from bgr.utils.json_utils import one_line
-from eval.passages.found import QuestionResult
-from eval.passages.groups import usage_until
-from eval.passages.score import mean
+from eval.run.passage_groups import usage_until
+from eval.run.passage_scores import mean
+from eval.run.question_result import QuestionResult
 
 SETS = ("precision", "recall", "f1")
 PASSAGES = tuple(f"passage_{name}" for name in SETS)

@@ -8,7 +8,7 @@ from typing import Any
 from bgr.errors import BgrError, DataError
 from bgr.utils.atomic_io import output_folder
 from eval.compare.compare import Comparison
-from eval.passages.compare import PassageComparison
+from eval.compare.passages import PassageComparison
 from eval.systems.options import PASSAGES_ONLY, CompareOptions
 from eval.systems.spec import KNOWN, SystemSpec, parse_specs
 
@@ -77,9 +77,9 @@ def compare_on_passages(options: CompareOptions) -> PassageComparison:
     Raises:
         BgrError: something given is damaged, or does not belong together.
     """
-    from eval.passages.compare import compare_passages
-    from eval.passages.score import score
+    from eval.compare.passages import compare_passages
     from eval.report.passages import write_passages
+    from eval.run.passage_scores import score
     from eval.systems.resources import Resources
     from eval.systems.retrievers import passage_systems
     from eval.systems.study import load_questions, open_output, run_all

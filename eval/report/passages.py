@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bgr.utils.atomic_io import new_file, without_nan, write_json, write_text
-from eval.passages.compare import Pair, PassageComparison, corpus_line
-from eval.passages.cuts import ALL, cuts
-from eval.passages.groups import GROUPINGS, by_group, by_round, by_step, tokens_of, usage_of
-from eval.passages.score import KEY, RECALLS, SystemScores
+from eval.compare.passages import Pair, PassageComparison, corpus_line
 from eval.report.document import (
     NONE,
     Choice,
@@ -28,6 +25,8 @@ from eval.report.document import (
 from eval.report.page import Explorer, write_page
 from eval.report.plots import plot_pareto, plot_recall
 from eval.report.traces import page_data
+from eval.run.passage_groups import GROUPINGS, by_group, by_round, by_step, tokens_of, usage_of
+from eval.run.passage_scores import ALL, KEY, RECALLS, SystemScores, cuts
 from eval.run.significance import Interval
 
 TITLE = "Comparison of retrieval"

@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from eval.compare.compare import TITLES, Comparison
-from eval.passages.compare import PassageComparison, corpus_line
-from eval.passages.groups import usage_of
-from eval.passages.score import RECALLS, SystemScores
+from eval.compare.passages import PassageComparison, corpus_line
 from eval.run.breakdown import breakdown, hops_by_chains
 from eval.run.evaluate import Evaluation
+from eval.run.passage_groups import usage_of
+from eval.run.passage_scores import RECALLS, SystemScores
 from eval.run.significance import Interval
 
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C", "#F0E442")

@@ -10,10 +10,10 @@ import numpy as np
 
 from bgr.data.multihop.assemble import MultihopQuestion
 from bgr.llm.usage import Price, Usage
-from eval.passages.compare import PassageComparison
-from eval.passages.found import QuestionResult
-from eval.passages.score import KEY, SystemScores
+from eval.compare.passages import PassageComparison
 from eval.report.document import number_text
+from eval.run.passage_scores import KEY, SystemScores
+from eval.run.question_result import QuestionResult
 
 MAX_PASSAGES = 15
 """Passages of a list on the page, as many as R@15 looks at."""

@@ -20,8 +20,7 @@ from eval.run.breakdown import ErrorCounts, count_errors
 from eval.run.evaluate import Evaluation, Predictions, by_rule, evaluate, query_of, timed_directions
 from eval.run.options import EvaluateOptions
 from eval.run.sweep import Sweep, sweep
-
-BASELINES = ("bm25", "random")
+from eval.systems.spec import BASELINES
 
 
 @dataclass(frozen=True)

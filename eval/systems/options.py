@@ -29,7 +29,7 @@ class ResourceOptions(MachineOptions):
         corpus: file of the passages to search (default: the passages of the data).
         collection: folder of `bgr collection build` with these passages, whose vectors and triples are used; without it
             they are made in the output folder.
-        encoder: encoder of dense search (default: the packaged MiniLM).
+        encoder: encoder of dense search, also that of the collection (default: the packaged MiniLM).
         openie: triples of the passages, in the form of HippoRAG's files.
         llm: language model: smollm2, a .gguf file, a folder, or http://host/v1#model.
         reader: reader of the answers: a language model, or a folder of `bgr train reader`.
@@ -64,10 +64,8 @@ class ResourceOptions(MachineOptions):
     def conflicts(self) -> Iterator[str]:
         if self.replay_only and self.replay is None:
             yield "--replay-only needs --replay FILE"
-        if self.collection is not None:
-            for name in ("encoder", "openie"):
-                if getattr(self, name) is not None:
-                    yield f"--{name} and --collection exclude each other: a collection has vectors and triples"
+        if self.collection is not None and self.openie is not None:
+            yield "--openie and --collection exclude each other: a collection has its own triples"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bgr.data.multihop.assemble import MultihopData
 from bgr.errors import BgrError, DataError
 from bgr.utils.json_utils import shown
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from bgr.llm.replay import Replay
     from bgr.llm.usage import Budget, Price
     from bgr.reader.reader import Reader
-    from eval.passages.answers import Answers
+    from eval.run.passage_answers import Answers
 
 
 class Resources:
@@ -68,6 +70,13 @@ class Resources:
         return Collection.in_memory(
             self.corpus, encoder=self.encoder, triples=lambda: self.triples, vectors_cache=cache, progress=True
         )
+
+    @property
+    def half(self) -> bool:
+        """Whether the collection keeps its vectors in half precision, which changes results."""
+        if self.options.collection is None:
+            return False
+        return any(part.dtype == np.float16 for part in self.collection.vectors.parts)
 
     def _opened(self, folder: Path) -> Collection:
         from bgr.collection.collection import Collection
@@ -168,7 +177,7 @@ class Resources:
     def answers(self, *, alone: bool = False) -> Answers:
         """The reader of ``--reader``; with `alone`, of the question alone."""
         from bgr.reader.passage_reader import PassageReader
-        from eval.passages.answers import LlmAnswers, TrainedAnswers
+        from eval.run.passage_answers import LlmAnswers, TrainedAnswers
 
         if self._trained_reader:
             return TrainedAnswers(self._reader, self.corpus, alone=alone)

@@ -14,7 +14,7 @@ from bgr.retrievers.base import Retriever
 from bgr.retrievers.scope import Scope
 from bgr.retrievers.search import CANDIDATES, SearchRetriever, TwoStage
 from bgr.utils.json_utils import shown
-from eval.passages.run import Bound, System
+from eval.run.run_system import Bound, System
 from eval.systems.options import CompareOptions, ResourceOptions
 from eval.systems.resources import Resources
 from eval.systems.spec import GOLD, NAIVE, NOTHING, Method, SystemSpec
@@ -69,6 +69,8 @@ def _settings(spec: SystemSpec, resources: Resources, options: CompareOptions) -
         settings |= {"base": "hybrid", "candidates": CANDIDATES}
     if settings.get("base", "bm25") != "bm25":
         settings["encoder"] = resources.encoder.identity()
+        if resources.half:
+            settings["vectors"] = "float16"
     if method is not None and method.follows_triples:
         settings["triples"] = resources.triples_hash
     if (method is not None and method.asks) or spec.is_llm_graph:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from bgr.data.multihop.assemble import MultihopData
 from bgr.errors import BgrError, DataError
-from eval.passages.found import QuestionResult
-from eval.passages.log import ResultLog
-from eval.passages.run import System, run_system
+from eval.run.question_result import QuestionResult
+from eval.run.result_log import ResultLog
+from eval.run.run_system import System, run_system
 from eval.systems.options import ResourceOptions
 
 RESULTS = "results.jsonl"

@@ -90,6 +90,12 @@ def test_places(tmp_path):
             SystemSpec.parse(text)
 
 
+def test_a_seed_below_0_is_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["compare", "--data", str(tmp_path), "--systems", "bm25", "--out", str(tmp_path / "out"), "--seed", "-1"])
+    assert "--seed: -1: allowed: 0 or more" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
@@ -99,7 +105,6 @@ def test_places(tmp_path):
         (["--systems", "x=EVAL:fused"], "no system 'fused', there are: random, bm25"),
         (["--systems", "EVAL", "--main", "fused"], "--main is 'fused', the systems are: random, bm25"),
         (["--systems", "EVAL", "--split", "dev"], "question 'c0' is not in the split 'dev'"),
-        (["--systems", "EVAL", "--seed", "-1"], "--seed is -1"),
         (["--systems", "EVAL", "SMALL"], "4 questions, not the same as the 10 of"),
         (["--systems", "s=SMALL", "--limit", "5"], "question 'c4' is missing"),
         (["--systems", "EVAL", "--data", "OTHER"], "compare only what ran on the same data"),

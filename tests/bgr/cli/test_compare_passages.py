@@ -1,11 +1,15 @@
 """`bgr compare` on passages, from its arguments to its files, on a small invented corpus and an encoder made here."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from bgr.cli.compare import command
 from bgr.cli.parser import execute
+from bgr.collection.collection import Collection
+from bgr.collection.corpus import Corpus, Passage
+from bgr.data.multihop.load import load_multihop
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.errors import BgrError
 from bgr.retrievers.llm_graph.forms import FORMS
@@ -83,6 +87,29 @@ def test_base_searches_and_naive(files, tmp_path, capsys):
     compare(*files, "--systems", "bm25", "--limit", "2", "--out", tmp_path / "out", "--json")
     assert json.loads(capsys.readouterr().out)["systems"]["bm25"]["n"] == 2
     assert (tmp_path / "out" / "results.jsonl").read_text().splitlines() == lines
+
+
+def test_a_collection_in_place_of_encoding(files, encoder_folder, tmp_path, told, capsys):
+    data, openie = files[1], files[3]
+    corpus = load_multihop(Path(data)).corpus
+    words = ["--data", data, "--encoder", encoder_folder, "--samples", "50", "--limit", "2"]
+    words += ["--systems", "bm25", "dense", "hybrid+naive", "--scope"]
+    more = [*corpus, Passage("more", "Oxla", "Oxla is a river .")]
+    for name, passages in (("same", corpus), ("larger", more)):
+        folder = tmp_path / name
+        Collection.build(Corpus(passages), folder, encoder=encoder_folder, triples=openie)
+        for scope in ("corpus", "question") if name == "same" else ("question",):
+            compare(*words, scope, "--collection", folder, "--out", tmp_path / f"{name}-{scope}")
+            compare(*words, scope, "--openie", openie, "--out", tmp_path / f"encoded-{scope}")
+            assert told(tmp_path / f"{name}-{scope}") == told(tmp_path / f"encoded-{scope}")
+            keys = [
+                {json.loads(line)["key"] for line in (tmp_path / f"{one}-{scope}" / "results.jsonl").open()}
+                for one in (name, "encoded")
+            ]
+            assert keys[0] == keys[1]
+    Collection.build(Corpus(list(corpus)[1:]), tmp_path / "less", encoder=encoder_folder)
+    with pytest.raises(BgrError, match="less: does not hold passage"):
+        compare(*words, "corpus", "--collection", tmp_path / "less", "--out", tmp_path / "out")
 
 
 @pytest.fixture

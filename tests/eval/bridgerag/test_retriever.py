@@ -12,7 +12,7 @@ from bgr.llm.usage import Usage
 from bgr.retrievers.base import Query
 from eval.ablations.bridgerag import AblationRetriever, gold_indices, spread
 from eval.ablations.bridgerag_judged import VARIANTS, Judged, lowest, negative
-from eval.passages.found import QuestionResult
+from eval.run.question_result import QuestionResult
 
 
 @pytest.fixture

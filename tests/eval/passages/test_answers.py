@@ -4,8 +4,8 @@ from bgr.collection.corpus import Corpus, Passage
 from bgr.data.multihop.assemble import MultihopQuestion
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.retrievers.llm_graph.answerer import LlmAnswer
-from eval.passages.answers import GraphAnswers
-from eval.passages.found import QuestionResult
+from eval.run.passage_answers import GraphAnswers
+from eval.run.question_result import QuestionResult
 
 
 class Recorder:

@@ -5,11 +5,11 @@ import json
 from dataclasses import replace
 
 from bgr.llm.usage import Price, Usage
-from eval.passages.compare import compare_passages
-from eval.passages.found import QuestionResult
-from eval.passages.groups import by_step
-from eval.passages.score import score
+from eval.compare.passages import compare_passages
 from eval.report.passages import as_document, as_json, rounds_table, steps_table, systems_table, write_passages
+from eval.run.passage_groups import by_step
+from eval.run.passage_scores import score
+from eval.run.question_result import QuestionResult
 
 READ, AGAIN = Usage(calls=2, failed=1, tokens_in=30, tokens_out=4), Usage(cached=1, tokens_in=7, tokens_out=1)
 

@@ -11,11 +11,7 @@ import pytest
 
 from bgr.errors import BgrError
 from bgr.llm.usage import Usage
-from eval.passages.compare import compare_passages
-from eval.passages.groups import by_group, by_round
-from eval.passages.log import ResultLog
-from eval.passages.run import System, run_system
-from eval.passages.score import KS, METRICS, mean, score
+from eval.compare.passages import compare_passages
 from eval.report.document import without_intervals
 from eval.report.passages import (
     as_document,
@@ -26,6 +22,10 @@ from eval.report.passages import (
     systems_table,
     write_passages,
 )
+from eval.run.passage_groups import by_group, by_round
+from eval.run.passage_scores import KS, METRICS, mean, score
+from eval.run.result_log import ResultLog
+from eval.run.run_system import System, run_system
 from eval.run.significance import CHUNK, sign_test
 
 SAMPLES = CHUNK + 100

@@ -5,11 +5,10 @@ import json
 
 from markupsafe import escape
 
-from eval.passages.compare import compare_passages
-from eval.passages.cuts import cut, cuts
-from eval.passages.found import QuestionResult
-from eval.passages.score import score
+from eval.compare.passages import compare_passages
 from eval.report.passages import notes, write_passages
+from eval.run.passage_scores import cut, cuts, score
+from eval.run.question_result import QuestionResult
 
 
 def test_questions_with_a_limit_are_counted(data, tmp_path):

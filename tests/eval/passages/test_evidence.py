@@ -9,11 +9,11 @@ from bgr.collection.corpus import Corpus, Passage
 from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.metrics.ged import GedResult
-from eval.passages.compare import compare_passages
-from eval.passages.found import QuestionResult
-from eval.passages.score import ANSWERS, evidence_of, graph_scores, passage_scores, score
+from eval.compare.passages import compare_passages
 from eval.report.page import render
 from eval.report.passages import as_document
+from eval.run.passage_scores import ANSWERS, evidence_of, graph_scores, passage_scores, score
+from eval.run.question_result import QuestionResult
 
 CHAIN = EvidenceGraph([(ROOT, 0), (0, 1)])
 """Q → a → b"""

@@ -9,12 +9,12 @@ import pytest
 from bgr.collection.corpus import Corpus, Passage
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.llm.usage import Price, Usage
-from eval.passages.compare import compare_passages
-from eval.passages.found import QuestionResult
-from eval.passages.score import score
+from eval.compare.passages import compare_passages
 from eval.report.page import Explorer, render
 from eval.report.passages import as_document
 from eval.report.traces import MAX_CHARACTERS, MAX_PASSAGES, page_data
+from eval.run.passage_scores import score
+from eval.run.question_result import QuestionResult
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from bgr.llm.usage import Price, Usage
-from eval.passages.compare import compare_passages
-from eval.passages.found import QuestionResult
-from eval.passages.groups import usage_of
-from eval.passages.score import score
+from eval.compare.passages import compare_passages
 from eval.report.passages import systems_table
 from eval.report.plots import front, plot_pareto, plot_recall, points_of
+from eval.run.passage_groups import usage_of
+from eval.run.passage_scores import score
+from eval.run.question_result import QuestionResult
 
 
 def beaten(point, points):

@@ -16,9 +16,9 @@ from bgr.reader.passage_reader import PassageReader
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, ranked_nodes
 from bgr.retrievers.scope import Scope
 from bgr.retrievers.search import SearchRetriever, TwoStage
-from eval.passages.answers import LlmAnswers
-from eval.passages.log import ResultLog
-from eval.passages.run import Bound, System, run_system
+from eval.run.passage_answers import LlmAnswers
+from eval.run.result_log import ResultLog
+from eval.run.run_system import Bound, System, run_system
 
 
 @pytest.fixture

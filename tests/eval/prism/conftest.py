@@ -5,7 +5,7 @@ import pytest
 from bgr.collection.corpus import Corpus, Passage
 from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
 from bgr.llm.usage import Usage
-from eval.passages.found import QuestionResult
+from eval.run.question_result import QuestionResult
 
 
 @pytest.fixture

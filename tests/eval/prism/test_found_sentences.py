@@ -4,7 +4,7 @@ import pytest
 
 from bgr.errors import DataError
 from bgr.retrievers.base import RetrievalResult, star
-from eval.passages.found import QuestionResult
+from eval.run.question_result import QuestionResult
 
 
 def found_of(data, *indices, sentences=()):

@@ -32,8 +32,8 @@ from eval.ablations.prism_score import (
     score_variant,
     set_row,
 )
-from eval.passages.compare import describe
-from eval.passages.found import QuestionResult
+from eval.compare.passages import describe
+from eval.run.question_result import QuestionResult
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import numpy as np
 from bgr.data.multihop.assemble import MultihopData
 from bgr.errors import BgrError
 from bgr.llm.usage import Price
-from eval.passages.score import ANSWERS, GRAPHS, METRICS, RECALLS, SETS, SystemScores
+from eval.run.passage_scores import ANSWERS, GRAPHS, METRICS, RECALLS, SETS, SystemScores
 from eval.run.significance import (
     SAMPLES,
     Difference,

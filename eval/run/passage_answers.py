@@ -13,7 +13,7 @@ from bgr.data.multihop.assemble import MultihopQuestion
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.llm.usage import Usage
 from bgr.reader.passage_reader import PassageReader, ReadAnswer
-from eval.passages.found import QuestionResult
+from eval.run.question_result import QuestionResult
 
 if TYPE_CHECKING:
     from bgr.reader.reader import Reader, ReaderInput

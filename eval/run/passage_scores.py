@@ -1,10 +1,8 @@
-"""Scores of systems, question by question.
-
-What a system takes for the evidence of a question, as a graph that can be laid beside the gold graph.
-"""
+"""Scores of systems on passages, question by question, and the questions that a limit cut short."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +16,7 @@ from bgr.metrics.answers import answer_em, answer_f1
 from bgr.metrics.evidence_set import recalls_at, set_scores
 from bgr.metrics.ged import GedResult, graph_edit_distance
 from bgr.metrics.gm_gs import graph_match, graph_structure_match
-from eval.passages.found import QuestionResult
+from eval.run.question_result import QuestionResult
 
 
 def evidence_of(found: QuestionResult, question: MultihopQuestion) -> EvidenceGraph:
@@ -133,3 +131,24 @@ def mean(scores: np.ndarray) -> float:
     """Over the questions that have a score; NaN where none has."""
     there = scores[~np.isnan(scores)]
     return float(there.mean()) if len(there) else float("nan")
+
+
+ALL = "all"
+FACTS = "facts"
+"""Name of the limit where the prompt of the answer had no room for facts."""
+
+
+def cut(found: QuestionResult) -> set[str]:
+    """The names of the limits that were reached: ``limits`` of any step, and `FACTS` where one has ``left_out``."""
+    names: set[str] = set()
+    for step in found.trace:
+        limits = step.get("limits")
+        names |= set(map(str, limits)) if isinstance(limits, list | tuple) else set()
+        names |= {FACTS} if step.get("left_out") else set()
+    return names
+
+
+def cuts(system: SystemScores) -> dict[str, int]:
+    """The number of questions that reached any limit (`ALL`), and each limit, by its name."""
+    names = [cut(one) for one in system.found]
+    return {ALL: sum(map(bool, names)), **dict(sorted(Counter(name for one in names for name in one).items()))}

@@ -12,8 +12,8 @@ from bgr.collection.search import rrf
 from bgr.data.multihop.assemble import MultihopData
 from bgr.llm.usage import Price, Usage
 from bgr.metrics.evidence_set import recalls_at
-from eval.passages.found import QuestionResult
-from eval.passages.score import KS, RECALLS, SystemScores, mean
+from eval.run.passage_scores import KS, RECALLS, SystemScores, mean
+from eval.run.question_result import QuestionResult
 
 GROUPINGS = ("hops", "kind")
 

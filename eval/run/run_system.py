@@ -15,9 +15,9 @@ from bgr.errors import BgrError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.reader.passage_reader import ReadAnswer
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, star
-from eval.passages.answers import Answers
-from eval.passages.found import QuestionResult
-from eval.passages.log import ResultLog, given_hash, result_key
+from eval.run.passage_answers import Answers
+from eval.run.question_result import QuestionResult
+from eval.run.result_log import ResultLog, given_hash, result_key
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
 from bgr.errors import BgrError, DataError
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import parse_json
-from eval.passages.found import QuestionResult
+from eval.run.question_result import QuestionResult
 
 
 def result_key(corpus_hash: str, system: str, settings: Mapping[str, Any]) -> str:
