@@ -126,7 +126,7 @@ def bad_calibration(**numbers):
         ),
         ("forward/model.safetensors", lambda p: p.unlink(), "forward/model.safetensors: no such file"),
         ("backward/config.json", lambda p: p.unlink(), "backward/config.json: no such file"),
-        ("backward/model.safetensors", cut, "not a whole safetensors file"),
+        ("backward/model.safetensors", cut, "not a complete safetensors file"),
         ("forward/model.safetensors", other_width, r"matcher.of_fact.weight is \[3, 3\]"),
         ("tokenizer.json", lambda p: p.unlink(), "tokenizer.json: no such file"),
         ("backward", lambda p: (shutil.rmtree(p), shutil.copytree(p.parent / "forward", p)), "direction is 'forward'"),

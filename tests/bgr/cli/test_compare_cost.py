@@ -15,7 +15,7 @@ from bgr.llm.backends.transformers_backend import TransformersBackend
 def counted(monkeypatch):
     """Every request that reaches a model, and the number of token ids that were written in all."""
     requests, written = [], []
-    each, write = TransformersBackend.each, transformers_backend.write
+    each, write = TransformersBackend.each, transformers_backend.generate
 
     def watched_each(self, asked):
         requests.extend(asked)
@@ -26,7 +26,7 @@ def counted(monkeypatch):
         written.extend(len(row.tokens) for row in rows)
 
     monkeypatch.setattr(TransformersBackend, "each", watched_each)
-    monkeypatch.setattr(transformers_backend, "write", watched_write)
+    monkeypatch.setattr(transformers_backend, "generate", watched_write)
     return requests, written
 
 
