@@ -112,7 +112,8 @@ def execute(name: str, entry: Command | Group, words: Sequence[str]) -> int:
     options, as_json = parse(name, entry, words)
     output = entry.run(options)
     if as_json:
-        print(json.dumps(output.data, ensure_ascii=False))
+        if output.data is not None:  # of several processes only the first one has a result
+            print(json.dumps(output.data, ensure_ascii=False))
     elif output.text:
         print(output.text)
     if output.error is not None:
