@@ -34,7 +34,7 @@ from bgr.utils.json_utils import one_line
 if TYPE_CHECKING:
     from bgr.collection.collection import Collection
 
-MOST_FACTS = 1_000
+MAX_FACTS = 1_000
 """Candidates of one question; beyond that a search over the textual database comes first."""
 
 GROUP = 128
@@ -43,7 +43,7 @@ GROUP = 128
 
 @dataclass(frozen=True)
 class DirectedGraphs:
-    """What the two directions found for one question, before reconstruction."""
+    """The graphs of both directions for one question, before reconstruction."""
 
     forward: DirectionResult
     backward: DirectionResult
@@ -172,7 +172,7 @@ class BgrPipeline(Retriever):
         """Run both directions; merging them is left to the caller, who may want several rules.
 
         Raises:
-            DataError: a query has no fact, more than `MOST_FACTS`, or no question.
+            DataError: a query has no fact, more than `MAX_FACTS`, or no question.
         """
         _check(queries)
         found: list[DirectedGraphs] = []
@@ -262,12 +262,12 @@ def _check(queries: Sequence[Query]) -> None:
             raise DataError(f"query {number}: the question is empty")
         if not query.facts:
             raise DataError(f"query {number}: there are no facts")
-        if len(query.facts) > MOST_FACTS:
-            raise DataError(f"query {number}: {len(query.facts)} facts, allowed: {MOST_FACTS}")
+        if len(query.facts) > MAX_FACTS:
+            raise DataError(f"query {number}: {len(query.facts)} facts, allowed: {MAX_FACTS}")
 
 
 def read_alike(forward: BgrRetriever, backward: BgrRetriever) -> bool:
-    """Whether one reading of sentences, tokens and frozen layers if there are any, serves both directions."""
+    """True where one encoding of sentences, with frozen layers if there are any, serves both directions."""
     one, two = forward.config, backward.config
     limits = [(c.frozen_layers, c.question_tokens, c.fact_tokens) for c in (one, two)]
     if limits[0] != limits[1] or one.encoder.to_dict() != two.encoder.to_dict():
@@ -297,8 +297,8 @@ def answer_file(options: AskOptions) -> Answer:
         CheckpointError: the checkpoint cannot be loaded.
     """
     facts = read_sentences(options.facts)
-    if len(facts) > MOST_FACTS:
-        raise DataError(f"{options.facts}: {len(facts):,} facts, allowed: {MOST_FACTS:,}")
+    if len(facts) > MAX_FACTS:
+        raise DataError(f"{options.facts}: {len(facts):,} facts, allowed: {MAX_FACTS:,}")
     if options.draw is not None:
         check_drawing(options.draw, overwrite=options.overwrite)
     pipeline = BgrPipeline.from_pretrained(options.checkpoint, device=options.device, precision=options.precision)

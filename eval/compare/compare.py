@@ -40,7 +40,7 @@ TITLES: Mapping[str, str] = {
 """The columns of the paper's Table 4 in its order. GED is in edits, all others are shares of 1."""
 
 PAIRED = ("gm", "f1", "qa_em")
-"""What two systems are compared by: whole graphs, evidence sets and answers."""
+"""Metrics by which two systems are compared: whole graphs, evidence sets and answers."""
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class PassageComparison:
 
     @property
     def within(self) -> bool:
-        """Whether each question was searched for among the passages that come with it."""
+        """True where each question was searched for among the passages that come with it."""
         return self.about.get("scope") == "question"
 
     @property

@@ -26,7 +26,7 @@ def compare(options: CompareOptions) -> Comparison | PassageComparison:
 
 
 def is_on_passages(options: CompareOptions) -> bool:
-    """Whether the comparison is one on passages and not on graphs.
+    """True where the comparison is one on passages and not on graphs.
 
     Raises:
         BgrError: the options are about both, or there is no data.
@@ -105,7 +105,7 @@ def compare_on_passages(options: CompareOptions) -> PassageComparison:
 
 
 def _check(options: CompareOptions, specs: list[SystemSpec]) -> None:
-    """What the systems need.
+    """Check that the systems have what they need.
 
     Raises:
         BgrError: an option is missing.

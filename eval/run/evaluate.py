@@ -60,7 +60,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Predictions:
-    """What one system retrieved, in the order of the examples.
+    """The results of one system, in the order of the examples.
 
     `seconds` is the wall time that retrieval took and `parameters` the number of the system's weights, if known;
     `answers` is what a reader made of its evidence (an item is ``None`` where the reader found nothing to answer from),
@@ -108,7 +108,7 @@ def named(evaluations: Sequence[Evaluation], name: str) -> Evaluation:
 
 
 def query_of(example: Example) -> Query:
-    """What a retriever may see of an example, and the number of gold facts for the paper's top-k protocol."""
+    """The part of an example that a retriever may see, and the number of gold facts for the paper's top-k protocol."""
     return Query(example.question, example.facts, gold_count=len(example.graph.nodes))
 
 

@@ -63,7 +63,7 @@ def by_round(system: SystemScores, data: MultihopData, *, within: bool = False) 
 
 
 def by_step(system: SystemScores) -> dict[str, Usage]:
-    """What each step of a method took in all questions, from the records of its trace that have ``usage``."""
+    """The usage of each step of a method in all questions, from the records of its trace that have ``usage``."""
     found: dict[str, Usage] = {}
     for one in system.found:
         for step in one.trace:

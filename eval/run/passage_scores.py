@@ -62,9 +62,9 @@ KS = (2, 5, 10, 15)
 
 RECALLS = tuple(f"R@{k}" for k in KS)
 SETS = ("P", "R", "F1")
-"""Of the passages that a system takes for the evidence."""
+"""Metrics of the passages that a system takes for the evidence."""
 GRAPHS = ("GM", "GS", "GED")
-"""Of its graph; all but GED, in edits, are shares of 1."""
+"""Metrics of its graph; all but GED, in edits, are shares of 1."""
 ANSWERS = ("QA EM", "QA F1")
 ANSWER = "answer"
 """The step of a trace in which a question is answered."""
@@ -88,7 +88,7 @@ class SystemScores:
 
     @property
     def usage(self) -> Usage:
-        """Of all questions."""
+        """The usage of all questions."""
         return sum((one.usage for one in self.found), Usage())
 
     @property

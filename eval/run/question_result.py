@@ -124,7 +124,7 @@ class QuestionResult:
 
 
 def _is_usage(value: Any) -> bool:
-    """Whether it is the record of a usage, or nothing."""
+    """True for the record of a usage, and for ``None``."""
     if not isinstance(value, Mapping):
         return value is None
     known = {one.name for one in fields(Usage)}

@@ -35,7 +35,7 @@ class ReadEvaluation:
     means: Mapping[str, Mapping[str, Any]]
 
     def predictions(self, system: str, examples: Sequence[Example]) -> Predictions:
-        """What one system found for the examples, in their order.
+        """The results of one system for the examples, in their order.
 
         Raises:
             DataError: there is no such system, a question is missing or another one than in the data, or a prediction
@@ -102,7 +102,7 @@ def read_evaluation(path: Path) -> ReadEvaluation:
 
 
 def check_hash(path: Path, about: Mapping[str, Any], data: Path, data_hash: str) -> None:
-    """Whether a result was made on this dataset, where what it says about itself tells.
+    """Check that a result was made on this dataset, where it says so.
 
     Raises:
         BgrError: it was another dataset.

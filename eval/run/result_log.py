@@ -1,4 +1,4 @@
-"""Results kept question by question, so that a run that was killed goes on where it was."""
+"""Results kept question by question, so that an interrupted run resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from eval.run.question_result import QuestionResult
 
 
 def result_key(corpus_hash: str, system: str, settings: Mapping[str, Any]) -> str:
-    """What a result depends on besides its question: the passages, the system and all its settings."""
+    """The key of all that a result depends on besides its question: the passages, the system and all its settings."""
     return hash_texts(corpus_hash, system, json.dumps(settings, sort_keys=True))[:20]
 
 
 def given_hash(question: MultihopQuestion, data: MultihopData) -> str:
-    """Of what comes with a question beside its text: systems may be given its passages and their sentences, its gold
-    evidence, or how many passages that has."""
+    """The hash of all that comes with a question besides its text: systems may be given its passages and their
+    sentences, its gold evidence, or the number of gold passages."""
     graph = question.graph.to_json() if question.graph is not None else None
     sentences = [data.sentences.get(one) for one in question.context]
     parts = [question.context, sentences, question.gold, question.missing, graph]
@@ -74,7 +74,7 @@ class ResultLog:
         self._close()
 
     def get(self, key: str, id: str, question: str, given: str) -> QuestionResult | None:
-        """What is kept for a question, by key, id, text and `given_hash`."""
+        """The result that is kept for a question, by key, id, text and `given_hash`."""
         kept = self._found.get((key, id, question, given))
         return kept if kept is not None else self._found.get((key, id, question, None))
 

@@ -166,7 +166,7 @@ def _kept(found: QuestionResult | None, data: MultihopData) -> QuestionResult | 
 
 
 def _is_news(new: QuestionResult, old: QuestionResult | None) -> bool:
-    """Whether a second try gave more than the first: with replies from a cache alone it only looks faster."""
+    """True where a second try gave more than the first: with replies from a cache alone it only looks faster."""
     return old is None or new.usage.calls > 0 or new.usage.failed < old.usage.failed
 
 

@@ -99,7 +99,7 @@ class SignTest:
 
 
 def sign_test(first: np.ndarray, second: np.ndarray) -> SignTest:
-    """Of two systems' scores ``[questions]``; differences below 1e-12 are ties."""
+    """Sign test of two systems' scores ``[questions]``; differences below 1e-12 are ties."""
     difference = first - second
     better, worse = int((difference > 1e-12).sum()), int((difference < -1e-12).sum())
     p = float(binomtest(better, better + worse).pvalue) if better + worse else 1.0

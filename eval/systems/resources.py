@@ -73,7 +73,7 @@ class Resources:
 
     @property
     def half(self) -> bool:
-        """Whether the collection keeps its vectors in half precision, which changes results."""
+        """True where the collection keeps its vectors in half precision, which changes results."""
         if self.options.collection is None:
             return False
         return any(part.dtype == np.float16 for part in self.collection.vectors.parts)

@@ -42,7 +42,7 @@ class Method(NamedTuple):
 
     @property
     def asks(self) -> bool:
-        """Whether the method asks a language model."""
+        """True where the method asks a language model."""
         return self.name in ASKING
 
 
@@ -80,12 +80,12 @@ class SystemSpec:
 
     @property
     def is_baseline(self) -> bool:
-        """Whether it is a baseline without a folder."""
+        """True for a baseline without a folder."""
         return self.place in BASELINES
 
     @property
     def is_evaluation(self) -> bool:
-        """Whether the place holds predictions; a file is taken for nothing else."""
+        """True where the place holds predictions; a file is taken for nothing else."""
         return self.path.is_file() or (self.path / "predictions.jsonl").is_file()
 
     @property

@@ -2,13 +2,15 @@ import json
 import shutil
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
 from bgr.cli import main
+from bgr.collection.collection import Collection
 from bgr.errors import BgrError, CheckpointError, DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from bgr.pipeline import MOST_FACTS, BgrPipeline
+from bgr.pipeline import MAX_FACTS, BgrPipeline
 from bgr.retrievers.base import Query, RetrievalResult
 from bgr.retrievers.graph_hop.checkpoint import Settings
 from bgr.retrievers.graph_hop.export import export
@@ -49,7 +51,7 @@ def test_equal_and_nested_facts_keep_their_identity(small_checkpoint):
     [
         (Query(" ", FACTS), "query 0: the question is empty"),
         (Query(QUESTION, []), "query 0: there are no facts"),
-        (Query(QUESTION, ["x"] * (MOST_FACTS + 1)), f"{MOST_FACTS + 1} facts, allowed: {MOST_FACTS}"),
+        (Query(QUESTION, ["x"] * (MAX_FACTS + 1)), f"{MAX_FACTS + 1} facts, allowed: {MAX_FACTS}"),
     ],
 )
 def test_bad_queries(small_checkpoint, query, said):
@@ -263,3 +265,16 @@ def test_export_refuses_what_is_no_reader(small_checkpoint, tmp_path, capsys):
     assert main(words) == 1
     assert "reader.json: no such file" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
+
+
+def test_a_collection_in_place_of_candidates(small_checkpoint):
+    pipeline = BgrPipeline.from_pretrained(small_checkpoint)
+    collection = Collection.in_memory([*FACTS, "It rains in Malmo ."], encoder=None)
+    (found,) = pipeline.over(collection, search="bm25", count=2).retrieve([Query(QUESTION)])
+    (hits,) = collection.bm25.search([QUESTION], 2)
+    (given,) = pipeline.retrieve([Query(QUESTION, [collection.corpus[index].whole for index in hits.indices])])
+    assert found.texts == given.texts
+    assert set(found.graph.nodes) <= set(hits.indices.tolist())
+    encoder = lambda texts: np.full((len(texts), 4), 0.5, dtype=np.float32)  # noqa: E731
+    answer = pipeline.answer(QUESTION, Collection.in_memory(FACTS, encoder=encoder))
+    assert set(answer.facts) == set(FACTS)

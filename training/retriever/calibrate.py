@@ -18,7 +18,7 @@ from bgr.metrics.calibration import expected_calibration_error
 from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from bgr.models.retriever import BgrRetriever
-from bgr.retrievers.graph_hop.checkpoint import MOST_LOG_ODDS, Settings
+from bgr.retrievers.graph_hop.checkpoint import MAX_LOG_ODDS, Settings
 from bgr.retrievers.graph_hop.decode import decode
 from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
@@ -51,7 +51,7 @@ def edge_calibration(
     if len(set(gold.tolist())) == 2:
         fit = LogisticRegression().fit(odds[:, None], gold)
         slope, offset = float(fit.coef_[0, 0]), float(fit.intercept_[0])
-        if slope > 0 and max(slope, abs(offset)) <= MOST_LOG_ODDS:
+        if slope > 0 and max(slope, abs(offset)) <= MAX_LOG_ODDS:
             return Calibration(slope, offset, log_odds)
     return Calibration(unseen=log_odds)
 

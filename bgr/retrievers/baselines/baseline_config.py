@@ -1,4 +1,4 @@
-"""What belongs to a baseline besides its weights.
+"""Files of a baseline besides its weights.
 
 Configuration of a trained baseline.
 """
@@ -38,7 +38,7 @@ class _Limits(TypedDict):
 
 
 class BaselineConfig(PretrainedConfig):
-    """What a trained baseline is made of; stored as ``config.json`` beside the weights.
+    """The configuration of a trained baseline; stored as ``config.json`` beside the weights.
 
     Args:
         encoder: the BERT's own configuration.
@@ -119,7 +119,7 @@ KINDS = tuple(sorted({*TRAINED, *SINGLE_HOP}))
 
 @dataclass(frozen=True)
 class BaselineSettings:
-    """What dev chose (``baseline.json``).
+    """The choices made on dev (``baseline.json``).
 
     Args:
         kind: one of `KINDS`.
@@ -146,7 +146,7 @@ class BaselineSettings:
 
     @classmethod
     def load(cls, folder: Path) -> BaselineSettings:
-        """What a folder's ``baseline.json`` says.
+        """Read a folder's ``baseline.json``.
 
         Raises:
             DataError: the file is missing or not JSON.
@@ -163,7 +163,7 @@ class BaselineSettings:
         return settings
 
     def keep(self) -> Keep:
-        """What dev chose, as a rule."""
+        """The choice made on dev, as a rule."""
         if self.kind in SINGLE_HOP:
             if self.k is None:
                 raise BgrError(f"k of {self.kind} is missing")

@@ -59,8 +59,8 @@ class PathTable:
 
 
 def graph_of(paths: Sequence[FoundPath]) -> tuple[EvidenceGraph, list[Edge]]:
-    """The graph of chains hung from the question, each edge with its best chain's score; and the edges left out to keep
-    it acyclic."""
+    """The graph of chains that start at the question, each edge with its best chain's score; and the edges left out to
+    keep it acyclic."""
     scores: dict[Edge, float] = {}
     for path in paths:
         for edge in zip((ROOT, *path.facts), path.facts, strict=False):

@@ -45,7 +45,7 @@ class GrrModel(BaselineModel):
         return GrrReading(self.question(questions), vectors, batch.candidates)
 
     def logits(self, reading: GrrReading, paths: PathTable) -> Tensor:
-        """Of what comes next on each path, its end in column 0; −inf where it may not go. *Shape:* ``[p, 1 + c]``."""
+        """Logits of each path's next step, its end in column 0; −inf where not allowed. *Shape:* ``[p, 1 + c]``."""
         state = self.state(self.states(reading, paths))
         # [p, c, d] · [p, d]
         facts = torch.einsum("pcd,pd->pc", reading.facts[paths.question].to(state.dtype), state)

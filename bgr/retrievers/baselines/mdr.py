@@ -45,7 +45,7 @@ class MdrModel(BaselineModel):
         return MdrReading(tokens, self.fact(facts), batch.candidates)
 
     def scores(self, reading: MdrReading, paths: PathTable) -> Tensor:
-        """Of the end (column 0) and of every fact of the batch, for each path. *Shape:* ``[p, 1 + f]``."""
+        """Scores of the end (column 0) and of every fact of the batch, for each path. *Shape:* ``[p, 1 + f]``."""
         queries = self.queries(reading, paths)
         keys = torch.cat([self.end[None].to(reading.facts.dtype), reading.facts])
         return (queries @ keys.T).float() * self.config.width**-0.5
@@ -64,7 +64,7 @@ class MdrModel(BaselineModel):
         return self.query(self.context(Ragged(joined.flat + self.kind(is_fact.long()), lengths)))
 
     def logits(self, reading: MdrReading, paths: PathTable) -> Tensor:
-        """Of what comes next on each path, its end in column 0; −inf where it may not go. *Shape:* ``[p, 1 + c]``."""
+        """Logits of each path's next step, its end in column 0; −inf where not allowed. *Shape:* ``[p, 1 + c]``."""
         own = reading.candidates[paths.question].clamp(min=0) + 1
         columns = torch.cat([torch.zeros_like(own[:, :1]), own], dim=1)
         logits = self.scores(reading, paths).gather(1, columns)

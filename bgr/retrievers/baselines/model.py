@@ -1,4 +1,4 @@
-"""What all trained baselines share: an encoder, its token states, and a search over a batch.
+"""The base of all trained baselines: an encoder, its token states, and a search over a batch.
 
 From a frozen encoder's token states to states and vectors that a baseline's training can shape.
 
@@ -184,7 +184,7 @@ class BaselineModel(PreTrainedModel):
 
     @abstractmethod
     def search(self, batch: Batch) -> list[Search]:
-        """What is found for each question of a batch; each has a candidate."""
+        """The paths found for each question of a batch; each has a candidate."""
 
     def token_states(self, batch: Batch) -> tuple[Ragged, Ragged]:
         """States ``[total, width]`` of the batch's questions and of its facts, each sentence alone."""

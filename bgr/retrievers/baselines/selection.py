@@ -1,4 +1,4 @@
-"""Which of the paths that a baseline found become its graph: what dev chooses for it."""
+"""Rules, chosen on dev, for the paths of a baseline that become its graph."""
 
 from __future__ import annotations
 

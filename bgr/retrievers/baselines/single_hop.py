@@ -1,9 +1,5 @@
-"""The random baseline of the paper's Table 4: k candidates drawn without looking.
-
-What single-hop retrievers share: k facts, all hung from the question, nothing between them (paper, section 5.1).
-
-The BM25 baseline of the paper's Table 4: the k candidates that share the most telling words with the question.
-"""
+"""Single-hop baselines of the paper's Table 4, BM25 and random: k facts that all follow the question directly (section
+5.1)."""
 
 from __future__ import annotations
 

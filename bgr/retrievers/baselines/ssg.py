@@ -58,7 +58,7 @@ class SsgModel(BaselineModel):
         return SsgReading(self.context(Ragged(states[mask], mask.sum(1))).padded(), mask)
 
     def logits(self, reading: SsgReading, written: Tensor) -> Tensor:
-        """Of what comes next after every beginning of what was written; −inf where it may not.
+        """Logits of the next item after every prefix of the sequence; −inf where an item is not allowed.
 
         *Shape:* ``written [q, s]`` pointers, −1 behind the end → ``[q, 1 + s, 2 + c]``.
         """
@@ -92,8 +92,8 @@ class SsgModel(BaselineModel):
 
 
 def allowed(written: Tensor, mask: Tensor) -> Tensor:
-    """What may come after every beginning: a fact that is not in the chain at work; a new chain, or the stop, if that
-    is not empty. *Shape:* ``written [q, s]``, ``mask [q, 1 + c]`` → ``[q, 1 + s, 2 + c]`` bool."""
+    """The items that may follow every prefix: a fact that is not in the current chain; a new chain, or the stop, if
+    that chain is not empty. *Shape:* ``written [q, s]``, ``mask [q, 1 + c]`` → ``[q, 1 + s, 2 + c]`` bool."""
     count, length = written.shape
     chain = (written == NEW_CHAIN).cumsum(1)
     # [q, 1 + s]: the chain at work after 0 … s pointers
@@ -109,7 +109,7 @@ def allowed(written: Tensor, mask: Tensor) -> Tensor:
 
 
 def chains(pointers: list[int], chances: list[float]) -> list[FoundPath]:
-    """What was written, cut into chains; a chain's score is the log-probability of its facts."""
+    """The written sequence, cut into chains; a chain's score is the log-probability of its facts."""
     found, facts, score = [], [], 0.0
     for pointer, chance in zip([*pointers, NEW_CHAIN], [*chances, 0.0], strict=True):
         if pointer > NEW_CHAIN:

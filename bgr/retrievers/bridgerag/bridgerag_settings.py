@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Condition = Literal["svo", "plain", "full"]
-"""What orders the pool: the paper's conditions A (SVO cosine alone), B (a judge that sees no bridge, ``s(q, c)``) and
+"""The order of the pool: the paper's conditions A (SVO cosine alone), B (a judge that sees no bridge, ``s(q, c)``) and
 C (a judge that sees it, ``s(q, b, c)``)."""
 
 CONDITIONS: tuple[Condition, ...] = ("svo", "plain", "full")
@@ -14,7 +14,7 @@ CONDITIONS: tuple[Condition, ...] = ("svo", "plain", "full")
 
 @dataclass(frozen=True)
 class BridgeSettings:
-    """Of the retriever.
+    """Settings of the retriever.
 
     Args:
         first: passages of the first hop's search; the best of them is the bridge.

@@ -22,7 +22,7 @@ TOP_LOGPROBS = 20
 
 @dataclass(frozen=True)
 class Case:
-    """What is judged for one question.
+    """The input of a judge for one question.
 
     Args:
         question: its text.
@@ -38,7 +38,7 @@ class Case:
 
     @property
     def values(self) -> dict[str, str]:
-        """What the prompts of every judge hold."""
+        """The values in the prompts of every judge."""
         if self.bridge is None:
             return {"question": self.question}
         first, second = (entity or "(not named)" for entity in self.entities)
@@ -91,7 +91,7 @@ class ProbabilityJudge(Judge):
 
 
 def scores_schema(count: int, most: int) -> Schema:
-    """Of a reply with exactly so many scores, 0 … `most`."""
+    """The schema of a reply with exactly so many scores, 0 … `most`."""
     score = {"type": "integer", "minimum": 0, "maximum": most}
     return object_of(scores=row_of(score, count))
 

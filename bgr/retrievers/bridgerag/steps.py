@@ -1,7 +1,5 @@
-"""Steps 2 and 3: second-hop queries and entities from question and bridge; a reply is untrusted.
-
-The prompts of BridgeRAG: one file a step beside this module.
-"""
+"""Steps 2 and 3: second-hop queries and entities from question and bridge; the prompts are one file a step. A reply is
+untrusted."""
 
 from __future__ import annotations
 
@@ -20,13 +18,13 @@ prompt = Prompts("bgr.bridgerag")
 
 
 QUERY_CHARACTERS = 500
-"""Of a query; longer ones are cut."""
+"""Longest query; longer ones are cut."""
 
 ENTITY_CHARACTERS = 100
-"""Of an entity; what is longer is none."""
+"""Longest entity; longer texts are not entities."""
 
 ENTITY_WORDS = 10
-"""Of an entity, twice what it may have; a whole sentence, such as the question again, is none."""
+"""Most words of an entity, twice the number that is asked for; a whole sentence is not an entity."""
 
 ENTITY_TOKENS = 64
 """Longest reply with two entities."""
@@ -35,7 +33,7 @@ ENTITIES_SCHEMA = object_of(e1=TEXT, e2=TEXT)
 
 
 class Entities(NamedTuple):
-    """What the bridge resolves, and what the second hop is about; empty where it is not named."""
+    """The entity that the bridge resolves, and the one of the second hop; empty where it is not named."""
 
     first: str = ""
     second: str = ""
@@ -51,7 +49,7 @@ NONE = Entities()
 
 
 def queries_schema(most: int) -> Schema:
-    """Of a reply with one to so many queries."""
+    """The schema of a reply with one to so many queries."""
     return object_of(queries=list_of(TEXT, most, minimum=1))
 
 

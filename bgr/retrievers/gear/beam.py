@@ -1,9 +1,5 @@
-"""Diverse triple beam search (paper, Algorithm 1), for all questions at once.
-
-Flat arrays with an owner index: ranges, and ranks within each owner's part.
-
-The neighbours of the last triples of all beams at once, over the index's CSR lists.
-"""
+"""Diverse triple beam search (paper, Algorithm 1), for all questions at once, over flat arrays with an owner index and
+the triple index's CSR lists."""
 
 from __future__ import annotations
 
@@ -37,12 +33,12 @@ def ranks(owner: np.ndarray, scores: np.ndarray) -> np.ndarray:
     return rank
 
 
-def neighbour_pairs(
-    index: TripleIndex, last: np.ndarray, owner: np.ndarray, queries: np.ndarray, *, most: int, read: int
+def neighbor_pairs(
+    index: TripleIndex, last: np.ndarray, owner: np.ndarray, queries: np.ndarray, *, max_kept: int, read: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Triples that share the head or the tail entity with each beam's last triple (paper, section 4.2).
 
-    The paper tries 100 neighbours of a beam and does not say which. Here they are those most similar to the question,
+    The paper tries 100 neighbors of a beam and does not say which. Here they are those most similar to the question,
     by the triple's own vector, equal ones by number. Of an entity with more than `read` triples only the first `read`
     by number are looked at.
 
@@ -51,24 +47,24 @@ def neighbour_pairs(
         last: ``[m]`` the last triple of each beam.
         owner: ``[m]`` the question of each beam.
         queries: ``[q, d]`` unit vectors.
-        most: neighbours of a beam that are kept.
+        max_kept: neighbors of a beam that are kept.
         read: triples of an entity that are looked at.
 
     Returns:
-        ``(beam, triple)``, each ``int64 [n]``, by beam and then by triple number; no triple is its own neighbour.
+        ``(beam, triple)``, each ``int64 [n]``, by beam and then by triple number; no triple is its own neighbor.
     """
     beam, triple = _sharing(index, last, read)
-    many = (np.bincount(beam, minlength=len(last)) > most)[beam]  # only these beams' vectors need be read
+    many = (np.bincount(beam, minlength=len(last)) > max_kept)[beam]  # only these beams' vectors need be read
     if not many.any():
         return beam, triple
     similar = _similarity(index, queries, owner[beam[many]], triple[many])
     kept = ~many
-    kept[many] = ranks(beam[many], similar) < most
+    kept[many] = ranks(beam[many], similar) < max_kept
     return beam[kept], triple[kept]
 
 
 def _sharing(index: TripleIndex, last: np.ndarray, read: int) -> tuple[np.ndarray, np.ndarray]:
-    """All neighbours as sorted unique pairs ``(beam, triple)``."""
+    """All neighbors as sorted unique pairs ``(beam, triple)``."""
     entities = np.concatenate([index.head[last], index.tail[last]]).astype(np.int64)
     beams = np.tile(np.arange(len(last)), 2)
     first = index.starts[entities].astype(np.int64)
@@ -126,7 +122,7 @@ def beam_search(
     settings: BeamSettings = PAPER_BEAM,
     score: SequenceScores | None = None,
 ) -> list[Beams]:
-    """Sequences of triples that lead from each question's initial triples to their neighbours.
+    """Sequences of triples that lead from each question's initial triples to their neighbors.
 
     A sequence's score is the sum over its prefixes of their cosine with the question, weighted for diversity on the
     way. Equal scores keep the order of the beams they extend, then that of the triples' numbers; initial triples are
@@ -176,9 +172,9 @@ def _best(level: _Level, width: int) -> _Level:
 def _extended(
     index: TripleIndex, queries: np.ndarray, level: _Level, settings: BeamSettings, score: SequenceScores
 ) -> _Level:
-    """Lines 7–19: every sequence with each neighbour of its last triple."""
+    """Lines 7–19: every sequence with each neighbor of its last triple."""
     last = level.triples[:, -1]
-    beam, triple = neighbour_pairs(index, last, level.owner, queries, most=settings.neighbours, read=settings.read)
+    beam, triple = neighbor_pairs(index, last, level.owner, queries, max_kept=settings.neighbours, read=settings.read)
     seen = level.owner[:, None] * len(index) + level.triples  # exists(t, B): in any beam of the question
     new = ~np.isin(level.owner[beam] * len(index) + triple, seen)
     beam, triple = beam[new], triple[new]

@@ -70,7 +70,7 @@ MakeScores = Callable[[TripleIndex], SequenceScores]
 
 
 class Expanded(NamedTuple):
-    """What graph expansion found for one query.
+    """The result of graph expansion for one query.
 
     Args:
         start: numbers of the initial triples.

@@ -14,15 +14,15 @@ def _check_positive(settings: object) -> None:
 
 @dataclass(frozen=True)
 class BeamSettings:
-    """Of the diverse triple beam search (Algorithm 1).
+    """Settings of the diverse triple beam search (Algorithm 1).
 
     Args:
         width: sequences kept for a question, b.
         length: triples in a sequence, l.
-        neighbours: of a sequence's last triple that are tried, at most.
+        neighbours: neighbors of a sequence's last triple that are tried, at most.
         gamma: γ of the diversity weight; ``None`` for twice the width.
         diverse: whether extensions of one beam are weighted by their rank.
-        read: neighbours whose vectors are read to find those, at most; a common entity may have a hundred thousand
+        read: neighbors whose vectors are read to find those, at most; a common entity may have a hundred thousand
             and more, and then the first ones by triple number count.
 
     Raises:
@@ -45,7 +45,7 @@ PAPER_BEAM = BeamSettings()
 
 @dataclass(frozen=True)
 class GearSettings:
-    """Of the retrievers.
+    """Settings of NaiveGE, SyncGE and GEAR.
 
     Args:
         beam: the search over triples.

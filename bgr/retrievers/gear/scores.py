@@ -1,7 +1,4 @@
-"""How well a sequence of triples fits a question: score(q, T) of Algorithm 1, for many sequences at once.
-
-Rows of a large matrix of half-precision vectors, ready to be multiplied.
-"""
+"""The score of a sequence of triples for a question, score(q, T) of Algorithm 1, for many sequences at once."""
 
 from __future__ import annotations
 
@@ -69,7 +66,7 @@ class MeanVectors(SequenceScores):
 class EncodedText(SequenceScores):
     """The encoder reads the sequence as text, one triple after the other (paper, section 4.2).
 
-    Every new sequence of a level is encoded, up to ``width × neighbours`` a question, equal ones once.
+    Every new sequence of a level is encoded, up to ``width × neighbours`` for a question, equal ones once.
     """
 
     def __call__(self, queries: np.ndarray, owner: np.ndarray, sequences: np.ndarray) -> np.ndarray:
@@ -87,7 +84,7 @@ class EncodedText(SequenceScores):
 
 
 def _cosine(vectors: np.ndarray, queries: np.ndarray) -> np.ndarray:
-    """Of each row with its unit vector; 0 where the row is 0."""
+    """The cosine of each row with its unit vector; 0 where the row is 0."""
     lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
     dots = np.einsum("nd,nd->n", vectors, queries)
     return np.divide(dots, lengths, out=np.zeros(len(dots)), where=lengths > 0)

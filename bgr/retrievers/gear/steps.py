@@ -1,7 +1,4 @@
-"""What the language model is asked in each step, and what its replies hold; a reply is untrusted.
-
-The prompts of SyncGE and GEAR: one file a step beside this module.
-"""
+"""Requests and replies of each step of SyncGE and GEAR; the prompts are one file a step. A reply is untrusted."""
 
 from __future__ import annotations
 
@@ -26,10 +23,10 @@ def passage_lines(passages: Iterable[Passage]) -> str:
 
 
 PART_CHARACTERS = 300
-"""Longest part of a fact; what is longer is no fact, and is dropped."""
+"""Longest part of a fact; a fact with a longer part is dropped."""
 
 TEXT_CHARACTERS = 2000
-"""Of an answer, a reason or a query; longer ones are cut."""
+"""Longest answer, reason or query; longer ones are cut."""
 
 REASON_SCHEMA = object_of(answerable=YES_OR_NO, answer=TEXT, why=TEXT)
 REWRITE_SCHEMA = object_of(query=TEXT)
@@ -44,13 +41,13 @@ class Fact(NamedTuple):
 
     @property
     def text(self) -> str:
-        """As a query, in the form of an index triple's text."""
+        """The fact as a query, in the form of an index triple's text."""
         return " ".join(part for part in self if part)
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Whether the facts answer the question: the answer if they do, or why not."""
+    """A verdict on the facts: the answer, or the reason why they do not answer the question."""
 
     answerable: bool = False
     answer: str = ""
@@ -58,7 +55,7 @@ class Reason:
 
 
 def facts_schema(most: int) -> Schema:
-    """Of a reply with at most so many facts."""
+    """The schema of a reply with at most so many facts."""
     return object_of(facts=list_of(row_of(TEXT, 3), most))
 
 
@@ -129,7 +126,7 @@ def read_query(reply: Reply) -> ParsedReply:
 
 
 def _text(value: Any) -> str:
-    """On one line; empty for what is no text."""
+    """The text on one line; empty for any other value."""
     return " ".join(value[:TEXT_CHARACTERS].split()) if is_text(value) else ""
 
 

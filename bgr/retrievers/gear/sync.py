@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Synced(NamedTuple):
-    """What SyncGE found for one query, the usage of its calls, and a record of each step."""
+    """The result of SyncGE for one query, the usage of its calls, and a record of each step."""
 
     expanded: Expanded
     usage: Usage

@@ -31,11 +31,11 @@ from bgr.utils.settings import STRICT, load_settings, one_of, problems, save_set
 FORMAT = 1
 SETTINGS = "bgr.json"
 
-MOST_LOG_ODDS = 100
+MAX_LOG_ODDS = 100
 """Greatest size of a calibration's numbers."""
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
-LogOdds = Annotated[float, Field(ge=-MOST_LOG_ODDS, le=MOST_LOG_ODDS)]
+LogOdds = Annotated[float, Field(ge=-MAX_LOG_ODDS, le=MAX_LOG_ODDS)]
 _A_DIRECTION = AfterValidator(one_of(DIRECTIONS))
 _A_NUMBER = AfterValidator(one_of([one.name for one in fields(Calibration)]))
 
@@ -58,7 +58,7 @@ class _Limits(TypedDict):
 
 @dataclass(frozen=True)
 class Settings:
-    """What belongs to the pair of directions (``bgr.json``).
+    """Settings of the pair of directions (``bgr.json``).
 
     Args:
         rule: reconstruction rule.
@@ -88,7 +88,7 @@ class Settings:
 
     @property
     def fusion(self) -> Fusion:
-        """What `fused` needs besides γ; a direction without numbers keeps its own log-odds."""
+        """Parameters of `fused` besides γ; a direction without numbers keeps its own log-odds."""
         forward, backward = (Calibration(**self.calibration.get(direction, {})) for direction in DIRECTIONS)
         return Fusion(forward, backward, self.fused_threshold)
 

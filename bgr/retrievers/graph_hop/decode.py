@@ -17,7 +17,7 @@ from bgr.retrievers.graph_hop.likelihood import FLOOR, DirectionResult, Path, St
 EXPLORE = 2.2
 """Log-odds below the threshold down to which paths are followed for `fused`: with a threshold of ½ a chance of 0.1."""
 
-MOST_EXPLORED = 16
+MAX_EXPLORED = 16
 """Paths of one question at one level beyond which none below the threshold is followed. A model that is trained has
 fewer; one that is not would follow hundreds."""
 
@@ -125,13 +125,13 @@ def _keep_steps(steps: list[dict[Path, Step]], paths: Paths, walked: list[Path],
 
 def _continuing(odds: Tensor, floor: float, paths: Paths, most: int, limits: list[set[str]]) -> tuple[Tensor, Tensor]:
     """Parents and columns of the next level: at most `most` paths for each question, the most probable ones, and below
-    the threshold only what makes them `MOST_EXPLORED`."""
+    the threshold only what makes them `MAX_EXPLORED`."""
     chosen = odds >= floor
     chosen[:, ROOT_COLUMN] = False
     parents, columns = chosen.nonzero(as_tuple=True)
     owner = paths.question[parents]
     per_question = torch.bincount(owner, minlength=len(limits))
-    if int(per_question.max()) <= min(most, MOST_EXPLORED):
+    if int(per_question.max()) <= min(most, MAX_EXPLORED):
         return parents, columns
     # sort by question, then by falling odds; a path's rank is its place after its question's first
     scores = odds[parents, columns]
@@ -142,7 +142,7 @@ def _continuing(odds: Tensor, floor: float, paths: Paths, most: int, limits: lis
     found = scores[order] >= 0
     for question in owner[order[found & (rank >= most)]].tolist():
         limits[question].add("max_paths")
-    kept = order[rank < torch.where(found, most, min(most, MOST_EXPLORED))].sort().values
+    kept = order[rank < torch.where(found, most, min(most, MAX_EXPLORED))].sort().values
     return parents[kept], columns[kept]
 
 

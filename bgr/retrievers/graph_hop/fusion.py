@@ -22,7 +22,7 @@ UNSEEN = -4.0
 DOUBT = -3.0
 """Edges less probable than these log-odds are not tried as a change."""
 
-MOST_EDGES, MOST_GRAPHS = 50, 500
+MAX_EDGES, MAX_GRAPHS = 50, 500
 """Edges of a graph that is still changed, and graphs that are compared for one question. Trained models' have 3 and
 30."""
 
@@ -50,7 +50,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Fusion:
-    """What `fused` needs besides γ; all of it is chosen on dev.
+    """Parameters of `fused` besides γ; all of them are chosen on dev.
 
     Args:
         forward, backward: calibration of each direction's edges.
@@ -128,12 +128,12 @@ class _Search:
     def climb(self, edges: Edges) -> Edges:
         """From change to change, each time the best one, until none is better."""
         while True:
-            if len(edges) > MOST_EDGES:
+            if len(edges) > MAX_EDGES:
                 self.whole = False
                 return edges
             best = edges
             for other in changes(edges, self.addable):
-                if len(self.scores) >= MOST_GRAPHS and other not in self.scores:
+                if len(self.scores) >= MAX_GRAPHS and other not in self.scores:
                     self.whole = False
                     return best
                 if self.score(other) > self.score(best):

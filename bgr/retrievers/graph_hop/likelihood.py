@@ -10,7 +10,7 @@ from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
 FLOOR = -8.0
 """Log-odds of a next fact below which they are not told apart."""
 
-MOST_PATHS = 64
+MAX_PATHS = 64
 """Paths of one length through a graph that are read."""
 
 Path = tuple[int, ...]
@@ -19,7 +19,7 @@ Path = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Step:
-    """What a direction says at the end of a path.
+    """The prediction of a direction at the end of a path.
 
     Args:
         nothing: log-probability that nothing is next, ``Σ log(1 - p)`` over all that may be.
@@ -30,7 +30,7 @@ class Step:
     odds: Mapping[int, float]
 
     def log_probability(self, following: Iterable[int]) -> float:
-        """That exactly these nodes are next: each of them changes ``log(1 - p)`` into ``log p``."""
+        """Log-probability that exactly these nodes are next: each of them changes ``log(1 - p)`` into ``log p``."""
         return self.nothing + sum(self.odds.get(node, FLOOR) for node in following)
 
 
@@ -61,7 +61,7 @@ def log_likelihood(edges: Iterable[Edge], steps: Mapping[Path, Step], *, forward
     same node; a node that it never came to counts 0, as the step that should have led there already costs.
 
     Args:
-        edges: of a DAG that hangs from the question.
+        edges: of a DAG whose nodes are all reachable from the question.
         steps: of every path that the direction walked.
         forward: the direction.
     """
@@ -77,7 +77,7 @@ def log_likelihood(edges: Iterable[Edge], steps: Mapping[Path, Step], *, forward
     paths: list[Path] = [(node,) for node in start]
     while paths:
         longer: list[Path] = []
-        for path in paths[:MOST_PATHS]:
+        for path in paths[:MAX_PATHS]:
             following = after.get(path[-1], [])
             known = opinions.setdefault(path[-1], [])
             if path in steps:

@@ -38,8 +38,8 @@ def intersection(forward: EvidenceGraph, backward: EvidenceGraph, gamma: float) 
 
 
 def released(forward: EvidenceGraph, backward: EvidenceGraph, gamma: float) -> EvidenceGraph:
-    """What the authors' released code decides, for comparison: ``G_B`` where BSC > γ, else a union in which an edge to
-    a fact that is already present is not added again. Theirs drops by hash order; here the forward edges come first,
+    """The rule of the authors' released code, for comparison: ``G_B`` where BSC > γ, else a union in which an edge to a
+    fact that is already present is not added again. Theirs drops by hash order; here the forward edges come first,
     breadth first from the question, then the backward ones."""
     if subgraph_confidence(forward, backward) > gamma:
         return backward
@@ -75,7 +75,7 @@ BIDIRECTIONAL = ("equation", "intersection", "fused")
 """Rules that training chooses from on dev; `released` is for comparison only."""
 
 GAMMAS = tuple(step / 20 for step in range(21))
-"""What is tried of each rule's γ."""
+"""The values of γ that are tried for each rule."""
 
 
 def reconstruct(

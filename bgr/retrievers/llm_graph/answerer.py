@@ -18,11 +18,11 @@ from bgr.retrievers.llm_graph.prompts import clip, graph_words, prompt
 from bgr.utils.json_utils import is_text, shown
 
 QUESTION, FACTS, GRAPH = WAYS = ("question", "facts", "graph")
-"""What the model reads: the question alone; the facts of the graph besides, in the order of the candidates; the graph
+"""The input of the model: the question alone; the facts of the graph besides, in the order of the candidates; the graph
 in words besides."""
 
 ANSWER_CHARACTERS = 300
-"""Of an answer; longer ones are cut."""
+"""Longest answer; longer ones are cut."""
 
 
 class Item(Protocol):
@@ -40,7 +40,7 @@ class Item(Protocol):
 
 @dataclass(frozen=True)
 class LlmAnswer:
-    """What the model says.
+    """An answer of the model.
 
     Args:
         text: the answer; ``None`` where there is no evidence, or the reply cannot be used.

@@ -60,7 +60,7 @@ class Form(ABC):
 
     @abstractmethod
     def schema(self, edges: int) -> Schema | None:
-        """Of a reply with about so many edges at most; ``None`` where the reply is free text."""
+        """The schema of a reply with about so many edges at most; ``None`` where the reply is free text."""
 
     @abstractmethod
     def write(self, graph: EvidenceGraph, facts: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from bgr.retrievers.llm_graph.form import Form, Numbers, label, ordered_edges
 from bgr.retrievers.llm_graph.json_forms import ChainForm, EdgeForm, ParentForm
 from bgr.retrievers.llm_graph.prompts import clip
 
-MOST_READ = 20_000
+MAX_READ = 20_000
 """Characters of a reply that are looked at."""
 
 _ARROW = r"\s{0,9}(?:-{1,2}>|=>|→)\s{0,9}"
@@ -31,7 +31,7 @@ _RUN = re.compile(rf"(?<![\w.-]){_LABEL}(?:{_ARROW}{_LABEL})+(?!\w)")
 
 def arrows(text: str, numbers: Numbers) -> list[Edge] | None:
     """The edges of all arrows in order, those with an unknown end left out; ``None`` where there is no arrow."""
-    plain = _QUESTION.sub("Q", _AROUND.sub("", text[:MOST_READ]))
+    plain = _QUESTION.sub("Q", _AROUND.sub("", text[:MAX_READ]))
     runs = [re.split(_ARROW, run) for run in _RUN.findall(plain)]
     pairs = [(numbers.place(a), numbers.place(b)) for run in runs for a, b in pairwise(run)]
     return [(a, b) for a, b in pairs if a is not None and b is not None] if runs else None

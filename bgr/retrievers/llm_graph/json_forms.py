@@ -43,17 +43,17 @@ class EdgeForm(Form):
         return found
 
 
-MOST_BEFORE = 12
+MAX_BEFORE = 12
 """Facts before one."""
 
 
 class ParentForm(Form):
-    """A fact with nothing before it hangs from the question, also where all that was before it is unknown."""
+    """A fact with nothing before it follows the question, also where all that was before it is unknown."""
 
     name = "parents"
 
     def schema(self, edges: int) -> Schema:
-        fact = object_of(fact=WHOLE, after=list_of(WHOLE, MOST_BEFORE))
+        fact = object_of(fact=WHOLE, after=list_of(WHOLE, MAX_BEFORE))
         return object_of(facts=list_of(fact, edges))
 
     def write(self, graph: EvidenceGraph, facts: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ FEWEST = {"shots": 0, "shot_facts": 0, "seed": 0, "characters": 2_000, "fact_cha
 
 @dataclass(frozen=True)
 class LlmGraphSettings:
-    """Of `LlmGraph` and `LlmAnswerer`.
+    """Settings of `LlmGraph` and `LlmAnswerer`.
 
     Args:
         shots: examples in a prompt, at most; see `bgr.retrievers.llm_graph.shots`.

@@ -20,7 +20,7 @@ def clip(text: str, most: int) -> str:
 
 
 def too_long(text: str, most: int) -> bool:
-    """Whether `clip` cuts it."""
+    """True where `clip` cuts the text."""
     return len(" ".join(text.split())) > most
 
 

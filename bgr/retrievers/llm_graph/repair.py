@@ -9,7 +9,7 @@ from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 
 FAULTS = ("into_question", "loops", "repeated", "cycles", "beyond", "hung")
 """Edges left out: into the question, from a fact to itself, told before, closing a cycle with those before it, after
-the last that is read; and facts that nothing led to, which now hang from the question."""
+the last that is read; and facts that nothing led to, which the question now leads to."""
 
 
 class Repaired(NamedTuple):
@@ -21,7 +21,7 @@ class Repaired(NamedTuple):
 
 def repair(edges: Iterable[tuple[int, int]], most: int) -> Repaired:
     """Edges in the order written, each kept unless it is at fault; then a fact that nothing leads to, but that leads
-    to others, is hung from the question. Without cycles all facts hang from it then.
+    to others, follows the question. Without cycles all facts are then reachable from it.
 
     Args:
         edges: between places of facts and `ROOT`.
@@ -53,7 +53,7 @@ def _fault(a: int, b: int, after: dict[int, list[int]]) -> str | None:
 
 
 def _leads(start: int, end: int, after: dict[int, list[int]]) -> bool:
-    """Whether a path leads from one fact to another."""
+    """True where a path leads from one fact to another."""
     seen, stack = {start}, [start]
     while stack:
         node = stack.pop()

@@ -14,7 +14,7 @@ from bgr.retrievers.llm_graph.form import Form
 from bgr.retrievers.llm_graph.llm_graph_settings import LlmGraphSettings
 from bgr.retrievers.llm_graph.prompts import clip, fact_lines, prompt
 
-MOST_GOLD = 8
+MAX_GOLD = 8
 """Gold facts of a question that may be an example."""
 
 
@@ -31,9 +31,9 @@ def choose_shots(examples: Iterable[Example], settings: LlmGraphSettings) -> lis
     """The first examples by a hash of seed and id, one structure after the other so that all are shown.
 
     The choice does not depend on the order of the examples. Left out are those without a graph, or with more than
-    `MOST_GOLD` gold facts.
+    `MAX_GOLD` gold facts.
     """
-    fit = [example for example in examples if 1 <= len(example.graph.nodes) <= MOST_GOLD]
+    fit = [example for example in examples if 1 <= len(example.graph.nodes) <= MAX_GOLD]
     fit.sort(key=lambda example: hashlib.sha256(f"{settings.seed}|{example.id}".encode(errors="replace")).digest())
     by_structure: dict[str, list[Example]] = {}
     for example in fit:

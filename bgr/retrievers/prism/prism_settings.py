@@ -10,7 +10,7 @@ STARTS = ("draft", "all", "none")
 
 @dataclass(frozen=True)
 class PrismSettings:
-    """Of the retriever.
+    """Settings of the retriever.
 
     Args:
         rounds: N.

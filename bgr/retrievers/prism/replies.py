@@ -1,4 +1,4 @@
-"""What the language model's replies hold; a reply is untrusted."""
+"""The content of the language model's replies; a reply is untrusted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bgr.retrievers.prism.evidence import Evidence
 from bgr.utils.json_utils import is_text, shown
 
 TEXT_CHARACTERS = 500
-"""Of a sub-question or an answer; longer ones are cut."""
+"""Longest sub-question or answer; longer ones are cut."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ def read_sub_questions(reply: Reply, question: str, most: int) -> ParsedReply:
 
 
 def read_evidence(reply: Reply, candidates: Candidates, sub_questions: int, most: int) -> ParsedReply:
-    """What a draft or an adder names; nothing where the step failed.
+    """The sentences that a draft or an adder names; none where the step failed.
 
     Args:
         reply: the reply.
-        candidates: what there is.
+        candidates: the sentences that exist.
         sub_questions: how many.
         most: sentences that count; what the reply names after them does not.
     """
@@ -54,8 +54,8 @@ def read_evidence(reply: Reply, candidates: Candidates, sub_questions: int, most
 
 
 def read_keep(reply: Reply, candidates: Candidates, evidence: Evidence) -> ParsedReply:
-    """What a selector names. The step has failed, too, where the reply names something and nothing of it was chosen
-    before; an empty list has not: it keeps nothing."""
+    """The sentences that a selector names. The step has also failed where the reply names sentences of which none was
+    chosen before; an empty list is no failure: it keeps nothing."""
     rows = field_of(reply.value, "keep", list)
     if reply.failure is not None or rows is None:
         return failed(reply, Named({}), "no list of sentences")

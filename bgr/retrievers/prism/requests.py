@@ -20,23 +20,23 @@ prompt = Prompts("bgr.prism")
 
 
 PAIR_TOKENS = 12
-"""What the name of a sentence takes in a reply, at most, with numbers of up to three digits."""
+"""Most tokens of the name of a sentence in a reply, with numbers of up to three digits."""
 
 ANSWER_SCHEMA = object_of(answerable=YES_OR_NO, answer=TEXT)
 
 
 def analyser_schema(most: int) -> Schema:
-    """Of a reply with at most so many sub-questions."""
+    """The schema of a reply with at most so many sub-questions."""
     return object_of(questions=list_of(TEXT, most))
 
 
 def evidence_schema(most: int) -> Schema:
-    """Of a reply that names at most so many sentences, each with or without what it is for."""
+    """The schema of a reply that names at most so many sentences, each with or without what it is for."""
     return object_of(evidence=list_of(list_of(WHOLE, 3, minimum=2), most))
 
 
 def keep_schema(most: int) -> Schema:
-    """Of a reply that names at most so many sentences."""
+    """The schema of a reply that names at most so many sentences."""
     return object_of(keep=list_of(row_of(WHOLE, 2), most))
 
 

@@ -15,18 +15,18 @@ from bgr.llm.backends.transformers_backend import TransformersBackend
 def counted(monkeypatch):
     """Every request that reaches a model, and the number of token ids that were written in all."""
     requests, written = [], []
-    each, write = TransformersBackend.each, transformers_backend.generate
+    each, generate = TransformersBackend.each, transformers_backend.generate
 
     def watched_each(self, asked):
         requests.extend(asked)
         yield from each(self, asked)
 
-    def watched_write(model, prompts, rows, pad):
-        write(model, prompts, rows, pad)
-        written.extend(len(row.tokens) for row in rows)
+    def watched_generate(model, prompts, samplers, pad):
+        generate(model, prompts, samplers, pad)
+        written.extend(len(sampler.tokens) for sampler in samplers)
 
     monkeypatch.setattr(TransformersBackend, "each", watched_each)
-    monkeypatch.setattr(transformers_backend, "generate", watched_write)
+    monkeypatch.setattr(transformers_backend, "generate", watched_generate)
     return requests, written
 
 

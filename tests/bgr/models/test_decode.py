@@ -116,7 +116,7 @@ def test_exploring_leaves_the_graph_as_it_is_and_weighs_more(make_retriever):
 
 
 def test_few_doubtful_paths_are_followed_and_all_sure_ones(make_retriever, monkeypatch):
-    monkeypatch.setattr("bgr.retrievers.graph_hop.decode.MOST_EXPLORED", 1)
+    monkeypatch.setattr("bgr.retrievers.graph_hop.decode.MAX_EXPLORED", 1)
     graph = EvidenceGraph([(ROOT, 0), (ROOT, 1), (0, 2), (0, 3)])
     batch = Batch(
         Ragged.from_lists([[2, 5, 3]]),

@@ -97,7 +97,7 @@ def test_a_search_cut_short_says_so(monkeypatch):
     rng = random.Random(1)
     forward, backward = direction(rng, 3, forward=True), direction(rng, 3, forward=False)
     assert fusion.fused(forward, backward, 0.5, Fusion())[1]
-    for name in ("MOST_GRAPHS", "MOST_EDGES"):
+    for name in ("MAX_GRAPHS", "MAX_EDGES"):
         with monkeypatch.context() as patch:
             patch.setattr(fusion, name, 0)
             assert not fusion.fused(forward, backward, 0.5, Fusion())[1]

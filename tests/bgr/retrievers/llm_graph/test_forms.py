@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.retrievers.llm_graph.form import Numbers
-from bgr.retrievers.llm_graph.forms import FORMS, MOST_READ
+from bgr.retrievers.llm_graph.forms import FORMS, MAX_READ
 from bgr.retrievers.llm_graph.json_forms import covering_chains
 from bgr.retrievers.llm_graph.repair import repair
 
@@ -111,7 +111,7 @@ def test_only_the_last_edges_line_counts():
     assert read("steps", "Edges: none") == (None, 0)
 
 
-@pytest.mark.parametrize("text", ["1" * MOST_READ, "1 " * MOST_READ, "1 ->" * MOST_READ, "1" + " " * MOST_READ])
+@pytest.mark.parametrize("text", ["1" * MAX_READ, "1 " * MAX_READ, "1 ->" * MAX_READ, "1" + " " * MAX_READ])
 def test_a_text_made_to_be_slow_is_not(text, must_end):
     read("arrows", text)
     read("steps", f"Edges: {text}")

@@ -5,15 +5,15 @@ import pytest
 
 from bgr.collection.triples.index import TripleIndex
 from bgr.collection.triples.triple import Triple
-from bgr.retrievers.gear.beam import neighbour_pairs, ranges, ranks
+from bgr.retrievers.gear.beam import neighbor_pairs, ranges, ranks
 from bgr.retrievers.gear.scores import CHUNK, products, take_rows
 
 
-def of(index, last, queries=None, owner=None, *, most=100, read=10_000):
+def of(index, last, queries=None, owner=None, *, max_kept=100, read=10_000):
     last = np.array(last)
     queries = np.zeros((1, index.vectors.shape[1]), dtype=np.float32) if queries is None else queries
     owner = np.zeros(len(last), dtype=np.int64) if owner is None else np.array(owner)
-    beam, triple = neighbour_pairs(index, last, owner, queries, most=most, read=read)
+    beam, triple = neighbor_pairs(index, last, owner, queries, max_kept=max_kept, read=read)
     return [triple[beam == n].tolist() for n in range(len(last))]
 
 
@@ -45,7 +45,7 @@ def test_the_hundred_most_similar_to_the_question_are_kept(hub, encode):
 
 
 def test_of_a_common_entity_only_the_first_triples_are_read(hub, encode):
-    (found,) = of(hub, [0], encode(["gold"]), most=3, read=91)
+    (found,) = of(hub, [0], encode(["gold"]), max_kept=3, read=91)
     assert len(found) == 3
     assert {7, 90} <= set(found) <= set(range(1, 91))
 
