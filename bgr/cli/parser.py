@@ -37,14 +37,22 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
 from bgr.errors import BgrError
-from bgr.utils.options import Options, OptionsError, flag, kind_of
+from bgr.utils.options import (
+    Options,
+    OptionsError,
+    flag,
+    group_of,
+    kind_of,
+    option_texts,
+    ordered_fields,
+)
 
 
 @dataclass(frozen=True)
@@ -274,10 +282,10 @@ def _parser(name: str, command: Command) -> Any:
     )
     texts = option_texts(command.options)
     groups: dict[str, Any] = {}
-    for one in _ordered(command.options):
+    for one in ordered_fields(command.options):
         if one.metadata.get("hidden"):
             continue
-        title = _group_of(command.options, one.name)
+        title = group_of(command.options, one.name)
         if title and title not in groups:
             groups[title] = parser.add_argument_group(title)
         _add(groups.get(title, parser), command.options, one, texts.get(one.name, ""))
@@ -319,34 +327,6 @@ def _converter(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
             raise _NotValidError(str(error)) from None
 
     return call
-
-
-def _ordered(options: type[Options]) -> Iterator[Field[Any]]:
-    """Fields of the class first, then those of its bases; positional ones before all others, among them lists last."""
-    known = {one.name: one for one in fields(options)}
-    names = [name for base in options.__mro__ for name in vars(base).get("__annotations__", ()) if name in known]
-    unique = [known[name] for name in dict.fromkeys(names)]
-    placed = [one for one in unique if one.metadata.get("positional")]
-    placed.sort(key=lambda one: kind_of(options, one).count == -1)
-    return iter([*placed, *(one for one in unique if one not in placed)])
-
-
-def _group_of(options: type[Options], name: str) -> str:
-    """Title under which the help lists a field: the class attribute ``GROUP`` of the class that declares it."""
-    owner = next(base for base in options.__mro__ if name in vars(base).get("__annotations__", ()))
-    return str(vars(owner).get("GROUP", ""))
-
-
-def option_texts(options: type[Options]) -> dict[str, str]:
-    """Description of each field, from ``Args:`` in the docstrings of the class and of its bases."""
-    from docstring_parser.google import parse as parse_docstring
-
-    texts: dict[str, str] = {}
-    for base in options.__mro__:
-        for argument in parse_docstring(vars(base).get("__doc__") or "").params:
-            text = " ".join((argument.description or "").split()).removesuffix(".")
-            texts.setdefault(argument.arg_name, text)
-    return texts
 
 
 def _default_note(one: Field[Any], text: str) -> str:

@@ -192,6 +192,34 @@ def kind_of(options: type[Options], one: Field[Any]) -> Kind:
     return Kind(lambda value: convert(value, bounds), optional, count, hint is bool, (), placeholder or default)
 
 
+def ordered_fields(options: type[Options]) -> Iterator[Field[Any]]:
+    """Fields of the class first, then those of its bases; positional ones before all others, among them lists last."""
+    known = {one.name: one for one in fields(options)}
+    names = [name for base in options.__mro__ for name in vars(base).get("__annotations__", ()) if name in known]
+    unique = [known[name] for name in dict.fromkeys(names)]
+    placed = [one for one in unique if one.metadata.get("positional")]
+    placed.sort(key=lambda one: kind_of(options, one).count == -1)
+    return iter([*placed, *(one for one in unique if one not in placed)])
+
+
+def group_of(options: type[Options], name: str) -> str:
+    """Title under which the help lists a field: the class attribute ``GROUP`` of the class that declares it."""
+    owner = next(base for base in options.__mro__ if name in vars(base).get("__annotations__", ()))
+    return str(vars(owner).get("GROUP", ""))
+
+
+def option_texts(options: type[Options]) -> dict[str, str]:
+    """Description of each field, from ``Args:`` in the docstrings of the class and of its bases."""
+    from docstring_parser.google import parse as parse_docstring
+
+    texts: dict[str, str] = {}
+    for base in options.__mro__:
+        for argument in parse_docstring(vars(base).get("__doc__") or "").params:
+            text = " ".join((argument.description or "").split()).removesuffix(".")
+            texts.setdefault(argument.arg_name, text)
+    return texts
+
+
 def _choice(value: Any, choices: tuple[str, ...]) -> str:
     # a bare 32 in a YAML file is a number
     if str(value) not in choices:

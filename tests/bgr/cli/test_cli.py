@@ -11,7 +11,8 @@ import pytest
 
 from bgr import __version__
 from bgr.cli import COMMANDS, ROOT, demo, main
-from bgr.cli.parser import Command, option_texts, parse
+from bgr.cli.parser import Command, parse
+from bgr.utils.options import option_texts
 
 
 def usage_error(argv: list[str]) -> int:
