@@ -96,7 +96,7 @@ def command() -> Group:
 
 
 def _build(options: BuildOptions) -> Output:
-    from bgr.data.reasongraphqa.build.dataset import build_dataset
+    from bgr.data.reasongraphqa.construction.dataset import build_dataset
 
     sheet = build_dataset(options)
     return Output(_build_text(sheet, options), sheet)
@@ -124,7 +124,7 @@ def _build_text(sheet: dict[str, Any], options: BuildOptions) -> str:
 
 
 def _stats(options: StatsOptions) -> Output:
-    from bgr.data.reasongraphqa.build.splits import SPLITS
+    from bgr.data.reasongraphqa.construction.splits import SPLITS
     from bgr.data.reasongraphqa.io.dataset import read_split
     from bgr.data.reasongraphqa.io.statistics import PAPER, dataset_statistics, draw_statistics, statistics_text
 

@@ -14,7 +14,7 @@ from transformers.utils import logging
 
 from bgr.data.example import Example
 from bgr.data.options import BuildOptions
-from bgr.data.reasongraphqa.build.dataset import build_dataset
+from bgr.data.reasongraphqa.construction.dataset import build_dataset
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.models.packaged import resolve_model
 from bgr.utils.devices import pick_device

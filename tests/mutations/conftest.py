@@ -16,7 +16,7 @@ from .world import write_source
 def words(word_encoder):
     """`bgr data build` with hashed words in place of a sentence encoder."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bgr.data.reasongraphqa.build.dataset.load_encoder", lambda *_: word_encoder)
+        patch.setattr("bgr.data.reasongraphqa.construction.dataset.load_encoder", lambda *_: word_encoder)
         yield
 
 

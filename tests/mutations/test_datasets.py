@@ -11,7 +11,7 @@ import pytest
 from datasets import load_from_disk
 
 from bgr.cli import main
-from bgr.data.reasongraphqa.build.splits import SPLITS
+from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.dataset import HASHED_FILES, load_split
 from bgr.errors import BgrError
 

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.schema import Fact
-from bgr.data.reasongraphqa.build.textual_database import TextualDatabase
+from bgr.data.reasongraphqa.construction.textual_database import TextualDatabase
 from bgr.data.reasongraphqa.verbalize.seq2seq import linearize_facts
 from bgr.data.reasongraphqa.verbalize.templates import value_text
 from bgr.data.reasongraphqa.verbalize.verbalizer import STYLES, Verbalizer

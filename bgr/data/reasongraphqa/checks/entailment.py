@@ -14,8 +14,8 @@ from typing import Any
 
 from bgr.data.example import Example
 from bgr.data.kb.schema import Fact
-from bgr.data.reasongraphqa.build.conflicts import ENTAILMENTS, GoldFacts
-from bgr.data.reasongraphqa.build.textual_database import FactUnit
+from bgr.data.reasongraphqa.construction.conflicts import ENTAILMENTS, GoldFacts
+from bgr.data.reasongraphqa.construction.textual_database import FactUnit
 from bgr.data.reasongraphqa.io.fact_records import read_facts
 from bgr.errors import DataError
 

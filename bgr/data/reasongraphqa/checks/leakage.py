@@ -21,7 +21,7 @@ from typing import Any
 from bgr.data.example import Example
 from bgr.data.kb.program import Program
 from bgr.data.kb.schema import Fact, Value
-from bgr.data.reasongraphqa.build.splits import SPLITS
+from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.dataset import FACTS_FILE, read_split
 from bgr.data.reasongraphqa.io.fact_records import read_facts
 from bgr.errors import DataError

@@ -15,9 +15,9 @@ from tqdm import tqdm
 
 from bgr.data.example import Example
 from bgr.data.kb.program import Program
-from bgr.data.reasongraphqa.build.grounding import MAX_FACTS, TYPE_OF_FUNCTION
-from bgr.data.reasongraphqa.build.splits import SPLITS
 from bgr.data.reasongraphqa.checks.entailment import Entailments, FactTable, find_entailments
+from bgr.data.reasongraphqa.construction.grounding import MAX_FACTS, TYPE_OF_FUNCTION
+from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.dataset import (
     ARROW_FOLDER,
     METADATA_FILE,

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from bgr.data.reasongraphqa.build.splits import SPLITS
+from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.statistics import statistics_text
 from bgr.utils.text_layout import clean
 

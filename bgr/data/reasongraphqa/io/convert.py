@@ -28,8 +28,8 @@ from bgr.data.kb.program import ALIASES
 from bgr.data.multihop.musique import read_decompositions
 from bgr.data.multihop.records import read_records
 from bgr.data.options import ConvertOptions
-from bgr.data.reasongraphqa.build.grounding import TYPE_OF_FUNCTION
-from bgr.data.reasongraphqa.build.splits import SPLITS
+from bgr.data.reasongraphqa.construction.grounding import TYPE_OF_FUNCTION
+from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.dataset import STEP_FIELDS, example_of, load_split, write_dataset
 from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import ROOT, Edge

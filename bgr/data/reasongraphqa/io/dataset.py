@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from bgr.data.example import Example
-from bgr.data.reasongraphqa.build.splits import SPLITS
+from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.card import CARD_FILE, card_text
 from bgr.data.reasongraphqa.io.statistics import dataset_statistics
 from bgr.errors import DataError

@@ -12,7 +12,7 @@ from typing import Any
 
 from bgr.data.example import Example
 from bgr.data.options import ShowOptions
-from bgr.data.reasongraphqa.build.splits import SPLITS
+from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.dataset import parse_sample, sample_lines
 from bgr.errors import DataError
 from bgr.graph.draw import check_drawing, draw, tree_text

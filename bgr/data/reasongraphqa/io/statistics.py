@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bgr.data.example import QUESTION_TYPES, STRUCTURES, Example
-from bgr.data.reasongraphqa.build.splits import StructureClasses
+from bgr.data.reasongraphqa.construction.splits import StructureClasses
 from bgr.errors import DataError
 
 

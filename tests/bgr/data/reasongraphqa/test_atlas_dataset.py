@@ -9,7 +9,7 @@ import pytest
 from bgr.cli import main
 from bgr.collection.bm25 import Bm25Index
 from bgr.data.kb.knowledge_base import KnowledgeBase
-from bgr.data.reasongraphqa.build.splits import SPLITS
+from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.dataset import load_metadata, load_split
 
 pytestmark = pytest.mark.slow

@@ -10,8 +10,8 @@ import pytest
 from bgr.cli import main
 from bgr.cli.data import command
 from bgr.cli.parser import execute
-from bgr.data.reasongraphqa.build.construct import Settings, build
-from bgr.data.reasongraphqa.build.questions import Question
+from bgr.data.reasongraphqa.construction.construct import Settings, build
+from bgr.data.reasongraphqa.construction.questions import Question
 from bgr.data.reasongraphqa.io.dataset import dataset_hash, write_dataset
 from bgr.errors import DataError
 

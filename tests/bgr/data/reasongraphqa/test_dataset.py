@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from bgr.data.example import Example
-from bgr.data.reasongraphqa.build.splits import SPLITS
+from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.card import FEATURES, card_text
 from bgr.data.reasongraphqa.io.dataset import (
     HASHED_FILES,

@@ -8,12 +8,12 @@ import pytest
 
 from bgr.data.example import Example
 from bgr.data.kb.schema import Fact, Value
-from bgr.data.reasongraphqa.build.conflicts import RESTATED, SAME_TRIPLE, SAME_VALUE
-from bgr.data.reasongraphqa.build.construct import Settings, build
-from bgr.data.reasongraphqa.build.interference import HARD, THIRDS
-from bgr.data.reasongraphqa.build.questions import Question
-from bgr.data.reasongraphqa.build.textual_database import FactUnit
 from bgr.data.reasongraphqa.checks.entailment import FactTable, find_entailments
+from bgr.data.reasongraphqa.construction.conflicts import RESTATED, SAME_TRIPLE, SAME_VALUE
+from bgr.data.reasongraphqa.construction.construct import Settings, build
+from bgr.data.reasongraphqa.construction.interference import HARD, THIRDS
+from bgr.data.reasongraphqa.construction.questions import Question
+from bgr.data.reasongraphqa.construction.textual_database import FactUnit
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bgr.data.kb.executor import Executor
-from bgr.data.reasongraphqa.build import grounding
-from bgr.data.reasongraphqa.build.grounding import Grounded, ground, same_answer
-from bgr.data.reasongraphqa.build.questions import Dropped, Question
+from bgr.data.reasongraphqa.construction import grounding
+from bgr.data.reasongraphqa.construction.grounding import Grounded, ground, same_answer
+from bgr.data.reasongraphqa.construction.questions import Dropped, Question
 from bgr.errors import DataError, ProgramError
 from bgr.graph.evidence_graph import ROOT
 

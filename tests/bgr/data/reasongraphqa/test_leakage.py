@@ -11,8 +11,6 @@ import pytest
 
 from bgr.cli import main
 from bgr.data.example import Example
-from bgr.data.reasongraphqa.build.construct import Settings, build
-from bgr.data.reasongraphqa.build.questions import read_questions
 from bgr.data.reasongraphqa.checks.leakage import (
     CHECKS,
     Trace,
@@ -21,6 +19,8 @@ from bgr.data.reasongraphqa.checks.leakage import (
     leakage_text,
     program_form,
 )
+from bgr.data.reasongraphqa.construction.construct import Settings, build
+from bgr.data.reasongraphqa.construction.questions import read_questions
 from bgr.data.reasongraphqa.io.dataset import load_split, write_dataset
 from bgr.errors import DataError, ProgramError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph

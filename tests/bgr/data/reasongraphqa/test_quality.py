@@ -7,8 +7,8 @@ import json
 import pytest
 
 from bgr.data.kb.schema import Fact, Value
-from bgr.data.reasongraphqa.build.textual_database import TextualDatabase
 from bgr.data.reasongraphqa.checks.quality import MISSING, PAPER, quality_report
+from bgr.data.reasongraphqa.construction.textual_database import TextualDatabase
 from bgr.data.reasongraphqa.io.fact_records import FactRecord, FactSample, sample_facts
 from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer
 from bgr.errors import DataError

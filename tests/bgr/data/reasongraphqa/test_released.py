@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bgr.cli import main
 from bgr.data.example import Example
-from bgr.data.reasongraphqa.build.construct import Settings, build
-from bgr.data.reasongraphqa.build.questions import read_questions
+from bgr.data.reasongraphqa.construction.construct import Settings, build
+from bgr.data.reasongraphqa.construction.questions import read_questions
 from bgr.data.reasongraphqa.io.convert import from_released, lost_edges, read_released, to_released
 from bgr.data.reasongraphqa.io.dataset import load_split, write_dataset
 from bgr.errors import DataError

@@ -7,7 +7,7 @@ import datetime
 import pytest
 
 from bgr.data.kb.schema import Value
-from bgr.data.reasongraphqa.build.conflicts import entailed_values, normalize
+from bgr.data.reasongraphqa.construction.conflicts import entailed_values, normalize
 
 
 def quantity(number, unit="1"):

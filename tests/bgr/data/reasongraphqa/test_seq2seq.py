@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bgr.data.kb.schema import Fact, Value
-from bgr.data.reasongraphqa.build.construct import Settings, build
-from bgr.data.reasongraphqa.build.questions import read_questions
+from bgr.data.reasongraphqa.construction.construct import Settings, build
+from bgr.data.reasongraphqa.construction.questions import read_questions
 from bgr.data.reasongraphqa.verbalize.seq2seq import OutcomeStore, Seq2seqVerbalizer
 from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer
 

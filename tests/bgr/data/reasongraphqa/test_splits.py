@@ -11,10 +11,10 @@ import pytest
 
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.program import Program
-from bgr.data.reasongraphqa.build.construct import Settings, build
-from bgr.data.reasongraphqa.build.grounding import ground
-from bgr.data.reasongraphqa.build.questions import Question
-from bgr.data.reasongraphqa.build.splits import (
+from bgr.data.reasongraphqa.construction.construct import Settings, build
+from bgr.data.reasongraphqa.construction.grounding import ground
+from bgr.data.reasongraphqa.construction.questions import Question
+from bgr.data.reasongraphqa.construction.splits import (
     composition,
     composition_split,
     entity_split,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bgr.data.kb.schema import Fact, Value
-from bgr.data.reasongraphqa.build.textual_database import TextualDatabase, meaning
+from bgr.data.reasongraphqa.construction.textual_database import TextualDatabase, meaning
 from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer, missing_parts
 
 TOMATO = (("review score by", Value("string", "Tomato")),)

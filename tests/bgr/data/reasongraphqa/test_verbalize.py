@@ -156,7 +156,7 @@ def test_sentences_do_not_depend_on_the_hash_seed():
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "from conftest import make_records\n"
         "from bgr.data.kb.knowledge_base import KnowledgeBase\n"
-        "from bgr.data.reasongraphqa.build.textual_database import TextualDatabase\n"
+        "from bgr.data.reasongraphqa.construction.textual_database import TextualDatabase\n"
         "from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer\n"
         "kb = KnowledgeBase(make_records())\n"
         "db = TextualDatabase(kb, Verbalizer(kb), [], joined_probability=0.5, seed=1)\n"

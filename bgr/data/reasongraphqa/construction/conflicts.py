@@ -10,7 +10,7 @@ import datetime
 from collections.abc import Callable, Iterable, Sequence
 
 from bgr.data.kb.schema import Fact, Value
-from bgr.data.reasongraphqa.build.textual_database import FactUnit, meaning
+from bgr.data.reasongraphqa.construction.textual_database import FactUnit, meaning
 
 DIGITS = 12
 """Significant digits of a converted number; more would distinguish values that differ only by rounding."""

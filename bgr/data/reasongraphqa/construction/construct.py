@@ -12,10 +12,10 @@ from tqdm import tqdm
 from bgr.data.example import Example
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
-from bgr.data.reasongraphqa.build.grounding import Grounded, ground
-from bgr.data.reasongraphqa.build.interference import KINDS, THIRDS, Draft, Encoder, Interference, Mixture
-from bgr.data.reasongraphqa.build.questions import MALFORMED, Dropped, Question
-from bgr.data.reasongraphqa.build.splits import (
+from bgr.data.reasongraphqa.construction.grounding import Grounded, ground
+from bgr.data.reasongraphqa.construction.interference import KINDS, THIRDS, Draft, Encoder, Interference, Mixture
+from bgr.data.reasongraphqa.construction.questions import MALFORMED, Dropped, Question
+from bgr.data.reasongraphqa.construction.splits import (
     SPLIT_METHODS,
     SPLITS,
     composition,
@@ -24,7 +24,7 @@ from bgr.data.reasongraphqa.build.splits import (
     random_split,
     structure_split,
 )
-from bgr.data.reasongraphqa.build.textual_database import FactVerbalizer, TextualDatabase
+from bgr.data.reasongraphqa.construction.textual_database import FactVerbalizer, TextualDatabase
 from bgr.data.reasongraphqa.verbalize.seq2seq import Seq2seqVerbalizer
 from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer
 from bgr.errors import DataError, ProgramError

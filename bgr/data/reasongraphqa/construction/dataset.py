@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from bgr.collection.embedding import SentenceEncoder, VectorStore
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.options import PACKAGED, BuildOptions
-from bgr.data.reasongraphqa.build.construct import Built, Settings, build
-from bgr.data.reasongraphqa.build.interference import HARD, THIRDS, Mixture
-from bgr.data.reasongraphqa.build.questions import read_questions
+from bgr.data.reasongraphqa.construction.construct import Built, Settings, build
+from bgr.data.reasongraphqa.construction.interference import HARD, THIRDS, Mixture
+from bgr.data.reasongraphqa.construction.questions import read_questions
 from bgr.data.reasongraphqa.io.dataset import write_dataset
 from bgr.errors import DataError
 from bgr.models.packaged import packaged_minilm

@@ -18,9 +18,9 @@ from tqdm import tqdm
 
 from bgr.collection.vectors import nearest
 from bgr.data.kb.schema import Fact
-from bgr.data.reasongraphqa.build.conflicts import GoldFacts
-from bgr.data.reasongraphqa.build.grounding import Grounded
-from bgr.data.reasongraphqa.build.textual_database import FactUnit, TextualDatabase
+from bgr.data.reasongraphqa.construction.conflicts import GoldFacts
+from bgr.data.reasongraphqa.construction.grounding import Grounded
+from bgr.data.reasongraphqa.construction.textual_database import FactUnit, TextualDatabase
 from bgr.errors import DataError
 
 Encoder = Callable[[Sequence[str]], np.ndarray]

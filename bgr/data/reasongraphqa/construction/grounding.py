@@ -11,7 +11,7 @@ import networkx as nx
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.provenance import TooManyFactsError
 from bgr.data.kb.schema import Fact, parse_date
-from bgr.data.reasongraphqa.build.questions import Dropped, Question
+from bgr.data.reasongraphqa.construction.questions import Dropped, Question
 from bgr.errors import DataError, GraphError, ProgramError
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
 
