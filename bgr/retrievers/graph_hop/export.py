@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from bgr import __version__
 from bgr.errors import CheckpointError
 from bgr.models.config import DIRECTIONS, BgrConfig
 from bgr.reader.reader import READER, Reader, load_reader
@@ -93,7 +93,7 @@ def model_card(settings: Settings, forward: BgrConfig, backward: BgrConfig, *, r
         f"| longest question, fact | {forward.question_tokens}, {forward.fact_tokens} tokens |",
         f"| reader | {_reader(reader)} |",
         f"| trained on data | SHA-256 `{settings.data_hash}` |",
-        f"| written by | bgr {__version__} |",
+        f"| written by | bgr {version('bgr')} |",
         "",
         "## Metrics",
         "",
