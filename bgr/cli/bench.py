@@ -88,8 +88,7 @@ def command() -> Group:
 
 
 def _kopl(options: KoplOptions) -> Output:
-    from eval.bench.kopl import bench_kopl_files
-    from eval.bench.kopl_result import check
+    from eval.bench.kopl import bench_kopl_files, check
 
     result = bench_kopl_files(options)
     return Output(str(result), result.to_json(), _problem(check, result))

@@ -6,14 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from bgr.cli.parser import Command, Group, Output
-from bgr.data.options import (
-    BuildOptions,
-    ConvertOptions,
-    DatasetOptions,
-    QualityOptions,
-    ShowOptions,
-    StatsOptions,
-)
+from bgr.data.options import BuildOptions, ConvertOptions, DatasetOptions, QualityOptions, ShowOptions, StatsOptions
 from bgr.errors import DataError
 
 if TYPE_CHECKING:

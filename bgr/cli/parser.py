@@ -44,15 +44,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bgr.errors import BgrError
-from bgr.utils.options import (
-    Options,
-    OptionsError,
-    flag,
-    group_of,
-    kind_of,
-    option_texts,
-    ordered_fields,
-)
+from bgr.utils.options import Options, OptionsError, flag, group_of, kind_of, option_texts, ordered_fields
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from bgr.collection.triples.extraction import Extracted, extract_triples
 from bgr.collection.triples.openie import Imported, read_openie, write_openie
 from bgr.collection.triples.triple import entity_key
 from bgr.data.multihop.corpora import read_corpus
-from bgr.data.reasongraphqa.io.fact_records import read_facts
-from bgr.data.reasongraphqa.io.fact_triples import fact_corpus
+from bgr.data.reasongraphqa.io.fact_records import fact_corpus, read_facts
 from bgr.errors import DataError
 
 if TYPE_CHECKING:

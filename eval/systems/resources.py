@@ -126,8 +126,7 @@ class Resources:
         return found.triples
 
     def _triples_of_facts(self) -> tuple[Triple, ...]:
-        from bgr.data.reasongraphqa.io.fact_records import read_facts
-        from bgr.data.reasongraphqa.io.fact_triples import fact_corpus
+        from bgr.data.reasongraphqa.io.fact_records import fact_corpus, read_facts
 
         index_of = {passage.whole: index for index, passage in enumerate(self.corpus)}
         records = (one for one in read_facts(self.options.data, progress=True) if one.sentence in index_of)

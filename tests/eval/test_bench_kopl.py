@@ -9,8 +9,7 @@ import pytest
 
 from bgr.cli import main
 from bgr.errors import BgrError, DataError, ProgramError
-from eval.bench.kopl import bench_kopl, read_programs
-from eval.bench.kopl_result import KoplBench, check
+from eval.bench.kopl import KoplBench, bench_kopl, check, read_programs
 
 QUESTIONS = [
     [

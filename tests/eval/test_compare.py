@@ -12,14 +12,7 @@ from bgr.errors import BgrError
 from bgr.retrievers.base import RetrievalResult
 from bgr.retrievers.baselines.single_hop import Bm25Facts
 from eval.compare.compare import GOLD, TITLES, compare
-from eval.report.comparison import (
-    as_document,
-    groups_table,
-    pairs_table,
-    table4,
-    table6,
-    write_comparison,
-)
+from eval.report.comparison import as_document, groups_table, pairs_table, table4, table6, write_comparison
 from eval.report.document import latex_escape
 from eval.run.evaluate import Predictions, evaluate
 from eval.run.read_evaluation import read_evaluation

@@ -12,8 +12,7 @@ from bgr.llm.language_model import LanguageModel, ParsedReply
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, star
 from bgr.retrievers.bridgerag.bridgerag_settings import PAPER, BridgeSettings
 from bgr.retrievers.bridgerag.judge import Case, Judge, ProbabilityJudge, ScoreJudge
-from bgr.retrievers.bridgerag.pool import Pool, fuse
-from bgr.retrievers.bridgerag.searches import Pools
+from bgr.retrievers.bridgerag.pool import Pool, Pools, fuse
 from bgr.retrievers.scope import Scope
 
 if TYPE_CHECKING:

@@ -1,18 +1,187 @@
-"""Random KoPL programs over any knowledge base that cover all 27 functions; most of them have an answer."""
+"""Random KoPL programs over any knowledge base that cover all 27 functions; most of them have an answer.
+
+A program is made of branches: chains of steps that return entities, with values close to those of the base.
+"""
 
 from __future__ import annotations
 
+import datetime
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 from tqdm import tqdm
 
 from bgr.data.kb.comparison import OPERATORS
+from bgr.data.kb.executor import run_step
 from bgr.data.kb.knowledge_base import KnowledgeBase
-from bgr.data.kb.loading import FORWARD
-from bgr.data.kb.program import ENTITIES, FACTS, FUNCTIONS, Program
-from bgr.data.kb.schema import Answer, Statement
-from eval.bench.reference.random_branches import SUFFIXES, BranchWriter, DeadEndError, Words, near
+from bgr.data.kb.loading import DIRECTIONS, FORWARD
+from bgr.data.kb.program import ENTITIES, FACTS, FUNCTIONS, VALUES, Program, Step
+from bgr.data.kb.schema import Answer, Nodes, Statement, Value
+from bgr.errors import DataError
+
+OTHER_VALUES = (Value("quantity", 1), Value("date", datetime.date(1960, 2, 1)), Value("year", 1960))
+"""Values that qualifiers are sometimes compared with, since not every knowledge base has qualifiers of each type."""
+
+
+def near(value: Value, rng: random.Random) -> tuple[str, str]:
+    """Kind and text of a value close to the given one, in the form of a program."""
+    raw = value.value
+    if value.type == "quantity":
+        number = raw if rng.random() < 0.6 else float(raw) + rng.choice((-1, 1, 0.5))  # type: ignore[arg-type]
+        return "quantity", str(number) if value.unit == "1" else f"{number} {value.unit}"
+    if value.type == "date":
+        iso = str(raw)
+        if rng.random() < 0.3:
+            return rng.choice(("year", "date")), str(int(iso[:4]))
+        return rng.choice(("year", "date", "date")), iso.replace("-", rng.choice("-/"))
+    if value.type == "year":
+        text = str(raw)
+        within = text.isdigit() and len(text) == 4 and rng.random() < 0.3
+        return rng.choice(("year", "date")), f"{text}-07-01" if within else text
+    return "string", str(raw)
+
+
+SUFFIXES = {"string": "Str", "quantity": "Num", "year": "Year", "date": "Date"}
+WIDE = 200
+"""A set of more nodes is filtered, and not related on: most questions speak of few."""
+T = TypeVar("T")
+
+
+class Words(NamedTuple):
+    """All names of the knowledge base, from which inputs that do not match are sampled."""
+
+    names: tuple[str, ...]
+    predicates: tuple[str, ...]
+    keys: tuple[str, ...]
+    qualifier_keys: tuple[str, ...]
+
+
+class DeadEndError(Exception):
+    """The current nodes have no data for the function."""
+
+
+class BranchWriter:
+    """Generates one program step by step, executing each step to know which functions can follow.
+
+    Args:
+        kb: the knowledge base.
+        rng: the source of randomness.
+        noise: probability of an input that does not match.
+        words: all names of the knowledge base.
+    """
+
+    def __init__(self, kb: KnowledgeBase, rng: random.Random, noise: float, words: Words) -> None:
+        self.kb, self.rng, self.noise, self.words = kb, rng, noise, words
+        self.steps: list[Step] = []
+        self.results: list[Nodes | Answer] = []
+
+    # -- steps that give nodes ----------------------------------------------------------------------------------------
+
+    def branch(self, around: str | None = None, depth: int = 0) -> int:
+        """Add a chain of one to four steps and return the index of the last. With `around`, it starts near that
+        node."""
+        rng = self.rng
+        if rng.random() < 0.2:
+            at = self.add("FindAll", [])
+            if rng.random() < 0.9:
+                at = self.filter_concept(at, around)
+        else:
+            node = around if around is not None else rng.choice(self.kb.entities)
+            at = self.add("Find", [], self.noisy(self.kb.name(node), rng.choice(self.words.names)))
+        for _ in range(rng.choice((0, 1, 1, 2, 2, 3))):
+            at = self.extend(at, depth)
+        if len(self.nodes(at).ids) > WIDE and rng.random() < 0.9:
+            at = self.filter_attribute(at)
+        return at
+
+    def extend(self, at: int, depth: int) -> int:
+        choices = [self.filter_attribute, self.filter_attribute, self.filter_concept]
+        if len(self.nodes(at).ids) <= WIDE:
+            choices += [self.relate] * 3
+        if any(fact.qualifiers for fact in self.nodes(at).facts or ()):
+            choices += [self.filter_qualifier] * 4
+        if depth == 0:
+            choices.append(self.combine)
+        try:
+            return self.rng.choice(choices)(at)
+        except DeadEndError:
+            return at
+
+    def filter_concept(self, at: int, around: str | None = None) -> int:
+        node = around if around is not None else self.member(at)
+        concepts = self.kb.all_concepts_of(node) or self.kb.concepts
+        other = self.kb.name(self.rng.choice(self.kb.concepts))
+        return self.add("FilterConcept", [at], self.noisy(self.kb.name(self.rng.choice(concepts)), other))
+
+    def relate(self, at: int) -> int:
+        statement, direction = self.pick(self.kb.relations(self.member(at)))
+        name = self.noisy(statement.predicate, self.rng.choice(self.words.predicates))
+        return self.add("Relate", [at], name, self.noisy(direction, self.rng.choice(DIRECTIONS), known=True))
+
+    def filter_attribute(self, at: int) -> int:
+        fact = self.attribute(at)
+        assert fact.value is not None
+        return self.filter("Filter", at, self.noisy(fact.predicate, self.rng.choice(self.words.keys)), fact.value)
+
+    def filter_qualifier(self, at: int) -> int:
+        key, value = self.qualifier(self.pick([fact for fact in self.nodes(at).facts or () if fact.qualifiers]))
+        if self.rng.random() < 0.3:
+            value = self.rng.choice(OTHER_VALUES)
+        return self.filter("QFilter", at, self.noisy(key, self.rng.choice(self.words.qualifier_keys)), value)
+
+    def filter(self, family: str, at: int, key: str, value: Value) -> int:
+        kind, text = near(value, self.rng)
+        ops = () if kind == "string" else (self.rng.choice(OPERATORS),)
+        return self.add(family + SUFFIXES[kind], [at], key, text, *ops)
+
+    def combine(self, at: int) -> int:
+        """Add And or Or with a branch that starts near a node of this one."""
+        other = self.branch(self.member(at), depth=1)
+        return self.add(self.rng.choice(("And", "Or")), [at, other])
+
+    # -- drawing ------------------------------------------------------------------------------------------------------
+
+    def add(self, function: str, dependencies: list[int], *inputs: str) -> int:
+        step = Step(function, tuple(dependencies), inputs)
+        self.steps.append(step)
+        try:
+            self.results.append(run_step(self.kb, step, self.results))
+        except DataError:  # failing programs are compared too; the next step has no data
+            self.results.append(Answer([]) if step.signature.gives == VALUES else Nodes(()))
+        return len(self.steps) - 1
+
+    def nodes(self, at: int) -> Nodes:
+        result = self.results[at]
+        assert isinstance(result, Nodes)
+        return result
+
+    def member(self, at: int) -> str:
+        ids = self.nodes(at).ids
+        return self.pick(ids if isinstance(ids, tuple | list) else tuple(ids))
+
+    def attribute(self, at: int, kind: str | None = None) -> Statement:
+        for _ in range(8):
+            node = self.member(at)
+            found = [f for f in self.kb.attributes(node) if f.value is not None and kind in (None, f.value.type)]
+            if found:
+                return self.rng.choice(found)
+        raise DeadEndError
+
+    def qualifier(self, statement: Statement) -> tuple[str, Value]:
+        return self.pick([(key, value) for key, values in statement.qualifiers for value in values])
+
+    def pick(self, items: Sequence[T]) -> T:
+        if not items:
+            raise DeadEndError
+        return self.rng.choice(items)
+
+    def noisy(self, text: str, other: str | None = None, known: bool = False) -> str:
+        """The text or, with probability `noise`, another or an unknown one."""
+        if self.rng.random() >= self.noise:
+            return text
+        return other if other is not None and (known or self.rng.random() < 0.5) else f"{text} of nowhere"
+
 
 LAST = tuple(name for name, signature in FUNCTIONS.items() if signature.gives not in (ENTITIES, FACTS))
 

@@ -9,8 +9,7 @@ import pytest
 from bgr.collection.corpus import Passage
 from bgr.collection.triples.triple import Triple
 from bgr.data.kb.schema import Fact, Value
-from bgr.data.reasongraphqa.io.fact_records import FactRecord
-from bgr.data.reasongraphqa.io.fact_triples import fact_corpus
+from bgr.data.reasongraphqa.io.fact_records import FactRecord, fact_corpus
 from bgr.errors import DataError
 
 NAMES = {"f1": "Persona", "p1": "Bibi  Andersson", "g": "gold"}
