@@ -13,7 +13,7 @@ from bgr.utils.atomic_io import writing
 from bgr.utils.json_utils import one_line
 
 DAMAGED = (OSError, ValueError, EOFError, SyntaxError, TokenError, MemoryError, OverflowError)
-"""What NumPy raises of a file that is no array; of a damaged header it may be an error of Python's own tokenizer."""
+"""The errors that NumPy raises on a file that is not an array; a damaged header may raise one of Python's tokenizer."""
 
 
 def open_array(path: Path, dtype: type[np.generic], shape: tuple[int | None, ...]) -> np.ndarray:
@@ -111,7 +111,7 @@ class LiveRows:
         return indices + np.searchsorted(self._before, indices, side="right")
 
     def live(self, rows: np.ndarray) -> np.ndarray:
-        """Whether each row is not deleted, ``bool``, any shape."""
+        """True for each row that is not deleted, ``bool``, any shape."""
         if not len(self.deleted):
             return np.ones(rows.shape, dtype=bool)
         at = np.minimum(np.searchsorted(self.deleted, rows), len(self.deleted) - 1)

@@ -164,7 +164,7 @@ def _piece(path: Path, value: Any, kind: str) -> Piece:
 
 
 def _are_hashes(name: str, value: Any) -> bool:
-    """Whether these are hashes of the files of a piece, none of them outside it."""
+    """True if these are hashes of files of a piece, none of them outside it."""
     return isinstance(value, dict) and all(
         isinstance(digest, str)
         and _SHA256.fullmatch(digest)

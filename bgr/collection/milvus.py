@@ -51,7 +51,7 @@ class MilvusCollection:
             self._client = MilvusClient(uri, token=token, timeout=timeout)
 
     def exists(self) -> bool:
-        """Whether the collection exists."""
+        """True if the collection exists."""
         with self._told():
             return bool(self._client.has_collection(self.name))
 

@@ -182,7 +182,7 @@ class VectorRows:
 
 
 def check_unit(vectors: np.ndarray, count: int, where: str) -> np.ndarray:
-    """What an encoder gave for `count` texts, if it is ``[count, d]`` of unit vectors.
+    """Check that an encoder returned ``[count, d]`` unit vectors for `count` texts, and return them.
 
     Raises:
         ValueError: another shape, or a vector whose length is not 1; begins with `where`.

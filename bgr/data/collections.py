@@ -291,7 +291,7 @@ def _remove(path: Path) -> None:
 
 
 def _has_ids(path: Path) -> bool:
-    """Whether the first line is a passage with an id."""
+    """True if the first line is a passage with an id."""
     try:
         with path.open(encoding="utf-8-sig", errors="replace") as file:
             first = next((line for line in file if line.strip()), "")

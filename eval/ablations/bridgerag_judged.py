@@ -89,11 +89,11 @@ class Judged:
 
     @property
     def has_gold(self) -> bool:
-        """Whether its recall is a number."""
+        """True if its recall is a number."""
         return bool(self.question.gold) or self.question.missing > 0
 
     def has(self, system: str) -> bool:
-        """Whether there is a list of that variant, or of condition A."""
+        """True if there is a list of that variant, or of condition A."""
         return system == SVO or system in self.scores
 
     def ranked(self, system: str, alpha: float) -> list[str]:

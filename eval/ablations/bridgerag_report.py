@@ -31,7 +31,7 @@ ALL = "all"
 ALPHAS = (0.05, 0.10, 0.15, 0.20)
 SYSTEMS = (SVO, *VARIANTS)
 PAIRS = (("full", SVO), ("full", "plain"), ("full", "svo-text"), ("full", "lowest"), ("full", "negative"))
-"""What the tests ask: is the first better than the second?"""
+"""The question of the tests: is the first better than the second?"""
 MARKDOWN, JSON = "bridgerag.md", "bridgerag.json"
 
 PERCENT = {*RECALLS, "difference", "churn", "win_rate", "productivity", "tune", "test", "recall"}
@@ -89,7 +89,7 @@ def one_sided(better: int, worse: int) -> float:
 
 
 def flips_rows(judged: Sequence[Judged], alpha: float) -> list[Row]:
-    """What the bridge changes (C against B), by group.
+    """Changes made by the bridge (C against B), by group.
 
     A question flips where the sets of the first five differ; a flip wins where R@5 rises, loses where it falls.
     `churn` is flips / n, `win_rate` wins / n, `productivity` wins / flips (NaN without flips).

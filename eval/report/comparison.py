@@ -119,7 +119,7 @@ def table6(evaluation: Evaluation) -> Table:
 
 
 def mean_text(mean: Mapping[str, float], metric: str) -> str:
-    """One mean: percent with one digit, edits with two; a dash where there is none."""
+    """One mean: percent with one digit, edits with two; a dash if it is missing."""
     if metric not in mean:
         return NONE
     return f"{mean[metric]:.2f}" if metric == "ged" else f"{100 * mean[metric]:.1f}"

@@ -216,7 +216,7 @@ _INTERVAL = re.compile(r" (\[[^\[\]]*\])$")
 
 
 def split_interval(cell: str) -> tuple[str, str]:
-    """The mean and the bracket of a cell; the bracket is empty where there is none."""
+    """The mean and the bracket of a cell; the bracket is empty if there is no interval."""
     found = _INTERVAL.search(cell)
     return (cell[: found.start()], found[1]) if found else (cell, "")
 

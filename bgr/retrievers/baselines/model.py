@@ -144,7 +144,7 @@ class FactsInQuestion(nn.Module):
 
     def forward(self, questions: Ragged, facts: Ragged, candidates: Tensor) -> Tensor:
         """*Shape:* ``questions`` of ``q`` rows, ``facts`` of ``f`` rows, ``candidates [q, c]`` numbers into ``facts``,
-        −1 where there is none → ``[q, c, d]``, anything there."""
+        −1 for padding → ``[q, c, d]``, with arbitrary values at the padding."""
         places = candidates.clamp(min=0)
         rows = take(self.rows(facts.padded(), facts.mask()), places)
         # [q, c, r, d] -> [q, c * r, d]: all rows of a question's facts look at its tokens

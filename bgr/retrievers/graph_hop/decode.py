@@ -28,7 +28,7 @@ def decode(
 ) -> list[DirectionResult]:
     """The evidence graph of each question.
 
-    A path goes on to every fact whose probability reaches the threshold and ends where there is none. Since every
+    A path goes on to every fact whose probability reaches the threshold and ends if there is none. Since every
     question has evidence, a first step with nothing at the threshold takes the most probable fact.
 
     An edge's odds are those of the weakest step on the best path that takes it, counted from the threshold: the graph

@@ -19,7 +19,7 @@ from bgr.retrievers.llm_graph.form import Form, Numbers, ordered_edges
 
 
 class EdgeForm(Form):
-    """A list of pairs; a pair with an unknown fact is no edge, nor is what is no pair."""
+    """A list of pairs. A pair with an unknown fact, or anything that is not a pair, is not an edge."""
 
     name = "edges"
 

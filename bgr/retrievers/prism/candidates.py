@@ -74,7 +74,7 @@ class Candidates:
         )
 
     def find(self, passage: int, sentence: int) -> Reference | None:
-        """The sentence that the model's two numbers name; ``None`` where there is none, or a blank one."""
+        """The sentence that the model's two numbers name; ``None`` if it does not exist or is blank."""
         if not 1 <= passage <= len(self.indices):
             return None
         index = self.indices[passage - 1]

@@ -1,4 +1,4 @@
-"""What the language model is asked in each step.
+"""Requests to the language model, one function for each step.
 
 The prompts of PRISM: one file a step beside this module.
 
