@@ -54,8 +54,8 @@ def read_evidence(reply: Reply, candidates: Candidates, sub_questions: int, most
 
 
 def read_keep(reply: Reply, candidates: Candidates, evidence: Evidence) -> ParsedReply:
-    """The sentences that a selector names. The step also fails if the reply names sentences but none that was chosen before.
-    An empty list is valid: nothing is kept."""
+    """The sentences that a selector names. The step also fails if the reply names sentences but none that was chosen
+    before. An empty list is valid: nothing is kept."""
     rows = field_of(reply.value, "keep", list)
     if reply.failure is not None or rows is None:
         return failed(reply, Named({}), "no list of sentences")
