@@ -185,7 +185,7 @@ def pack(triples: Iterable[Triple], *, progress: bool = False) -> tuple[TripleLi
 def triple_corpus(triples: Sequence[Triple]) -> Corpus:
     """Triples as passages, each with its number as id, for a store that searches passages (`MilvusSearch`).
 
-    Its search then replaces the index's own: ``SyncGe(…, triples=…)``.
+    Its search then replaces the index's own: ``Scope(…, triple_search=…)`` (`bgr.retrievers.scope`).
     """
     return Corpus(Passage(str(number), "", triple.text) for number, triple in enumerate(triples))
 

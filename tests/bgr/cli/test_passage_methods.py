@@ -1,4 +1,4 @@
-"""What decides a method's results: prompts too, where it asks a language model."""
+"""Settings that decide a method's results, among them its prompts if it asks a language model."""
 
 from dataclasses import asdict
 

@@ -47,7 +47,7 @@ class ByLengthOf(ByLength):
 
 
 def fresh(kind, texts, encoder):
-    """What was built over the texts of a subset alone until now."""
+    """A search built over the texts of a subset alone: the slow twin."""
     words = Bm25Search(texts)
     if kind == "by length":
         return ByLengthOf(texts)
