@@ -48,6 +48,11 @@ class Example:
             )
 
     @property
+    def answerable(self) -> bool:
+        """False if the candidates do not support an answer: the gold graph is empty."""
+        return bool(self.graph.nodes)
+
+    @property
     def structure(self) -> str:
         return self.graph.structure
 

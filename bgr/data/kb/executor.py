@@ -91,13 +91,13 @@ class Executor:
         if strict:
             self.check_names(program)
         if program.compiled is None:
-            return self._results(program)[-1].text  # type: ignore[union-attr]
+            return self.results(program)[-1].text  # type: ignore[union-attr]
         kb, found = self.kb, None
         try:
             for run, given in program.compiled:
                 found = run(kb, found, given)
         except DataError:
-            self._results(program)  # fails at the same step, with an error that names it
+            self.results(program)  # fails at the same step, with an error that names it
             raise
         return found  # type: ignore[return-value]
 
@@ -110,7 +110,7 @@ class Executor:
         """
         if strict:
             self.check_names(program)
-        results = self._results(program)
+        results = self.results(program)
         facts, edges = trace(program, results, max_facts)
         last = results[-1]
         assert isinstance(last, Answer)
@@ -128,7 +128,7 @@ class Executor:
                     names = sorted(_NAMES[role].all(self.kb))
                     raise unknown_name_error(program.label(index), _NAMES[role].label, text, names)
 
-    def _results(self, program: Program) -> list[Nodes | Answer]:
+    def results(self, program: Program) -> list[Nodes | Answer]:
         kb, run = self.kb, _RUN
         results: list[Nodes | Answer] = []
         try:

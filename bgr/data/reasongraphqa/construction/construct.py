@@ -12,9 +12,12 @@ from tqdm import tqdm
 from bgr.data.example import Example
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
+from bgr.data.reasongraphqa.construction.candidate_base import CandidateBase
 from bgr.data.reasongraphqa.construction.grounding import Grounded, ground
 from bgr.data.reasongraphqa.construction.interference import KINDS, THIRDS, Draft, Encoder, Interference, Mixture
 from bgr.data.reasongraphqa.construction.questions import MALFORMED, Dropped, Question
+from bgr.data.reasongraphqa.construction.recipe import RECIPES
+from bgr.data.reasongraphqa.construction.rivals import RivalFinder
 from bgr.data.reasongraphqa.construction.splits import (
     SPLIT_METHODS,
     SPLITS,
@@ -28,6 +31,7 @@ from bgr.data.reasongraphqa.construction.textual_database import FactVerbalizer,
 from bgr.data.reasongraphqa.verbalize.seq2seq import Seq2seqVerbalizer
 from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer
 from bgr.errors import DataError, ProgramError
+from bgr.graph.evidence_graph import EvidenceGraph
 
 MAX_DROP_EXAMPLES = 3
 
@@ -45,6 +49,8 @@ class Settings:
         split: one of `SPLIT_METHODS`.
         skip_bad: count malformed questions as dropped instead of refusing the file.
         mixture: the share of each kind of distractor.
+        recipe: one of `RECIPES`, by which the number of candidates is drawn.
+        unanswerable: share of the questions that lose needed facts, so that nothing supports an answer.
 
     Raises:
         DataError: a value is not allowed; the message names all such values.
@@ -58,9 +64,15 @@ class Settings:
     split: str = "random"
     skip_bad: bool = False
     mixture: Mixture = THIRDS
+    recipe: str = "paper"
+    unanswerable: float = 0.0
 
     def __post_init__(self) -> None:
         wrong = []
+        if self.recipe not in RECIPES:
+            wrong.append(f"recipe {self.recipe!r}, allowed: {', '.join(RECIPES)}")
+        if not 0 <= self.unanswerable <= 1:
+            wrong.append(f"unanswerable {self.unanswerable}, allowed: 0 to 1")
         if not 1 <= self.candidates_min <= self.candidates:
             wrong.append(f"candidates {self.candidates_min} to {self.candidates}, allowed: 1 <= minimum <= maximum")
         if not 0 <= self.joined_probability <= 1:
@@ -131,6 +143,7 @@ def build(
     interference, drafts, repeated = _draft_all(kb, kept, verbalizer or templates, encoder, settings, progress)
     dropped += repeated
     interference.fill(drafts)
+    _remove_evidence(drafts, interference, settings, progress)
     examples = [_example(draft, settings.seed) for draft in drafts]
     split = _split([draft.grounded for draft in drafts], settings)
     return Built(
@@ -167,9 +180,26 @@ def _draft_all(
             drafts.append(draft)
         else:
             dropped.append(_repeated(grounded))
+    finder = RivalFinder(Executor(kb))
+    for draft in tqdm(drafts, desc="rival chains", unit="question", disable=not progress or not settings.mixture.rival):
+        interference.add_rivals(draft, finder)
+    for draft in drafts:
+        interference.add_others(draft, drafts)
     for draft in tqdm(drafts, desc="facts about the same", unit="question", disable=not progress):
         interference.same_head(draft)
     return interference, drafts, dropped
+
+
+def _remove_evidence(drafts: Sequence[Draft], interference: Interference, settings: Settings, progress: bool) -> None:
+    """Leave a share of the questions without needed facts; executed over its candidates, each has no answer."""
+    base = CandidateBase(interference.database.kb)
+    chosen = [d for d in drafts if _rng(settings, "answerable", d).random() < settings.unanswerable]
+    for draft in tqdm(chosen, desc="remove evidence", unit="question", disable=not progress or not chosen):
+        interference.remove_evidence(draft, drafts, base)
+
+
+def _rng(settings: Settings, purpose: str, draft: Draft) -> Random:
+    return Random(f"{settings.seed}|{purpose}|{draft.grounded.question.id}")
 
 
 def _ground_all(
@@ -209,7 +239,7 @@ def _repeated(grounded: Grounded) -> Dropped:
 
 def _candidates(grounded: Grounded, settings: Settings) -> int:
     rng = Random(f"{settings.seed}|candidates|{grounded.question.id}")
-    return rng.randint(settings.candidates_min, settings.candidates)
+    return RECIPES[settings.recipe].draw(settings.candidates_min, settings.candidates, rng)
 
 
 def _example(draft: Draft, seed: int) -> Example:
@@ -218,13 +248,13 @@ def _example(draft: Draft, seed: int) -> Example:
     order = list(range(len(draft.units)))
     Random(f"{seed}|shuffle|{question.id}").shuffle(order)
     new_numbers = {old: new for new, old in enumerate(order)}
-    graph = draft.grounded.graph
+    graph = draft.grounded.graph if draft.answerable else EvidenceGraph()
     return Example(
         id=question.id,
         question=question.text,
         facts=tuple(draft.units[old].sentence for old in order),
         graph=graph.relabel({node: new_numbers[node] for node in graph.nodes}),
-        answer=question.answer,
+        answer=question.answer if draft.answerable else "",
         program=tuple(question.program.to_json()),
         type=draft.grounded.type,
     )

@@ -1,8 +1,9 @@
-"""Distractors of a question, of three kinds (paper, section 3.1.2).
+"""Distractors of a question: three kinds of the paper (section 3.1.2) and two more.
 
 (a) sentences most similar to the question, (b) other facts about the gold facts' head entities, with another relation,
-(c) random sentences. Each has a third, or its share of a `Mixture`. If there are too few of one kind, another replaces
-it: (a) replaces (b), and (c) replaces both.
+(c) random sentences; (d) rival chains (see `rivals`), (e) the gold facts and rivals of other questions, so that what
+belongs together among the candidates says nothing about what is gold. Each kind has its share of a `Mixture`. If there
+are too few of one kind, another replaces it: (a) replaces (b), (e) replaces (d), and (c) replaces all.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from random import Random
 
 import numpy as np
@@ -18,15 +20,24 @@ from tqdm import tqdm
 
 from bgr.collection.vectors import nearest
 from bgr.data.kb.schema import Fact
+from bgr.data.reasongraphqa.construction.candidate_base import CandidateBase
 from bgr.data.reasongraphqa.construction.conflicts import GoldFacts
 from bgr.data.reasongraphqa.construction.grounding import Grounded
+from bgr.data.reasongraphqa.construction.rivals import RivalFinder
 from bgr.data.reasongraphqa.construction.textual_database import FactUnit, TextualDatabase
 from bgr.errors import DataError
 
 Encoder = Callable[[Sequence[str]], np.ndarray]
 
-SIMILAR, SAME_HEAD, RANDOM = "similar", "same head", "random"
-KINDS = (SIMILAR, SAME_HEAD, RANDOM)
+SIMILAR, SAME_HEAD, RANDOM, RIVAL, OTHER = "similar", "same head", "random", "rival", "other question"
+KINDS = (SIMILAR, SAME_HEAD, RANDOM, RIVAL, OTHER)
+MIN_DISTRACTORS = 3
+ALL_REMOVED = 0.25
+"""Share of the unanswerable questions that lose all needed facts instead of one."""
+MAX_FIRST_RIVAL = 6
+"""Maximum number of facts of a question's first rival, even if its share is smaller."""
+MAX_RIVALS = 40
+"""Maximum number of rivals that are tried for a question."""
 MIN_NEIGHBORS = 64
 """Minimum number of similar sentences that are tried; at least `NEIGHBORS_PER_DISTRACTOR` times the wanted number."""
 NEIGHBORS_PER_DISTRACTOR = 3
@@ -47,13 +58,19 @@ class Mixture:
     similar: float = 1 / 3
     same_head: float = 1 / 3
     random: float = 1 / 3
+    rival: float = 0.0
+    other: float = 0.0
 
     def __post_init__(self) -> None:
-        shares = (self.similar, self.same_head, self.random)
+        shares = tuple(self.by_kind.values())
         # written so that nan fails too
         if not (min(shares) >= 0 and abs(sum(shares) - 1) <= SUM_TOLERANCE):
             text = " ".join(f"{share:g}" for share in shares)
             raise DataError(f"mixture {text}, allowed: shares of 0 or more that add up to 1")
+
+    @property
+    def by_kind(self) -> dict[str, float]:
+        return dict(zip(KINDS, (self.similar, self.same_head, self.random, self.rival, self.other), strict=True))
 
 
 THIRDS = Mixture()
@@ -73,13 +90,21 @@ class Draft:
     gold: GoldFacts
     wanted: int
     kinds: Counter[str] = field(default_factory=Counter)
+    rivals: list[FactUnit] = field(default_factory=list)
+    answerable: bool = True
 
     def __post_init__(self) -> None:
+        self.gold_units = tuple(self.units)
         self._sentences = {unit.sentence for unit in self.units}
+
+
+    def fits(self, unit: FactUnit) -> bool:
+        """True if a unit may be added as a distractor."""
+        return unit.sentence not in self._sentences and self.gold.allows(unit)
 
     def add(self, unit: FactUnit, kind: str) -> bool:
         """Add a unit as a distractor if it has no conflict with the gold facts and its sentence is new."""
-        if unit.sentence in self._sentences or not self.gold.allows(unit):
+        if not self.fits(unit):
             return False
         self.units.append(unit)
         self._sentences.add(unit.sentence)
@@ -92,12 +117,10 @@ def shares(gold: int, candidates: int, mixture: Mixture = THIRDS) -> dict[str, i
 
     The remainder goes to the kinds that lost most by rounding; among equals first to (b), then to (a).
     """
-    count = max(candidates - gold, len(KINDS))
-    exact = dict(
-        zip(KINDS, (count * share for share in (mixture.similar, mixture.same_head, mixture.random)), strict=True)
-    )
+    count = max(candidates - gold, MIN_DISTRACTORS)
+    exact = {kind: count * share for kind, share in mixture.by_kind.items()}
     found = {kind: math.floor(number) for kind, number in exact.items()}
-    lost = {kind: round(exact[kind] - found[kind], 6) for kind in (SAME_HEAD, SIMILAR, RANDOM)}
+    lost = {kind: round(exact[kind] - found[kind], 6) for kind in (SAME_HEAD, SIMILAR, RANDOM, RIVAL, OTHER)}
     for kind in sorted(lost, key=lambda kind: -lost[kind])[: count - sum(found.values())]:
         found[kind] += 1
     return found
@@ -132,7 +155,7 @@ class Interference:
     def draft(self, grounded: Grounded, candidates: int) -> Draft:
         """A draft with the gold units of a question, without distractors."""
         units = [self.database.gold_unit(fact) for fact in grounded.facts]
-        wanted = len(units) + max(candidates - len(units), len(KINDS))
+        wanted = len(units) + max(candidates - len(units), MIN_DISTRACTORS)
         return Draft(grounded, units, GoldFacts(self.database.kb.name, grounded.facts, units), wanted)
 
     def same_head(self, draft: Draft) -> None:
@@ -141,15 +164,72 @@ class Interference:
         facts = draft.grounded.facts
         count = self._share(draft)[SAME_HEAD]
         asked = {(fact.head, fact.predicate) for fact in facts}
-        for fact in self._about(list(dict.fromkeys(fact.head for fact in facts)), rng):
+        heads = list(dict.fromkeys(unit.facts[0].head for unit in draft.units))
+        if len(draft.units) > len(facts):
+            rng.shuffle(heads)  # else only gold facts would share their heads
+        for fact in self._about(heads, rng):
             if draft.kinds[SAME_HEAD] >= count:
                 return
             unit = None if (fact.head, fact.predicate) in asked else self.database.unit(fact)
             if unit is not None:
                 draft.add(unit, SAME_HEAD)
 
+    def add_rivals(self, draft: Draft, finder: RivalFinder) -> None:
+        """Add distractors of kind (d), whole rivals as far as they fit into their share.
+
+        At least one is added, since without it a constraint of the question has nothing to be compared with.
+        """
+        count = self._share(draft)[RIVAL]
+        if not count:
+            return
+        for rival in islice(finder.find(draft.grounded.question.program, self._rng(draft, RIVAL)), MAX_RIVALS):
+            units = [self.database.unit_with(fact) for fact in rival.facts]
+            new = [unit for unit in units if draft.fits(unit)]
+            if draft.kinds[RIVAL] + len(new) > (count if draft.kinds[RIVAL] else max(count, MAX_FIRST_RIVAL)):
+                continue
+            draft.rivals += [unit for unit in new if draft.add(unit, RIVAL)]
+            if draft.kinds[RIVAL] >= count:
+                return
+
+    def add_others(self, draft: Draft, drafts: Sequence[Draft]) -> None:
+        """Add distractors of kind (e): of one question after the other the gold facts, then some of its rivals."""
+        count = self._share(draft)
+        wanted = count[OTHER] + count[RIVAL] - draft.kinds[RIVAL] if count[OTHER] else 0
+        rng = self._rng(draft, OTHER)
+        for _ in range(RANDOM_TRIES):
+            room = wanted - draft.kinds[OTHER]
+            if room <= 0:
+                return
+            other = rng.choice(drafts)
+            group = [*other.gold_units, *rng.sample(other.rivals, len(other.rivals))]
+            for unit in group[:room]:
+                draft.add(unit, OTHER)
+
+    def remove_evidence(self, draft: Draft, drafts: Sequence[Draft], base: CandidateBase) -> None:
+        """Remove a needed fact from a draft, or all of them, and replace them by distractors of kind (e).
+
+        The program, executed over the statements of the candidates that are left, then gives no answer. Of a count or
+        a largest value all needed facts are removed, because a part of them gives another answer. The question stays
+        answerable if nothing proves that it is not.
+        """
+        rng = self._rng(draft, "removed")
+        gold = draft.gold_units
+        order = rng.sample(gold, len(gold))
+        attempts = [gold] if rng.random() < ALL_REMOVED else [*([unit] for unit in order), gold]
+        program = draft.grounded.question.program
+        for removed in attempts:
+            left = [unit for unit in draft.units if unit not in removed]
+            if base.answer(program, (fact for unit in left for fact in unit.facts)) is None:
+                draft.answerable = False
+                count, draft.units = len(draft.units), left
+                for _ in range(RANDOM_TRIES * len(removed)):
+                    if len(draft.units) == count:
+                        break
+                    draft.add(rng.choice(rng.choice(drafts).units), OTHER)
+                return
+
     def fill(self, drafts: Sequence[Draft]) -> None:
-        """Add distractors of kinds (a) and (c), until each draft has the wanted candidates or no other unit fits."""
+        """Add distractors of kinds (a), (e) and (c), until each draft has the wanted candidates or no other unit fits."""
         if not drafts or not self.database.units:
             return
         wanted = [self._similar(draft) for draft in drafts]

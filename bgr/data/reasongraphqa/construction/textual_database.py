@@ -84,10 +84,14 @@ class TextualDatabase:
 
     def gold_unit(self, fact: Fact) -> FactUnit:
         """The unit of a gold fact, the same for every question that needs it."""
+        return self.unit_with(fact, gold=True)
+
+    def unit_with(self, fact: Fact, *, gold: bool = False) -> FactUnit:
+        """The unit that states a fact of a program, possibly joined to another fact."""
         statement = self._statement(fact)
         shown = self._shown(statement) if statement is not None else fact
         number = self._unit_of.get(shown)
-        return self.units[number] if number is not None else self._add(shown, gold=True)
+        return self.units[number] if number is not None else self._add(shown, gold=gold)
 
     def unit(self, fact: Fact) -> FactUnit | None:
         """The unit about a fact of `facts_of`; ``None`` if the fact is joined to another one."""

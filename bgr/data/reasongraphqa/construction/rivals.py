@@ -1,0 +1,276 @@
+"""Rival chains: facts about entities that satisfy a question's program but for one constraint (a kind of distractor).
+
+"A film by X under 90 minutes" has to be compared with the other films by X and their running times. A rival takes the
+place of the right entity in one step of the executed program:
+
+- of a filter: an entity that came to the filter and has another value;
+- of an intersection: an entity of one branch alone, with what it has in place of the other branch;
+- of a name: another entity of the same concept about which the next step can ask the same.
+
+The later steps are executed for the rival alone, as far as they go. Its facts are the provenance of that execution, so
+that a rival in the middle of a program leads to a chain of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from bgr.data.kb.executor import Executor, run_step
+from bgr.data.kb.loading import BACKWARD, FORWARD
+from bgr.data.kb.program import Program, Step
+from bgr.data.kb.provenance import trace
+from bgr.data.kb.schema import Answer, Fact, Nodes, Statement
+from bgr.errors import DataError
+
+MAX_FAN = 2
+"""Maximum number of entities with which a rival's chain goes on from one step to the next."""
+TRIES = 8
+"""Number of rivals that are tried for each step, times the number that is wanted."""
+
+Results = Sequence[Nodes | Answer]
+
+
+@dataclass(frozen=True)
+class Rival:
+    """An entity in the place of the right one at one step, with the facts that show it.
+
+    `failing` is the fact with the value that fails the constraint; ``None`` for the rival of a name.
+    """
+
+    step: int
+    entity: str
+    facts: tuple[Fact, ...]
+    failing: Fact | None = None
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What a rival puts in the place of a step's result, and the statement that fails the constraint."""
+
+    nodes: Nodes
+    failing: Statement | None = None
+
+
+class RivalFinder:
+    """Finds rivals of the entities of executed programs.
+
+    Args:
+        executor: runs programs over the knowledge base.
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        self.executor = executor
+        self.kb = executor.kb
+        self._pools: dict[tuple[int, str], tuple[str, ...]] = {}
+
+    def find(self, program: Program, rng: Random) -> Iterator[Rival]:
+        """Rivals in random order, those of different steps in turn; every step's rivals end after some tries.
+
+        The program must be one that `Executor.run` executes.
+        """
+        results = self.executor.results(program)
+        steps = [index for index in range(len(results)) if isinstance(results[index], Nodes)]
+        rng.shuffle(steps)
+        # constraints first: their rivals are what the question has to be compared with
+        steps.sort(key=lambda index: program.steps[index].function in ("Find", "FindAll"))
+        sources = {index: self._places(program, results, index, rng) for index in steps}
+        seen: set[tuple[int, str]] = set()
+        while sources:
+            for index in list(sources):
+                place = next(sources[index], None)
+                if place is None:
+                    del sources[index]
+                    continue
+                [entity] = dict.fromkeys(place.nodes.ids)
+                if (index, entity) not in seen:
+                    seen.add((index, entity))
+                    yield self._rival(program, results, index, place, entity, rng)
+
+    # -- the places that a rival can take -----------------------------------------------------------------------------
+
+    def _places(self, program: Program, results: Results, index: int, rng: Random) -> Iterator[_Place]:
+        step = program.steps[index]
+        if step.function.startswith("Filter") and step.function != "FilterConcept":
+            return self._failing_attribute(results, index, step, rng)
+        if step.function.startswith("QFilter"):
+            return self._failing_qualifier(results, index, step, rng)
+        if step.function == "And":
+            return self._one_branch(program, results, index, rng)
+        if step.function == "Find":
+            return self._other_name(program, results, index, rng)
+        return iter(())
+
+    def _failing_attribute(self, results: Results, index: int, step: Step, rng: Random) -> Iterator[_Place]:
+        rows = self.kb.attribute_rows(step.inputs[0])
+        passed = _nodes(results, index).unique
+        for node in _shuffled(_nodes(results, step.dependencies[0]).unique, rng):
+            if node in rows and node not in passed:
+                failing = rng.choice(rows[node])
+                yield _Place(Nodes([node], [failing]), failing)
+
+    def _failing_qualifier(self, results: Results, index: int, step: Step, rng: Random) -> Iterator[_Place]:
+        before, key = _nodes(results, step.dependencies[0]), step.inputs[0]
+        passed = set(_nodes(results, index).facts or ())
+        pairs = list(zip(before.ids, before.facts or (), strict=True))
+        for node, fact in _shuffled(pairs, rng):
+            values = fact.qualifier(key)
+            if values and fact not in passed:
+                yield _Place(Nodes([node], [fact], [(key, values[0])]), fact)
+
+    def _one_branch(self, program: Program, results: Results, index: int, rng: Random) -> Iterator[_Place]:
+        branches = program.steps[index].dependencies
+        passed = _nodes(results, index).unique
+        pairs = [
+            (node, other)
+            for branch, other in (branches, branches[::-1])
+            for node in _nodes(results, branch).unique
+            if node not in passed
+        ]
+        for node, other in _shuffled(pairs, rng):
+            failing = self._instead(program, other, node, rng)
+            if failing is not None:
+                yield _Place(Nodes([node]), failing)
+
+    def _instead(self, program: Program, branch: int, node: str, rng: Random) -> Statement | None:
+        """What a node has in place of the last constraint of a branch; ``None`` if it has nothing of the kind."""
+        step = program.steps[branch]
+        while step.function == "FilterConcept" or step.function.startswith("QFilter"):
+            step = program.steps[step.dependencies[0]]
+        if step.function == "Relate":
+            predicate, direction = step.inputs
+            rows = self.kb.relation_rows(predicate, BACKWARD if direction == FORWARD else FORWARD)
+        elif step.function.startswith("Filter"):
+            rows = self.kb.attribute_rows(step.inputs[0])
+        else:
+            return None
+        return rng.choice(rows[node]) if node in rows else None
+
+    def _other_name(self, program: Program, results: Results, index: int, rng: Random) -> Iterator[_Place]:
+        own = _nodes(results, index).unique
+        if not own:
+            return
+        node = next(iter(own))
+        names = {self.kb.name(found) for found in own}
+        for _ in range(TRIES * TRIES):
+            other = self._alike(program, results, index, node, rng)
+            if other is None:
+                return
+            if self.kb.name(other) not in names:
+                yield _Place(Nodes([other]))
+
+    def _alike(self, program: Program, results: Results, index: int, node: str, rng: Random) -> str | None:
+        """A random entity about which the step that reads `node` can ask the same; ``None`` if there is none."""
+        reader = _reader(program, index)
+        step = program.steps[reader]
+        if step.function == "Relate":
+            predicate, direction = step.inputs
+            return self._draw(self.kb.relation_rows(predicate, direction), node, rng)
+        if step.function in ("QueryRelation", "QueryRelationQualifier"):
+            result = results[reader]
+            assert isinstance(result, Answer)
+            return _other_end(self.kb.relations, rng.choice(list(result.facts)), node, rng) if result.facts else None
+        key = step.input("key")
+        return self._draw(self.kb.attribute_rows(key), node, rng) if key is not None else None
+
+    def _draw(self, rows: Mapping[str, Sequence[Statement]], node: str, rng: Random) -> str | None:
+        """A random entity of `rows` that shares its first concept with `node`."""
+        concept = next(iter(self.kb.concepts_of(node)), "")
+        pool = self._pools.get((id(rows), concept))
+        if pool is None:
+            pool = tuple(other for other in rows if not concept or concept in self.kb.concepts_of(other))
+            self._pools[id(rows), concept] = pool
+        return rng.choice(pool) if pool else None
+
+    # -- the facts of a rival -----------------------------------------------------------------------------------------
+
+    def _rival(
+        self, program: Program, results: Results, index: int, place: _Place, entity: str, rng: Random
+    ) -> Rival:
+        facts = list(self._provenance(program, results, index, place.nodes, rng))
+        failing = None if place.failing is None else place.failing.fact()
+        if failing is not None and not any(fact.statement == failing.statement for fact in facts):
+            facts.append(failing)
+        return Rival(index, entity, tuple(facts), failing)
+
+    def _provenance(
+        self, program: Program, results: Results, index: int, nodes: Nodes, rng: Random
+    ) -> tuple[Fact, ...]:
+        """The facts of the execution that has `nodes` as the result of step `index`, as far as it goes."""
+        found = list(results)
+        found[index] = nodes
+        changed, last = {index}, index
+        for number in range(index + 1, len(found)):
+            step = program.steps[number]
+            if changed.isdisjoint(step.dependencies):
+                continue
+            try:
+                result = run_step(self.kb, step, found)
+            except DataError:
+                break
+            if isinstance(result, Nodes):
+                result = _narrowed(result, rng)
+                if not result.ids:
+                    break
+            found[number] = result
+            changed.add(number)
+            last = number
+        steps = program.steps[: last + 1]
+        found = found[: last + 1]
+        if isinstance(found[-1], Nodes):
+            steps = (*steps, Step("What", (last,)))
+            found.append(run_step(self.kb, steps[-1], found))
+        facts, _ = trace(Program(steps, program.where), found)
+        return facts
+
+
+def _nodes(results: Results, index: int) -> Nodes:
+    result = results[index]
+    assert isinstance(result, Nodes)
+    return result
+
+
+def _reader(program: Program, index: int) -> int:
+    """The step that reads the result of a step, past filters by concept."""
+    for number in range(index + 1, len(program.steps)):
+        if index in program.steps[number].dependencies:
+            return _reader(program, number) if program.steps[number].function == "FilterConcept" else number
+    return index
+
+
+def _other_end(
+    relations: Callable[[str], Sequence[tuple[Statement, str]]], statement: Statement, node: str, rng: Random
+) -> str | None:
+    """The end of another statement with the same predicate and the same other end as `statement`."""
+    fixed = statement.head if statement.tail == node else statement.tail or ""
+    direction = FORWARD if fixed == statement.head else BACKWARD
+    ends = [
+        (row.tail or "") if direction == FORWARD else row.head
+        for row, way in relations(fixed)
+        if way == direction and row.predicate == statement.predicate and node not in (row.head, row.tail)
+    ]
+    return rng.choice(ends) if ends else None
+
+
+def _narrowed(nodes: Nodes, rng: Random) -> Nodes:
+    """The nodes, or a random few of many."""
+    if len(nodes.ids) <= MAX_FAN:
+        return nodes
+    chosen = sorted(rng.sample(range(len(nodes.ids)), MAX_FAN))
+    ids = list(nodes.ids)
+    facts, used = nodes.facts, nodes.used
+    return Nodes(
+        [ids[n] for n in chosen],
+        None if facts is None else [facts[n] for n in chosen],
+        None if used is None else [used[n] for n in chosen],
+    )
+
+
+def _shuffled(items: Sequence | Mapping, rng: Random) -> list:
+    found = list(items)
+    if len(found) > 4096:
+        found = rng.sample(found, 4096)
+    else:
+        rng.shuffle(found)
+    return found
