@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from random import Random
 
 from bgr.data.kb.executor import Executor, run_step
@@ -36,13 +37,15 @@ Results = Sequence[Nodes | Answer]
 class Rival:
     """An entity in the place of the right one at one step, with the facts that show it.
 
-    `failing` is the fact with the value that fails the constraint; ``None`` for the rival of a name.
+    `failing` is the fact with the value that fails the constraint; ``None`` for the rival of a name. A rival is
+    `complete` if its chain goes on to the program's last step.
     """
 
     step: int
     entity: str
     facts: tuple[Fact, ...]
     failing: Fact | None = None
+    complete: bool = True
 
 
 @dataclass(frozen=True)
@@ -66,15 +69,25 @@ class RivalFinder:
         self._pools: dict[tuple[int, str], tuple[str, ...]] = {}
 
     def find(self, program: Program, rng: Random) -> Iterator[Rival]:
-        """Rivals in random order, those of different steps in turn; every step's rivals end after some tries.
+        """Rivals: first those of constraints, then those of names, complete ones before the others.
 
-        The program must be one that `Executor.run` executes.
+        The steps take turns, and the rivals of each come in random order. The program must be one that `Executor.run`
+        executes.
         """
         results = self.executor.results(program)
-        steps = [index for index in range(len(results)) if isinstance(results[index], Nodes)]
+        steps = [index for index, result in enumerate(results) if isinstance(result, Nodes)]
         rng.shuffle(steps)
-        # constraints first: their rivals are what the question has to be compared with
-        steps.sort(key=lambda index: program.steps[index].function in ("Find", "FindAll"))
+        names = [index for index in steps if program.steps[index].function == "Find"]
+        constraints = [index for index in steps if index not in names]
+        incomplete: list[Rival] = []
+        for rival in chain.from_iterable(self._in_turns(program, results, part, rng) for part in (constraints, names)):
+            if rival.complete:
+                yield rival
+            else:
+                incomplete.append(rival)
+        yield from incomplete
+
+    def _in_turns(self, program: Program, results: Results, steps: Sequence[int], rng: Random) -> Iterator[Rival]:
         sources = {index: self._places(program, results, index, rng) for index in steps}
         seen: set[tuple[int, str]] = set()
         while sources:
@@ -188,16 +201,17 @@ class RivalFinder:
     def _rival(
         self, program: Program, results: Results, index: int, place: _Place, entity: str, rng: Random
     ) -> Rival:
-        facts = list(self._provenance(program, results, index, place.nodes, rng))
+        found, last = self._provenance(program, results, index, place.nodes, rng)
+        facts = list(found)
         failing = None if place.failing is None else place.failing.fact()
         if failing is not None and not any(fact.statement == failing.statement for fact in facts):
             facts.append(failing)
-        return Rival(index, entity, tuple(facts), failing)
+        return Rival(index, entity, tuple(facts), failing, complete=last == len(program.steps) - 1)
 
     def _provenance(
         self, program: Program, results: Results, index: int, nodes: Nodes, rng: Random
-    ) -> tuple[Fact, ...]:
-        """The facts of the execution that has `nodes` as the result of step `index`, as far as it goes."""
+    ) -> tuple[tuple[Fact, ...], int]:
+        """The facts of the execution that has `nodes` as the result of step `index`, and the last step that it reaches."""
         found = list(results)
         found[index] = nodes
         changed, last = {index}, index
@@ -222,7 +236,7 @@ class RivalFinder:
             steps = (*steps, Step("What", (last,)))
             found.append(run_step(self.kb, steps[-1], found))
         facts, _ = trace(Program(steps, program.where), found)
-        return facts
+        return facts, last
 
 
 def _nodes(results: Results, index: int) -> Nodes:
