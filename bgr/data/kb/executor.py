@@ -43,13 +43,13 @@ all functions). The open questions and their answers, each with its test in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from operator import attrgetter
 
 from bgr.data.kb import steps
 from bgr.data.kb.knowledge_base import KnowledgeBase
-from bgr.data.kb.program import Program, Step, unknown_name_error
+from bgr.data.kb.program import SUFFIXES, Program, Step, unknown_name_error
 from bgr.data.kb.provenance import trace
 from bgr.data.kb.schema import Answer, Fact, Nodes
 from bgr.errors import DataError, ProgramError
@@ -124,9 +124,10 @@ class Executor:
         """
         for index, step in enumerate(program.steps):
             for role, text in zip(step.signature.inputs, step.inputs, strict=True):
-                if role in _NAMES and not _NAMES[role].contains(self.kb, text):
-                    names = sorted(_NAMES[role].all(self.kb))
-                    raise unknown_name_error(program.label(index), _NAMES[role].label, text, names)
+                if role in _NAMES:
+                    kind, known = _NAMES[role]
+                    if text not in known(self.kb):
+                        raise unknown_name_error(program.label(index), kind, text, sorted(known(self.kb)))
 
     def _results(self, program: Program) -> list[Nodes | Answer]:
         kb, run = self.kb, _RUN
@@ -153,38 +154,19 @@ def run_step(kb: KnowledgeBase, step: Step, results: Sequence[Nodes | Answer]) -
     return _RUN[step.function](kb, *[results[d] for d in step.dependencies], *step.arguments)
 
 
-def _is_concept_name(kb: KnowledgeBase, name: str) -> bool:
-    return any(kb.is_concept(i) for i in kb.ids(name))
-
-
-class _Names(NamedTuple):
-    """Names of one role: their label in messages, a test if the knowledge base has one, and all that it has."""
-
-    label: str
-    contains: Callable[[KnowledgeBase, str], bool]
-    all: Callable[[KnowledgeBase], Iterable[str]]
-
-
-_NAMES = {
-    "name": _Names("entity", lambda kb, text: bool(kb.ids(text)), lambda kb: kb.names),
-    "concept": _Names("concept", _is_concept_name, lambda kb: {kb.name(i) for i in kb.concepts}),
-    "predicate": _Names("relation", lambda kb, text: text in kb.predicates, lambda kb: kb.predicates),
-    "key": _Names("attribute", lambda kb, text: text in kb.keys, lambda kb: kb.keys),
-    "qualifier key": _Names("qualifier", lambda kb, text: text in kb.qualifier_keys, lambda kb: kb.qualifier_keys),
+_NAMES: dict[str, tuple[str, Callable[[KnowledgeBase], Collection[str]]]] = {
+    "name": ("entity", attrgetter("names")),
+    "concept": ("concept", attrgetter("concept_names")),
+    "predicate": ("relation", attrgetter("predicates")),
+    "key": ("attribute", attrgetter("keys")),
+    "qualifier key": ("qualifier", attrgetter("qualifier_keys")),
 }
+"""For the roles of inputs that are names: the role in messages, and all names that the knowledge base has."""
 
 _RUN: dict[str, Callable[..., Nodes | Answer]] = {
     "FindAll": steps.find_all,
     "Find": steps.find,
     "FilterConcept": steps.filter_concept,
-    "FilterStr": steps.filter_attribute,
-    "FilterNum": steps.filter_attribute,
-    "FilterYear": steps.filter_attribute,
-    "FilterDate": steps.filter_attribute,
-    "QFilterStr": steps.filter_qualifier,
-    "QFilterNum": steps.filter_qualifier,
-    "QFilterYear": steps.filter_qualifier,
-    "QFilterDate": steps.filter_qualifier,
     "Relate": steps.relate,
     "And": steps.intersect,
     "Or": steps.unite,
@@ -194,11 +176,10 @@ _RUN: dict[str, Callable[..., Nodes | Answer]] = {
     "SelectAmong": steps.select_among,
     "QueryAttr": steps.query_attribute,
     "QueryAttrUnderCondition": steps.query_attribute_under_condition,
-    "VerifyStr": steps.verify,
-    "VerifyNum": steps.verify,
-    "VerifyYear": steps.verify,
-    "VerifyDate": steps.verify,
     "QueryRelation": steps.query_relation,
     "QueryAttrQualifier": steps.query_attribute_qualifier,
     "QueryRelationQualifier": steps.query_relation_qualifier,
+    **{f"Filter{suffix}": steps.filter_attribute for suffix in SUFFIXES.values()},
+    **{f"QFilter{suffix}": steps.filter_qualifier for suffix in SUFFIXES.values()},
+    **{f"Verify{suffix}": steps.verify for suffix in SUFFIXES.values()},
 }

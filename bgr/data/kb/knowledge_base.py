@@ -72,20 +72,12 @@ class KnowledgeBase:
                 self._read_node(f"{where}: entity {i!r}", i, entities[i])
             self._read_statements(where, entities)
             self.ids_of_name = {name: tuple(ids) for name, ids in self._ids_by_name.items()}
-            self._index = Indices(self.all_ids, self.attributes, self.relations, self.all_concepts_of)
-            self.neighbors, self.single_values, self.multi_values = (
-                self._index.neighbors,
-                self._index.single_values,
-                self._index.multi_values,
-            )
-            self.numbers, self.printed, self.printed_lists = (
-                self._index.numbers,
-                self._index.printed,
-                self._index.printed_lists,
-            )
-            self.by_tail = self._index.by_tail
-            self.neighbors_of_name = self._index.neighbors_of_name(self._ids_by_name)
-            self._members_of_name = {self.name(i): self._merged(self.name(i)) for i in self._index.members}
+            index = self._index = Indices(self.all_ids, self.attributes, self.relations, self.all_concepts_of)
+            self.neighbors, self.neighbors_of_name = index.neighbors, index.neighbors_of_name(self._ids_by_name)
+            self.single_values, self.multi_values, self.by_tail = index.single_values, index.multi_values, index.by_tail
+            self.numbers, self.printed, self.printed_lists = index.numbers, index.printed, index.printed_lists
+            self._members_of_name = {self.name(i): self._merged(self.name(i)) for i in index.members}
+            self.concept_names = frozenset(map(self.name, self.concepts))
         finally:
             if collecting:
                 gc.enable()
@@ -131,17 +123,13 @@ class KnowledgeBase:
         """
         found: dict[str, None] = {}
         level = [parent for parent in self._parents[node] if parent != node]
-        levels = 0
-        while level:
-            levels += 1
-            if levels > MAX_CONCEPT_LEVELS:
-                raise DataError(
-                    f"{self._where}: {node!r} has more than {MAX_CONCEPT_LEVELS} levels of concepts above it"
-                )
+        for _ in range(MAX_CONCEPT_LEVELS + 1):
+            if not level:
+                return tuple(found)
             found.update(dict.fromkeys(level))
             above = [parent for child in level for parent in self._parents[child]]
             level = [parent for parent in dict.fromkeys(above) if parent not in found]
-        return tuple(found)
+        raise DataError(f"{self._where}: {node!r} has more than {MAX_CONCEPT_LEVELS} levels of concepts above it")
 
     def members(self, concept: str) -> Mapping[str, None]:
         """The nodes that belong to a concept, its sub-concepts and their members included, as ordered keys."""
@@ -163,7 +151,7 @@ class KnowledgeBase:
 
     @property
     def keys(self) -> Collection[str]:
-        """All attribute keys (qualifier keys are in `qualifier_keys`)."""
+        """All attribute keys."""
         return self._index.by_key.keys()
 
     @property

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bgr.data.kb.comparison import OPERATORS, parse_target
-from bgr.data.kb.compiler import CompiledCall, compile_program
+from bgr.data.kb.compiled_steps import Chain
+from bgr.data.kb.compiler import Call, compile_program
 from bgr.data.kb.loading import DIRECTIONS, text
 from bgr.data.kb.schema import Value
 from bgr.errors import DataError, ProgramError
@@ -23,6 +24,10 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "less or greater": ("less", "greater"),
     "smallest or largest": ("smallest", "largest"),
 }
+
+
+SUFFIXES = {"string": "Str", "quantity": "Num", "year": "Year", "date": "Date"}
+"""Type of a value to the ending of the functions that take one: FilterStr, QFilterStr, VerifyStr."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,7 @@ def _signatures() -> dict[str, Signature]:
         "QueryAttrQualifier": Signature((ENTITIES,), ("key", "key's value", "qualifier key"), ANSWER),
         "QueryRelationQualifier": Signature((ENTITIES, ENTITIES), ("predicate", "qualifier key"), ANSWER),
     }
-    for suffix, kind in (("Str", "string"), ("Num", "quantity"), ("Year", "year"), ("Date", "date")):
+    for kind, suffix in SUFFIXES.items():
         op = () if kind == "string" else ("op",)
         table[f"Filter{suffix}"] = Signature((ENTITIES,), ("key", "value", *op), FACTS, kind)
         table[f"QFilter{suffix}"] = Signature((FACTS,), ("qualifier key", "value", *op), FACTS, kind)
@@ -69,13 +74,11 @@ FUNCTIONS: dict[str, Signature] = _signatures()
 
 MAX_NAMES_TO_COMPARE = 2000
 
-Call = tuple[str, tuple[int, ...], tuple[str | Value, ...]]
-"""A step as the executor needs it: function, dependencies, inputs with the value parsed."""
-
 ALIASES = {"QueryName": "What"}
 
 MAX_STEPS = 100
-"""KQA Pro's longest programs have about twenty steps. The limit protects code that recurses from step to step."""
+"""KQA Pro's longest programs have about twenty steps. The limit protects code that recurses from step to step, such as
+compiled programs, whose chains are nested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +116,7 @@ class Step:
 class Program:
     """A checked program; the last step gives the answer.
 
-    `where` names the program in messages. `plan` and `compiled` are for the executor: with facts, and for the answer
-    only.
+    `where` names the program in messages. The executor runs `plan` for facts, and `compiled` for the answer only.
 
     Raises:
         ProgramError: a step is malformed; the message names the item, the step and what is allowed.
@@ -123,20 +125,21 @@ class Program:
     steps: tuple[Step, ...]
     where: str = field(default="program", compare=False)
     plan: tuple[Call, ...] = field(init=False, compare=False, repr=False)
-    compiled: tuple[CompiledCall, ...] | None = field(init=False, compare=False, repr=False)
+    compiled: Chain | None = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.steps:
             raise ProgramError(f"{self.where}: the program has no steps")
+        if len(self.steps) > MAX_STEPS:
+            raise ProgramError(f"{self.where}: the program has {len(self.steps):,} steps, allowed: {MAX_STEPS}")
         arguments = [self._check(index) for index in range(len(self.steps))]
         plan = [(step.function, step.dependencies, given) for step, given in zip(self.steps, arguments, strict=True)]
         object.__setattr__(self, "plan", tuple(plan))
         object.__setattr__(self, "compiled", compile_program(plan))
         last = self.steps[-1]
         if last.signature.gives not in (ANSWER, VALUES):
-            raise ProgramError(
-                f"{self.label(len(self.steps) - 1)}: gives {last.signature.gives}, a program must end in an answer"
-            )
+            label = self.label(len(self.steps) - 1)
+            raise ProgramError(f"{label}: gives {last.signature.gives}, a program must end in an answer")
 
     @classmethod
     def from_json(cls, records: Sequence[Mapping[str, Any]], where: str = "program") -> Program:
@@ -147,15 +150,12 @@ class Program:
         """
         if not isinstance(records, Sequence) or isinstance(records, str):
             raise ProgramError(f"{where}: a program is a list of steps, not {shown(records)}")
-        if len(records) > MAX_STEPS:
-            raise ProgramError(f"{where}: the program has {len(records):,} steps, allowed: {MAX_STEPS}")
         return cls(tuple(_step(record, f"{where}, step {index}") for index, record in enumerate(records)), where)
 
     def to_json(self) -> list[dict[str, Any]]:
         """The inverse of `from_json`."""
         return [
-            {"function": step.function, "dependencies": list(step.dependencies), "inputs": list(step.inputs)}
-            for step in self.steps
+            {"function": s.function, "dependencies": list(s.dependencies), "inputs": list(s.inputs)} for s in self.steps
         ]
 
     def label(self, index: int) -> str:

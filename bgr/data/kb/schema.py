@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bgr.errors import DataError
 from bgr.utils.json_utils import shown
 
-VALUE_TYPES = ("string", "quantity", "date", "year")
 NO_UNIT = "1"
 MAX_QUANTITY = 1e300
 """Quantities up to this are still finite after conversion to the smallest unit."""
@@ -25,12 +24,11 @@ MAX_YEAR_DIGITS = 12
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A typed value: ``str`` for string, ``float`` or ``int`` for quantity (with a unit, ``"1"`` = none),
-    ``datetime.date`` for date, ``int`` for year."""
+    """A value: ``str`` for string, ``float`` or ``int`` for quantity, ``datetime.date`` for date, ``int`` for year."""
 
     type: str
     value: str | float | int | datetime.date
-    unit: str = "1"
+    unit: str = NO_UNIT
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Value:
@@ -54,7 +52,7 @@ class Value:
             return cls("quantity", _number(raw), _filled(record.get("unit", NO_UNIT), "unit"))
         if kind in ("date", "year"):
             return parse_time(str(raw))
-        raise DataError(f"unknown value type {shown(kind)}, allowed: {', '.join(VALUE_TYPES)}")
+        raise DataError(f"unknown value type {shown(kind)}, allowed: string, quantity, date, year")
 
     def to_json(self) -> dict[str, Any]:
         raw = self.value.isoformat() if isinstance(self.value, datetime.date) else self.value
@@ -66,7 +64,7 @@ class Value:
         if self.type == "quantity":
             whole = int(value)  # type: ignore[arg-type]
             number = str(whole if value - whole < 1e-5 else value)  # type: ignore[operator]
-            return number if self.unit == "1" else f"{number} {self.unit}"
+            return number if self.unit == NO_UNIT else f"{number} {self.unit}"
         return value.isoformat() if self.type == "date" else str(value)  # type: ignore[union-attr]
 
 
@@ -113,6 +111,10 @@ def _filled(text: Any, what: str) -> str:
     return text
 
 
+Qualifier = tuple[str, Value]
+Qualifiers = tuple[tuple[str, tuple[Value, ...]], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A statement of the knowledge base as one program uses it.
@@ -129,19 +131,12 @@ class Fact:
     predicate: str
     value: Value | None = None
     tail: str | None = None
-    qualifiers: tuple[tuple[str, Value], ...] = ()
-
-    @property
-    def is_relation(self) -> bool:
-        return self.tail is not None
+    qualifiers: tuple[Qualifier, ...] = ()
 
     @property
     def statement(self) -> tuple[str, str, Value | str | None]:
         """Head, predicate, and value or tail, without the qualifiers: facts with equal statements say the same."""
         return (self.head, self.predicate, self.value if self.tail is None else self.tail)
-
-
-Qualifiers = tuple[tuple[str, tuple[Value, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,10 +145,7 @@ class Statement:
 
     Args:
         number: index in the knowledge base, in the order of the file.
-        head: id of the subject.
-        predicate: attribute key or relation name.
-        value: the attribute's value; ``None`` for a relation.
-        tail: id of the relation's object; ``None`` for an attribute.
+        head, predicate, value, tail: as in `Fact`.
         qualifiers: ``(key, values)`` pairs in the order of the file.
     """
 
@@ -164,10 +156,6 @@ class Statement:
     tail: str | None = None
     qualifiers: Qualifiers = ()
 
-    @property
-    def is_relation(self) -> bool:
-        return self.tail is not None
-
     def qualifier(self, key: str) -> tuple[Value, ...]:
         """The values of one qualifier key; empty if there is none."""
         for name, values in self.qualifiers:
@@ -175,13 +163,10 @@ class Statement:
                 return values
         return ()
 
-    def fact(self, qualifiers: tuple[tuple[str, Value], ...] = ()) -> Fact:
+    def fact(self, qualifiers: Iterable[Qualifier] = ()) -> Fact:
         """The statement as a fact with the given qualifiers."""
         ordered = tuple(sorted(set(qualifiers), key=lambda pair: (pair[0], pair[1].type, str(pair[1]))))
         return Fact(self.head, self.predicate, self.value, self.tail, ordered)
-
-
-Qualifier = tuple[str, Value]
 
 
 class Nodes:
