@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bgr.data.atlas.phrasing.phrasebook import Phrasebook
@@ -76,6 +76,11 @@ class AtlasIndex:
                     found.setdefault(statement.predicate, []).append(statement)
         return found
 
+    def usable_qualifiers(self, statement: Statement) -> list[tuple[str, Value]]:
+        """The qualifiers of a statement that have one value and templates."""
+        known = self.book.qualifiers["conditions"]
+        return [(key, values[0]) for key, values in statement.qualifiers if len(values) == 1 and key in known]
+
     def pool(self, key: str, unit: str) -> list[Value]:
         """All distinct values of a key in one unit, in the order of the knowledge base; the source of wrong choices."""
         found = self._pools.get((key, unit))
@@ -116,18 +121,16 @@ class AtlasIndex:
         """True if a statement meets a condition on its key."""
         if statement.value is None or not matches(statement.value, condition.value, condition.op):
             return False
-        return condition.qualifier is None or self._qualified(
-            statement, condition.qualifier[0], "=", condition.qualifier[1]
-        )
+        if condition.qualifier is None:
+            return True
+        key, value = condition.qualifier
+        return self._qualified(statement, key, "=", value)
 
-    def concept_names(self, node: str) -> list[str]:
-        """The names of an entity's direct concepts."""
-        return [self.kb.name(concept) for concept in self.kb.concepts_of(node)]
-
-    def in_concept(self, nodes: Iterable[str], name: str) -> bool:
-        """True if all nodes belong to the concept of that name."""
-        members = [self.kb.members(i) for i in self.kb.ids(name) if self.kb.is_concept(i)]
-        return all(any(n in m for m in members) for n in nodes)
+    def shared_concepts(self, nodes: Sequence[str]) -> list[str]:
+        """The names of the first node's direct concepts to which all the others belong too."""
+        names = [self.kb.name(concept) for concept in self.kb.concepts_of(nodes[0])]
+        members = {name: [self.kb.members(i) for i in self.kb.ids(name) if self.kb.is_concept(i)] for name in names}
+        return [name for name in names if all(any(n in m for m in members[name]) for n in nodes)]
 
     @staticmethod
     def _qualified(statement: Statement, key: str, op: str, value: Value) -> bool:
