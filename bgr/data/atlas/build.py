@@ -17,11 +17,10 @@ from typing import Any
 from tqdm import tqdm
 
 from bgr.data.atlas.sampler.sampler import sample_questions
-from bgr.data.atlas.sources.core import all_films, choose_airports, choose_cities, choose_films
-from bgr.data.atlas.sources.elements import add_elements, read_elements
-from bgr.data.atlas.sources.films import add_film, add_genres, read_films
+from bgr.data.atlas.sources.elements import ELEMENTS_QUERY, add_elements
+from bgr.data.atlas.sources.films import add_film, add_genres, all_films, choose_films, read_films
 from bgr.data.atlas.sources.packages import missing_package, open_sqlite, package_versions
-from bgr.data.atlas.sources.places import add_world, read_world
+from bgr.data.atlas.sources.places import add_world, choose_airports, choose_cities, read_world
 from bgr.data.atlas.statements import KnowledgeBuilder
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.options import AtlasOptions
@@ -84,7 +83,7 @@ def build_knowledge_base(
         _add_places(kb, None if full else size)
         bar.update()
         with closing(open_sqlite("mendeleev", "elements.db")) as connection:
-            add_elements(kb, read_elements(connection))
+            add_elements(kb, connection.execute(ELEMENTS_QUERY))
         bar.update()
         _add_films(kb, None if full else size - len(kb), seed)
         bar.update()

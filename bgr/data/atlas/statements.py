@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bgr.data.kb.schema import Value
+from bgr.data.kb.schema import NO_UNIT, Value
 from bgr.errors import DataError
 
 Qualifiers = Mapping[str, Iterable[Value]]
@@ -17,7 +16,7 @@ def text(value: str) -> Value:
     return Value("string", value)
 
 
-def quantity(value: float, unit: str = "1") -> Value:
+def quantity(value: float, unit: str = NO_UNIT) -> Value:
     """A number with its unit; whole numbers become ``int``, others keep six significant digits."""
     number = int(value) if float(value).is_integer() else float(f"{value:.6g}")
     return Value("quantity", number, unit)
@@ -28,9 +27,14 @@ def year(value: int) -> Value:
     return Value("year", int(value))
 
 
-def day(value: datetime.date) -> Value:
-    """A date value."""
-    return Value("date", value)
+def name_id(kind: str, name: str) -> str:
+    """The id of an entity that is identified by its name: ``C_United_States``.
+
+    The kinds are c (concept), C (country), D (discoverer of an element, even if a person in film has the same name),
+    K (currency), L (language), O (production company), P (person in film; the source has only names, so equal names
+    are one person) and R (world region).
+    """
+    return f"{kind}_{name.replace(' ', '_')}"
 
 
 class KnowledgeBuilder:
@@ -52,8 +56,8 @@ class KnowledgeBuilder:
 
     def concept(self, name: str, *parents: str) -> str:
         """Add a concept below known concepts, given by name. Returns its id."""
-        identifier = concept_id(name)
-        self._concepts[identifier] = {"name": name, "subclassOf": [concept_id(parent) for parent in parents]}
+        identifier = name_id("c", name)
+        self._concepts[identifier] = {"name": name, "subclassOf": [name_id("c", parent) for parent in parents]}
         return identifier
 
     def entity(self, identifier: str, name: str, *concepts: str) -> str:
@@ -63,19 +67,36 @@ class KnowledgeBuilder:
             DataError: an empty name or an unknown concept.
         """
         name = " ".join(name.split())
-        unknown = [concept for concept in concepts if concept_id(concept) not in self._concepts]
+        ids = {concept: name_id("c", concept) for concept in concepts}
+        unknown = [concept for concept in concepts if ids[concept] not in self._concepts]
         if not name or unknown:
             raise DataError(f"entity {identifier}: name {name!r}, unknown concepts {unknown}")
         record = self._entities.setdefault(
             identifier, {"name": name, "instanceOf": [], "attributes": [], "relations": []}
         )
-        for concept in concepts:
-            if concept_id(concept) not in record["instanceOf"]:
-                record["instanceOf"].append(concept_id(concept))
+        record["instanceOf"] += [i for i in ids.values() if i not in record["instanceOf"]]
         return identifier
 
-    def attribute(self, entity: str, key: str, value: Value, qualifiers: Qualifiers | None = None) -> None:
-        """Add the statement ``key = value`` of an entity."""
+    def named(self, kind: str, name: str, concept: str) -> str:
+        """Add an entity that is identified by its name (see `name_id`). Returns its id."""
+        return self.entity(name_id(kind, name), name, concept)
+
+    def attribute(
+        self,
+        entity: str,
+        key: str,
+        value: Value | str | float | None,
+        unit: str = NO_UNIT,
+        qualifiers: Qualifiers | None = None,
+    ) -> None:
+        """Add the statement ``key = value`` of an entity, unless the value is unknown: ``None`` or an empty text.
+
+        A text becomes a string, a number a quantity in that unit.
+        """
+        if value is None or value == "":
+            return
+        if not isinstance(value, Value):
+            value = text(value) if isinstance(value, str) else quantity(value, unit)
         record = _qualifiers(qualifiers)
         statement = {"key": key, "value": value.to_json(), "qualifiers": record}
         if self._is_new(entity, key, f"{value}|{record}"):
@@ -101,11 +122,6 @@ class KnowledgeBuilder:
             return False
         self._seen.add(key)
         return True
-
-
-def concept_id(name: str) -> str:
-    """The id of a concept, from its name."""
-    return "c_" + name.replace(" ", "_")
 
 
 def _qualifiers(qualifiers: Qualifiers | None) -> dict[str, list[dict[str, Any]]]:

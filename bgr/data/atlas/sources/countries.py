@@ -135,16 +135,6 @@ def join_countries(geonames: Mapping[str, Mapping], info: Mapping[str, Mapping])
     return countries
 
 
-def country_id(name: str) -> str:
-    """The id of a country, made from its name in Atlas."""
-    return "C_" + name.replace(" ", "_")
-
-
-def language_id(name: str) -> str:
-    """The id of a language, made from its name."""
-    return "L_" + name.replace(" ", "_")
-
-
 def country_name(code: str, geonames_name: str) -> str:
     """The name that Atlas uses for an ISO code."""
     return _NAMES.get(code, " ".join(geonames_name.split()))

@@ -1,5 +1,4 @@
-from bgr.data.atlas.sources.core import all_films, choose_films
-from bgr.data.atlas.sources.films import Film
+from bgr.data.atlas.sources.films import Film, all_films, choose_films
 from bgr.data.kb.schema import Value
 
 

@@ -29,7 +29,7 @@ def test_a_relation_is_stored_at_both_ends_with_its_qualifiers(kb: KnowledgeBuil
 
 def test_repeated_statements_are_kept_once_unless_their_qualifiers_differ(kb: KnowledgeBuilder) -> None:
     for source in ("x", "y", "y"):
-        kb.attribute("a", "size", quantity(3), {"stated in": [text(source)]})
+        kb.attribute("a", "size", 3, qualifiers={"stated in": [text(source)]})
     assert len(kb.to_json()["entities"]["a"]["attributes"]) == 2
 
 
