@@ -31,32 +31,15 @@ from bgr.utils.hashing import hash_file
 MIN_SIZE = 3_000
 _FILES = ("kb.json", "train.json", "val.json")
 
-# name -> parents, each parent before its children
-CONCEPTS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("creative work", ()),
-    ("film", ("creative work",)),
-    ("film genre", ()),
-    ("agent", ()),
-    ("human", ("agent",)),
-    ("film director", ("human",)),
-    ("actor", ("human",)),
-    ("screenwriter", ("human",)),
-    ("scientist", ("human",)),
-    ("organization", ("agent",)),
-    ("film production company", ("organization",)),
-    ("place", ()),
-    ("country", ("place",)),
-    ("continent", ("place",)),
-    ("world region", ("place",)),
-    ("city", ("place",)),
-    ("capital city", ("city",)),
-    ("administrative region", ("place",)),
-    ("airport", ("place",)),
-    ("time zone", ()),
-    ("currency", ()),
-    ("language", ()),
-    ("chemical element", ()),
-)
+# name and parent, each parent before its children
+CONCEPTS: tuple[tuple[str, ...], ...] = (
+    ("creative work",), ("film", "creative work"), ("film genre",), ("agent",), ("human", "agent"),
+    ("film director", "human"), ("actor", "human"), ("screenwriter", "human"), ("scientist", "human"),
+    ("organization", "agent"), ("film production company", "organization"), ("place",), ("country", "place"),
+    ("continent", "place"), ("world region", "place"), ("city", "place"), ("capital city", "city"),
+    ("administrative region", "place"), ("airport", "place"), ("time zone",), ("currency",), ("language",),
+    ("chemical element",),
+)  # fmt: skip
 
 
 def build_knowledge_base(
@@ -76,8 +59,8 @@ def build_knowledge_base(
     if not full and size < MIN_SIZE:
         raise DataError(f"size {size}: Atlas needs at least {MIN_SIZE} entities")
     kb = KnowledgeBuilder()
-    for name, parents in CONCEPTS:
-        kb.concept(name, *parents)
+    for names in CONCEPTS:
+        kb.concept(*names)
     # elements are few and need no selection, so they come before the films, which fill the rest
     with tqdm(total=3, desc="knowledge base", unit="part", disable=not progress) as bar:
         _add_places(kb, None if full else size)

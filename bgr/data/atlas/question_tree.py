@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bgr.data.kb.program import SUFFIXES
 from bgr.data.kb.schema import Value
-
-_SUFFIX = {"string": "Str", "quantity": "Num", "year": "Year", "date": "Date"}
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ class _Steps:
 
     def _filter(self, family: str, at: int, key: str, op: str, value: Value) -> int:
         operator = [] if value.type == "string" else [op]
-        return self.add(f"{family}{_SUFFIX[value.type]}", [at], key, str(value), *operator)
+        return self.add(f"{family}{SUFFIXES[value.type]}", [at], key, str(value), *operator)
 
 
 def to_program(draft: Draft) -> list[dict[str, Any]]:
@@ -148,7 +147,7 @@ def to_program(draft: Draft) -> list[dict[str, Any]]:
         else:
             at = steps.add("QueryAttr", ends, draft.key)
         operator = [] if draft.value.type == "string" else [draft.op]
-        steps.add(f"Verify{_SUFFIX[draft.value.type]}", [at], str(draft.value), *operator)
+        steps.add(f"Verify{SUFFIXES[draft.value.type]}", [at], str(draft.value), *operator)
         return steps.steps
     inputs = {
         "QueryAttr": [draft.key],

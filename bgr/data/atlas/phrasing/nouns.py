@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from bgr.data.atlas.phrasing.phrasebook import (
     OPERATOR_SLOTS,
@@ -229,12 +229,3 @@ class NounPhrases:
     def _with_article(self, name: str) -> str:
         article = self.book.article
         return f"the {name}" if name in article["names"] or name.split()[-1] in article["endings"] else name
-
-
-def without(description: Description, part: Link | Condition) -> Description:
-    """The description without one link or condition; its members are not updated."""
-    return replace(
-        description,
-        links=tuple(link for link in description.links if link is not part),
-        conditions=tuple(c for c in description.conditions if c is not part),
-    )

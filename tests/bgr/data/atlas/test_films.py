@@ -34,8 +34,8 @@ ROW: dict[str, Any] = {
 @pytest.fixture
 def kb() -> KnowledgeBuilder:
     builder = KnowledgeBuilder()
-    for name, parents in CONCEPTS:
-        builder.concept(name, *parents)
+    for names in CONCEPTS:
+        builder.concept(*names)
     return builder
 
 
