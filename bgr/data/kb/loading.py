@@ -10,6 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,7 @@ def read_records(path: str | Path, *, progress: bool = False) -> Any:
     """Read a file of the form ``{section: {id: record}}``; a section that is not an object is returned unchanged.
 
     Raises:
-        DataError: the file is missing, truncated or invalid JSON, or an id or a section is repeated; the message names
-            file, line, column and record.
+        DataError: the file is missing or invalid JSON, or an id or a section is repeated; the message names the place.
     """
     with open_json(path, progress=progress) as text:
         if text.peek() != "{":
@@ -94,25 +94,25 @@ class Reader:
     """Converts records to statements. Equal values are one object, and so are the two ends of one relation."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self._numbers = count()
         self._values: dict[Any, Value] = {}
         self._relations: dict[Any, Statement] = {}
 
     def attributes(self, where: str, entity: str, record: Mapping[str, Any]) -> list[Statement]:
         """The attribute statements of one entity, in order."""
         rows = []
-        for index, row in enumerate(list_field(where, record, "attributes")):
+        for index, row in enumerate(_list_field(where, record, "attributes")):
             try:
-                key, value = label(row["key"]), self.value(row["value"])
-                rows.append(Statement(self._next(), entity, key, value, None, self.qualifiers(row)))
+                key, value = label(row["key"]), self._value(row["value"])
+                rows.append(Statement(next(self._numbers), entity, key, value, None, self._qualifiers(row)))
             except (KeyError, TypeError, AttributeError, DataError) as error:
-                raise DataError(f"{where}, attributes[{index}]: {reason(error, row)}") from None
+                raise DataError(f"{where}, attributes[{index}]: {_reason(error, row)}") from None
         return rows
 
     def relations(self, where: str, entity: str, record: Mapping[str, Any], known: Mapping[str, Any]) -> list[Row]:
         """The relation statements of one entity, each with the entity's direction in it, in order."""
         rows = []
-        for index, row in enumerate(list_field(where, record, "relations")):
+        for index, row in enumerate(_list_field(where, record, "relations")):
             try:
                 predicate = label(either(row, "relation", "predicate"))
                 other, direction = row["object"], row["direction"]
@@ -122,21 +122,21 @@ class Reader:
                     raise DataError(f"object {shown(other)} is neither an entity nor a concept")
                 other = sys.intern(other)
                 ends = (entity, other) if direction == FORWARD else (other, entity)
-                rows.append((self.relation(ends, predicate, self.qualifiers(row)), sys.intern(direction)))
+                rows.append((self._relation(ends, predicate, self._qualifiers(row)), sys.intern(direction)))
             except (KeyError, TypeError, AttributeError, DataError) as error:
-                raise DataError(f"{where}, relations[{index}]: {reason(error, row)}") from None
+                raise DataError(f"{where}, relations[{index}]: {_reason(error, row)}") from None
         return rows
 
-    def relation(self, ends: tuple[str, str], predicate: str, qualifiers: Qualifiers) -> Statement:
+    def _relation(self, ends: tuple[str, str], predicate: str, qualifiers: Qualifiers) -> Statement:
         """The statement of a relation; the same object from both ends."""
         key = (ends, predicate, qualifiers if len(qualifiers) < 2 else frozenset(qualifiers))
-        statement = self._relations.get(key)
-        if statement is None:
-            statement = Statement(self._next(), ends[0], predicate, None, ends[1], qualifiers)
-            self._relations[key] = statement
-        return statement
+        found = self._relations.get(key)
+        if found is None:
+            number = next(self._numbers)
+            found = self._relations[key] = Statement(number, ends[0], predicate, None, ends[1], qualifiers)
+        return found
 
-    def qualifiers(self, row: Mapping[str, Any]) -> Qualifiers:
+    def _qualifiers(self, row: Mapping[str, Any]) -> Qualifiers:
         found = row.get("qualifiers")
         if found is None or found == {}:
             return ()
@@ -146,20 +146,16 @@ class Reader:
             if not isinstance(values, list):
                 raise DataError(f"qualifier {shown(key)} is {shown(values)}, allowed: a list of values")
             name = label(key)
-            merged[name] = merged.get(name, ()) + tuple(self.value(value) for value in values)
+            merged[name] = merged.get(name, ()) + tuple(self._value(value) for value in values)
         return tuple(merged.items())
 
-    def value(self, record: Mapping[str, Any]) -> Value:
+    def _value(self, record: Mapping[str, Any]) -> Value:
         raw = record["value"]
         key = (record["type"], raw.__class__, raw, record.get("unit"))  # with the class, because True equals 1
         value = self._values.get(key)
         if value is None:
             value = self._values[key] = Value.from_json(record)
         return value
-
-    def _next(self) -> int:
-        self.count += 1
-        return self.count - 1
 
 
 def text(raw: str) -> str:
@@ -168,18 +164,14 @@ def text(raw: str) -> str:
 
 
 def label(raw: Any) -> str:
-    """A name, key or predicate, normalized by `text`.
-
-    Raises:
-        DataError: it is empty or not a text.
-    """
+    """A name, key or predicate, normalized by `text`; a `DataError` if it is empty or not a text."""
     found = text(raw) if isinstance(raw, str) else ""
     if not found:
         raise DataError(f"{shown(raw)} as a name, allowed: a non-empty text")
     return found
 
 
-def list_field(where: str, record: Mapping[str, Any], field: str) -> list[Any]:
+def _list_field(where: str, record: Mapping[str, Any], field: str) -> list[Any]:
     """A field with a list; a missing or null field is an empty list."""
     found = record.get(field)
     if found is None:
@@ -197,11 +189,8 @@ def either(record: Mapping[str, Any], first: str, second: str) -> Any:
     raise DataError(f"field {first!r} (or {second!r}) is missing")
 
 
-def reason(error: Exception, row: Any) -> str:
-    """An explanation of the error that reading a row, or a whole record, raised.
-
-    To stay fast, reading checks only what would otherwise pass unnoticed; this finds the cause of everything else.
-    """
+def _reason(error: Exception, row: Any) -> str:
+    """The cause of an error. To stay fast, reading itself checks only what would otherwise pass unnoticed."""
     if isinstance(error, DataError):
         return str(error)
     if not isinstance(row, Mapping):
