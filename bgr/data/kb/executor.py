@@ -1,9 +1,5 @@
 """Execution of KoPL programs: the answer, and on request the facts behind it and how one led to another.
 
-The executor is faster than its reference, the package ``kopl`` 0.0.5: a question's program takes 3.7 µs instead of
-285 µs in Atlas' knowledge base of 20,070 entities and 6.1 µs instead of 1,388 µs in that of 126,740, with facts and
-edges 34 to 40 µs (the table in the README; ``bgr bench kopl``).
-
 Where KoPL's documentation leaves a question open, we follow ``kopl``. Where ``kopl`` leaves the order of a list, or the
 choice between equals, to a hash table, ours is the order of first appearance, the left branch before the right;
 ``bgr bench kopl`` compares lists without their order and counts such choices as tied (``--random --programs 50000`` for

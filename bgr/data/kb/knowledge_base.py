@@ -1,8 +1,4 @@
-"""A knowledge base in KQA Pro's form (``kb.json`` of KQA Pro 1.0), indexed so that no step of a program scans it.
-
-Against the package ``kopl`` 0.0.5, loading takes 1.6 s instead of 5.7 s (20,070 entities) and 9.0 s instead of 23.0 s
-(126,740 entities), see the table in the README (``bgr bench kopl``).
-"""
+"""A knowledge base in KQA Pro's form (``kb.json`` of KQA Pro 1.0), indexed so that no step of a program scans it."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from bgr.data.atlas.phrasing.phrasebook import (
 )
 from bgr.data.atlas.question_tree import Condition, Description, Link
 from bgr.data.kb.comparison import year_of
+from bgr.data.kb.schema import NO_UNIT
 
 _RELATIVE = re.compile(r"\b(that|which|who|whom|whose|where)\b")
 LONG = 45
@@ -204,10 +205,15 @@ class NounPhrases:
 
     def verb_phrase(self, condition: Condition) -> Piece:
         """A comparison of an attribute as a verb phrase."""
-        template = self.rng.choice(self.book.attribute(condition.key, OPERATOR_SLOTS[condition.op]))
-        text = value_text(self.book, condition.key, condition.value, condition.op, self.rng)
-        if condition.value.type == "quantity" and condition.value.unit == "1":
-            text = self._plain(condition, text)
+        key, value = condition.key, condition.value
+        template = self.rng.choice(self.book.attribute(key, OPERATOR_SLOTS[condition.op]))
+        text = value_text(self.book, key, value, condition.op, self.rng)
+        if (
+            isinstance(value.value, int | float)
+            and value.value >= 10_000
+            and (value.type, value.unit) == ("quantity", NO_UNIT)
+        ):
+            text = quantity_text(self.book, key, value, self.rng)  # a second draw, which equal seeds depend on
         words = {"v": text}
         if condition.qualifier:
             suffix = self.rng.choice(self.book.qualifiers["conditions"][condition.qualifier[0]]["suffix"])
@@ -220,11 +226,6 @@ class NounPhrases:
             return self.rng.choice(templates)
         weights = [0.1 if trailing(t, place) else 1.0 for t in templates]
         return self.rng.choices(templates, weights)[0]
-
-    def _plain(self, condition: Condition, text: str) -> str:
-        """A number without unit: row and group numbers and the like are never written as 1.2 million."""
-        small = isinstance(condition.value.value, int | float) and condition.value.value < 10_000
-        return quantity_text(self.book, condition.key, condition.value, self.rng) if not small else text
 
     def _with_article(self, name: str) -> str:
         article = self.book.article

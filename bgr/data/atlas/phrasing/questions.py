@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from bgr.data.atlas.phrasing.nouns import LONG, NounPhrases, Piece
+from bgr.data.atlas.phrasing.nouns import LONG, NounPhrases
 from bgr.data.atlas.phrasing.phrasebook import Phrasebook, agree, fill, sentence
 from bgr.data.atlas.question_tree import Condition, Description, Draft
 
@@ -74,16 +74,14 @@ class Phrasing:
             clauses = clauses[-1:]
         rest = [p for p in pieces if p not in clauses]
         if form in ("who", "people"):
-            clauses, rest = self._verbs(subject), []
+            verbs = len(subject.links) + len(subject.conditions)
+            clauses, rest = self.nouns.pieces(subject, verbs=verbs, nouns=False), []
         bare = self.nouns.assemble(subject, rest, plural=plural)
         words = {"bare": bare, "vp": self.nouns.predicate(subject, clauses, plural=plural), "group": f"the {bare}"}
         pattern = self._pattern(strategy, form)
         if any(p.shape == "vp" for p in rest) and "{bare} that" in pattern:
             pattern = self.book.strategies[strategy][form][0]
         return fill(pattern, words)
-
-    def _verbs(self, subject: Description) -> list[Piece]:
-        return self.nouns.pieces(subject, verbs=len(subject.links) + len(subject.conditions), nouns=False)
 
     def _from_group(self, subject: Description) -> str:
         """ "Of the films that …, which one …?": the last filter selects from the entities that the rest describes."""
@@ -109,7 +107,7 @@ class Phrasing:
             pattern = "{prefix}: {question}"
         elif "{suffix}" in pattern:
             question = question.removesuffix("?")
-        if pattern.startswith("{prefix}") and not self._starts_with_name(draft, question):
+        if pattern.startswith("{prefix}") and not question.startswith(tuple(draft.names())):
             question = question[:1].lower() + question[1:]
         return fill(pattern, {"question": question, **self._condition_words(draft)})
 
@@ -119,9 +117,6 @@ class Phrasing:
         if entry.get("time") and draft.value is not None and draft.value.type == "year":
             asks = (*asks, *entry["ask year"], *entry["ask year"])
         return fill(self.nouns.choose(asks, "x", subject), {"x": subject})
-
-    def _starts_with_name(self, draft: Draft, question: str) -> bool:
-        return question.startswith(tuple(draft.names()))
 
     def _condition_words(self, draft: Draft) -> dict[str, str]:
         assert draft.qualifier is not None

@@ -75,6 +75,21 @@ def sample_questions(kb: KnowledgeBase, *, count: int, seed: int, progress: bool
     return records
 
 
+@dataclass(frozen=True)
+class CheckedDraft:
+    """An executed draft: its program, its only answer, its facts and its evidence graph."""
+
+    draft: Draft
+    program: list[dict[str, Any]]
+    answer: str
+    facts: tuple[Fact, ...]
+    graph: EvidenceGraph
+
+    @property
+    def cell(self) -> Cell:
+        return (self.graph.structure, QUESTION_TYPE[self.draft.function])
+
+
 class _Sampler:
     """Fills the cells of `SHARES`, sampling each draft for a cell that still lacks questions."""
 
@@ -83,11 +98,13 @@ class _Sampler:
         self.book = phrasebook()
         self.index = AtlasIndex(kb, self.book)
         self.drafter = Drafter(self.index, rng)
-        self.checker = Checker(Executor(kb), rng)
+        self.executor = Executor(kb)
         self.phrasing = Phrasing(self.book, rng)
         self.count = count
         self.missing = quotas(count)
         self.failures: dict[Cell, int] = dict.fromkeys(self.missing, 0)
+        self._questions: set[str] = set()
+        self._evidence: Counter[frozenset[Fact]] = Counter()
 
     def run(self, bar: tqdm) -> list[dict[str, Any]]:
         records: list[dict[str, Any]] = []
@@ -126,57 +143,18 @@ class _Sampler:
         recipes = RECIPES[cell]
         recipe = self.rng.choices([r for _, r in recipes], [weight for weight, _ in recipes])[0]
         draft = self.drafter.sample(recipe)
-        return self.checker.check(draft) if draft is not None else None
+        return self._check(draft) if draft is not None else None
 
     def _verbalize(self, checked: CheckedDraft) -> dict[str, Any] | None:
         for _ in range(MAX_PHRASINGS):
             question = self.phrasing.question(checked.draft)
-            if self.checker.accept(checked, question):
+            if self._accept(checked, question):
                 choices = choices_for(self.index, checked, self.rng)
                 answer = {"program": checked.program, "answer": checked.answer}
                 return {"question": question, "choices": choices, **answer}
         return None
 
-
-def quotas(count: int) -> dict[Cell, int]:
-    """Number of questions for each cell; they add up to `count` (method of the largest remainders)."""
-    total = sum(SHARES.values())
-    exact = {cell: count * share / total for cell, share in SHARES.items()}
-    whole = {cell: int(value) for cell, value in exact.items()}
-    by_remainder = sorted(exact, key=lambda cell: whole[cell] - exact[cell])
-    for cell in by_remainder[: count - sum(whole.values())]:
-        whole[cell] += 1
-    return whole
-
-
-# -- acceptance of drafts ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class CheckedDraft:
-    """An executed draft: its program, its only answer, its facts and its evidence graph."""
-
-    draft: Draft
-    program: list[dict[str, Any]]
-    answer: str
-    facts: tuple[Fact, ...]
-    graph: EvidenceGraph
-
-    @property
-    def cell(self) -> Cell:
-        return (self.graph.structure, QUESTION_TYPE[self.draft.function])
-
-
-class Checker:
-    """Executes drafts and rejects those that do not make a good question; remembers the accepted questions."""
-
-    def __init__(self, executor: Executor, rng: random.Random) -> None:
-        self.executor = executor
-        self.rng = rng
-        self._questions: set[str] = set()
-        self._evidence: Counter[frozenset[Fact]] = Counter()
-
-    def check(self, draft: Draft) -> CheckedDraft | None:
+    def _check(self, draft: Draft) -> CheckedDraft | None:
         """Execute a draft; ``None`` if it has no single answer, no usable graph, or too many facts."""
         program = to_program(draft)
         try:
@@ -202,13 +180,24 @@ class Checker:
             return None
         return CheckedDraft(draft, program, answers[0], execution.facts, graph)
 
-    def accept(self, checked: CheckedDraft, question: str) -> bool:
+    def _accept(self, checked: CheckedDraft, question: str) -> bool:
         """True, and the question is remembered, if the verbalized question is acceptable."""
         if question in self._questions or len(question.split()) > MAX_WORDS or reveals_answer(checked, question):
             return False
         self._questions.add(question)
         self._evidence[frozenset(checked.facts)] += 1
         return True
+
+
+def quotas(count: int) -> dict[Cell, int]:
+    """Number of questions for each cell; they add up to `count` (method of the largest remainders)."""
+    total = sum(SHARES.values())
+    exact = {cell: count * share / total for cell, share in SHARES.items()}
+    whole = {cell: int(value) for cell, value in exact.items()}
+    by_remainder = sorted(exact, key=lambda cell: whole[cell] - exact[cell])
+    for cell in by_remainder[: count - sum(whole.values())]:
+        whole[cell] += 1
+    return whole
 
 
 def reveals_answer(checked: CheckedDraft, question: str) -> bool:

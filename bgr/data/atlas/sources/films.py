@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import random
 import sqlite3
 from collections import Counter
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from bgr.data.atlas.sources.countries import FILM_COUNTRIES, FILM_LANGUAGES, NOT_LANGUAGES
 from bgr.data.atlas.sources.packages import split_companies, split_list, split_people, unique
 from bgr.data.atlas.statements import KnowledgeBuilder, text, year
+from bgr.data.kb.comparison import year_of
 from bgr.data.kb.schema import Value, parse_date
 
 _QUERY = """
@@ -68,7 +68,7 @@ def read_films(connection: sqlite3.Connection) -> list[Film]:
     for row in connection.execute(_QUERY):
         film = film_from_row(dict(row))
         known = films.get(film.imdb_id)
-        if known is None or _release_year(film) < _release_year(known):
+        if known is None or year_of(film.release) < year_of(known.release):
             films[film.imdb_id] = film
     return list(films.values())
 
@@ -240,8 +240,3 @@ def _renamed(names: Iterable[str], table: dict[str, str]) -> tuple[str, ...]:
 def _whole_dollars(amount: float | None) -> int | None:
     """The amount as an integer; ``None`` for the source's few invalid amounts (7.386)."""
     return int(amount) if amount and float(amount).is_integer() else None
-
-
-def _release_year(film: Film) -> int:
-    value = film.release.value
-    return value.year if isinstance(value, datetime.date) else int(value)
