@@ -19,7 +19,7 @@ from tqdm import tqdm
 from bgr.data.atlas.sampler.sampler import sample_questions
 from bgr.data.atlas.sources.elements import ELEMENTS_QUERY, add_elements
 from bgr.data.atlas.sources.films import add_film, add_genres, all_films, choose_films, read_films
-from bgr.data.atlas.sources.packages import missing_package, open_sqlite, package_versions
+from bgr.data.atlas.sources.packages import open_sqlite, package_versions
 from bgr.data.atlas.sources.places import add_world, choose_airports, choose_cities, read_world
 from bgr.data.atlas.statements import KnowledgeBuilder
 from bgr.data.kb.knowledge_base import KnowledgeBase
@@ -63,12 +63,19 @@ def build_knowledge_base(
         kb.concept(*names)
     # elements are few and need no selection, so they come before the films, which fill the rest
     with tqdm(total=3, desc="knowledge base", unit="part", disable=not progress) as bar:
-        _add_places(kb, None if full else size)
+        world = read_world()
+        cities = world.cities if full else choose_cities(world, size)
+        add_world(kb, world, cities, world.airports if full else choose_airports(world, cities))
         bar.update()
         with closing(open_sqlite("mendeleev", "elements.db")) as connection:
             add_elements(kb, connection.execute(ELEMENTS_QUERY))
         bar.update()
-        _add_films(kb, None if full else size - len(kb), seed)
+        with closing(open_sqlite("bokeh-sampledata", "_data", "movies.db")) as connection:
+            films = read_films(connection)
+        core = all_films(films) if full else choose_films(films, size - len(kb), seed)
+        add_genres(kb, core.films)
+        for film in core.films:
+            add_film(kb, film, core.people, core.companies)
         bar.update()
     return kb.to_json()
 
@@ -88,27 +95,6 @@ def counts(kb: dict[str, Any]) -> dict[str, Any]:
         "by relation": dict(sorted(relations.items())),
         "by attribute": dict(sorted(attributes.items())),
     }
-
-
-def _add_places(kb: KnowledgeBuilder, size: int | None) -> None:
-    """Add countries, cities and airports; without a size all of them."""
-    try:
-        world = read_world()
-    except ImportError as error:
-        raise missing_package(str(error.name)) from None
-    cities = list(world.cities) if size is None else choose_cities(world, size)
-    airports = list(world.airports) if size is None else choose_airports(world, cities)
-    add_world(kb, world, cities, airports)
-
-
-def _add_films(kb: KnowledgeBuilder, max_entities: int | None, seed: int) -> None:
-    """Add films, people and companies; without a limit all of them."""
-    with closing(open_sqlite("bokeh-sampledata", "_data", "movies.db")) as connection:
-        films = read_films(connection)
-    core = all_films(films) if max_entities is None else choose_films(films, max_entities, seed)
-    add_genres(kb, core.films)
-    for film in core.films:
-        add_film(kb, film, core.people, core.companies)
 
 
 # -- files ------------------------------------------------------------------------------------------------------------

@@ -47,11 +47,7 @@ class OrderedIds(dict[str, Any]):
 class Indices:
     """The dictionaries in which the executor looks up; keys are in the order of the knowledge base.
 
-    Args:
-        nodes: all concepts and entities.
-        attributes: a node's attribute statements.
-        relations: a node's relation statements with their directions.
-        concepts: a node's direct and inherited concepts.
+    They are made of all `nodes` and functions that give a node's statements, and its direct and inherited concepts.
     """
 
     def __init__(

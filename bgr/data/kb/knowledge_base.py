@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,13 +51,12 @@ class KnowledgeBase:
             raise DataError(f"{where}: {shown(both)} is both a concept and an entity")
         # Copies made at once are adjacent in memory instead of scattered among the file's other strings, so that a
         # program that visits many nodes reads them from the processor's cache. Statements share them (interned).
-        self.concepts: tuple[str, ...] = tuple(sys.intern(_copy(i)) for i in concepts)
-        self.entities: tuple[str, ...] = tuple(sys.intern(_copy(i)) for i in entities)
+        self.concepts: tuple[str, ...] = tuple(sys.intern(f"{i[:1]}{i[1:]}") for i in concepts)
+        self.entities: tuple[str, ...] = tuple(sys.intern(f"{i[:1]}{i[1:]}") for i in entities)
         self.all_ids = OrderedIds({i: n for n, i in enumerate([*self.concepts, *self.entities])})
         self._where = where
         self.names_by_id: dict[str, str] = {}
         self._parents: dict[str, tuple[str, ...]] = {}
-        self._ids_by_name: dict[str, list[str]] = {}
         self._attributes: dict[str, list[Statement]] = {}
         self._relations: dict[str, list[Row]] = {}
         collecting = gc.isenabled()
@@ -67,9 +67,12 @@ class KnowledgeBase:
             for i in self.entities:
                 self._read_node(f"{where}: entity {i!r}", i, entities[i])
             self._read_statements(where, entities)
-            self.ids_of_name = {name: tuple(ids) for name, ids in self._ids_by_name.items()}
+            ids_of_name: defaultdict[str, list[str]] = defaultdict(list)
+            for i, name in self.names_by_id.items():
+                ids_of_name[name].append(i)
+            self.ids_of_name = {name: tuple(ids) for name, ids in ids_of_name.items()}
             index = self._index = Indices(self.all_ids, self.attributes, self.relations, self.all_concepts_of)
-            self.neighbors, self.neighbors_of_name = index.neighbors, index.neighbors_of_name(self._ids_by_name)
+            self.neighbors, self.neighbors_of_name = index.neighbors, index.neighbors_of_name(self.ids_of_name)
             self.single_values, self.multi_values, self.by_tail = index.single_values, index.multi_values, index.by_tail
             self.numbers, self.printed, self.printed_lists = index.numbers, index.printed, index.printed_lists
             self._members_of_name = {self.name(i): self._merged(self.name(i)) for i in index.members}
@@ -97,12 +100,12 @@ class KnowledgeBase:
 
     def ids(self, name: str) -> Sequence[str]:
         """All entities and concepts of that name, in the order of the knowledge base; empty if there is none."""
-        return self._ids_by_name.get(name, ())
+        return self.ids_of_name.get(name, ())
 
     @property
     def names(self) -> Collection[str]:
         """All names of entities and concepts, each once."""
-        return self._ids_by_name.keys()
+        return self.ids_of_name.keys()
 
     def is_concept(self, node: str) -> bool:
         return self.all_ids[node] < len(self.concepts)
@@ -194,7 +197,7 @@ class KnowledgeBase:
         if not isinstance(record, Mapping):
             raise DataError(f"{where}: must be an object, is {shown(record)}")
         try:
-            name, parents = label(record["name"]), either(record, "instanceOf", "subclassOf")
+            self.names_by_id[node], parents = label(record["name"]), either(record, "instanceOf", "subclassOf")
             if not isinstance(parents, list):
                 raise DataError(f"'instanceOf' must be a list, is {shown(parents)}")
             if not all(isinstance(i, str) for i in parents):
@@ -205,8 +208,6 @@ class KnowledgeBase:
             raise DataError(f"{where}: field {error.args[0]!r} is missing") from None
         except DataError as error:
             raise DataError(f"{where}: {error}") from None
-        self.names_by_id[node] = name
-        self._ids_by_name.setdefault(name, []).append(node)
 
     def _read_statements(self, where: str, entities: Mapping[str, Any]) -> None:
         reader = Reader()
@@ -223,10 +224,6 @@ class KnowledgeBase:
                     opposite = BACKWARD if direction == FORWARD else FORWARD
                     at_concepts[other].setdefault((statement, opposite))
         self._relations = {**{i: list(found) for i, found in at_concepts.items()}, **rows}
-
-
-def _copy(text: str) -> str:
-    return f"{text[:1]}{text[1:]}"
 
 
 def _section(where: str, records: Any, name: str) -> Mapping[str, Any]:

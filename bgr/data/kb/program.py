@@ -106,11 +106,6 @@ class Step:
         pairs = zip(roles, self.inputs, strict=True)
         return tuple(parse_target(given, kind) if role == "value" else given for role, given in pairs)
 
-    def input(self, role: str) -> str | None:
-        """The text input in that role (``"key"``, ``"predicate"`` …), or ``None`` if the function has none."""
-        roles = self.signature.inputs
-        return self.inputs[roles.index(role)] if role in roles else None
-
 
 @dataclass(frozen=True, slots=True)
 class Program:

@@ -120,10 +120,10 @@ class Fact:
     """A statement of the knowledge base as one program uses it.
 
     Args:
-        head: entity id the statement is about.
+        head: id of the entity that the statement is about.
         predicate: attribute key or relation name.
         value: the attribute's value; ``None`` for a relation.
-        tail: id of the entity or concept a relation leads to; ``None`` for an attribute.
+        tail: id of the entity or concept that a relation leads to; ``None`` for an attribute.
         qualifiers: only those that the program uses, as sorted ``(key, value)`` pairs.
     """
 
@@ -164,7 +164,6 @@ class Statement:
         return ()
 
     def fact(self, qualifiers: Iterable[Qualifier] = ()) -> Fact:
-        """The statement as a fact with the given qualifiers."""
         ordered = tuple(sorted(set(qualifiers), key=lambda pair: (pair[0], pair[1].type, str(pair[1]))))
         return Fact(self.head, self.predicate, self.value, self.tail, ordered)
 

@@ -135,7 +135,6 @@ class NounPhrases:
         """The parts of a description, each in a shape that fits the others.
 
         Args:
-            description: the description.
             verbs: minimum number of parts, counted from the last, that become verb phrases.
             nouns: allow to replace the noun itself ("the maker of {x}").
         """

@@ -15,12 +15,7 @@ _OPENERS = frozenset("when in besides what apart which who whose where on by acc
 
 
 class Phrasing:
-    """Verbalizes drafts; each call samples again.
-
-    Args:
-        book: the templates.
-        rng: source of all random choices.
-    """
+    """Verbalizes drafts; each call samples again. All random choices come from `rng`."""
 
     def __init__(self, book: Phrasebook, rng: random.Random) -> None:
         self.book = book
@@ -30,17 +25,12 @@ class Phrasing:
     def question(self, draft: Draft) -> str:
         """A sentence that asks for the result of the draft's program."""
         method: Callable[[Draft], str] = {
-            "What": self._what,
-            "Count": self._count,
-            "QueryAttr": self._query_attribute,
-            "QueryAttrUnderCondition": self._query_attribute,
+            "What": self._what, "Count": self._count, "Verify": self._verify,
+            "QueryAttr": self._query_attribute, "QueryAttrUnderCondition": self._query_attribute,
+            "QueryAttrQualifier": self._attribute_qualifier, "QueryRelationQualifier": self._relation_qualifier,
             "QueryRelation": self._query_relation,
-            "QueryAttrQualifier": self._attribute_qualifier,
-            "QueryRelationQualifier": self._relation_qualifier,
-            "SelectBetween": self._select_between,
-            "SelectAmong": self._select_among,
-            "Verify": self._verify,
-        }[draft.function]
+            "SelectBetween": self._select_between, "SelectAmong": self._select_among,
+        }[draft.function]  # fmt: skip
         return sentence(method(draft))
 
     def _pattern(self, strategy: str, form: str) -> str:

@@ -26,12 +26,7 @@ class Entry:
 
 
 class AtlasIndex:
-    """Views of a knowledge base in Atlas' vocabulary.
-
-    Args:
-        kb: the knowledge base.
-        book: the templates; kinds, relations and attributes without templates are ignored.
-    """
+    """Views of a knowledge base; kinds, relations and attributes without templates in `book` are ignored."""
 
     def __init__(self, kb: KnowledgeBase, book: Phrasebook) -> None:
         self.kb = kb

@@ -54,16 +54,7 @@ PADDING = "unknown"
 
 
 def sample_questions(kb: KnowledgeBase, *, count: int, seed: int, progress: bool = True) -> list[dict[str, Any]]:
-    """Sample questions over a knowledge base in Atlas' vocabulary.
-
-    Args:
-        kb: the knowledge base.
-        count: number of questions.
-        seed: equal seeds give equal questions.
-        progress: show a bar on standard error.
-
-    Returns:
-        Records ``{question, program, answer, choices}`` as in KQA Pro, in random order.
+    """Sample records ``{question, program, answer, choices}`` as in KQA Pro, in random order.
 
     Raises:
         DataError: the knowledge base is too small or too sparse for that many distinct questions.

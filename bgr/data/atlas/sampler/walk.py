@@ -18,18 +18,11 @@ from bgr.data.kb.schema import Value
 
 # weights of the relations into an entity; relations that are not listed have weight 1
 ENTRY_WEIGHTS = {
-    ("director", "backward"): 3.0,
-    ("cast member", "backward"): 4.0,
-    ("screenwriter", "backward"): 2.0,
-    ("production company", "backward"): 1.5,
-    ("director", "forward"): 3.0,
-    ("screenwriter", "forward"): 2.0,
-    ("genre", "backward"): 0.4,
-    ("original language", "backward"): 0.4,
-    ("country of origin", "backward"): 0.4,
-    ("country", "forward"): 0.7,
-    ("place served", "forward"): 2.0,
-}
+    ("director", "backward"): 3.0, ("cast member", "backward"): 4.0, ("screenwriter", "backward"): 2.0,
+    ("production company", "backward"): 1.5, ("director", "forward"): 3.0, ("screenwriter", "forward"): 2.0,
+    ("genre", "backward"): 0.4, ("original language", "backward"): 0.4, ("country of origin", "backward"): 0.4,
+    ("country", "forward"): 0.7, ("place served", "forward"): 2.0,
+}  # fmt: skip
 KEY_WEIGHTS = {"release date": 4.0, "runtime": 2.0, "box office": 1.5, "number of Academy Awards": 2.0,
                "review score": 1.2, "number of reviews": 0.6}  # fmt: skip
 """Weights of the keys in filters and comparisons; keys that are not listed have weight 1."""
@@ -59,7 +52,7 @@ class Walker:
     def described(
         self, target: str, depth: int, *, joins: float = 0.3, single: bool = True, avoid: frozenset[str] = frozenset()
     ) -> Description | None:
-        """A description of `target` whose longest path from a name has `depth` relations.
+        """A description of `target` whose longest path from a name has `depth` relations, if the walk finds one.
 
         Args:
             target: the entity that must be among the members.
@@ -67,9 +60,6 @@ class Walker:
             joins: probability that a second relation, not a filter, narrows a set that is too large.
             single: narrow until `target` is the only member.
             avoid: entities that the path must not contain.
-
-        Returns:
-            ``None`` if the walk finds no description of that form.
         """
         if depth == 0:
             return self.named(target)

@@ -92,12 +92,7 @@ class Country:
 
 
 def join_countries(geonames: Mapping[str, Mapping], info: Mapping[str, Mapping]) -> list[Country]:
-    """All inhabited countries and territories by ISO code, then Scotland.
-
-    Args:
-        geonames: GeoNames' records by ISO code.
-        info: countryinfo's records by lower-case name.
-    """
+    """All inhabited countries and territories, then Scotland, of GeoNames (by ISO code) and countryinfo (by name)."""
     by_code = _by_code(info.values())
     names = _currency_names(geonames, by_code)
     borders = _confirmed_borders(geonames, by_code)

@@ -42,14 +42,10 @@ _SPELLINGS = {
 
 # attribute, column of the query, unit; an element's values are those of the allotrope without a name, else of the first
 _NUMBERS = (
-    ("atomic number", "atomic_number", "1"),
-    ("period", "period", "1"),
-    ("group", "group_id", "1"),
-    ("atomic mass", "atomic_weight", "dalton"),
-    ("density", "density", "gram per cubic centimetre"),
-    ("melting point", "melting_point", "kelvin"),
-    ("boiling point", "boiling_point", "kelvin"),
-)
+    ("atomic number", "atomic_number", "1"), ("period", "period", "1"), ("group", "group_id", "1"),
+    ("atomic mass", "atomic_weight", "dalton"), ("density", "density", "gram per cubic centimetre"),
+    ("melting point", "melting_point", "kelvin"), ("boiling point", "boiling_point", "kelvin"),
+)  # fmt: skip
 
 
 def add_elements(kb: KnowledgeBuilder, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
@@ -122,17 +123,11 @@ def choose_films(films: Sequence[Film], size: int, seed: int) -> FilmCore:
     """The best linked films, as many as fit into ``size`` entities with the people and companies that link them.
 
     Films are ranked by their links to people with three or more films and by how many facts about them are known; the
-    seed decides between equals. The number of films is found by bisection.
+    seed decides between equals.
     """
     ranked = _rank(films, seed)
-    low, high = 0, len(ranked)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if _core(ranked[:middle]).size <= size:
-            low = middle
-        else:
-            high = middle - 1
-    return _core(ranked[:low])
+    count = bisect_right(range(1, len(ranked) + 1), size, key=lambda number: _core(ranked[:number]).size)
+    return _core(ranked[:count])
 
 
 def all_films(films: Sequence[Film]) -> FilmCore:

