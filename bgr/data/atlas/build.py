@@ -120,7 +120,10 @@ def write_atlas(options: AtlasOptions) -> AtlasFiles:
         raise DataError(f"--questions {options.questions}, allowed: 10 or more, so that both files have questions")
     versions = package_versions()
     with output_folder(options.out, overwrite=options.overwrite) as folder:
-        base = _write_base(folder / "kb.json", options)
+        content = build_knowledge_base(full=options.full, seed=options.seed, size=options.size, progress=True)
+        write_json(folder / "kb.json", content)
+        base = counts(content)
+        del content  # it is large, and the sampler uses an indexed knowledge base
         kb = KnowledgeBase.load(folder / "kb.json", progress=True)
         questions = sample_questions(kb, count=options.questions, seed=options.seed, progress=True)
         train, val = split(questions, options.seed)
@@ -136,13 +139,6 @@ def write_atlas(options: AtlasOptions) -> AtlasFiles:
         }
         (folder / "atlas.json").write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     return AtlasFiles(options.out, base["entities"], len(train), len(val))
-
-
-def _write_base(path: Path, options: AtlasOptions) -> dict[str, Any]:
-    """Write kb.json; only its counts stay in memory, because the sampler uses an indexed knowledge base."""
-    kb = build_knowledge_base(full=options.full, seed=options.seed, size=options.size, progress=True)
-    write_json(path, kb)
-    return counts(kb)
 
 
 def split(questions: list[dict[str, Any]], seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -117,11 +117,9 @@ class KnowledgeBuilder:
         return {"concepts": self._concepts, "entities": self._entities}
 
     def _is_new(self, entity: str, predicate: str, value: str) -> bool:
-        key = (entity, predicate, value)
-        if key in self._seen:
-            return False
-        self._seen.add(key)
-        return True
+        before = len(self._seen)
+        self._seen.add((entity, predicate, value))
+        return len(self._seen) > before
 
 
 def _qualifiers(qualifiers: Qualifiers | None) -> dict[str, list[dict[str, Any]]]:

@@ -26,7 +26,8 @@ class KnowledgeBase:
     A relation stored at both of its ends is one `Statement`. Nothing is added to the file's content, with the exception
     that KoPL makes too: a concept gets the other end of each relation that an entity has with it.
 
-    Some attributes serve only the executor and must not be changed; their keys are names from `indices`:
+    All names that occur in it are in ``names``, ``concept_names``, ``keys`` (of attributes), ``predicates`` (relations)
+    and ``qualifier_keys``. The other attributes serve only the executor; their keys are names from `indices`:
 
     - ``ids_of_name``: name to nodes;
     - ``neighbors``: link to node to the result of Relate; ``neighbors_of_name``: the same for all nodes of a name;
@@ -76,7 +77,11 @@ class KnowledgeBase:
             self.single_values, self.multi_values, self.by_tail = index.single_values, index.multi_values, index.by_tail
             self.numbers, self.printed, self.printed_lists = index.numbers, index.printed, index.printed_lists
             self._members_of_name = {self.name(i): self._merged(self.name(i)) for i in index.members}
-            self.concept_names = frozenset(map(self.name, self.concepts))
+            self.names: Collection[str] = self.ids_of_name
+            self.concept_names: Collection[str] = frozenset(map(self.name, self.concepts))
+            self.keys: Collection[str] = index.by_key
+            self.predicates: Collection[str] = index.predicates
+            self.qualifier_keys: Collection[str] = index.qualifier_keys
         finally:
             if collecting:
                 gc.enable()
@@ -101,11 +106,6 @@ class KnowledgeBase:
     def ids(self, name: str) -> Sequence[str]:
         """All entities and concepts of that name, in the order of the knowledge base; empty if there is none."""
         return self.ids_of_name.get(name, ())
-
-    @property
-    def names(self) -> Collection[str]:
-        """All names of entities and concepts, each once."""
-        return self.ids_of_name.keys()
 
     def is_concept(self, node: str) -> bool:
         return self.all_ids[node] < len(self.concepts)
@@ -147,20 +147,6 @@ class KnowledgeBase:
     def relations(self, node: str) -> Sequence[Row]:
         """The ``(statement, direction)`` pairs of a node: forward if it is the head, backward if it is the tail."""
         return self._relations.get(node, ())
-
-    @property
-    def keys(self) -> Collection[str]:
-        """All attribute keys."""
-        return self._index.by_key.keys()
-
-    @property
-    def predicates(self) -> Collection[str]:
-        """All relation names."""
-        return self._index.predicates.keys()
-
-    @property
-    def qualifier_keys(self) -> Collection[str]:
-        return self._index.qualifier_keys.keys()
 
     def key_type(self, key: str) -> str | None:
         """Type of a key's values, attribute or qualifier: string, quantity or date (years too); ``None`` if unknown.

@@ -100,11 +100,6 @@ def phrasebook() -> Phrasebook:
 # -- markup -----------------------------------------------------------------------------------------------------------
 
 
-def placeholders(template: str) -> list[str]:
-    """The names in braces, in order."""
-    return _PLACE.findall(template)
-
-
 def agree(template: str, plural: bool = False) -> str:
     """Choose the singular or plural form of each bracket; placeholders are kept."""
     return _FORMS.sub(lambda m: m.group(2) if plural else m.group(1), template)

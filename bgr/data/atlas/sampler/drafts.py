@@ -207,12 +207,13 @@ class Drafter:
 
     def _of_whole_kind(self) -> Description | None:
         kind = self._random_kind({"element": 0.5, "country": 0.25, "state": 0.25})
-        found: Description | None = self.walker.unfiltered(kind)
+        found = self.walker.unfiltered(kind)
         target = self.rng.choice(found.members)
         for _ in range(2):
-            found = self.walker.filtered(found, target)
-            if found is None or len(found.members) <= MAX_SELECTION:
-                return found
+            better = self.walker.filtered(found, target)
+            if better is None or len(better.members) <= MAX_SELECTION:
+                return better
+            found = better
         return None
 
     def _comparable_key(self, members: tuple[str, ...], slot: str) -> str | None:

@@ -51,10 +51,8 @@ class AtlasIndex:
             for statement, side in self.kb.relations(node):
                 direction = _OPPOSITE[side]
                 wording = self.book.relation(statement.predicate, direction)
-                if wording is None or self.kind[node] not in wording["kinds"]:
-                    continue
                 base = (statement.tail if side == "forward" else statement.head) or ""
-                if base not in self.kind:
+                if wording is None or self.kind[node] not in wording["kinds"] or base not in self.kind:
                     continue
                 fan = len(self.kb.relation_rows(statement.predicate, direction).get(base, ()))
                 entry = Entry(base, statement.predicate, direction, statement, fan)
@@ -90,11 +88,9 @@ class AtlasIndex:
         found = self._qualifier_values.get(key)
         if found is None:
             kb = self.kb
-            statements = [
-                s for node in kb.entities for s in (*kb.attributes(node), *(r for r, _ in kb.relations(node)))
-            ]
-            found = sorted({str(value) for s in statements for value in s.qualifier(key)})
-            self._qualifier_values[key] = found
+            statements = (s for i in kb.entities for s in (*kb.attributes(i), *(row[0] for row in kb.relations(i))))
+            values = {str(value) for statement in statements for value in statement.qualifier(key)}
+            found = self._qualifier_values[key] = sorted(values)
         return found
 
     def follow(self, link: Link) -> dict[str, None]:

@@ -226,8 +226,12 @@ def _pool(index: AtlasIndex, draft: Draft, answer: str, rng: random.Random) -> l
         assert draft.value is not None
         texts = [str(value) for value in index.pool(draft.key, draft.value.unit)]
         return rng.sample(texts, min(len(texts), 2 * CHOICES))
-    if draft.qualifier is not None:
-        return _qualifier_pool(index, draft.qualifier[0], rng)
+    if draft.qualifier is not None:  # values of the same qualifier key, then those of other keys
+        key = draft.qualifier[0]
+        own = index.qualifier_values(key)
+        others = [v for k in sorted(index.kb.qualifier_keys) if k != key for v in index.qualifier_values(k)]
+        others = [v for v in others if v.isdigit() == (bool(own) and own[0].isdigit())]
+        return rng.sample(own, len(own)) + rng.sample(others, len(others))
     entities = index.entities[draft.subject.kind]
     sample = [index.kb.name(node) for node in rng.sample(entities, min(len(entities), 2 * CHOICES))]
     rivals = [*draft.subject.options, *draft.names()] if draft.function.startswith("Select") else []
@@ -235,11 +239,3 @@ def _pool(index: AtlasIndex, draft: Draft, answer: str, rng: random.Random) -> l
     between = [index.kb.name(draft.other.members[0])] if draft.function == "SelectBetween" and draft.other else []
     named = [name for name in rivals if name in members]
     return [*named, *members, *between, *([index.kb.name(draft.subject.members[0])] if between else []), *sample]
-
-
-def _qualifier_pool(index: AtlasIndex, key: str, rng: random.Random) -> list[str]:
-    """Values of the same qualifier key, then those of other keys."""
-    own = index.qualifier_values(key)
-    others = [v for k in sorted(index.kb.qualifier_keys) if k != key for v in index.qualifier_values(k)]
-    others = [v for v in others if v.isdigit() == (bool(own) and own[0].isdigit())]
-    return rng.sample(own, len(own)) + rng.sample(others, len(others))

@@ -108,7 +108,9 @@ class Walker:
         kept = tuple(n for n in members if self.index.kind.get(n) == kind)
         if not kept:
             return None
-        concept = self.index.book.kinds[kind]["concept"] if len(kept) < len(members) or self._mixed(links) else None
+        # the program must filter by concept if a link leads to other kinds, or may do so
+        mixed = any(len(self.index.book.relations[i.predicate][i.direction]["kinds"]) > 1 for i in links)
+        concept = self.index.book.kinds[kind]["concept"] if len(kept) < len(members) or mixed else None
         return Description(kind, kept, links=links, join=join, concept=concept)
 
     def narrowed(
@@ -193,10 +195,6 @@ class Walker:
     def unfiltered(self, kind: str) -> Description:
         """All entities of a kind."""
         return Description(kind, tuple(self.index.entities[kind]), concept=self.index.book.kinds[kind]["concept"])
-
-    def _mixed(self, links: tuple[Link, ...]) -> bool:
-        """True if a link may lead to several kinds, so that the program must filter by concept."""
-        return any(len(self.index.book.relations[i.predicate][i.direction]["kinds"]) > 1 for i in links)
 
     def _with_concept(self, description: Description) -> Description:
         """Sometimes a narrower concept of all members ("drama film"), which keeps all of them."""
