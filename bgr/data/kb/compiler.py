@@ -42,10 +42,9 @@ def _extended(chain: Chain, second: Sequence[Chain], family: str, given: tuple[A
     """The chain of a step's first input, extended by the step."""
     if second:
         return (*chain, (BINARY[family], (second[0], given)))
-    facts = reader == "QFilter"
     before, last = chain[:-1], chain[-1:]
     run, text = last[0] if last else (None, "")
-    if family == "Relate" and run is compiled_steps.find and not facts:
+    if family == "Relate" and run is compiled_steps.find and reader != "QFilter":
         return (*before, (compiled_steps.find_relate, (link_name(*given), text)))
     if family == "FilterConcept" and run is compiled_steps.find_all:
         return (*before, (compiled_steps.members, given[0]))
@@ -53,11 +52,11 @@ def _extended(chain: Chain, second: Sequence[Chain], family: str, given: tuple[A
         target, op = (*given, "=")[:2]
         prepared = (text, target_column(text, target, op), COMPARE[op], target.value, target, op)
         return (*before, (compiled_steps.verify_attribute, prepared))
-    return (*chain, _call(family, given, facts, reader))
+    return (*chain, _call(family, given, reader))
 
 
-def _call(family: str, given: tuple[Any, ...], facts: bool, reader: str) -> CompiledCall:
-    """One call; `facts` is true if a QFilter* reads its statements."""
+def _call(family: str, given: tuple[Any, ...], reader: str) -> CompiledCall:
+    facts = reader == "QFilter"
     run: Callable[..., Any]
     if family == "Filter":
         key, target, op = (*given, "=")[:3]

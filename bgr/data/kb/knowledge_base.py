@@ -11,7 +11,7 @@ from typing import Any
 
 from bgr.data.kb.comparison import Column
 from bgr.data.kb.indices import Indices, OrderedIds
-from bgr.data.kb.loading import BACKWARD, FORWARD, Reader, Row, either, label, read_records
+from bgr.data.kb.loading import FORWARD, OPPOSITE, Reader, Row, either, label, read_records
 from bgr.data.kb.schema import Statement
 from bgr.errors import DataError
 from bgr.utils.json_utils import shown
@@ -207,8 +207,7 @@ class KnowledgeBase:
             for statement, direction in rows[i]:
                 other = statement.tail if direction == FORWARD else statement.head
                 if other in at_concepts:
-                    opposite = BACKWARD if direction == FORWARD else FORWARD
-                    at_concepts[other].setdefault((statement, opposite))
+                    at_concepts[other].setdefault((statement, OPPOSITE[direction]))
         self._relations = {**{i: list(found) for i, found in at_concepts.items()}, **rows}
 
 

@@ -20,7 +20,8 @@ from bgr.utils.json_stream import JsonText, open_json
 from bgr.utils.json_utils import is_text, shown
 
 FORWARD, BACKWARD = "forward", "backward"
-DIRECTIONS = (FORWARD, BACKWARD)
+OPPOSITE = {FORWARD: BACKWARD, BACKWARD: FORWARD}
+DIRECTIONS = tuple(OPPOSITE)
 Row = tuple[Statement, str]
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")

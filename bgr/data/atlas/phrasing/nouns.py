@@ -119,11 +119,14 @@ class NounPhrases:
 
     def head(self, description: Description) -> str:
         """The noun, with brackets for singular and plural."""
-        concept = description.concept
-        if concept and concept != self.book.kinds[description.kind]["concept"]:
-            return f"[{concept}|{concept}s]"
+        if not self.plain(description):
+            return f"[{description.concept}|{description.concept}s]"
         word: str = self.rng.choice(self.book.kinds[description.kind]["heads"])
         return word
+
+    def plain(self, description: Description) -> bool:
+        """True if the description has no narrower concept than its kind."""
+        return description.concept in (None, self.book.kinds[description.kind]["concept"])
 
     def pronoun(self, description: Description) -> str:
         word: str = self.book.kinds[description.kind]["pronoun"]
@@ -142,7 +145,6 @@ class NounPhrases:
         alternatives = description.join == "Or" and len(description.links) > 1
         bases = {id(link): self.phrase(link.base) for link in description.links}
         heavy = [isinstance(p, Link) and p.base.name is None for p in parts]
-        special = description.concept not in (None, self.book.kinds[description.kind]["concept"])
         # a heavy part comes last, so that it may be the one that becomes the verb phrase
         order = sorted(range(len(parts)), key=lambda n: heavy[n])
         made: dict[int, Piece] = {}
@@ -151,7 +153,14 @@ class NounPhrases:
             must = rank >= len(parts) - verbs or (alternatives and isinstance(part, Link))
             crowded = len(parts) > 1 and heavy[n]
             shapes = ["vp"] if must else ["vp", "post", "post", "pre"]
-            if nouns and isinstance(part, Link) and not must and not special and not crowded and not alternatives:
+            if (
+                nouns
+                and isinstance(part, Link)
+                and not must
+                and self.plain(description)
+                and not crowded
+                and not alternatives
+            ):
                 shapes += ["noun"] * (4 if len(parts) == 1 else 2)
             if any(p.shape in ("noun", "pre") for p in made.values()):
                 shapes = [s for s in shapes if s not in ("noun", "pre")]

@@ -42,7 +42,7 @@ class Phrasing:
     def _what(self, draft: Draft) -> str:
         subject = draft.subject
         human = subject.kind == "human"
-        if len(subject.links) == 1 and not subject.conditions and self._plain(subject):
+        if len(subject.links) == 1 and not subject.conditions and self.nouns.plain(subject):
             asks = self.book.relations[subject.links[0].predicate][subject.links[0].direction].get("ask")
             if asks and subject.links[0].qualifier is None and self.rng.random() < 0.45:
                 base = self.nouns.phrase(subject.links[0].base)
@@ -54,7 +54,7 @@ class Phrasing:
             text = "the " + self.nouns.assemble(subject, pieces)
             form = "who name" if human else "noun" if any(p.shape == "noun" for p in pieces) else "name"
             return fill(self.nouns.choose(self.book.strategies["what"][form], "np", text), {"np": text})
-        return self._which("what", subject, "who" if human and self._plain(subject) else "which", plural=False)
+        return self._which("what", subject, "who" if human and self.nouns.plain(subject) else "which", plural=False)
 
     def _which(self, strategy: str, subject: Description, form: str, *, plural: bool) -> str:
         """The subject's last part as the question, about the entities that the other parts describe."""
@@ -82,9 +82,6 @@ class Phrasing:
         )  # fmt: skip
         words = {"group": "the " + self.nouns.bare(group, plural=True), "vp": self.nouns.verb_phrase(last).text()}
         return fill(self._pattern("what", "group"), words)
-
-    def _plain(self, subject: Description) -> bool:
-        return subject.concept in (None, self.book.kinds[subject.kind]["concept"])
 
     # -- attributes ---------------------------------------------------------------------------------------------------
 
@@ -163,7 +160,7 @@ class Phrasing:
 
     def _count(self, draft: Draft) -> str:
         subject = draft.subject
-        people = subject.kind == "human" and self._plain(subject)
+        people = subject.kind == "human" and self.nouns.plain(subject)
         if self.rng.random() < 0.4:
             bare = self.nouns.bare(subject, plural=True)
             pattern = self.nouns.choose(self.book.strategies["count"]["name"], "bare", bare)

@@ -9,9 +9,8 @@ from bgr.data.atlas.phrasing.phrasebook import Phrasebook
 from bgr.data.atlas.question_tree import Condition, Link
 from bgr.data.kb.comparison import matches
 from bgr.data.kb.knowledge_base import KnowledgeBase
+from bgr.data.kb.loading import OPPOSITE
 from bgr.data.kb.schema import Statement, Value
-
-_OPPOSITE = {"forward": "backward", "backward": "forward"}
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class AtlasIndex:
         if found is None:
             found = self._entries[node] = {}
             for statement, side in self.kb.relations(node):
-                direction = _OPPOSITE[side]
+                direction = OPPOSITE[side]
                 wording = self.book.relation(statement.predicate, direction)
                 base = (statement.tail if side == "forward" else statement.head) or ""
                 if wording is None or self.kind[node] not in wording["kinds"] or base not in self.kind:
