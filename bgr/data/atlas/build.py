@@ -97,9 +97,6 @@ def counts(kb: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-# -- files ------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class AtlasFiles:
     """The folder written by `write_atlas`, with the numbers of its entities and questions."""

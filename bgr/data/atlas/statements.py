@@ -8,23 +8,17 @@ from typing import Any
 from bgr.data.kb.schema import NO_UNIT, Value
 from bgr.errors import DataError
 
-Qualifiers = Mapping[str, Iterable[Value]]
+Raw = Value | str | float
+Qualifiers = Mapping[str, Iterable[Raw]]
 
 
-def text(value: str) -> Value:
-    """A string value."""
-    return Value("string", value)
-
-
-def quantity(value: float, unit: str = NO_UNIT) -> Value:
-    """A number with its unit; whole numbers become ``int``, others keep six significant digits."""
-    number = int(value) if float(value).is_integer() else float(f"{value:.6g}")
-    return Value("quantity", number, unit)
-
-
-def year(value: int) -> Value:
-    """A year value."""
-    return Value("year", int(value))
+def to_value(raw: Raw, unit: str = NO_UNIT) -> Value:
+    """A text as a string, a number as a quantity: whole numbers become ``int``, others keep six significant digits."""
+    if isinstance(raw, Value):
+        return raw
+    if isinstance(raw, str):
+        return Value("string", raw)
+    return Value("quantity", int(raw) if float(raw).is_integer() else float(f"{raw:.6g}"), unit)
 
 
 def name_id(kind: str, name: str) -> str:
@@ -85,21 +79,16 @@ class KnowledgeBuilder:
         self,
         entity: str,
         key: str,
-        value: Value | str | float | None,
+        value: Raw | None,
         unit: str = NO_UNIT,
         qualifiers: Qualifiers | None = None,
     ) -> None:
-        """Add the statement ``key = value`` of an entity, unless the value is unknown: ``None`` or an empty text.
-
-        A text becomes a string, a number a quantity in that unit.
-        """
+        """Add the statement ``key = value`` of an entity, unless the value is unknown: ``None`` or an empty text."""
         if value is None or value == "":
             return
-        if not isinstance(value, Value):
-            value = text(value) if isinstance(value, str) else quantity(value, unit)
-        record = _qualifiers(qualifiers)
-        statement = {"key": key, "value": value.to_json(), "qualifiers": record}
-        if self._is_new(entity, key, f"{value}|{record}"):
+        found, record = to_value(value, unit), _qualifiers(qualifiers)
+        if self._is_new(entity, key, f"{found}|{record}"):
+            statement = {"key": key, "value": found.to_json(), "qualifiers": record}
             self._entities[entity]["attributes"].append(statement)
 
     def relation(self, head: str, predicate: str, tail: str, qualifiers: Qualifiers | None = None) -> None:
@@ -123,4 +112,4 @@ class KnowledgeBuilder:
 
 
 def _qualifiers(qualifiers: Qualifiers | None) -> dict[str, list[dict[str, Any]]]:
-    return {key: [value.to_json() for value in values] for key, values in (qualifiers or {}).items()}
+    return {key: [to_value(value).to_json() for value in values] for key, values in (qualifiers or {}).items()}

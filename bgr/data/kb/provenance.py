@@ -72,8 +72,6 @@ class _Tracer:
             elif index in self.answers:
                 self.answers.update(self._need_for_answer(index))
 
-    # -- backward -----------------------------------------------------------------------------------------------------
-
     def _need_for_answer(self, index: int) -> list[int]:
         """Mark the nodes and facts that an answer step reads; returns the answer steps among its dependencies."""
         step, result = self.steps[index], self.results[index]
@@ -133,8 +131,6 @@ class _Tracer:
     def _use(self, facts: Sequence[Statement], used: Sequence[Qualifier] | None) -> None:
         for fact, pair in zip(facts, used, strict=True) if used is not None else ():
             self.used.setdefault(fact, {})[pair] = None
-
-    # -- forward ------------------------------------------------------------------------------------------------------
 
     def groundings(self) -> list[Grounding]:
         """The needed facts in the order of their grounding, each with the nodes that it was grounded from."""

@@ -8,7 +8,8 @@ from typing import Any
 
 from bgr.data.atlas.sources.countries import DISCOVERY_COUNTRIES
 from bgr.data.atlas.sources.packages import split_pair, unique
-from bgr.data.atlas.statements import KnowledgeBuilder, year
+from bgr.data.atlas.statements import KnowledgeBuilder
+from bgr.data.kb.schema import Value
 
 ELEMENTS_QUERY = """
 SELECT e.atomic_number, e.symbol, e.name, block, density, group_id, period, atomic_weight, discoverers,
@@ -52,7 +53,7 @@ def add_elements(kb: KnowledgeBuilder, rows: Iterable[Mapping[str, Any]]) -> Non
     """Add each element, a row of `ELEMENTS_QUERY`, with its properties and its discovery."""
     for row in rows:
         element = kb.entity(f"E_{row['symbol']}", row["name"].lower(), "chemical element")
-        found = year(row["discovery_year"]) if row["discovery_year"] is not None else None
+        found = Value("year", row["discovery_year"]) if row["discovery_year"] is not None else None
         kb.attribute(element, "chemical symbol", row["symbol"])
         kb.attribute(element, "block", row["block"])
         kb.attribute(element, "element series", _singular(row["series"]))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from bgr.data.atlas.sources.countries import FILM_COUNTRIES, FILM_LANGUAGES, NOT_LANGUAGES
 from bgr.data.atlas.sources.packages import split_companies, split_list, split_people, unique
-from bgr.data.atlas.statements import KnowledgeBuilder, text, year
+from bgr.data.atlas.statements import KnowledgeBuilder
 from bgr.data.kb.comparison import year_of
 from bgr.data.kb.schema import Value, parse_date
 
@@ -102,7 +102,7 @@ def film_from_row(row: dict) -> Film:
 def release_value(released: str) -> Value:
     """A date, or a year for January 1, by which the source says that only the year is known."""
     date = parse_date(released)
-    return year(date.year) if (date.month, date.day) == (1, 1) else Value("date", date)
+    return Value("year", date.year) if (date.month, date.day) == (1, 1) else Value("date", date)
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ def genre_concept(genre: str) -> str:
 
 
 def _add_attributes(kb: KnowledgeBuilder, film: Film) -> None:
-    tomatoes, metacritic = ({"review score by": [text(name)]} for name in ("Rotten Tomatoes", "Metacritic"))
+    tomatoes, metacritic = ({"review score by": [name]} for name in ("Rotten Tomatoes", "Metacritic"))
     kb.attribute(film.id, "release date", film.release)
     kb.attribute(film.id, "IMDb ID", film.imdb_id)
     kb.attribute(film.id, "runtime", film.runtime, "minute")
@@ -224,7 +224,7 @@ def _add_people(kb: KnowledgeBuilder, film: Film, people: Container[str]) -> Non
             if name not in people:
                 continue
             other_roles = [role for role, _, others in credits[:2] if predicate == "cast member" and name in others]
-            qualifiers = {"object has role": [text(role) for role in other_roles]} if other_roles else None
+            qualifiers = {"object has role": other_roles} if other_roles else None
             kb.relation(film.id, predicate, kb.named("P", name, concept), qualifiers)
 
 

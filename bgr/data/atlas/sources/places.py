@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from bgr.data.atlas.sources.countries import Country, join_countries
 from bgr.data.atlas.sources.packages import fold, missing_package, unique
-from bgr.data.atlas.statements import KnowledgeBuilder, name_id, text
+from bgr.data.atlas.statements import KnowledgeBuilder, name_id
 
 _MAX_DISTANCE_KM = 100.0
 # share of cities among the core's entities
@@ -219,7 +219,7 @@ def add_world(kb: KnowledgeBuilder, world: World, cities: Iterable[City], airpor
 def _add_country(kb: KnowledgeBuilder, country: Country) -> None:
     identifier = kb.named("C", country.name, "country")
     for source, count in country.populations:
-        kb.attribute(identifier, "population", count, qualifiers={"stated in": [text(source)]})
+        kb.attribute(identifier, "population", count, qualifiers={"stated in": [source]})
     kb.attribute(identifier, "area", country.area, "square kilometre")
     for demonym in country.demonyms:
         kb.attribute(identifier, "demonym", demonym)
