@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bgr.cli.parser import Command, Group, Output
-from bgr.errors import BgrError
 
 if TYPE_CHECKING:
-    from eval.bench.infer import Pair
+    from eval.bench.models import Pair
     from eval.bench.options import (
         BeamBenchOptions,
         GedBenchOptions,
@@ -88,88 +87,46 @@ def command() -> Group:
 
 
 def _kopl(options: KoplOptions) -> Output:
-    from eval.bench.kopl import bench_kopl_files, check
+    from eval.bench.kopl import bench_kopl
 
-    result = bench_kopl_files(options)
-    return Output(str(result), result.to_json(), _problem(check, result))
+    return Output(*bench_kopl(options))
 
 
 def _ged(options: GedBenchOptions) -> Output:
     from eval.bench.ged import bench_ged
-    from eval.bench.ged_result import check
 
-    result = bench_ged(
-        options.pairs,
-        large=options.large,
-        seed=options.seed,
-        time_limit=options.seconds,
-        predictions=options.predictions,
-    )
-    return Output(str(result), result.to_json(), _problem(check, result))
-
-
-def _problem(check: Any, result: Any) -> BgrError | None:
-    """The error that `check` raises, to be reported after the numbers."""
-    try:
-        check(result)
-    except BgrError as error:
-        return error
-    return None
+    return Output(*bench_ged(options))
 
 
 def _beam(options: BeamBenchOptions) -> Output:
     from eval.bench.beam import bench_beam
 
-    result = bench_beam(
-        options.triples,
-        queries=options.queries,
-        plain_triples=options.plain_triples,
-        plain_queries=options.plain_queries,
-        seed=options.seed,
-        progress=True,
-    )
-    return Output(str(result), result.to_json())
+    return Output(*bench_beam(options))
 
 
 def _llm(options: LlmBenchOptions) -> Output:
-    import torch
-
-    from bgr.llm.backends.loading import local_model_path
     from eval.bench.llm import bench_llm
 
-    if options.threads is not None:
-        torch.set_num_threads(options.threads)
-    result = bench_llm(
-        local_model_path(options.llm),
-        replies=options.replies,
-        prompt=options.prompt,
-        reply=options.reply,
-        shared=options.shared,
-        seed=options.seed,
-        device=options.device,
-        precision=options.precision,
-        progress=True,
-    )
-    return Output(str(result), result.to_json())
+    return Output(*bench_llm(options))
 
 
 def _train(options: TrainBenchOptions) -> Output:
     from transformers import AutoTokenizer
 
     from bgr.utils.configs import find_config
-    from eval.bench.clock import SpeedBench
+    from eval.bench.measure import speed_result
+    from eval.bench.models import bench_train
     from eval.bench.setting import sampled_questions, set_up_encoder, set_up_machine
-    from eval.bench.train import bench_train
     from training.retriever.timed_steps import TimedSteps
 
     configs = [find_config(name) for name in options.model_config]
     machine = set_up_machine(options)
+    lines = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source, pretrained = set_up_encoder(options, folder)
         tokenizer = AutoTokenizer.from_pretrained(source)
         examples = sampled_questions(options, "train", folder)
-        lines = []
         for config in configs:
             steps = TimedSteps(
                 config,
@@ -183,51 +140,39 @@ def _train(options: TrainBenchOptions) -> Output:
                 dtype=machine.dtype,
                 seed=options.seed,
             )
-            lines += bench_train(config.stem, steps, rounds=options.rounds, plain=options.plain, progress=True)
-    result = SpeedBench(machine.about, lines)
-    return Output(str(result), result.to_json())
+            lines += bench_train(config.stem, steps, options)
+    return Output(*speed_result(machine.about, lines))
 
 
 def _infer(options: InferBenchOptions) -> Output:
     from bgr.retrievers.graph_hop.checkpoint import SETTINGS
-    from eval.bench.clock import SpeedBench
-    from eval.bench.infer import bench_infer
+    from eval.bench.measure import speed_result
+    from eval.bench.models import bench_infer
     from eval.bench.setting import sampled_questions, set_up_machine
 
     machine = set_up_machine(options)
+    is_checkpoint = (Path(options.model) / SETTINGS).is_file()
+    lines = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        if (Path(options.model) / SETTINGS).is_file():
-            pairs = {"checkpoint": _trained(options, machine)}
-        else:
-            pairs = _untrained(options, folder, machine)
+        pairs = _checkpoint_pair(options, machine) if is_checkpoint else _untrained_pairs(options, folder, machine)
         examples = sampled_questions(options, "test", folder)
-        lines = []
         for form, pair in pairs.items():
-            lines += bench_infer(
-                form,
-                pair,
-                examples,
-                folder / form,
-                batch_size=options.batch_size,
-                rounds=options.rounds,
-                plain=options.plain,
-                progress=True,
-            )
-    result = SpeedBench(machine.about, lines)
-    return Output(str(result), result.to_json())
+            lines += bench_infer(form, pair, examples, folder / form, options)
+    return Output(*speed_result(machine.about, lines))
 
 
-def _trained(options: InferBenchOptions, machine: Machine) -> Pair:
+def _checkpoint_pair(options: InferBenchOptions, machine: Machine) -> dict[str, Pair]:
     from bgr.pipeline import BgrPipeline
-    from eval.bench.infer import Pair
+    from eval.bench.models import Pair
 
     pipeline = BgrPipeline.from_pretrained(options.model, device=machine.device, precision=options.precision)
-    return Pair(pipeline.forward, pipeline.backward, pipeline.tokenizer, trained=True, dtype=machine.dtype)
+    pair = Pair(pipeline.forward, pipeline.backward, pipeline.tokenizer, trained=True, dtype=machine.dtype)
+    return {"checkpoint": pair}
 
 
-def _untrained(options: InferBenchOptions, folder: Path, machine: Machine) -> dict[str, Pair]:
-    """A pair of models for each config; `training`, which makes them, and `eval` know nothing of each other."""
+def _untrained_pairs(options: InferBenchOptions, folder: Path, machine: Machine) -> dict[str, Pair]:
+    """A pair of models for each config, made here because `training` and `eval` do not import each other."""
     import torch
     import yaml
     from transformers import AutoTokenizer
@@ -235,7 +180,7 @@ def _untrained(options: InferBenchOptions, folder: Path, machine: Machine) -> di
     from bgr.models.config import DIRECTIONS
     from bgr.utils.configs import find_config
     from bgr.utils.devices import hold_in
-    from eval.bench.infer import Pair
+    from eval.bench.models import Pair
     from eval.bench.setting import set_up_encoder
     from training.retriever.module import BgrModule
 

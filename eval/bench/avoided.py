@@ -12,12 +12,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bgr.graph.evidence_graph import EvidenceGraph
+from bgr.graph.evidence_graph import EvidenceGraph, next_nodes
 from bgr.models.batching import Batch
 from bgr.models.ragged import Ragged
 from bgr.models.retriever import BgrRetriever, EncodedBatch, Paths
 from bgr.retrievers.graph_hop.decode import decode
-from eval.bench.reference.timed_models import OracleRetriever
+
+SURE = 8.0
+"""Log-odds of a step in the gold graph; the negative value is that of any other step."""
 
 
 @dataclass(frozen=True)
@@ -184,3 +186,38 @@ def padded(model: BgrRetriever, rows: Ragged) -> Tensor:
 
 def _path(paths: Paths, number: int) -> Paths:
     return Paths(*(getattr(paths, f.name)[number : number + 1] for f in fields(Paths)))
+
+
+class OracleRetriever:
+    """A model for `decode` that does all the work of a retriever but follows the gold graphs.
+
+    Args:
+        model: the model that does the work.
+        graphs: gold graphs of the batch.
+
+    Attributes:
+        steps: parents and columns of every level after the first.
+    """
+
+    def __init__(self, model: BgrRetriever, graphs: Sequence[EvidenceGraph]) -> None:
+        self.model = model
+        self.config = model.config
+        self.graphs = graphs
+        self.steps: list[tuple[Tensor, Tensor]] = []
+
+    def start(self, encoded: EncodedBatch) -> Paths:
+        return self.model.start(encoded)
+
+    def extend(self, encoded: EncodedBatch, paths: Paths, parents: Tensor, columns: Tensor) -> Paths:
+        self.steps.append((parents, columns))
+        return self.model.extend(encoded, paths, parents, columns)
+
+    def match(self, encoded: EncodedBatch, paths: Paths) -> Tensor:
+        """Compute the model's logits and replace them by those of the gold graphs."""
+        logits = self.model.match(encoded, paths)
+        gold = torch.full_like(logits, -SURE)
+        first = encoded.columns[:, 1].tolist()
+        for row, (question, last) in enumerate(zip(paths.question.tolist(), paths.last.tolist(), strict=True)):
+            fact = None if last < 0 else last - first[question]
+            gold[row, [node + 1 for node in next_nodes(self.graphs[question], fact, self.config.direction)]] = SURE
+        return gold.masked_fill(logits.isneginf(), float("-inf"))
