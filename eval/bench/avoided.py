@@ -6,7 +6,9 @@ A test checks that both forms of each piece are equal.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
+from functools import partial
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -22,8 +24,7 @@ SURE = 8.0
 """Log-odds of a step in the gold graph; the negative value is that of any other step."""
 
 
-@dataclass(frozen=True)
-class Avoided:
+class Avoided(NamedTuple):
     """One piece of work. `fast` and `slow` compute the same values."""
 
     work: str
@@ -34,30 +35,23 @@ class Avoided:
 
 def avoided(model: BgrRetriever, batch: Batch, graphs: Sequence[EvidenceGraph], *, training: bool) -> list[Avoided]:
     """All pieces for one batch of token ids on the gold paths. In training, only states of frozen layers are cached."""
+    oracle = OracleRetriever(model, graphs)
     with torch.no_grad():
         encoded = model.encode_batch(batch.questions, batch.facts, batch.candidates)
         encoded_facts = model.encode(batch.facts)
         lower = [model.encoder.lower(rows) for rows in (batch.questions, batch.facts)]
-    oracle = OracleRetriever(model, graphs)
     decode(oracle, encoded)  # type: ignore[arg-type]
     steps = [(parents.clone(), columns.clone()) for parents, columns in oracle.steps]
     with torch.no_grad():
         paths = all_paths(model, encoded, steps)
-        features = model.token_features(
-            encoded, paths, encoded.question_mask[paths.question], encoded.columns[paths.question].clamp(min=0)[:, 1:]
-        )
-    pieces = _model_pieces(model, encoded, paths, steps, features) + _encoder_pieces(model, batch)
-    if not training:
-        pieces.append(_encoding_piece(model, batch, "fact states", batch.questions, encoded_facts))
-    if model.encoder.frozen_layers:
-        pieces.append(_encoding_piece(model, batch, "states of frozen layers", *lower))
-    return pieces
+        columns = encoded.columns[paths.question].clamp(min=0)[:, 1:]
+        features = model.token_features(encoded, paths, encoded.question_mask[paths.question], columns)
+    wanted = batch.candidates[batch.candidates >= 0]
 
+    def relevance(questions: Ragged, facts: Ragged) -> Tensor:
+        return model.encode_batch(questions, facts, batch.candidates).relevance
 
-def _model_pieces(
-    model: BgrRetriever, encoded: EncodedBatch, paths: Paths, steps: Sequence[tuple[Tensor, Tensor]], features: Tensor
-) -> list[Avoided]:
-    return [
+    pieces = [
         Avoided(
             "matcher: summary rows only, facts once",
             "whole layer for every path and fact",
@@ -70,12 +64,6 @@ def _model_pieces(
             lambda: model.match(encoded, all_paths(model, encoded, steps)),
             lambda: one_by_one(model, encoded, steps),
         ),
-    ]
-
-
-def _encoder_pieces(model: BgrRetriever, batch: Batch) -> list[Avoided]:
-    wanted = batch.candidates[batch.candidates >= 0]
-    return [
         Avoided(
             "encoder on packed rows",
             "padded to the longest",
@@ -89,15 +77,20 @@ def _encoder_pieces(model: BgrRetriever, batch: Batch) -> list[Avoided]:
             lambda: model.encode(batch.facts.select(wanted)).flat,
         ),
     ]
-
-
-def _encoding_piece(model: BgrRetriever, batch: Batch, cached: str, questions: Ragged, facts: Ragged) -> Avoided:
-    return Avoided(
-        f"encoding, {cached} cached",
-        "computed each time",
-        lambda: model.encode_batch(questions, facts, batch.candidates).relevance,
-        lambda: model.encode_batch(batch.questions, batch.facts, batch.candidates).relevance,
-    )
+    cached: dict[str, Sequence[Ragged]] = {}
+    if not training:
+        cached["fact states"] = (batch.questions, encoded_facts)
+    if model.encoder.frozen_layers:
+        cached["states of frozen layers"] = lower
+    return pieces + [
+        Avoided(
+            f"encoding, {name} cached",
+            "computed each time",
+            partial(relevance, *states),
+            partial(relevance, batch.questions, batch.facts),
+        )
+        for name, states in cached.items()
+    ]
 
 
 def all_paths(model: BgrRetriever, encoded: EncodedBatch, steps: Sequence[tuple[Tensor, Tensor]]) -> Paths:
@@ -148,15 +141,12 @@ def whole_layer(model: BgrRetriever, encoded: EncodedBatch, paths: Paths, featur
 
 def _sentences(encoded: EncodedBatch, question: int, facts: Tensor) -> tuple[Tensor, Tensor]:
     """The question and the given facts, padded to the same length: ``[1 + c, t, d]``, ``[1 + c, t]``."""
-    parts = (
-        (encoded.question_states[question : question + 1], encoded.question_mask[question : question + 1]),
-        (encoded.fact_states[facts], encoded.fact_mask[facts]),
-    )
-    longest = max(mask.shape[1] for _, mask in parts)
-    rooms = [longest - mask.shape[1] for _, mask in parts]
+    masks = (encoded.question_mask[question : question + 1], encoded.fact_mask[facts])
+    states = (encoded.question_states[question : question + 1], encoded.fact_states[facts])
+    longest = max(mask.shape[1] for mask in masks)
     return (
-        torch.cat([F.pad(states, (0, 0, 0, room)) for (states, _), room in zip(parts, rooms, strict=True)]),
-        torch.cat([F.pad(mask, (0, room)) for (_, mask), room in zip(parts, rooms, strict=True)]),
+        torch.cat([F.pad(part, (0, 0, 0, longest - part.shape[1])) for part in states]),
+        torch.cat([F.pad(part, (0, longest - part.shape[1])) for part in masks]),
     )
 
 
@@ -191,6 +181,8 @@ def _path(paths: Paths, number: int) -> Paths:
 class OracleRetriever:
     """A model for `decode` that does all the work of a retriever but follows the gold graphs.
 
+    An untrained model would follow paths that no trained one does.
+
     Args:
         model: the model that does the work.
         graphs: gold graphs of the batch.
@@ -200,13 +192,9 @@ class OracleRetriever:
     """
 
     def __init__(self, model: BgrRetriever, graphs: Sequence[EvidenceGraph]) -> None:
-        self.model = model
-        self.config = model.config
-        self.graphs = graphs
+        self.model, self.config, self.graphs = model, model.config, graphs
+        self.start = model.start
         self.steps: list[tuple[Tensor, Tensor]] = []
-
-    def start(self, encoded: EncodedBatch) -> Paths:
-        return self.model.start(encoded)
 
     def extend(self, encoded: EncodedBatch, paths: Paths, parents: Tensor, columns: Tensor) -> Paths:
         self.steps.append((parents, columns))

@@ -43,11 +43,7 @@ Graphs = list[list[DirectionResult]]
 
 
 class BareEncoder:
-    """A BERT on the distinct sentences of a batch in buckets of similar length: the lower bound of the benchmarks.
-
-    Args:
-        bert: the encoder, which the model may share.
-    """
+    """A BERT on the distinct sentences of a batch in buckets of similar length: the lower bound of the benchmarks."""
 
     def __init__(self, bert: BertModel) -> None:
         self.bert = bert
@@ -69,26 +65,19 @@ class BareEncoder:
 
 
 class Steps(Protocol):
-    """A model with batches that can be trained one optimizer step at a time."""
+    """A model with batches that can be trained one optimizer step at a time.
 
-    @property
-    def model(self) -> BgrRetriever: ...
+    `step` does a complete step on a batch, computed by another form of the model if one is given; `dtype` is that of
+    autocast, if any.
+    """
 
-    @property
-    def tokens(self) -> Sequence[Batch]: ...
+    model: BgrRetriever
+    tokens: list[Batch]
+    device: torch.device
+    dtype: torch.dtype | None
 
-    @property
-    def device(self) -> torch.device: ...
-
-    @property
-    def dtype(self) -> torch.dtype | None:
-        """Data type of autocast, if any."""
-
-    def graphs(self, number: int) -> Sequence[EvidenceGraph]:
-        """Gold graphs of a batch."""
-
-    def step(self, number: int, computed_by: nn.Module | None = None) -> None:
-        """A complete step on a batch, computed by another form of the model if one is given."""
+    def graphs(self, number: int) -> Sequence[EvidenceGraph]: ...
+    def step(self, number: int, computed_by: nn.Module | None = None) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -97,7 +86,6 @@ class Pair:
 
     Args:
         forward, backward: the models in evaluation mode, on their device.
-        tokenizer: tokenizer of their encoder.
         trained: the models follow their own paths; untrained ones follow the gold graphs.
         dtype: data type of autocast, if any.
     """

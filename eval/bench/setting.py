@@ -1,4 +1,4 @@
-"""Data, encoder and device of a bench that measures models."""
+"""Data, encoder and device of the benchmarks of `eval.bench.models`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from eval.bench.options import PACKAGED, RANDOM, SpeedOptions
 
 @dataclass(frozen=True)
 class Machine:
-    """Device, type of numbers for autocast if any, and the result's description of it all."""
+    """Device, data type of autocast if any, and the setting in the result."""
 
     device: torch.device
     dtype: torch.dtype | None
@@ -51,7 +51,7 @@ def set_up_machine(options: SpeedOptions) -> Machine:
 
 
 def sampled_questions(options: SpeedOptions, split: str, folder: Path) -> list[Example]:
-    """A random sample of a split; where no data is given, of a small Atlas built under `folder`."""
+    """A random sample of a split; without data, of a small Atlas built in `folder`."""
     data = options.data
     if data is None:
         source, data = folder / "atlas", folder / "data"
