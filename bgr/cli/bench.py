@@ -34,9 +34,9 @@ def command() -> Group:
         ),
         "train": Command(
             summary="measure a training step against the bare encoder's forward and backward pass on the same tokens",
-            description="""A step consists of reading, gold paths, loss, gradients, clipping and AdamW. The bare encoder
-                reads the same distinct sentences in buckets of similar length. Then the plain definition is measured,
-                and each piece of work that the model avoids.""",
+            description="""A step consists of encoding, gold paths, loss, gradients, clipping and AdamW. The bare
+                encoder processes the same distinct sentences in buckets of similar length. Then the plain definition is
+                measured, and each piece of work that the model avoids.""",
             options=options.TrainBenchOptions,
             run=_train,
             example="""bgr bench train --data work/data
@@ -145,43 +145,40 @@ def _train(options: TrainBenchOptions) -> Output:
 
 
 def _infer(options: InferBenchOptions) -> Output:
-    from bgr.retrievers.graph_hop.checkpoint import SETTINGS
     from eval.bench.measure import speed_result
     from eval.bench.models import bench_infer
     from eval.bench.setting import sampled_questions, set_up_machine
 
     machine = set_up_machine(options)
-    is_checkpoint = (Path(options.model) / SETTINGS).is_file()
     lines = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        pairs = _checkpoint_pair(options, machine) if is_checkpoint else _untrained_pairs(options, folder, machine)
+        pairs = _pairs(options, folder, machine)
         examples = sampled_questions(options, "test", folder)
         for form, pair in pairs.items():
             lines += bench_infer(form, pair, examples, folder / form, options)
     return Output(*speed_result(machine.about, lines))
 
 
-def _checkpoint_pair(options: InferBenchOptions, machine: Machine) -> dict[str, Pair]:
-    from bgr.pipeline import BgrPipeline
-    from eval.bench.models import Pair
-
-    pipeline = BgrPipeline.from_pretrained(options.model, device=machine.device, precision=options.precision)
-    pair = Pair(pipeline.forward, pipeline.backward, pipeline.tokenizer, trained=True, dtype=machine.dtype)
-    return {"checkpoint": pair}
-
-
-def _untrained_pairs(options: InferBenchOptions, folder: Path, machine: Machine) -> dict[str, Pair]:
-    """A pair of models for each config, made here because `training` and `eval` do not import each other."""
+def _pairs(options: InferBenchOptions, folder: Path, machine: Machine) -> dict[str, Pair]:
+    """The models of a checkpoint, or untrained ones for each config; `eval` cannot make these, as it does not import
+    `training`."""
     import torch
     import yaml
     from transformers import AutoTokenizer
 
     from bgr.models.config import DIRECTIONS
+    from bgr.pipeline import BgrPipeline
+    from bgr.retrievers.graph_hop.checkpoint import SETTINGS
     from bgr.utils.configs import find_config
     from bgr.utils.devices import hold_in
     from eval.bench.models import Pair
     from eval.bench.setting import set_up_encoder
+
+    if (Path(options.model) / SETTINGS).is_file():
+        found = BgrPipeline.from_pretrained(options.model, device=machine.device, precision=options.precision)
+        return {"checkpoint": Pair(found.forward, found.backward, found.tokenizer, trained=True, dtype=machine.dtype)}
+
     from training.retriever.module import BgrModule
 
     source, pretrained = set_up_encoder(options, folder)

@@ -104,7 +104,8 @@ def all_paths(model: BgrRetriever, encoded: EncodedBatch, steps: Sequence[tuple[
 def one_by_one(model: BgrRetriever, encoded: EncodedBatch, steps: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
     """The logits of the same paths, each extended and matched alone."""
     start, zero = model.start(encoded), torch.zeros(1, dtype=torch.long, device=encoded.columns.device)
-    level = [_path(start, number) for number in range(len(start.question))]
+    single = zip(*(getattr(start, field.name).split(1) for field in fields(Paths)), strict=True)
+    level = [Paths(*parts) for parts in single]
     logits = [model.match(encoded, path) for path in level]
     for parents, columns in steps:
         level = [
@@ -131,10 +132,8 @@ def whole_layer(model: BgrRetriever, encoded: EncodedBatch, paths: Paths, featur
     of all of them to the path, and the hidden layer for all, although only the rows of ``[CLS]`` are used."""
     logits = []
     for number, question in enumerate(paths.question.tolist()):
-        length = int(encoded.question_mask[question].sum())
-        candidates = encoded.columns[question, 1:]
-        states, mask = _sentences(encoded, question, candidates.clamp(min=0))
-        path = paths.states[number, :length]
+        path = paths.states[number, : int(encoded.question_mask[question].sum())]
+        states, mask = _sentences(encoded, question, encoded.columns[question, 1:].clamp(min=0))
         logits.append(_whole_layer(model, states, mask, path, features[number]))
     return torch.stack(logits).masked_fill(~paths.open, float("-inf"))
 
@@ -172,10 +171,6 @@ def padded(model: BgrRetriever, rows: Ragged) -> Tensor:
     """The encoder's states with all rows padded to the longest."""
     mask = rows.mask()
     return model.encoder.bert(input_ids=rows.padded(), attention_mask=mask.long()).last_hidden_state[mask]
-
-
-def _path(paths: Paths, number: int) -> Paths:
-    return Paths(*(getattr(paths, f.name)[number : number + 1] for f in fields(Paths)))
 
 
 class OracleRetriever:

@@ -18,8 +18,6 @@ T = TypeVar("T")
 Item = TypeVar("Item")
 Work = Callable[[], object]
 
-HEADER = ("", "against", "n", "ms", "its ms", "ratio", "of cpu", "target")
-
 
 class BenchResult(NamedTuple):
     """Result of a benchmark: a text for people, the same numbers for JSON, and an error if the implementations
@@ -140,16 +138,9 @@ def line(
 ) -> dict[str, Any]:
     """Two implementations of the same work on the same questions, as JSON.
 
-    Times are wall-clock milliseconds per question. The ratio of processor times is affected less by other load on the
-    machine.
-
-    Args:
-        work: description of our side.
-        against: description of the other side.
-        ours, other: time over all questions.
-        questions: number of questions.
-        max_ratio: target for the ratio of our time to the other.
-        max_ms: target for our milliseconds per question.
+    The given times are over all questions, those of the result are wall-clock milliseconds per question. The ratio of
+    processor times is affected less by other load on the machine. `max_ratio` is the target for the ratio of our time
+    to the other, and `max_ms` for our milliseconds per question.
     """
     ms, ratio = ours.wall * 1e3 / questions, ours.wall / other.wall
     targets = {name: value for name, value in (("most", max_ratio), ("most_ms", max_ms)) if value is not None}
@@ -186,13 +177,8 @@ def compare(
 
 
 def speed_result(setting: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> BenchResult:
-    """The result of a benchmark of a model.
-
-    Args:
-        setting: model, questions, device, threads, precision and seed.
-        lines: results of `line`.
-    """
-    rows: list[Sequence[str]] = [HEADER]
+    """The result of a benchmark of a model, from its setting (model, questions, device, seed, …) and its lines."""
+    rows: list[tuple[str, ...]] = [("", "against", "n", "ms", "its ms", "ratio", "of cpu", "target")]
     for one in lines:
         numbers = (one["ms"], one["other_ms"], one["ratio"], one["processor_ratio"])
         targets = [f"≤ {one['most']}"] if "most" in one else []
@@ -204,7 +190,7 @@ def speed_result(setting: Mapping[str, Any], lines: Sequence[Mapping[str, Any]])
         [
             ", ".join(f"{name} {value}" for name, value in setting.items()),
             "milliseconds per question; ratio: our time divided by that of the other side",
-            table(rows, left=(0, 1, len(HEADER) - 1)),
+            table(rows, left=(0, 1, len(rows[0]) - 1)),
         ]
     )
     return BenchResult(text, {"setting": dict(setting), "lines": list(lines)})

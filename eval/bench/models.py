@@ -142,12 +142,7 @@ def bench_train(form: str, steps: Steps, options: TrainBenchOptions) -> Lines:
 def bench_infer(form: str, pair: Pair, examples: Sequence[Example], folder: Path, options: InferBenchOptions) -> Lines:
     """Time the retrieval of one form of the model.
 
-    Args:
-        form: name of the form.
-        pair: both directions.
-        examples: the questions, which are also timed alone with cached fact states.
-        folder: folder for cached fact states.
-        options: options of the benchmark.
+    The fact states are cached in `folder`; with these, every question is also timed alone.
 
     Returns:
         Both graphs against the bare encoders and the plain definition (once, on the first batch), also with cached fact

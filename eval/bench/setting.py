@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +56,7 @@ def sampled_questions(options: SpeedOptions, split: str, folder: Path) -> list[E
         source, data = folder / "atlas", folder / "data"
         source.mkdir()
         write_small_atlas(source, 10 * options.questions + 100, options.seed)
-        (source / "val.json").write_text(json.dumps([]), encoding="utf-8")
+        (source / "val.json").write_text("[]", encoding="utf-8")
         build_dataset(BuildOptions(kqapro=source, out=data, seed=options.seed))
     found = load_split(data, split, progress=True)
     return random.Random(options.seed).sample(found, min(options.questions, len(found)))

@@ -25,21 +25,23 @@ def kopl_records(records: Mapping[str, Any]) -> dict[str, Any]:
             i: {
                 "name": _text(record["name"]),
                 "instanceOf": list(either(record, "instanceOf", "subclassOf")),
-                "attributes": [_attribute(row) for row in record.get("attributes") or []],
-                "relations": [_relation(row) for row in record.get("relations") or []],
+                "attributes": [
+                    {"key": _text(row["key"]), "value": _value(row["value"]), "qualifiers": _qualifiers(row)}
+                    for row in record.get("attributes") or []
+                ],
+                "relations": [
+                    {
+                        "relation": _text(either(row, "relation", "predicate")),
+                        "direction": row["direction"],
+                        "object": row["object"],
+                        "qualifiers": _qualifiers(row),
+                    }
+                    for row in record.get("relations") or []
+                ],
             }
             for i, record in records["entities"].items()
         },
     }
-
-
-def _attribute(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {"key": _text(row["key"]), "value": _value(row["value"]), "qualifiers": _qualifiers(row)}
-
-
-def _relation(row: Mapping[str, Any]) -> dict[str, Any]:
-    name = _text(either(row, "relation", "predicate"))
-    return {"relation": name, "direction": row["direction"], "object": row["object"], "qualifiers": _qualifiers(row)}
 
 
 def _qualifiers(row: Mapping[str, Any]) -> dict[str, Any]:
