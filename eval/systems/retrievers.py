@@ -106,7 +106,7 @@ def method_settings(method: Method, scope: str, *, answers: bool = True) -> dict
         return {**found, "method": name, "gear": asdict(_gear_settings(name))}
     found["prompts"] = prompts_hash("bgr.prism" if name == "prism" else "bgr.bridgerag")
     if name == "prism":
-        from bgr.retrievers.prism.prism_settings import PAPER as PRISM
+        from bgr.retrievers.prism.run import PAPER as PRISM
 
         candidates = ALL if scope == "question" else PRISM.candidates
         found |= {} if answers else {"answers": False}

@@ -13,8 +13,8 @@ from bgr.llm.interface import Request
 from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.usage import Usage
 from bgr.retrievers.prism.agent import Prism
-from bgr.retrievers.prism.candidates import Candidates
-from bgr.retrievers.prism.prism_settings import PAPER
+from bgr.retrievers.prism.evidence import Candidates
+from bgr.retrievers.prism.run import PAPER
 from bgr.retrievers.scope import Scope
 
 PASSAGES = (

@@ -11,7 +11,7 @@ from bgr.llm.interface import Backend, Completion
 from bgr.llm.language_model import LanguageModel, Llm, Reply
 from bgr.llm.usage import Budget, BudgetError, Usage
 from bgr.retrievers.base import Query
-from bgr.retrievers.prism.prism_settings import PrismSettings
+from bgr.retrievers.prism.run import PrismSettings
 
 QUESTION = "Where was the designer of Halvorsen born?"
 ONE = PrismSettings(rounds=1)
