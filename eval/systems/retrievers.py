@@ -21,7 +21,7 @@ from eval.systems.spec import GOLD, NAIVE, NOTHING, Method, SystemSpec
 
 if TYPE_CHECKING:
     from bgr.data.multihop.assemble import MultihopData
-    from bgr.retrievers.gear.gear_settings import GearSettings
+    from bgr.retrievers.gear.steps import GearSettings
 
 DEPTH = 50
 """Passages of a base search's list; R@15 needs 15, the rest is for whoever reads the results."""
@@ -111,7 +111,7 @@ def method_settings(method: Method, scope: str, *, answers: bool = True) -> dict
         candidates = ALL if scope == "question" else PRISM.candidates
         found |= {} if answers else {"answers": False}
         return {**found, "method": name, "prism": asdict(PRISM) | {"candidates": candidates}}
-    from bgr.retrievers.bridgerag.bridgerag_settings import PAPER as BRIDGE
+    from bgr.retrievers.bridgerag.steps import PAPER as BRIDGE
 
     return {**found, "method": name, "bridgerag": asdict(BRIDGE)}
 
@@ -128,8 +128,8 @@ def make_retriever(method: Method, resources: Resources, *, answers: bool = True
     if method.name is None:
         return SearchRetriever(scope, DEPTH)
     if method.name in NAIVE:
-        from bgr.retrievers.gear.naive import NaiveGe
         from bgr.retrievers.gear.scores import EncodedText, MeanVectors
+        from bgr.retrievers.gear.sync import NaiveGe
 
         score = EncodedText if method.name == "naive-text" else MeanVectors
         return NaiveGe(scope, _gear_settings(method.name), score=score)
@@ -137,8 +137,8 @@ def make_retriever(method: Method, resources: Resources, *, answers: bool = True
         from bgr.retrievers.gear.agent import Gear
         from bgr.retrievers.gear.sync import SyncGe
 
-        sync = SyncGe(resources.llm, scope, _gear_settings(method.name))
-        return sync if method.name == "sync" else Gear(sync)
+        kind = SyncGe if method.name == "sync" else Gear
+        return kind(resources.llm, scope, _gear_settings(method.name))
     if method.name == "prism":
         from bgr.retrievers.prism.agent import Prism
 
@@ -150,7 +150,7 @@ def make_retriever(method: Method, resources: Resources, *, answers: bool = True
 
 def _gear_settings(name: str) -> GearSettings:
     """The paper's; ``naive-plain`` without the diversity of beams (Table 4)."""
-    from bgr.retrievers.gear.gear_settings import PAPER
+    from bgr.retrievers.gear.steps import PAPER
 
     return replace(PAPER, beam=replace(PAPER.beam, diverse=False)) if name == "naive-plain" else PAPER
 

@@ -1,11 +1,11 @@
-"""The pool of candidates: steps 1 to 4 for many questions (three kinds of searches around two calls of the language
-model), and step 6, ranks of judge and SVO cosine as one score.
+"""The pool of candidates: steps 1 to 4 for many questions (three kinds of searches and two calls of the language
+model), and step 6, the fusion of the ranks by judge and SVO cosine.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
@@ -15,25 +15,27 @@ import numpy as np
 from bgr.collection.corpus import Passage
 from bgr.collection.search import Hits, Search, pit
 from bgr.collection.vectors import DenseSearch
-from bgr.llm.language_model import LanguageModel, ParsedReply
+from bgr.llm.interface import Request
+from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.usage import Usage
-from bgr.retrievers.bridgerag.bridgerag_settings import BridgeSettings
 from bgr.retrievers.bridgerag.steps import (
     NONE,
+    BridgeSettings,
     Entities,
     entities_request,
     queries_request,
     read_entities,
     read_queries,
 )
-from bgr.retrievers.scope import Scope, search_scopes
+from bgr.retrievers.llm_retriever import LlmRun
+from bgr.retrievers.scope import Scope, pairs, search_scopes
 
 DIGITS = 12
-"""Digits of a fused score: sums that differ by rounding alone are equal, and rank by index."""
+"""Digits of a fused score, so that sums that differ only by rounding are equal, and rank by index."""
 
 
 class Fused(NamedTuple):
-    """Percentile ranks and their mixture, ``float64 [n]`` each; no ranks of a judge that gave no scores."""
+    """Percentile ranks and their mixture, ``float64 [n]`` each; `judge` is ``None`` if it gave no scores."""
 
     judge: np.ndarray | None
     svo: np.ndarray
@@ -41,11 +43,11 @@ class Fused(NamedTuple):
 
 
 def fuse(judge: Sequence[float] | None, svo: Sequence[float | None], alpha: float) -> Fused:
-    """``f(c) = (1 − α) · PIT(judge, c) + α · PIT(SVO cosine, c)``; the second alone where there are no judge's scores.
+    """``f(c) = (1 − α) · PIT(judge, c) + α · PIT(SVO cosine, c)``; only the second without scores of the judge.
 
     Args:
         judge: a score for each candidate, of any scale.
-        svo: best cosine to a second-hop query; ``None``, where it is not known, counts as lowest.
+        svo: best cosine to a second-hop query; ``None`` (unknown) counts as lowest.
         alpha: weight of the cosine, 0 … 1.
     """
     cosine = pit([-math.inf if value is None else value for value in svo])
@@ -65,15 +67,15 @@ class Pool:
     """The candidates of one question after steps 1 to 4; the judge's conditions are compared on it.
 
     Args:
-        question: its text.
+        question: the question's text.
         scope: the passages that were searched.
-        bridge: index of the best passage of the first hop; ``None`` where that found nothing.
-        queries: of the second hop, as they were searched.
-        entities: that the model named.
-        indices: of the candidates, by best cosine over all searches, falling.
+        bridge: index of the best passage of the first hop; ``None`` if that found nothing.
+        queries: the queries that were searched in the second hop.
+        entities: the entities that the model named.
+        indices: indices of the candidates, by decreasing best cosine over all searches.
         cosines: that best cosine.
-        svo: best cosine to a query of the second hop; ``None`` where it is not known.
-        usage: of the calls so far.
+        svo: best cosine to a query of the second hop; ``None`` if unknown.
+        usage: usage of the calls so far.
         trace: a record of each step so far.
     """
 
@@ -98,13 +100,13 @@ def best_scores(found: Iterable[Hits]) -> dict[int, float]:
     """The best score of each index over several searches, in order of first appearance."""
     best: dict[int, float] = {}
     for hits in found:
-        for index, score in zip(hits.indices.tolist(), hits.scores.tolist(), strict=True):
+        for index, score in pairs(hits):
             best[index] = max(score, best.get(index, score))
     return best
 
 
 def best_first(scores: Mapping[int, float], max_count: int) -> dict[int, float]:
-    """The `max_count` best indices with their scores, falling, equal scores by index."""
+    """The `max_count` best indices with their scores, in decreasing order, equal scores by index."""
     indices = sorted(scores, key=lambda index: (-scores[index], index))
     return {index: scores[index] for index in indices[:max_count]}
 
@@ -123,8 +125,8 @@ def svo_cosines(
 ) -> tuple[float | None, ...]:
     """The best cosine of each candidate to a second-hop query.
 
-    Where the search holds vectors they are computed for every candidate, whichever search found it; else only what the
-    searches of the queries `found` is known.
+    If the search has vectors, it is computed for every candidate; otherwise only the scores that the searches of the
+    queries `found` are known.
     """
     if not isinstance(search, DenseSearch) or not indices or not queries:
         return tuple(found.get(index) for index in indices)
@@ -132,7 +134,7 @@ def svo_cosines(
 
 
 def cosines(search: DenseSearch, texts: Sequence[str], indices: Sequence[int]) -> np.ndarray:
-    """The cosine of each text with each passage, ``float32 [texts, indices]``, added up as the search does."""
+    """The cosine of each text with each passage, ``float32 [texts, indices]``, summed in the order of the search."""
     vectors = search.vectors.take(np.array(indices, dtype=np.int64)).astype(np.float64)  # [n, d]
     encoded = np.asarray(search.encoder(texts)).astype(np.float64)  # [q, d]
     return np.stack([(vectors * vector).sum(axis=1) for vector in encoded]).astype(np.float32)
@@ -142,7 +144,7 @@ Scores = dict[int, float]
 
 
 @dataclass
-class _Run:
+class _Run(LlmRun):
     """The state of one question."""
 
     question: str
@@ -153,20 +155,13 @@ class _Run:
     entities: Entities = NONE
     svo: Scores = field(default_factory=dict)
     named: Scores = field(default_factory=dict)
-    usage: Usage = field(default_factory=Usage)
-    trace: list[dict[str, Any]] = field(default_factory=list)
-
-    def note(self, step: str, read: ParsedReply, **values: Any) -> None:
-        self.usage += read.usage
-        self.trace.append({"step": step, **values, "failure": read.failure, "usage": read.usage.to_json()})
 
 
 class Pools:
     """Builds the pool of candidates.
 
-    Fall-backs: where the model gives no query the question itself is the one query of the second hop; where it names no
-    entity, or one, the others are not searched; where the first hop finds nothing the pool is empty, and the model is
-    not asked.
+    If the model gives no query, the question itself is the only query of the second hop. An entity that it does not
+    name is not searched. If the first hop finds nothing, the pool is empty, and the model is not asked.
     """
 
     def __init__(self, llm: LanguageModel, settings: BridgeSettings) -> None:
@@ -175,7 +170,7 @@ class Pools:
     def __call__(self, questions: Sequence[str], scopes: Sequence[Scope]) -> list[Pool]:
         """One pool for each question, in order; each step is one batch."""
         runs = self._start(questions, scopes)
-        asked = [(run, run.scope.corpus[run.bridge]) for run in runs if run.bridge is not None]
+        asked = [run for run in runs if run.bridge is not None]
         self._ask_queries(asked)
         self._ask_entities(asked)
         return [self._pool(run) for run in runs]
@@ -186,31 +181,34 @@ class Pools:
         for question, scope, hits in zip(questions, scopes, found, strict=True):
             first = best_first(best_scores([hits]), self.settings.first)
             run = _Run(question, scope, first, next(iter(first), None))
-            run.trace.append({"step": "first", "query": question, "found": _pairs(run.first), "bridge": run.bridge})
+            run.trace.append({"step": "first", "query": question, "found": _rows(run.first), "bridge": run.bridge})
             runs.append(run)
         return runs
 
-    def _ask_queries(self, asked: Sequence[tuple[_Run, Passage]]) -> None:
-        requests = [queries_request(run.question, bridge, self.settings) for run, bridge in asked]
-        reads = [read_queries(reply, self.settings.queries) for reply in (self.llm.ask(requests) if asked else [])]
-        for (run, _), read in zip(asked, reads, strict=True):
+    def _ask(self, runs: Sequence[_Run], request: Callable[[str, Passage, BridgeSettings], Request]) -> list[Reply]:
+        """One reply for each question and its bridge."""
+        requests = [
+            request(run.question, run.scope.corpus[run.bridge], self.settings) for run in runs if run.bridge is not None
+        ]
+        return self.llm.ask(requests) if requests else []
+
+    def _ask_queries(self, runs: Sequence[_Run]) -> None:
+        reads = [read_queries(reply, self.settings.queries) for reply in self._ask(runs, queries_request)]
+        for run, read in zip(runs, reads, strict=True):
             run.queries = read.value or [run.question]
-        runs = [run for run, _ in asked]
         hits = _search_each(runs, [run.queries for run in runs], self.settings.query_passages)
         for run, read, found_by in zip(runs, reads, hits, strict=True):
             run.svo = best_scores(found_by)
-            found = _pairs(best_first(run.svo, self.settings.kept))
+            found = _rows(best_first(run.svo, self.settings.kept))
             run.note("queries", read, queries=read.value, searched=run.queries, found=found)
 
-    def _ask_entities(self, asked: Sequence[tuple[_Run, Passage]]) -> None:
-        requests = [entities_request(run.question, bridge, self.settings) for run, bridge in asked]
-        reads = [read_entities(reply) for reply in (self.llm.ask(requests) if asked else [])]
-        runs = [run for run, _ in asked]
+    def _ask_entities(self, runs: Sequence[_Run]) -> None:
+        reads = [read_entities(reply) for reply in self._ask(runs, entities_request)]
         hits = _search_each(runs, [read.value.named for read in reads], self.settings.entity_passages)
         for run, read, found_by in zip(runs, reads, hits, strict=True):
             run.entities = read.value
             run.named = best_scores(found_by)
-            run.note("entities", read, entities=list(read.value), found=_pairs(run.named))
+            run.note("entities", read, entities=list(read.value), found=_rows(run.named))
 
     def _pool(self, run: _Run) -> Pool:
         best = union([run.first, best_first(run.svo, self.settings.kept), run.named], self.settings.pool)
@@ -238,5 +236,5 @@ def _search_each(runs: Sequence[_Run], texts: Sequence[Sequence[str]], k: int) -
     return [list(islice(hits, len(mine))) for mine in texts]
 
 
-def _pairs(scores: Scores) -> list[list[float]]:
+def _rows(scores: Scores) -> list[list[float]]:
     return [[index, score] for index, score in scores.items()]

@@ -11,8 +11,8 @@ from bgr.collection.search import Hits, rrf
 from bgr.collection.triples.index import TripleIndex
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
 from bgr.retrievers.gear.beam import Beams, beam_search
-from bgr.retrievers.gear.gear_settings import GearSettings
 from bgr.retrievers.gear.scores import MeanVectors, SequenceScores
+from bgr.retrievers.gear.steps import GearSettings
 
 
 def beam_graph(index: TripleIndex, beams: Beams) -> EvidenceGraph:
@@ -21,10 +21,10 @@ def beam_graph(index: TripleIndex, beams: Beams) -> EvidenceGraph:
     The root leads to the passages of the first triples. Sharing an entity has no direction, so an edge goes from the
     passage that comes first breadth-first to the other one, and there is no cycle.
     """
-    rank = {passage: n for n, passage in enumerate(dict.fromkeys(_passages(index, beams.flat())))}
+    rank = {passage: n for n, passage in enumerate(passages_of(index, beams.flat()))}
     edges: set[Edge] = set()
     for row in beams.triples.tolist():
-        chain = _passages(index, row)
+        chain = [int(index.passages[triple]) for triple in row]
         edges.add((ROOT, chain[0]))
         for a, b in pairwise(chain):
             if a != b:
@@ -42,8 +42,8 @@ def linked_graph(index: TripleIndex, linked: Sequence[int], found: Collection[in
     Args:
         index: the triples.
         linked: numbers of triples, in the order of the memory.
-        found: the result's passages. A linked passage that is not among them is left out: a fact's list of passages is
-            cut, and need not hold that of its nearest triple.
+        found: the result's passages. Other linked passages are left out: a fact's list of passages is truncated, and
+            may lack that of its nearest triple.
     """
     entities: dict[int, set[int]] = {}
     for triple in linked:
@@ -58,15 +58,16 @@ def linked_graph(index: TripleIndex, linked: Sequence[int], found: Collection[in
     return EvidenceGraph(edges)
 
 
-def _passages(index: TripleIndex, triples: Sequence[int]) -> list[int]:
-    return [int(index.passages[triple]) for triple in triples]
+def passages_of(index: TripleIndex, triples: Iterable[int]) -> list[int]:
+    """The passages of the triples in the order given, each once."""
+    return list(dict.fromkeys(int(index.passages[triple]) for triple in triples))
 
 
 QUESTIONS = 64
-"""Searched at a time: their neighbors are held in memory at once."""
+"""Number of questions that are searched at once; all their neighbors are in memory."""
 
 MakeScores = Callable[[TripleIndex], SequenceScores]
-"""A class of scores, such as `MeanVectors`, which is applied to the index of each scope."""
+"""A class of scores, such as `MeanVectors`; each scope has its own index."""
 
 
 class Expanded(NamedTuple):
@@ -90,8 +91,8 @@ class Expansion:
 
     Args:
         index: the triples.
-        settings: the retriever's.
-        score: makes the scores of sequences of triples.
+        settings: settings of the retriever.
+        score: class of the scores of sequences of triples.
     """
 
     def __init__(self, index: TripleIndex, settings: GearSettings, score: MakeScores = MeanVectors) -> None:
@@ -109,16 +110,12 @@ class Expansion:
         return [self._expanded(*parts) for parts in zip(starts, beams, base, strict=True)]
 
     def _expanded(self, start: Sequence[int], beams: Beams, base: Hits) -> Expanded:
-        passages = self.passages(beams.flat())
+        passages = passages_of(self.index, beams.flat())
         fused = rrf([passages, base.indices.tolist()], k=self.settings.rrf_k)
         return Expanded(list(start), beams, passages, fused)
 
-    def passages(self, triples: Iterable[int]) -> list[int]:
-        """The passages of the triples in the order given, each once."""
-        return list(dict.fromkeys(int(self.index.passages[number]) for number in triples))
-
     def triples_of(self, passages: Iterable[int]) -> list[int]:
-        """All triples of some passages, with which NaiveGE starts (paper, section 6.2)."""
+        """All triples of some passages, from which NaiveGE starts (paper, section 6.2)."""
         return [int(number) for passage in passages for number in self.index.of_passage(int(passage))]
 
     def record(self, query: str, base: Hits, found: Expanded) -> dict[str, Any]:

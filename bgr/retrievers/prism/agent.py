@@ -159,7 +159,7 @@ class Prism(LlmRetriever):
 
 
 class ContextReader(Prism):
-    """PRISM's answer generator on a given context (paper, section 3.2): all candidates, or the gold evidence. A question
+    """The answer generator on a given context: all candidates, or the gold evidence (paper, section 3.2). A question
     without a context is not asked and has no answer. Of the settings, `candidates` and `max_tokens` matter."""
 
     def chosen(self, query: Query, candidates: Candidates) -> Evidence:

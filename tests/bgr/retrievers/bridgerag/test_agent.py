@@ -15,7 +15,7 @@ from bgr.graph.evidence_graph import ROOT
 from bgr.llm.usage import BudgetError, Usage
 from bgr.retrievers.base import Query
 from bgr.retrievers.bridgerag.agent import BridgeRag
-from bgr.retrievers.bridgerag.bridgerag_settings import PAPER, BridgeSettings
+from bgr.retrievers.bridgerag.steps import PAPER, BridgeSettings
 from bgr.retrievers.scope import Scope
 
 QUESTION = "Ada Quist is an engineer who works for a foundry: where did it begin?"

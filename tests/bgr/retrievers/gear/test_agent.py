@@ -9,8 +9,7 @@ from bgr.graph.evidence_graph import ROOT
 from bgr.llm.usage import Usage
 from bgr.retrievers.base import Query
 from bgr.retrievers.gear.agent import Gear
-from bgr.retrievers.gear.gear_settings import GearSettings
-from bgr.retrievers.gear.sync import SyncGe
+from bgr.retrievers.gear.steps import GearSettings
 
 QUESTION = "How long is the stream at the town where the employer of Ada Quist was started?"
 TWO = GearSettings(round_passages=2, rounds=3)
@@ -38,7 +37,7 @@ def gear(script, scope):
         defaults = {"read": facts(ADA), "gist": facts(ADA), "reason": CLOSED, "rewrite": {"query": "What next?"}}
         chosen = {name: steps.get(name, value) for name, value in defaults.items()}
         llm = script(**{name: step if callable(step) else by_round(step) for name, step in chosen.items()})
-        return Gear(SyncGe(llm, scope, settings)), llm
+        return Gear(llm, scope, settings), llm
 
     return make
 

@@ -7,9 +7,10 @@ import pytest
 from bgr.collection.search import rrf
 from bgr.graph.evidence_graph import ROOT
 from bgr.retrievers.base import Query
-from bgr.retrievers.gear.gear_settings import BeamSettings, GearSettings
-from bgr.retrievers.gear.naive import NaiveGe
+from bgr.retrievers.gear.beam import BeamSettings
 from bgr.retrievers.gear.scores import EncodedText, MeanVectors
+from bgr.retrievers.gear.steps import GearSettings
+from bgr.retrievers.gear.sync import NaiveGe
 
 QUESTION = "Where was the employer of Ada Quist, the engineer who works with care, started?"
 TWO = GearSettings(passages=2)

@@ -8,9 +8,8 @@ from bgr.collection.search import rrf
 from bgr.graph.evidence_graph import ROOT
 from bgr.llm.usage import Usage
 from bgr.retrievers.base import Query
-from bgr.retrievers.gear.gear_settings import GearSettings
-from bgr.retrievers.gear.naive import NaiveGe
-from bgr.retrievers.gear.sync import SyncGe
+from bgr.retrievers.gear.steps import GearSettings
+from bgr.retrievers.gear.sync import NaiveGe, SyncGe
 
 QUESTION = "Where was the employer of Ada Quist, the engineer who works with care, started?"
 TWO = GearSettings(passages=2)
