@@ -218,7 +218,7 @@ def load_baseline_rows(
 def llm_settings(spec: SystemSpec, data: Path) -> dict[str, Any]:
     """All that decides a language model's graphs besides the model: the form, and the data that examples come from."""
     from bgr.data.reasongraphqa.io.dataset import dataset_hash
-    from bgr.retrievers.llm_graph.llm_graph_settings import DEFAULT
+    from bgr.retrievers.llm_graph.prompts import DEFAULT
 
     return {
         "form": str(spec.name).removeprefix("llm-"),

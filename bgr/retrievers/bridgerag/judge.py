@@ -100,8 +100,8 @@ def read_scores(reply: Reply, count: int) -> ParsedReply:
 
 
 def yes_share(first: Alternatives) -> float | None:
-    """``P(yes) / (P(yes) + P(no))``, each summed over variants of case and white space; ``None`` if neither is among the
-    alternatives. An alternative whose log-probability is NaN does not count."""
+    """``P(yes) / (P(yes) + P(no))``, each summed over variants of case and white space; ``None`` if neither is among
+    the alternatives. An alternative whose log-probability is NaN does not count."""
     sums = {"yes": 0.0, "no": 0.0}
     for token, value in first:
         word = token.strip(" \t\n\r\"'`*.,:Ġ▁").lower()
