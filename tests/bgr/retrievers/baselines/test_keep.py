@@ -5,8 +5,7 @@ import pytest
 from bgr.errors import BgrError
 from bgr.graph.evidence_graph import ROOT
 from bgr.retrievers.base import Query
-from bgr.retrievers.baselines.beam import FoundPath, Search
-from bgr.retrievers.baselines.selection import AllPaths, NearBest, TopFacts
+from bgr.retrievers.baselines.beam import AllPaths, FoundPath, NearBest, Search, TopFacts
 from bgr.retrievers.baselines.trained import result_of
 
 SINGLE = [FoundPath((2,), 5.0), FoundPath((0,), 3.0), FoundPath((1,), 1.0)]
