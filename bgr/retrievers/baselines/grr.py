@@ -23,7 +23,7 @@ class GrrReading(NamedTuple):
 
 
 class GrrModel(BaselineModel):
-    """``P(next = E_i) = σ(w_i · h_t / √d + b)`` and ``h_{t+1} = RNN(h_t, w_i)`` with the fact's vector ``w_i`` given the
+    """``P(next = E_i) = σ(w_i · h_t / √d + b)`` and ``h_{t+1} = RNN(h_t, w_i)`` with a fact's vector ``w_i`` given the
     question; an end-of-evidence vector competes with the facts (their section 3.1). The network is a GRU that starts
     from the question's vector. Beam search; the probability of a path is the product of its steps'.
     """

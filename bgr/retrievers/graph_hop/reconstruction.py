@@ -74,7 +74,7 @@ def reconstruct(
     Args:
         forward, backward: the results of both directions.
         rule: a name in `RULES`.
-        gamma: in [0, 1]: for `fused` the weight of the backward direction, for the others a threshold of the confidence.
+        gamma: in [0, 1]: for `fused` the weight of the backward direction, for the others a threshold of the BSC.
         fusion: calibration and threshold of `fused`; default: no calibration, and 0.
 
     Returns:
