@@ -76,7 +76,7 @@ class Answer:
         return self.answer
 
     def draw(self, path: str | Path) -> None:
-        """Write a drawing of the graph with its sentences (`bgr.graph.draw.draw`); the suffix of `path` decides the kind.
+        """Draw the graph with its sentences; the suffix of `path` decides the format (`bgr.graph.draw.draw`).
 
         Raises:
             BgrError: an unknown suffix, or there is no evidence to draw.

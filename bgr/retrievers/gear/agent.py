@@ -11,7 +11,7 @@ import numpy as np
 from bgr.collection.search import Hits, rrf
 from bgr.collection.triples.index import TripleIndex
 from bgr.retrievers.base import Query, RetrievalResult, timed
-from bgr.retrievers.gear.expansion import Expansion, linked_graph
+from bgr.retrievers.gear.expansion import linked_graph, triple_record
 from bgr.retrievers.gear.steps import (
     Fact,
     Reason,
@@ -89,10 +89,10 @@ class Gear(SyncGe):
     def _expand(self, runs: list[_Run], number: int) -> None:
         texts, scopes = [run.query for run in runs], [run.scope for run in runs]
         found = self.expand(texts, scopes, self.settings.round_passages)
-        for run, synced in zip(runs, found, strict=True):
-            run.lists.append(synced.expanded.fused.indices.tolist())
-            run.usage += synced.usage
-            run.trace += [{"round": number, **record} for record in synced.trace]
+        for run, result in zip(runs, found, strict=True):
+            run.lists.append(list(result.indices))
+            run.usage += result.usage
+            run.trace += [{"round": number, **record} for record in result.trace]
 
     def _remember(self, runs: list[_Run], number: int) -> None:
         """Equations 4 and 5."""
@@ -138,7 +138,8 @@ class Gear(SyncGe):
 
     def _result(self, run: _Run, links: Sequence[Link]) -> RetrievalResult:
         fused = rrf([*(link.passages for link in links), *run.lists], k=self.settings.rrf_k)
-        run.trace.append({"step": "link", "facts": self._link_records(run, links)})
+        records = [_link_record(run.scope.index, *pair) for pair in zip(run.facts, links, strict=True)]
+        run.trace.append({"step": "link", "facts": records})
         linked = [link.triple for link in links if link.triple is not None]
         answer = run.reason.answer if run.reason.answerable else ""
         return RetrievalResult(
@@ -150,13 +151,7 @@ class Gear(SyncGe):
             answer=answer or None,
         )
 
-    def _link_records(self, run: _Run, links: Sequence[Link]) -> list[dict[str, Any]]:
-        record = Expansion(run.scope.index, self.settings, self.score).triple_record
-        return [
-            {
-                "fact": list(fact),
-                "triple": None if link.triple is None else record(link.triple),
-                "passages": link.passages,
-            }
-            for fact, link in zip(run.facts, links, strict=True)
-        ]
+
+def _link_record(index: TripleIndex, fact: Fact, link: Link) -> dict[str, Any]:
+    triple = None if link.triple is None else triple_record(index, link.triple)
+    return {"fact": list(fact), "triple": triple, "passages": link.passages}

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from bgr.collection.search import Hits
 from bgr.llm.language_model import LanguageModel, ParsedReply
-from bgr.llm.usage import Usage
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, timed
-from bgr.retrievers.gear.expansion import Expanded, Expansion, MakeScores, beam_graph
+from bgr.retrievers.gear.expansion import MakeScores, expand_graph, triple_record
 from bgr.retrievers.gear.scores import MeanVectors
 from bgr.retrievers.gear.steps import PAPER, Fact, GearSettings, read_facts, read_request
 from bgr.retrievers.llm_retriever import LlmRetriever, step_record
-from bgr.retrievers.scope import Scope, SearchName, by_scope, pairs, search_scopes
+from bgr.retrievers.scope import Scope, SearchName, by_scope, search_scopes
 
 if TYPE_CHECKING:
     from bgr.collection.collection import Collection
@@ -48,34 +47,13 @@ class NaiveGe(Retriever):
     @timed
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """The fusion of the base list with the expansion's; the graph contains the passages of the beams."""
-        return by_scope(
-            [self.scope.of(query) for query in queries],
-            lambda scope, rows: self._retrieve(scope, [queries[row].question for row in rows]),
-        )
 
-    def _retrieve(self, scope: Scope, questions: Sequence[str]) -> list[RetrievalResult]:
-        expansion = Expansion(scope.index, self.settings, self.score)
-        base = scope.find(questions, self.settings.passages)
-        starts = [expansion.triples_of(hits.indices.tolist()) for hits in base]
-        expanded = expansion(questions, starts, base)
-        return [
-            expanded_result(scope, found, trace=(expansion.record(question, hits, found),))
-            for question, hits, found in zip(questions, base, expanded, strict=True)
-        ]
+        def work(scope: Scope, rows: list[int]) -> list[RetrievalResult]:
+            questions = [queries[row].question for row in rows]
+            base = scope.find(questions, self.settings.passages)
+            return expand_graph(scope, questions, [()] * len(rows), base, self.settings, self.score)
 
-
-def expanded_result(scope: Scope, found: Expanded, trace: tuple[dict[str, Any], ...]) -> RetrievalResult:
-    """The fused list of one expansion, with the graph of its beams."""
-    graph = beam_graph(scope.index, found.beams)
-    return RetrievalResult(graph, ranking=pairs(found.fused), searched=scope.corpus, trace=trace)
-
-
-class Synced(NamedTuple):
-    """The result of SyncGE for one query, the usage of its calls, and a record of each step."""
-
-    expanded: Expanded
-    usage: Usage
-    trace: tuple[dict[str, Any], ...]
+        return by_scope([self.scope.of(query) for query in queries], work)
 
 
 class SyncGe(LlmRetriever):
@@ -106,30 +84,23 @@ class SyncGe(LlmRetriever):
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """The fusion of the base list with the expansion's; the graph contains the passages of the beams."""
         scopes = [self.scope.of(query) for query in queries]
-        found = self.expand([query.question for query in queries], scopes, self.settings.passages)
-        return [
-            replace(expanded_result(scope, one.expanded, one.trace), usage=one.usage)
-            for scope, one in zip(scopes, found, strict=True)
-        ]
+        return self.expand([query.question for query in queries], scopes, self.settings.passages)
 
-    def expand(self, texts: Sequence[str], scopes: Sequence[Scope], passages: int) -> list[Synced]:
+    def expand(self, texts: Sequence[str], scopes: Sequence[Scope], passages: int) -> list[RetrievalResult]:
         """One step for each query's text in its scope, with base lists of `passages` passages."""
         base = search_scopes(scopes, texts, passages)
         reads = self._read(texts, scopes, base)
         links = self._link([read.value for read in reads], scopes)
 
-        def work(scope: Scope, rows: list[int]) -> list[Synced]:
-            expansion = Expansion(scope.index, self.settings, self.score)
-            starts = [
-                list(dict.fromkeys(links[row])) or expansion.triples_of(base[row].indices.tolist()) for row in rows
-            ]
-            expanded = expansion([texts[row] for row in rows], starts, [base[row] for row in rows])
-            return [
-                self._synced(expansion, texts[row], base[row], reads[row], links[row], found)
-                for row, found in zip(rows, expanded, strict=True)
-            ]
+        def work(scope: Scope, rows: list[int]) -> list[RetrievalResult]:
+            parts = ([texts[row] for row in rows], [links[row] for row in rows], [base[row] for row in rows])
+            return expand_graph(scope, *parts, self.settings, self.score)
 
-        return by_scope(scopes, work)
+        found = zip(by_scope(scopes, work), texts, scopes, reads, links, strict=True)
+        return [
+            replace(result, usage=read.usage, trace=(_read_record(text, scope, read, linked), *result.trace))
+            for result, text, scope, read, linked in found
+        ]
 
     def _read(self, texts: Sequence[str], scopes: Sequence[Scope], base: Sequence[Hits]) -> list[ParsedReply]:
         requests = [
@@ -149,15 +120,13 @@ class SyncGe(LlmRetriever):
 
         return by_scope(scopes, work)
 
-    def _synced(
-        self, expansion: Expansion, text: str, base: Hits, read: ParsedReply, linked: list[int], found: Expanded
-    ) -> Synced:
-        record = step_record(
-            "read",
-            read,
-            query=text,
-            facts=[list(fact) for fact in read.value],
-            linked=[expansion.triple_record(number) for number in linked],
-            start="linked" if linked else "base",
-        )
-        return Synced(found, read.usage, (record, expansion.record(text, base, found)))
+
+def _read_record(text: str, scope: Scope, read: ParsedReply, linked: list[int]) -> dict[str, Any]:
+    return step_record(
+        "read",
+        read,
+        query=text,
+        facts=[list(fact) for fact in read.value],
+        linked=[triple_record(scope.index, number) for number in linked],
+        start="linked" if linked else "base",
+    )

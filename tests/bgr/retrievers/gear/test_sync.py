@@ -1,4 +1,4 @@
-"""NaiveGE: the second hop through a shared entity, by hand. SyncGE with a scripted model: every way a reading can go."""
+"""NaiveGE: the second hop by a shared entity. SyncGE with a scripted model: every way a reading can go."""
 
 import json
 
