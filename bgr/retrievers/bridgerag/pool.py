@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from bgr.collection.search import Hits, Search, pit
 from bgr.collection.vectors import DenseSearch
 from bgr.llm.interface import Request
 from bgr.llm.language_model import LanguageModel, Reply
-from bgr.llm.usage import Usage
 from bgr.retrievers.bridgerag.steps import (
     NONE,
     BridgeSettings,
@@ -62,33 +61,37 @@ def ranked(indices: Sequence[int], scores: Sequence[float] | np.ndarray) -> list
     return sorted(range(len(indices)), key=lambda n: (-float(scores[n]), indices[n]))
 
 
-@dataclass(frozen=True)
-class Pool:
-    """The candidates of one question after steps 1 to 4; the judge's conditions are compared on it.
+Scores = dict[int, float]
+"""The best score of each index."""
+
+
+@dataclass
+class Pool(LlmRun):
+    """The candidates of one question, filled by steps 1 to 4; the judge's conditions are compared on it.
 
     Args:
         question: the question's text.
-        scope: the passages that were searched.
-        bridge: index of the best passage of the first hop; ``None`` if that found nothing.
-        queries: the queries that were searched in the second hop.
+        scope: the passages that are searched.
+        first: passages of the first hop, best first.
+        bridge: index of the best of them; ``None`` if there is none.
+        queries: the queries that are searched in the second hop.
+        second: passages of the second hop, each with its best score.
         entities: the entities that the model named.
+        named: passages of the searches for entities.
         indices: indices of the candidates, by decreasing best cosine over all searches.
-        cosines: that best cosine.
-        svo: best cosine to a query of the second hop; ``None`` if unknown.
-        usage: usage of the calls so far.
-        trace: a record of each step so far.
+        svo: best cosine of each candidate to a query of the second hop; ``None`` if unknown.
     """
 
     question: str
     scope: Scope
+    first: Scores
     bridge: int | None
-    queries: tuple[str, ...]
-    entities: Entities
-    indices: tuple[int, ...]
-    cosines: tuple[float, ...]
-    svo: tuple[float | None, ...]
-    usage: Usage
-    trace: tuple[dict[str, Any], ...]
+    queries: Sequence[str] = ()
+    second: Scores = field(default_factory=dict)
+    entities: Entities = NONE
+    named: Scores = field(default_factory=dict)
+    indices: tuple[int, ...] = ()
+    svo: tuple[float | None, ...] = ()
 
     def ranking(self, fused: Fused) -> tuple[tuple[int, float], ...]:
         """The candidates' indices with their fused scores, best first."""
@@ -140,23 +143,6 @@ def cosines(search: DenseSearch, texts: Sequence[str], indices: Sequence[int]) -
     return np.stack([(vectors * vector).sum(axis=1) for vector in encoded]).astype(np.float32)
 
 
-Scores = dict[int, float]
-
-
-@dataclass
-class _Run(LlmRun):
-    """The state of one question."""
-
-    question: str
-    scope: Scope
-    first: Scores
-    bridge: int | None
-    queries: list[str] = field(default_factory=list)
-    entities: Entities = NONE
-    svo: Scores = field(default_factory=dict)
-    named: Scores = field(default_factory=dict)
-
-
 class Pools:
     """Builds the pool of candidates.
 
@@ -169,69 +155,62 @@ class Pools:
 
     def __call__(self, questions: Sequence[str], scopes: Sequence[Scope]) -> list[Pool]:
         """One pool for each question, in order; each step is one batch."""
-        runs = self._start(questions, scopes)
-        asked = [run for run in runs if run.bridge is not None]
+        pools = self._start(questions, scopes)
+        asked = [pool for pool in pools if pool.bridge is not None]
         self._ask_queries(asked)
         self._ask_entities(asked)
-        return [self._pool(run) for run in runs]
+        for pool in pools:
+            self._fill(pool)
+        return pools
 
-    def _start(self, questions: Sequence[str], scopes: Sequence[Scope]) -> list[_Run]:
-        runs = []
+    def _start(self, questions: Sequence[str], scopes: Sequence[Scope]) -> list[Pool]:
+        pools = []
         found = search_scopes(scopes, questions, self.settings.first)
         for question, scope, hits in zip(questions, scopes, found, strict=True):
             first = best_first(best_scores([hits]), self.settings.first)
-            run = _Run(question, scope, first, next(iter(first), None))
-            run.trace.append({"step": "first", "query": question, "found": _rows(run.first), "bridge": run.bridge})
-            runs.append(run)
-        return runs
+            pool = Pool(question, scope, first, next(iter(first), None))
+            pool.trace.append({"step": "first", "query": question, "found": _rows(pool.first), "bridge": pool.bridge})
+            pools.append(pool)
+        return pools
 
-    def _ask(self, runs: Sequence[_Run], request: Callable[[str, Passage, BridgeSettings], Request]) -> list[Reply]:
+    def _ask(self, pools: Sequence[Pool], request: Callable[[str, Passage, BridgeSettings], Request]) -> list[Reply]:
         """One reply for each question and its bridge."""
         requests = [
-            request(run.question, run.scope.corpus[run.bridge], self.settings) for run in runs if run.bridge is not None
+            request(pool.question, pool.scope.corpus[pool.bridge], self.settings)
+            for pool in pools
+            if pool.bridge is not None
         ]
         return self.llm.ask(requests) if requests else []
 
-    def _ask_queries(self, runs: Sequence[_Run]) -> None:
-        reads = [read_queries(reply, self.settings.queries) for reply in self._ask(runs, queries_request)]
-        for run, read in zip(runs, reads, strict=True):
-            run.queries = read.value or [run.question]
-        hits = _search_each(runs, [run.queries for run in runs], self.settings.query_passages)
-        for run, read, found_by in zip(runs, reads, hits, strict=True):
-            run.svo = best_scores(found_by)
-            found = _rows(best_first(run.svo, self.settings.kept))
-            run.note("queries", read, queries=read.value, searched=run.queries, found=found)
+    def _ask_queries(self, pools: Sequence[Pool]) -> None:
+        reads = [read_queries(reply, self.settings.queries) for reply in self._ask(pools, queries_request)]
+        for pool, read in zip(pools, reads, strict=True):
+            pool.queries = read.value or [pool.question]
+        hits = _search_each(pools, [pool.queries for pool in pools], self.settings.query_passages)
+        for pool, read, found_by in zip(pools, reads, hits, strict=True):
+            pool.second = best_scores(found_by)
+            found = _rows(best_first(pool.second, self.settings.kept))
+            pool.note("queries", read, queries=read.value, searched=pool.queries, found=found)
 
-    def _ask_entities(self, runs: Sequence[_Run]) -> None:
-        reads = [read_entities(reply) for reply in self._ask(runs, entities_request)]
-        hits = _search_each(runs, [read.value.named for read in reads], self.settings.entity_passages)
-        for run, read, found_by in zip(runs, reads, hits, strict=True):
-            run.entities = read.value
-            run.named = best_scores(found_by)
-            run.note("entities", read, entities=list(read.value), found=_rows(run.named))
+    def _ask_entities(self, pools: Sequence[Pool]) -> None:
+        reads = [read_entities(reply) for reply in self._ask(pools, entities_request)]
+        hits = _search_each(pools, [read.value.named for read in reads], self.settings.entity_passages)
+        for pool, read, found_by in zip(pools, reads, hits, strict=True):
+            pool.entities = read.value
+            pool.named = best_scores(found_by)
+            pool.note("entities", read, entities=list(read.value), found=_rows(pool.named))
 
-    def _pool(self, run: _Run) -> Pool:
-        best = union([run.first, best_first(run.svo, self.settings.kept), run.named], self.settings.pool)
-        indices, scores = tuple(best), tuple(best.values())
-        svo = svo_cosines(run.scope.search, run.queries, indices, run.svo)
-        record = {"step": "pool", "places": list(indices), "cosines": list(scores), "svo": list(svo)}
-        return Pool(
-            question=run.question,
-            scope=run.scope,
-            bridge=run.bridge,
-            queries=tuple(run.queries),
-            entities=run.entities,
-            indices=indices,
-            cosines=scores,
-            svo=svo,
-            usage=run.usage,
-            trace=(*run.trace, record),
-        )
+    def _fill(self, pool: Pool) -> None:
+        best = union([pool.first, best_first(pool.second, self.settings.kept), pool.named], self.settings.pool)
+        pool.indices = tuple(best)
+        pool.svo = svo_cosines(pool.scope.search, pool.queries, pool.indices, pool.second)
+        record = {"step": "pool", "places": list(best), "cosines": list(best.values()), "svo": list(pool.svo)}
+        pool.trace.append(record)
 
 
-def _search_each(runs: Sequence[_Run], texts: Sequence[Sequence[str]], k: int) -> list[list[Hits]]:
+def _search_each(pools: Sequence[Pool], texts: Sequence[Sequence[str]], k: int) -> list[list[Hits]]:
     """The hits of several texts for each question, in its own scope."""
-    scopes = [run.scope for run, mine in zip(runs, texts, strict=True) for _ in mine]
+    scopes = [pool.scope for pool, mine in zip(pools, texts, strict=True) for _ in mine]
     hits = iter(search_scopes(scopes, [text for mine in texts for text in mine], k))
     return [list(islice(hits, len(mine))) for mine in texts]
 

@@ -210,7 +210,7 @@ def test_an_empty_pool_asks_nobody(bridge):
 
 
 def test_a_search_without_vectors(bridge, corpus):
-    """What no query's search found has no cosine, and counts as lowest."""
+    """A passage that no query's search found has no cosine, and counts as lowest."""
     searched = Bm25Search([passage.whole for passage in corpus])
     (found,) = bridge(searched=searched, judge=lambda _: {"scores": [0, 0, 0, 0]})[0].retrieve([Query(QUESTION)])
     pool, rank = record(found, "pool"), record(found, "rank")

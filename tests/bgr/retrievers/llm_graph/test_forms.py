@@ -27,7 +27,7 @@ WRITTEN = {
 
 
 def value_of(form, text):
-    """What the model interface makes of a text that fits."""
+    """The value of a valid reply in the language-model interface."""
     return text if form.schema(48) is None else json.loads(text)
 
 
