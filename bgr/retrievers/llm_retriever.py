@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 class LlmRetriever(Retriever):
     """Base class; the constructor of a subclass takes a language model, a scope, and its own options."""
 
+    base_search: SearchName = "hybrid"
     follows_triples = False
 
     @classmethod
     def over(
-        cls, collection: Collection, *, llm: LanguageModel | str, search: SearchName = "hybrid", **options: Any
+        cls, collection: Collection, *, llm: LanguageModel | str, search: SearchName | None = None, **options: Any
     ) -> Self:
         """Retrieve from a collection, which needs triples if the method follows them.
 
@@ -36,11 +37,12 @@ class LlmRetriever(Retriever):
         Args:
             collection: the collection.
             llm: a language model, or its name (`bgr.llm.backends.loading.load_backend`).
-            search: the base search.
+            search: the base search; default: `base_search`.
             options: further arguments of the constructor.
         """
         make: Callable[..., Self] = cls
-        return make(language_model(llm), Scope.over(collection, search, triples=cls.follows_triples), **options)
+        scope = Scope.over(collection, search or cls.base_search, triples=cls.follows_triples)
+        return make(language_model(llm), scope, **options)
 
 
 @dataclass(kw_only=True)

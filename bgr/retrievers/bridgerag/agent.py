@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.llm.language_model import LanguageModel, ParsedReply
@@ -12,10 +12,7 @@ from bgr.retrievers.bridgerag.judge import Case, Judge, ProbabilityJudge, ScoreJ
 from bgr.retrievers.bridgerag.pool import Pool, Pools, fuse
 from bgr.retrievers.bridgerag.steps import PAPER, BridgeSettings
 from bgr.retrievers.llm_retriever import LlmRetriever, step_record
-from bgr.retrievers.scope import Scope, SearchName
-
-if TYPE_CHECKING:
-    from bgr.collection.collection import Collection
+from bgr.retrievers.scope import Scope
 
 
 def bridge_graph(bridge: int | None, ranking: Sequence[int], top: int) -> EvidenceGraph:
@@ -55,6 +52,8 @@ class BridgeRag(LlmRetriever):
         ValueError: an unknown judge.
     """
 
+    base_search = "dense"  # whose scores are cosines
+
     def __init__(
         self, llm: LanguageModel, scope: Scope, settings: BridgeSettings = PAPER, *, judge: JudgeName = "scores"
     ) -> None:
@@ -65,13 +64,6 @@ class BridgeRag(LlmRetriever):
         self.settings = settings
         self.pools = Pools(llm, settings)
         self.judge = JUDGES[judge](settings)
-
-    @classmethod
-    def over(
-        cls, collection: Collection, *, llm: LanguageModel | str, search: SearchName = "dense", **options: Any
-    ) -> Self:
-        """As for the base class, but with the dense search, whose scores are cosines."""
-        return super().over(collection, llm=llm, search=search, **options)
 
     @timed
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:

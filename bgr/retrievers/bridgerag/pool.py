@@ -175,12 +175,8 @@ class Pools:
 
     def _ask(self, pools: Sequence[Pool], request: Callable[[str, Passage, BridgeSettings], Request]) -> list[Reply]:
         """One reply for each question and its bridge."""
-        requests = [
-            request(pool.question, pool.scope.corpus[pool.bridge], self.settings)
-            for pool in pools
-            if pool.bridge is not None
-        ]
-        return self.llm.ask(requests) if requests else []
+        asked = [(pool.question, pool.scope.corpus[pool.bridge]) for pool in pools if pool.bridge is not None]
+        return self.llm.ask([request(*pair, self.settings) for pair in asked]) if asked else []
 
     def _ask_queries(self, pools: Sequence[Pool]) -> None:
         reads = [read_queries(reply, self.settings.queries) for reply in self._ask(pools, queries_request)]
