@@ -13,7 +13,7 @@ from bgr.errors import BgrError
 from bgr.llm.prompts import prompts_hash
 from bgr.retrievers.base import Retriever
 from bgr.retrievers.llm_graph.answerer import FACTS, GRAPH, QUESTION, LlmAnswerer
-from bgr.retrievers.llm_graph.llm_graph_settings import DEFAULT
+from bgr.retrievers.llm_graph.prompts import DEFAULT
 from bgr.utils.json_utils import shown
 from eval.compare.passages import PassageComparison, compare_passages
 from eval.report.passages import write_passages

@@ -14,9 +14,8 @@ from bgr.data.multihop.assemble import MultihopData
 from bgr.llm.prompts import prompts_hash
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, star
 from bgr.retrievers.bridgerag.agent import BridgeRag, judge_record
-from bgr.retrievers.bridgerag.bridgerag_settings import PAPER
 from bgr.retrievers.bridgerag.pool import Pool, fuse
-from bgr.retrievers.bridgerag.steps import ParsedReply
+from bgr.retrievers.bridgerag.steps import PAPER, ParsedReply
 from bgr.retrievers.scope import Scope
 from eval.ablations.bridgerag_judged import Judged, cases_of
 from eval.ablations.bridgerag_report import Study, studies_of, write_report

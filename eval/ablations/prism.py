@@ -12,10 +12,9 @@ from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
 from bgr.errors import BgrError
 from bgr.llm.prompts import prompts_hash
 from bgr.retrievers.base import Query, Retriever
-from bgr.retrievers.prism.agent import Prism
-from bgr.retrievers.prism.candidates import Candidates, Reference
-from bgr.retrievers.prism.context_reader import ContextReader
-from bgr.retrievers.prism.prism_settings import PAPER, PrismSettings
+from bgr.retrievers.prism.agent import ContextReader, Prism
+from bgr.retrievers.prism.evidence import Candidates, Reference
+from bgr.retrievers.prism.run import PAPER, PrismSettings
 from bgr.retrievers.scope import Scope
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import shown

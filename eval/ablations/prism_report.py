@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bgr.data.multihop.assemble import MultihopData
-from bgr.retrievers.prism.prism_settings import PAPER, PrismSettings
+from bgr.retrievers.prism.run import PAPER, PrismSettings
 from bgr.utils.atomic_io import without_nan, write_json, write_text
 from eval.ablations.prism_score import (
     ANSWERS,

@@ -17,8 +17,7 @@ from tqdm import tqdm
 
 from bgr.collection.triples.index import TripleIndex
 from bgr.collection.triples.triple import Triple
-from bgr.retrievers.gear.beam import beam_search
-from bgr.retrievers.gear.gear_settings import PAPER_BEAM
+from bgr.retrievers.gear.beam import PAPER_BEAM, beam_search
 from eval.bench.measure import BenchResult, timed
 from eval.bench.options import BeamBenchOptions
 from eval.bench.reference.plain_beam import PlainBeam

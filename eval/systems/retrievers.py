@@ -21,7 +21,7 @@ from eval.systems.spec import GOLD, NAIVE, NOTHING, Method, SystemSpec
 
 if TYPE_CHECKING:
     from bgr.data.multihop.assemble import MultihopData
-    from bgr.retrievers.gear.gear_settings import GearSettings
+    from bgr.retrievers.gear.steps import GearSettings
 
 DEPTH = 50
 """Passages of a base search's list; R@15 needs 15, the rest is for whoever reads the results."""
@@ -106,12 +106,12 @@ def method_settings(method: Method, scope: str, *, answers: bool = True) -> dict
         return {**found, "method": name, "gear": asdict(_gear_settings(name))}
     found["prompts"] = prompts_hash("bgr.prism" if name == "prism" else "bgr.bridgerag")
     if name == "prism":
-        from bgr.retrievers.prism.prism_settings import PAPER as PRISM
+        from bgr.retrievers.prism.run import PAPER as PRISM
 
         candidates = ALL if scope == "question" else PRISM.candidates
         found |= {} if answers else {"answers": False}
         return {**found, "method": name, "prism": asdict(PRISM) | {"candidates": candidates}}
-    from bgr.retrievers.bridgerag.bridgerag_settings import PAPER as BRIDGE
+    from bgr.retrievers.bridgerag.steps import PAPER as BRIDGE
 
     return {**found, "method": name, "bridgerag": asdict(BRIDGE)}
 
@@ -128,8 +128,8 @@ def make_retriever(method: Method, resources: Resources, *, answers: bool = True
     if method.name is None:
         return SearchRetriever(scope, DEPTH)
     if method.name in NAIVE:
-        from bgr.retrievers.gear.naive import NaiveGe
         from bgr.retrievers.gear.scores import EncodedText, MeanVectors
+        from bgr.retrievers.gear.sync import NaiveGe
 
         score = EncodedText if method.name == "naive-text" else MeanVectors
         return NaiveGe(scope, _gear_settings(method.name), score=score)
@@ -137,8 +137,8 @@ def make_retriever(method: Method, resources: Resources, *, answers: bool = True
         from bgr.retrievers.gear.agent import Gear
         from bgr.retrievers.gear.sync import SyncGe
 
-        sync = SyncGe(resources.llm, scope, _gear_settings(method.name))
-        return sync if method.name == "sync" else Gear(sync)
+        kind = SyncGe if method.name == "sync" else Gear
+        return kind(resources.llm, scope, _gear_settings(method.name))
     if method.name == "prism":
         from bgr.retrievers.prism.agent import Prism
 
@@ -150,7 +150,7 @@ def make_retriever(method: Method, resources: Resources, *, answers: bool = True
 
 def _gear_settings(name: str) -> GearSettings:
     """The paper's; ``naive-plain`` without the diversity of beams (Table 4)."""
-    from bgr.retrievers.gear.gear_settings import PAPER
+    from bgr.retrievers.gear.steps import PAPER
 
     return replace(PAPER, beam=replace(PAPER.beam, diverse=False)) if name == "naive-plain" else PAPER
 
@@ -218,7 +218,7 @@ def load_baseline_rows(
 def llm_settings(spec: SystemSpec, data: Path) -> dict[str, Any]:
     """All that decides a language model's graphs besides the model: the form, and the data that examples come from."""
     from bgr.data.reasongraphqa.io.dataset import dataset_hash
-    from bgr.retrievers.llm_graph.llm_graph_settings import DEFAULT
+    from bgr.retrievers.llm_graph.prompts import DEFAULT
 
     return {
         "form": str(spec.name).removeprefix("llm-"),

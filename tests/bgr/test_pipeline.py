@@ -59,6 +59,22 @@ def test_bad_queries(small_checkpoint, query, said):
         BgrPipeline.from_pretrained(small_checkpoint).retrieve([query])
 
 
+def test_an_answer_draws_its_graph(small_checkpoint, tmp_path):
+    found = BgrPipeline.from_pretrained(small_checkpoint).answer(QUESTION, FACTS)
+    assert found.text is found.answer
+    found.draw(tmp_path / "graph.html")
+    page = (tmp_path / "graph.html").read_text()
+    assert all(FACTS[n] in page for n in found.graph.nodes)
+    found.draw(str(tmp_path / "graph.png"))
+    assert (tmp_path / "graph.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(BgrError, match=r"graph\.gif: cannot draw \.gif, allowed"):
+        found.draw(tmp_path / "graph.gif")
+    with pytest.raises(BgrError, match="no evidence was found for 'In which country") as error:
+        replace(found, graph=EvidenceGraph()).draw(tmp_path / "empty.png")
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "empty.png").exists()
+
+
 @pytest.mark.parametrize("half", [False, True])
 def test_export_loads_and_gives_the_same_graph(small_checkpoint, tmp_path, half):
     export(ExportOptions(run=small_checkpoint, out=tmp_path / "out", half=half))

@@ -20,8 +20,7 @@ from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_split
 from bgr.errors import BgrError, DataError
 from bgr.retrievers.base import Query
 from bgr.retrievers.baselines.baseline_config import BaselineSettings
-from bgr.retrievers.baselines.beam import Search
-from bgr.retrievers.baselines.selection import AllPaths, Keep, NearBest, TopFacts
+from bgr.retrievers.baselines.beam import AllPaths, Keep, NearBest, Search, TopFacts
 from bgr.retrievers.baselines.trained import result_of, untrained
 from training.lightning_cli import one_line_errors
 from training.retriever.calibrate import dev_metrics

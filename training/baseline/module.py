@@ -9,8 +9,8 @@ from transformers import AutoConfig
 from bgr.models.packaged import resolve_model
 from bgr.retrievers.base import Query
 from bgr.retrievers.baselines.baseline_config import TRAINED, BaselineConfig
+from bgr.retrievers.baselines.beam import AllPaths, Keep, NearBest, TopFacts
 from bgr.retrievers.baselines.model import BaselineModel
-from bgr.retrievers.baselines.selection import AllPaths, Keep, NearBest, TopFacts
 from bgr.retrievers.baselines.trained import MODELS, result_of
 from training.base_module import RetrievalModule
 from training.baseline.losses import baseline_loss

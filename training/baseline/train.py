@@ -10,9 +10,8 @@ import torch
 
 from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_metadata
 from bgr.retrievers.baselines.baseline_config import SETTINGS, BaselineSettings
-from bgr.retrievers.baselines.beam import Search
+from bgr.retrievers.baselines.beam import NearBest, Search, TopFacts
 from bgr.retrievers.baselines.model import BaselineModel
-from bgr.retrievers.baselines.selection import NearBest, TopFacts
 from bgr.utils.atomic_io import output_folder
 from bgr.utils.devices import autocast
 from training.baseline.choose import Untrained, best_keep, choices, choose_k, is_untrained, metrics_of, read_untrained

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from bgr.collection.triples.index import TripleIndex
-from bgr.retrievers.gear.gear_settings import BeamSettings
+from bgr.retrievers.gear.beam import BeamSettings
 
 Triples = tuple[int, ...]
 

@@ -5,7 +5,7 @@ from dataclasses import asdict
 import pytest
 
 from bgr.llm.prompts import prompts_hash
-from bgr.retrievers.prism.prism_settings import PAPER
+from bgr.retrievers.prism.run import PAPER
 from eval.systems.retrievers import ALL, method_settings
 from eval.systems.spec import METHODS
 

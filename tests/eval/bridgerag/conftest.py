@@ -12,7 +12,7 @@ from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
 from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.usage import Usage
 from bgr.retrievers.bridgerag.agent import BridgeRag
-from bgr.retrievers.bridgerag.bridgerag_settings import BridgeSettings
+from bgr.retrievers.bridgerag.steps import BridgeSettings
 from bgr.retrievers.scope import Scope
 from eval.ablations.bridgerag_judged import Judged
 

@@ -13,7 +13,7 @@ from bgr.llm.language_model import Llm
 from bgr.llm.usage import Budget, BudgetError, Usage
 from bgr.retrievers.base import Query
 from bgr.retrievers.llm_graph.forms import FORMS
-from bgr.retrievers.llm_graph.llm_graph_settings import LlmGraphSettings
+from bgr.retrievers.llm_graph.prompts import LlmGraphSettings
 from bgr.retrievers.llm_graph.repair import FAULTS
 from bgr.retrievers.llm_graph.retriever import CLIPPED, CONTEXT, EDGES, SHOTS, LlmGraph
 
@@ -235,7 +235,7 @@ def test_the_usage_is_the_sum_of_all_calls(typist, query, train):
     ids=str,
 )
 def test_settings_out_of_range(bad):
-    with pytest.raises(ValueError, match="allowed"):
+    with pytest.raises(ValueError, match="it must be"):
         LlmGraphSettings(**bad)
 
 
