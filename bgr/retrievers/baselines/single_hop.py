@@ -7,7 +7,7 @@ import random
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from bgr.collection.bm25 import Bm25Index
+from bgr.collection.bm25 import Bm25Search
 from bgr.errors import BgrError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.retrievers.base import Query, RetrievalResult, Retriever
@@ -48,7 +48,7 @@ class Bm25Facts(StarRetriever):
     """Word statistics come from the question's own candidates. Edge scores are BM25 scores, not probabilities."""
 
     def choose(self, query: Query, k: int) -> dict[int, float | None]:
-        return dict(Bm25Index(query.facts).top(query.question, k))
+        return dict(Bm25Search(query.facts).top(query.question, k))
 
 
 class RandomFacts(StarRetriever):
