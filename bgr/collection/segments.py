@@ -1,7 +1,7 @@
-"""The files of a collection: segments of passages that were added together, and all of them as one open state.
+"""The files of a collection: segments of passages that were added together, and the open state that consists of them.
 
-A segment holds its passages as JSON lines, their words counted, and their vectors. A state is what searches read,
-whatever is added or deleted meanwhile.
+A segment holds its passages as JSON lines, the counts of their words, and their vectors. Searches read one state, even
+if texts are added or deleted meanwhile.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ PASSAGES, VECTORS = "passages.jsonl", "vectors.npy"
 
 
 class Segment:
-    """An open segment; the vectors are memory-mapped, the passages are read when they are asked for.
+    """An open segment with memory-mapped vectors.
 
     Raises:
-        DataError: a file is missing, damaged, or of another size than it must have.
+        DataError: a file is missing, damaged, or has the wrong size.
     """
 
     def __init__(self, folder: Path, size: int, dimensions: int, half: bool) -> None:
@@ -44,26 +44,16 @@ class Segment:
         self.vectors = open_array(folder / VECTORS, dtype, (size, dimensions)) if dimensions else None
 
     def passages(self) -> Corpus:
-        """All of them, deleted ones included.
-
-        Raises:
-            DataError: the file is damaged.
-        """
-        corpus = load_corpus(self.folder / PASSAGES)
+        """All passages, including deleted ones; DataError if the file is damaged."""
+        path = self.folder / PASSAGES
+        corpus = load_corpus(path)
         if len(corpus) != self.size:
-            raise DataError(
-                f"{self.folder / PASSAGES}: {len(corpus)} passages of {self.size}; build the collection again"
-            )
+            raise DataError(f"{path}: {len(corpus)} passages of {self.size}; build the collection again")
         return corpus
 
 
 def write_segment(folder: Path, passages: Sequence[Passage], counts: WordCounts | None = None) -> None:
-    """Make the folder of a segment, without vectors yet.
-
-    Args:
-        folder: does not exist yet.
-        passages: at least one.
-        counts: of their words, if they are known.
+    """Write the passages (at least one) and the counts of their words to a new folder, which cannot exist yet.
 
     Raises:
         DataError: it cannot be written.
@@ -84,19 +74,19 @@ def new_segment(
     half: bool = False,
     progress: bool = False,
 ) -> tuple[Piece, int]:
-    """Write a segment that the manifest does not name yet.
+    """Write a segment that the manifest does not name yet; vectors that an interrupted run finished are not encoded again.
 
     Args:
         folder: of the collection.
         number: of the segment, six digits.
         passages: at least one.
-        encoder: ``None`` for no vectors. Vectors that an interrupted run had finished are not encoded again.
-        key: names the encoder.
-        half: whether to keep the vectors as float16.
+        encoder: ``None`` for no vectors.
+        key: name of the encoder.
+        half: keep the vectors as float16.
         progress: show a bar on standard error.
 
     Returns:
-        The segment with its size and hashes, and the dimensions of its vectors, 0 without.
+        The segment with its size and hashes, and the dimensions of its vectors, 0 without vectors.
 
     Raises:
         DataError: it cannot be written.
@@ -112,7 +102,7 @@ def new_segment(
 
 
 def forget_encoded(folder: Path) -> None:
-    """Remove the vectors that were kept in case the run is interrupted, once they are in place."""
+    """Remove the vectors that were kept in case of an interruption."""
     ChunkCache(folder / ENCODED, "vectors").clear()
 
 
@@ -138,18 +128,10 @@ class FolderState:
         self.segments = [Segment(folder / piece.name, piece.passages, *shape) for piece in manifest.segments]
         self.live = LiveRows(manifest.rows, self._deleted())
         self.name = str(folder)
-        self.hash = manifest.corpus
-
-    def __len__(self) -> int:
-        return self.manifest.passages
 
     @cached_property
     def corpus(self) -> Corpus:
-        """The passages that are left, read when first asked for.
-
-        Raises:
-            DataError: a file of passages is damaged.
-        """
+        """The passages that are left; DataError if a file is damaged."""
         everything = [passage for segment in self.segments for passage in segment.passages()]
         mask = self.live.mask().tolist()
         try:
@@ -162,53 +144,45 @@ class FolderState:
 
     @cached_property
     def bm25(self) -> CountedBm25Search:
-        """BM25 over the passages that are left."""
         return CountedBm25Search([segment.counts for segment in self.segments], self.live)
 
     @cached_property
     def vectors(self) -> VectorRows:
-        """The vectors of the passages that are left.
-
-        Raises:
-            DataError: the collection was built without an encoder.
-        """
+        """The vectors of the passages that are left; DataError if the collection was built without an encoder."""
         if self.manifest.encoder is None:
             raise DataError(f"{self.folder}: the collection has no vectors; build it again with an encoder")
         return VectorRows([part.vectors for part in self.segments if part.vectors is not None], self.live)
 
     @cached_property
     def row_triples(self) -> TripleIndex | None:
-        """The triple index as it is on disk, where passages count in rows; its vectors are empty without an encoder.
+        """The triple index on disk, in which `Triple.passage` is a row; its vectors are empty without an encoder.
 
         Raises:
-            DataError: a file of it is damaged.
+            DataError: a file is damaged.
         """
         piece = self.manifest.triples
         if piece is None:
             return None
         key = self.manifest.encoder or ""
-        index = TripleIndex.open(self.folder / piece.name, _no_encoder, corpus_hash=None, encoder_key=key)
-        rows = index.passages
+        index = TripleIndex.open(self.folder / piece.name, no_encoder, corpus_hash=None, encoder_key=key)
+        rows, path = index.passages, self.folder / piece.name
         if len(rows) and not 0 <= rows.min() <= rows.max() < self.manifest.rows:
-            raise DataError(
-                f"{self.folder / piece.name}: damaged (a passage beyond the last); import the triples again"
-            )
+            raise DataError(f"{path}: damaged (a passage beyond the last); import the triples again")
         return index
 
     @cached_property
     def triples(self) -> TripleIndex | None:
-        """The same, where passages count in the corpus; without the encoder of queries."""
+        """The triple index, in which `Triple.passage` is an index into the corpus; without the encoder of queries."""
         index = self.row_triples
         return None if index is None else index.moved(self.live.index_of(index.passages))
 
     def check(self, corpus: Corpus | None, key: str | None) -> None:
-        """Refuse a collection of another corpus or encoder; ``None`` accepts any.
+        """Check the corpus and the encoder; ``None`` accepts any.
 
         Raises:
-            DataError: says what differs and what to do.
+            DataError: they are others; the message says what differs and what to do.
         """
-        own = self.manifest
-        problems = []
+        own, problems = self.manifest, []
         if corpus is not None and corpus.hash != own.corpus:
             theirs = f"{len(corpus)} passages, hash {corpus.hash[:12]}"
             problems.append(f"built from {own.passages} passages, hash {own.corpus[:12]}, not from the {theirs} given")
@@ -229,12 +203,13 @@ class FolderState:
         return np.asarray(rows)
 
 
-def _no_encoder(texts: Sequence[str]) -> np.ndarray:
-    raise DataError(f"{len(texts)} texts to encode, and the collection is open without its encoder")
+def no_encoder(texts: Sequence[str]) -> np.ndarray:
+    """Stands for the encoder of a collection without one: raises DataError."""
+    raise DataError(f"{len(texts)} texts to encode, and the collection has no encoder; open or build it with one")
 
 
 def open_state(folder: Path) -> FolderState:
-    """The folder's present state.
+    """The present state of a folder.
 
     Raises:
         DataError: no collection, of another format, or a file is missing, damaged or cut short.
@@ -245,15 +220,15 @@ def open_state(folder: Path) -> FolderState:
     except DataError:
         if read_manifest(folder) == manifest:
             raise
-    return open_state(folder)  # it was changed, and what the last state needed removed, between two reads
+    return open_state(folder)  # between two reads it was changed, and files of the old state were removed
 
 
 def verify(state: FolderState, *, progress: bool = False) -> Verified:
-    """Read every file of a collection and compare it with its hash, and the passages with the hash of their corpus.
+    """Read every file of a collection and compare it with its hash, and the passages with the hash of the corpus.
 
     Raises:
         DataError: files are missing or hold something else; the message names them.
     """
     found = verify_files(state.folder, state.manifest, progress=progress)
-    _ = state.corpus  # compares its own hash, the only one that the oldest version kept
+    _ = state.corpus  # compares the hash of the corpus, the only one in the oldest format
     return found

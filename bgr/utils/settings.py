@@ -59,7 +59,17 @@ def load_settings(path: Path, kind: type[Kind], name: str) -> Kind:
         raise CheckpointError(f"{path}: not a {name} of format {version}")
     if found := problems(kind, record):
         raise CheckpointError(f"{path}: {'; '.join(found)}")
-    return cast(Kind, _validated(kind, record))
+    return validated(kind, record)
+
+
+def validated(kind: type[Kind], value: Any) -> Kind:
+    """The value as its type has it; a caller first asks for its `problems`.
+
+    Raises:
+        ValidationError: the type does not allow the value.
+    """
+    # read as JSON, where objects may become dataclasses and lists tuples although nothing else is converted
+    return cast(Kind, _adapter(kind).validate_json(json.dumps(value, default=repr)))
 
 
 def problems(kind: Any, value: Any) -> list[str]:
@@ -70,7 +80,7 @@ def problems(kind: Any, value: Any) -> list[str]:
         value: plain values, as JSON gives them.
     """
     try:
-        _validated(kind, value)
+        validated(kind, value)
     except ValidationError as error:
         return [_problem(one) for one in error.errors(include_url=False)]
     return []
@@ -85,11 +95,6 @@ def one_of(allowed: Collection[str]) -> Callable[[str], str]:
         return text
 
     return check
-
-
-def _validated(kind: Any, value: Any) -> Any:
-    # read as JSON, where objects may become dataclasses and lists tuples although nothing else is converted
-    return _adapter(kind).validate_json(json.dumps(value, default=repr))
 
 
 @cache
