@@ -193,11 +193,7 @@ class Collection:
 
     @cached_property
     def dense(self) -> DenseSearch:
-        """Search by vectors.
-
-        Raises:
-            DataError: the collection has no vectors, or was opened without its encoder or with another.
-        """
+        """Search by vectors; DataError if there are none, or as `encoder`."""
         vectors = self.vectors  # first, for its error
         return DenseSearch(self.encoder, vectors)
 
@@ -208,11 +204,7 @@ class Collection:
 
     @cached_property
     def encoder(self) -> Encoder:
-        """The encoder of queries, texts and triples.
-
-        Raises:
-            DataError: the collection was opened without its encoder, or with another.
-        """
+        """The encoder of queries, texts and triples; DataError if the collection was opened without it or with another."""
         encoder = self._lazy_encoder.encoder
         if encoder is None:
             raise DataError(f"{self._source.name}: open the collection with its encoder and key")
@@ -233,11 +225,7 @@ class Collection:
 
     @cached_property
     def triple_index(self) -> TripleIndex:
-        """Search over the triples, and the graph of triples that share entities.
-
-        Raises:
-            DataError: the collection has no triples, or no vectors.
-        """
+        """Search over the triples, and the graph of triples that share entities; DataError if there are none."""
         index = self._source.triples
         if index is None:
             raise DataError(f"{self._source.name}: the collection has no triples; import or extract them first")
@@ -251,8 +239,8 @@ class Collection:
             triples: triples whose `Triple.passage` is an index into `documents`, or an OpenIE file.
 
         Raises:
-            DataError: an id is taken, the folder was changed since it was opened or cannot be written, or the
-                collection has vectors and was opened without its encoder. All other changes raise the last two as well.
+            DataError: an id is taken. All changes raise it if the folder was changed since it was opened or cannot be
+                written, or if the collection has vectors and was opened without its encoder.
         """
         new = read_documents(documents)
         found = read_triples(triples, new)
