@@ -10,10 +10,10 @@ from bgr.errors import BgrError
 
 
 def find_config(name: str) -> Path:
-    """Find the file `name`, or the shipped configuration of that name: ``demo``, ``demo.yaml``, ``configs/demo.yaml``.
+    """The file `name`, or the shipped configuration of that name: ``demo``, ``demo.yaml`` or ``configs/demo.yaml``.
 
     Raises:
-        BgrError: there is neither; the message lists the shipped ones.
+        BgrError: neither exists; the message lists the shipped ones.
     """
     path = Path(name)
     if path.is_file():
@@ -27,7 +27,7 @@ def find_config(name: str) -> Path:
 
 
 def overrides(words: Sequence[str]) -> list[str]:
-    """Check settings from the command line, which override those of the file.
+    """Check settings of the command line, which override those of the file, and return them.
 
     Raises:
         BgrError: a word is not of the form ``--section.key=value``.
