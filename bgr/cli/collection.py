@@ -25,6 +25,7 @@ def command() -> Group:
                 run=_build,
                 example="bgr collection build --corpus corpus.jsonl --out work/films\n"
                 "bgr collection build --corpus corpus.jsonl --out work/words --words-only",
+                json=False,
             ),
             "add": Command(
                 summary="append texts",
@@ -32,6 +33,7 @@ def command() -> Group:
                 options=opt.AddOptions,
                 run=_add,
                 example="bgr collection add work/films --corpus more.jsonl",
+                json=False,
             ),
             "delete": Command(
                 summary="delete texts by id, with their triples",
@@ -39,6 +41,7 @@ def command() -> Group:
                 options=opt.DeleteOptions,
                 run=_delete,
                 example="bgr collection delete work/films p17 p18",
+                json=False,
             ),
             "search": Command(
                 summary="find the best texts for questions",
@@ -46,14 +49,12 @@ def command() -> Group:
                 run=_search,
                 example='bgr collection search work/films "Who directed Persona?" "When was it released?"\n'
                 'bgr collection search work/films "Who directed Persona?" --method dense --milvus work/milvus.db',
-                json=True,
             ),
             "show": Command(
                 summary="describe a collection, without reading its texts",
                 options=opt.FolderOptions,
                 run=_show,
                 example="bgr collection show work/films",
-                json=True,
             ),
             "verify": Command(
                 summary="read all files and compare them with their hashes",
@@ -62,7 +63,6 @@ def command() -> Group:
                 options=opt.VerifyOptions,
                 run=_verify,
                 example="bgr collection verify work/films --corpus corpus.jsonl",
-                json=True,
             ),
             "compact": Command(
                 summary="make one segment of all texts that are left",
@@ -70,6 +70,7 @@ def command() -> Group:
                 options=opt.FolderOptions,
                 run=_compact,
                 example="bgr collection compact work/films",
+                json=False,
             ),
             "upload": Command(
                 summary="put the vectors into Milvus, a file or a server",
@@ -79,6 +80,7 @@ def command() -> Group:
                 run=_upload,
                 example="bgr collection upload work/films --milvus work/milvus.db\n"
                 "bgr collection upload work/films --milvus http://localhost:19530 --overwrite",
+                json=False,
             ),
             "triples": _triples(),
         },
@@ -94,6 +96,7 @@ def _triples() -> Group:
                 options=opt.ImportOptions,
                 run=_import,
                 example="bgr collection triples import work/films openie.json",
+                json=False,
             ),
             "extract": Command(
                 summary="extract triples by a language model, into a collection or a file",
@@ -106,7 +109,6 @@ def _triples() -> Group:
                 example="bgr collection triples extract work/films --llm smollm2\n"
                 "bgr collection triples extract --corpus corpus.jsonl --llm http://localhost:8000/v1#model "
                 "--out openie.json --batch 64",
-                json=True,
             ),
             "check": Command(
                 summary="count the triples that a file holds for texts",
@@ -115,7 +117,6 @@ def _triples() -> Group:
                 options=opt.CheckOptions,
                 run=_check,
                 example="bgr collection triples check openie.json --corpus corpus.jsonl",
-                json=True,
             ),
             "facts": Command(
                 summary="write the triples of ReasonGraphQA's facts, from the knowledge base",
@@ -125,6 +126,7 @@ def _triples() -> Group:
                 run=_facts,
                 example="bgr collection triples facts dataset --out openie.json\n"
                 "bgr compare --data dataset --openie openie.json --systems dense dense+naive --out work/facts",
+                json=False,
             ),
         },
     )

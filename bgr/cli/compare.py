@@ -47,7 +47,6 @@ def command() -> Command:
             bgr compare --data work/data --systems work/evaluation dpr=work/dpr new=work/run:fused --out work/comparison
             bgr compare --data musique.json --openie openie.json --systems hybrid hybrid+naive gear --llm smollm2 \\
             --replay work/replies.db --limit 20 --out work/passages""",
-        json=True,
     )
 
 

@@ -44,6 +44,7 @@ def command() -> Command:
         options=DemoOptions,
         run=run,
         example="bgr demo --out work/demo",
+        json=False,
     )
 
 

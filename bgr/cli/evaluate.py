@@ -24,7 +24,6 @@ def command() -> Command:
         example="""bgr evaluate --checkpoint checkpoints/demo --data work/data --split test
             bgr evaluate --data work/data --baselines bm25 random work/dpr work/mdr --out work/baselines
             bgr evaluate --checkpoint checkpoints/demo --data work/data --sweep""",
-        json=True,
     )
 
 

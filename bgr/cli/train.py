@@ -31,7 +31,6 @@ def command() -> Group:
             options=options.RetrieverOptions,
             run=_retriever,
             example="bgr train retriever --config demo --data work/data --out work/run --trainer.max_epochs=3",
-            json=True,
             passes_settings=True,
         ),
         "reader": Command(
@@ -44,7 +43,6 @@ def command() -> Group:
             run=_reader,
             example="""bgr train reader --config reader --data work/data --out work/reader
                 bgr train reader --config reader_t5 --data work/data --out work/reader --init path/to/t5""",
-            json=True,
             passes_settings=True,
         ),
         "baseline": Command(
@@ -57,7 +55,6 @@ def command() -> Group:
             run=_baseline,
             example="""bgr train baseline --config dpr --data work/data --out work/dpr
                 bgr train baseline --config bm25 --data work/data --out work/bm25""",
-            json=True,
             passes_settings=True,
         ),
         "verbalizer": Command(
@@ -70,7 +67,6 @@ def command() -> Group:
             run=_verbalizer,
             example="""bgr train verbalizer --config verbalizer --kqapro work/atlas --out work/verbalizer
                 bgr train verbalizer --config verbalizer --kqapro work/atlas --out work/verbalizer --init path/to/t5""",
-            json=True,
             passes_settings=True,
         ),
     }

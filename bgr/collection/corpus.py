@@ -125,7 +125,9 @@ def load_corpus(path: str | Path) -> Corpus:
                 passage = _passage(parse_json(line, where), where)
                 first = lines.setdefault(passage.id, number)
                 if first != number:
-                    raise DataError(f"{where}: the id {shown(passage.id)} stands in line {first} already; ids are unique")
+                    raise DataError(
+                        f"{where}: the id {shown(passage.id)} stands in line {first} already; ids are unique"
+                    )
                 passages.append(passage)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None

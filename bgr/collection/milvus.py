@@ -271,7 +271,9 @@ class MilvusSearch(Search):
     def _check(self, properties: dict[str, str]) -> None:
         problems, made_of, made_with = [], properties.get(CORPUS), properties.get(ENCODER)
         if made_of != self.corpus.hash:
-            made = f"built from a corpus with hash {made_of[:12]}" if made_of else "left by a change that was interrupted"
+            made = (
+                f"built from a corpus with hash {made_of[:12]}" if made_of else "left by a change that was interrupted"
+            )
             problems.append(f"{made}, not of the {len(self)} passages, hash {self.corpus.hash[:12]}, given")
         if made_with != self.key:
             problems.append(f"built with encoder {shown(made_with)}, not with {shown(self.key)}")

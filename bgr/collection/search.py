@@ -264,7 +264,9 @@ class HybridSearch(Search):
     def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
         """See `Search`; scores are those of `rrf`."""
         found = [search.search_all(queries, max(k, self.depth)) for search in self.searches]
-        matched = [[hits.indices[hits.scores != 0].tolist() for hits in of_query] for of_query in zip(*found, strict=True)]
+        matched = [
+            [hits.indices[hits.scores != 0].tolist() for hits in of_query] for of_query in zip(*found, strict=True)
+        ]
         return [_first(rrf(rankings, k=self.k), k) for rankings in matched]
 
     def subset(self, indices: np.ndarray) -> HybridSearch:

@@ -187,11 +187,15 @@ def check_unit(vectors: np.ndarray, count: int, where: str) -> np.ndarray:
         ValueError: another shape, or a vector whose length is not 1.
     """
     if vectors.ndim != 2 or len(vectors) != count:
-        raise ValueError(f"{where}: the encoder gave shape {vectors.shape} for {count} texts; one row for each is allowed")
+        raise ValueError(
+            f"{where}: the encoder gave shape {vectors.shape} for {count} texts; one row for each is allowed"
+        )
     lengths = np.linalg.norm(vectors.astype(np.float32, copy=False), axis=1)
     bad = np.flatnonzero(~(np.abs(lengths - 1) <= UNIT))
     if len(bad):
-        raise ValueError(f"{where}: vector {bad[0]} has length {lengths[bad[0]]:.4g}; the encoder must give unit vectors")
+        raise ValueError(
+            f"{where}: vector {bad[0]} has length {lengths[bad[0]]:.4g}; the encoder must give unit vectors"
+        )
     return vectors
 
 

@@ -54,7 +54,10 @@ def open_json(path: str | Path, *, progress: bool = False, block: int = BLOCK) -
     path = Path(path)
     try:
         size, shape = path.stat().st_size, {"unit": "B", "unit_scale": True, "leave": False}
-        with path.open(encoding="utf-8") as file, tqdm(total=size, desc=path.name, disable=not progress, **shape) as bar:
+        with (
+            path.open(encoding="utf-8") as file,
+            tqdm(total=size, desc=path.name, disable=not progress, **shape) as bar,
+        ):
             yield JsonText(file, str(path), bar, block)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
