@@ -43,13 +43,7 @@ def first(
 
 
 def added(
-    state: FolderState,
-    number: str,
-    new: Corpus,
-    triples: Sequence[Triple],
-    encoder: Encoder | None,
-    *,
-    progress: bool,
+    state: FolderState, number: str, new: Corpus, triples: Sequence[Triple], encoder: Encoder | None, *, progress: bool
 ) -> Manifest:
     """A segment of new texts, and their triples; see `Collection.add`."""
     folder, now = state.folder, state.manifest

@@ -37,12 +37,7 @@ class SentenceEncoder:
     """
 
     def __init__(
-        self,
-        folder: str | Path,
-        *,
-        batch_tokens: int = 4096,
-        max_tokens: int = 128,
-        device: str | None = None,
+        self, folder: str | Path, *, batch_tokens: int = 4096, max_tokens: int = 128, device: str | None = None
     ) -> None:
         from transformers import AutoModel, AutoTokenizer
         from transformers.utils import logging

@@ -11,11 +11,7 @@ import pytest
 from bgr.cli import ROOT, demo
 
 SCRIPT = str(Path(sys.executable).with_name("bgr"))
-WAYS = {
-    "bgr": [SCRIPT],
-    "-m bgr": [sys.executable, "-m", "bgr"],
-    "-m bgr.cli": [sys.executable, "-m", "bgr.cli"],
-}
+WAYS = {"bgr": [SCRIPT], "-m bgr": [sys.executable, "-m", "bgr"], "-m bgr.cli": [sys.executable, "-m", "bgr.cli"]}
 
 
 @pytest.fixture

@@ -70,12 +70,7 @@ def test_encoded_in_blocks(monkeypatch, encoder, kind):
 
 @pytest.mark.parametrize(
     "wrong",
-    [
-        lambda rows: rows[:-1],
-        lambda rows: rows[0],
-        lambda rows: rows * np.nan,
-        lambda rows: np.stack([rows, rows]),
-    ],
+    [lambda rows: rows[:-1], lambda rows: rows[0], lambda rows: rows * np.nan, lambda rows: np.stack([rows, rows])],
 )
 def test_an_encoder_that_gives_something_else(encoder, wrong):
     with pytest.raises(ValueError, match="the encoder gave"):
