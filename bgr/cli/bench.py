@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,8 +85,7 @@ def command() -> Group:
 def _kopl(options: KoplOptions) -> Output:
     from eval.bench.kopl import bench_kopl_files, check
 
-    result = bench_kopl_files(options)
-    return Output(str(result), result.to_json(), _problem(check, result))
+    return _checked(bench_kopl_files(options), check)
 
 
 def _ged(options: GedBenchOptions) -> Output:
@@ -99,16 +99,17 @@ def _ged(options: GedBenchOptions) -> Output:
         time_limit=options.seconds,
         predictions=options.predictions,
     )
-    return Output(str(result), result.to_json(), _problem(check, result))
+    return _checked(result, check)
 
 
-def _problem(check: Any, result: Any) -> BgrError | None:
-    """The error that `check` raises, to be reported after the numbers."""
+def _checked(result: Any, check: Callable[[Any], object] = lambda result: None) -> Output:
+    """The numbers, followed by the error that `check` raises, if any."""
+    error = None
     try:
         check(result)
-    except BgrError as error:
-        return error
-    return None
+    except BgrError as found:
+        error = found
+    return Output(str(result), result.to_json(), error)
 
 
 def _beam(options: BeamBenchOptions) -> Output:
@@ -122,7 +123,7 @@ def _beam(options: BeamBenchOptions) -> Output:
         seed=options.seed,
         progress=True,
     )
-    return Output(str(result), result.to_json())
+    return _checked(result)
 
 
 def _llm(options: LlmBenchOptions) -> Output:
@@ -144,7 +145,7 @@ def _llm(options: LlmBenchOptions) -> Output:
         precision=options.precision,
         progress=True,
     )
-    return Output(str(result), result.to_json())
+    return _checked(result)
 
 
 def _train(options: TrainBenchOptions) -> Output:
@@ -178,8 +179,7 @@ def _train(options: TrainBenchOptions) -> Output:
                 seed=options.seed,
             )
             lines += bench_train(config.stem, steps, rounds=options.rounds, plain=options.plain, progress=True)
-    result = SpeedBench(machine.about, lines)
-    return Output(str(result), result.to_json())
+    return _checked(SpeedBench(machine.about, lines))
 
 
 def _infer(options: InferBenchOptions) -> Output:
@@ -208,8 +208,7 @@ def _infer(options: InferBenchOptions) -> Output:
                 plain=options.plain,
                 progress=True,
             )
-    result = SpeedBench(machine.about, lines)
-    return Output(str(result), result.to_json())
+    return _checked(SpeedBench(machine.about, lines))
 
 
 def _trained(options: InferBenchOptions, machine: Machine) -> Pair:

@@ -10,7 +10,6 @@ from bgr.data.options import BuildOptions, ConvertOptions, DatasetOptions, Quali
 from bgr.errors import DataError
 
 if TYPE_CHECKING:
-    from bgr.data.reasongraphqa.checks.entailment import Entailments
     from bgr.data.reasongraphqa.checks.verify import Verified
 
 
@@ -134,22 +133,16 @@ def _verify(options: DatasetOptions) -> Output:
     from bgr.data.reasongraphqa.checks.verify import check_arrow, verify_dataset
 
     verified = verify_dataset(options.folder, progress=True)
-    error = None
+    found, error = verified.entailments, None
     try:
-        _check_entailments(options, verified.entailments)
+        if found.total:
+            kinds = ", ".join(f"{count} {how}" for how, count in found.counts.items() if count)
+            what = f"{found.total} of {found.distractors} distractors entail a gold fact ({kinds})"
+            raise DataError(f"{options.folder}: {what}; the first: {found.examples[0]}")
         check_arrow(options.folder, progress=True)
-    except DataError as found:
-        error = found
+    except DataError as problem:
+        error = problem
     return Output("" if error else _verify_text(options, verified), verified.to_json(), error)
-
-
-def _check_entailments(options: DatasetOptions, found: Entailments) -> None:
-    if found.total:
-        kinds = ", ".join(f"{count} {how}" for how, count in found.counts.items() if count)
-        raise DataError(
-            f"{options.folder}: {found.total} of {found.distractors} distractors entail a gold fact ({kinds}); "
-            f"the first: {found.examples[0]}"
-        )
 
 
 def _verify_text(options: DatasetOptions, verified: Verified) -> str:

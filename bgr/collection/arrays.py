@@ -13,7 +13,7 @@ from bgr.utils.atomic_io import writing
 from bgr.utils.json_utils import one_line
 
 DAMAGED = (OSError, ValueError, EOFError, SyntaxError, TokenError, MemoryError, OverflowError)
-"""Errors that NumPy raises for a file that is not an array; a damaged header may raise an error of Python's tokenizer."""
+"""Errors that NumPy raises for a file that is not an array; a damaged header may fail in Python's tokenizer."""
 
 
 def open_array(path: Path, dtype: type[np.generic], shape: tuple[int | None, ...]) -> np.ndarray:
@@ -45,7 +45,7 @@ def open_array(path: Path, dtype: type[np.generic], shape: tuple[int | None, ...
 
 
 def save_rows(path: Path, blocks: Iterable[np.ndarray], rows: int, dtype: type[np.generic]) -> int:
-    """Write an array ``[rows, d]`` of a type from blocks ``[n, d]``, at least one, with one block in memory; returns `d`.
+    """Write an array ``[rows, d]`` from blocks ``[n, d]``, at least one, with one block in memory; returns `d`.
 
     Raises:
         DataError: the file cannot be written.

@@ -1,4 +1,4 @@
-"""Changes of a collection's folder: each writes new files beside the old ones and returns the manifest that names them."""
+"""Changes of a collection's folder: each writes new files beside the old ones and returns a manifest of the files."""
 
 from __future__ import annotations
 

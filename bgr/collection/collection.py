@@ -14,10 +14,10 @@ import numpy as np
 
 from bgr.collection import changes
 from bgr.collection.corpus import Corpus, Document, read_documents
-from bgr.collection.folder import Manifest, Verified, changing, check_free, tidy
+from bgr.collection.folder import Manifest, changing, check_free, tidy
 from bgr.collection.memory import MINILM, LazyEncoder, Memory, Part, Source, Triples, read_triples
 from bgr.collection.search import HybridSearch, Search, check_subset
-from bgr.collection.segments import FolderState, forget_encoded, open_state, verify
+from bgr.collection.segments import FolderState, Verified, forget_encoded, open_state, verify
 from bgr.collection.triples.extraction import Extracted, extract_triples
 from bgr.collection.triples.index import TripleIndex
 from bgr.collection.triples.openie import Imported, read_openie
@@ -204,7 +204,7 @@ class Collection:
 
     @cached_property
     def encoder(self) -> Encoder:
-        """The encoder of queries, texts and triples; DataError if the collection was opened without it or with another."""
+        """The encoder of queries, texts and triples; DataError if the collection was opened without it."""
         encoder = self._lazy_encoder.encoder
         if encoder is None:
             raise DataError(f"{self._source.name}: open the collection with its encoder and key")

@@ -26,7 +26,7 @@ class Passage:
 
     @property
     def whole(self) -> str:
-        """Title and text, which search and readers see. Passages are matched by both, since different ones share titles."""
+        """Title and text, as searches and readers see them, and by which passages are matched."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 

@@ -144,7 +144,7 @@ def _batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
 
 
 CHUNK = 4096
-"""Number of sentences in a chunk: a few seconds of work on a CPU, and enough to batch by length with little padding."""
+"""Number of sentences in a chunk: a few seconds of work on a CPU, enough for batches with little padding."""
 
 VALUE = np.dtype("<f4")
 

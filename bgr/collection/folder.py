@@ -14,11 +14,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from filelock import FileLock, Timeout
 from pydantic import Field
-from tqdm import tqdm
 
 from bgr.errors import DataError
 from bgr.utils.atomic_io import read_json, replaced, writing
@@ -191,40 +190,6 @@ def digest(path: Path, report: Callable[[int], object] = lambda read: None) -> s
             found.update(block)
             report(len(block))
     return found.hexdigest()
-
-
-@dataclass(frozen=True)
-class Verified:
-    """Number and size of the files that were compared, and the files without a hash (of an older version)."""
-
-    files: int
-    bytes: int
-    unhashed: tuple[str, ...]
-
-
-def verify_files(folder: Path, manifest: Manifest, *, progress: bool = False) -> Verified:
-    """Read every file of a collection and compare it with its hash.
-
-    Raises:
-        DataError: files are missing or hold something else; the message names them.
-    """
-    pieces = manifest.pieces
-    wanted = {file: sha256 for piece in pieces for file, sha256 in piece.sha256.items()}
-    try:
-        sizes = {file: (folder / file).stat().st_size for piece in pieces for file in files_of(folder, piece)}
-        size = sum(sizes.values())
-        with tqdm(total=size, desc="verify", unit="B", unit_scale=True, disable=not progress, delay=1) as bar:
-            found = {file: digest(folder / file, bar.update) for file in sizes}
-    except OSError as error:
-        raise DataError(f"{folder}: cannot be read: {error.strerror or error}") from None
-    bad = [file for file, sha256 in wanted.items() if found.get(file) != sha256]
-    if bad:
-        more = f" and {len(bad) - MAX_NAMED} more" if len(bad) > MAX_NAMED else ""
-        names = ", ".join(bad[:MAX_NAMED])
-        raise DataError(
-            f"{folder}: {names}{more}: not what was written (damaged or changed); build the collection again"
-        )
-    return Verified(len(wanted), sum(sizes[file] for file in wanted), tuple(sorted(sizes.keys() - wanted.keys())))
 
 
 _HALF = re.compile(rf"\.{re.escape(NAME)}\..*\.half|\.triples-\d+\.bgr-(half|old)-.*")

@@ -106,7 +106,7 @@ class MilvusCollection:
     def search(
         self, queries: np.ndarray, k: int, ids: Sequence[str] | None = None
     ) -> Iterator[list[tuple[str, float]]]:
-        """Id and score of the `k` nearest of all rows or of some ids, best first, for each query, ``float32 [q, d]``."""
+        """Id and score of the `k` nearest rows (of all or some ids), best first, for queries ``float32 [q, d]``."""
         # quoted as JSON, since milvus-lite has no parameters of a filter
         chosen = {} if ids is None else {"filter": f"id in {json.dumps(list(ids), ensure_ascii=False)}"}
         for start in range(0, len(queries), QUERIES):

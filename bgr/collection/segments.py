@@ -7,6 +7,7 @@ if texts are added or deleted meanwhile.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from bgr.collection.arrays import LiveRows, open_array, save_rows
 from bgr.collection.bm25 import CountedBm25Search
 from bgr.collection.corpus import Corpus, Passage, load_corpus, save_corpus
 from bgr.collection.embedding import CHUNK, VectorStore
-from bgr.collection.folder import ENCODED, Manifest, Piece, Verified, hashed, read_manifest, verify_files
+from bgr.collection.folder import ENCODED, MAX_NAMED, Manifest, Piece, digest, files_of, hashed, read_manifest
 from bgr.collection.triples.index import TripleIndex
 from bgr.collection.vectors import Encoder, VectorRows, check_unit
 from bgr.collection.word_counts import CountsFolder, WordCounts, count_words, save_counts
@@ -74,7 +75,7 @@ def new_segment(
     half: bool = False,
     progress: bool = False,
 ) -> tuple[Piece, int]:
-    """Write a segment that the manifest does not name yet; vectors that an interrupted run finished are not encoded again.
+    """Write a segment that the manifest does not name yet; vectors of an interrupted run are not encoded again.
 
     Args:
         folder: of the collection.
@@ -208,6 +209,15 @@ def no_encoder(texts: Sequence[str]) -> np.ndarray:
     raise DataError(f"{len(texts)} texts to encode, and the collection has no encoder; open or build it with one")
 
 
+@dataclass(frozen=True)
+class Verified:
+    """Number and size of the files that were compared, and the files without a hash (of an older version)."""
+
+    files: int
+    bytes: int
+    unhashed: tuple[str, ...]
+
+
 def open_state(folder: Path) -> FolderState:
     """The present state of a folder.
 
@@ -227,8 +237,20 @@ def verify(state: FolderState, *, progress: bool = False) -> Verified:
     """Read every file of a collection and compare it with its hash, and the passages with the hash of the corpus.
 
     Raises:
-        DataError: files are missing or hold something else; the message names them.
+        DataError: files are missing or damaged; the message names them.
     """
-    found = verify_files(state.folder, state.manifest, progress=progress)
+    folder, pieces = state.folder, state.manifest.pieces
+    wanted = {file: sha256 for piece in pieces for file, sha256 in piece.sha256.items()}
+    try:
+        sizes = {file: (folder / file).stat().st_size for piece in pieces for file in files_of(folder, piece)}
+        size = sum(sizes.values())
+        with tqdm(total=size, desc="verify", unit="B", unit_scale=True, disable=not progress, delay=1) as bar:
+            found = {file: digest(folder / file, bar.update) for file in sizes}
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be read: {error.strerror or error}") from None
+    bad = [file for file, sha256 in wanted.items() if found.get(file) != sha256]
+    if bad:
+        names = ", ".join(bad[:MAX_NAMED]) + (f" and {len(bad) - MAX_NAMED} more" if len(bad) > MAX_NAMED else "")
+        raise DataError(f"{folder}: {names}: not what was written (damaged or changed); build the collection again")
     _ = state.corpus  # compares the hash of the corpus, the only one in the oldest format
-    return found
+    return Verified(len(wanted), sum(sizes[file] for file in wanted), tuple(sorted(sizes.keys() - wanted.keys())))

@@ -110,7 +110,7 @@ class CountsFolder:
         self.lengths = open_array(folder / "lengths.npy", np.int32, (size,))
 
     def texts_with(self, word: bytes) -> tuple[np.ndarray, np.ndarray]:
-        """The texts that contain a word, ascending, and how often: ``int32 [p]`` each; DataError if the file is damaged."""
+        """The texts that contain a word, ascending, and how often: ``int32 [p]`` each; DataError for a damaged file."""
         index = bisect_left(range(len(self.ends)), word, key=self._word)
         if index == len(self.ends) or self._word(index) != word:
             return self.rows[:0], self.counts[:0]
