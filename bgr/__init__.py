@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from bgr.data.example import Example as Example
     from bgr.errors import BgrError as BgrError
     from bgr.graph.evidence_graph import EvidenceGraph as EvidenceGraph
-    from bgr.pipeline import Answer as Answer, BgrPipeline as BgrPipeline
-    from bgr.retrievers.base import Query as Query, RetrievalResult as RetrievalResult, Retriever as Retriever
+    from bgr.pipeline import Answer as Answer
+    from bgr.pipeline import BgrPipeline as BgrPipeline
+    from bgr.retrievers.base import Query as Query
+    from bgr.retrievers.base import RetrievalResult as RetrievalResult
+    from bgr.retrievers.base import Retriever as Retriever
 
 __version__ = "0.1.0"
 

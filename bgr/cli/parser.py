@@ -96,12 +96,7 @@ class Group:
 def execute(name: str, entry: Command | Group, words: Sequence[str]) -> int:
     """Run the command that the words choose.
 
-    Args:
-        name: the words so far, e.g. ``bgr data``.
-        words: the words that follow.
-
-    Returns:
-        The exit code.
+    Returns the exit code; `name` is the words before, such as ``bgr data``.
 
     Raises:
         SystemExit: the help was printed (0), or the usage is wrong (2).

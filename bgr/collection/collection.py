@@ -131,16 +131,13 @@ class Collection:
         vectors_cache: str | Path | None = None,
         progress: bool = False,
     ) -> Collection:
-        """Create a collection in memory, which does not change.
+        """Create a collection in memory, which does not change; DataError if documents or triples are not valid.
 
         Args:
             documents, encoder, key: as for `build`; a key is required only with `vectors_cache`.
             triples: as for `build`, or a function that returns them when they are first needed.
             vectors_cache: folder in which vectors are kept for the next time.
             progress: show bars on standard error.
-
-        Raises:
-            DataError: the documents or triples are not valid.
         """
         lazy = LazyEncoder(encoder, key)
         return cls(Memory(read_documents(documents), lazy, triples, vectors_cache, progress=progress), lazy)
@@ -251,11 +248,7 @@ class Collection:
             forget_encoded(self.folder)
 
     def delete(self, ids: Iterable[str]) -> None:
-        """Delete texts by id, with their triples. The indices of later texts decrease.
-
-        Raises:
-            DataError: no text has one of the ids.
-        """
+        """Delete texts by id, with their triples; DataError if an id is unknown. Indices of later texts decrease."""
         gone = set(ids)
         if not gone:
             return
@@ -263,13 +256,9 @@ class Collection:
             self._commit(changes.deleted(state, number, gone))
 
     def set_triples(self, triples: Triples) -> None:
-        """Replace all triples; known texts of triples are not encoded again.
+        """Replace all triples, whose `Triple.passage` is an index into the corpus, or by those of an OpenIE file.
 
-        Args:
-            triples: triples whose `Triple.passage` is an index into the corpus, or an OpenIE file.
-
-        Raises:
-            DataError: a triple is not valid.
+        Known texts of triples are not encoded again. Raises DataError if a triple is not valid.
         """
         with self._changing() as (state, number):
             found = read_triples(triples, self.corpus)
@@ -294,22 +283,14 @@ class Collection:
         return found
 
     def compact(self) -> None:
-        """Merge all segments into one and drop deleted texts; nothing is encoded or split into words again.
-
-        Raises:
-            DataError: a file is damaged.
-        """
+        """Merge all segments into one without deleted texts; nothing is encoded again. DataError for a damaged file."""
         if self.manifest.deleted is None and len(self.manifest.segments) <= 1:
             return
         with self._changing() as (state, number):
             self._commit(changes.compacted(state, number))
 
     def verify(self) -> Verified:
-        """Read all files and compare them with their hashes, whereas `open` checks only sizes and shapes.
-
-        Raises:
-            DataError: files are missing or damaged; the message names them.
-        """
+        """Compare all files with their hashes (`open` checks only sizes); DataError names damaged or missing files."""
         return verify(self._state, progress=self.progress)
 
     @property

@@ -31,11 +31,7 @@ class Passage:
 
 
 class Corpus(Sequence[Passage]):
-    """Passages in a fixed order; searches return indices into it, and `index_of` maps ids to indices.
-
-    Raises:
-        ValueError: two passages have the same id.
-    """
+    """Passages in a fixed order; `index_of` maps ids to indices. ValueError if two passages have the same id."""
 
     def __init__(self, passages: Iterable[Passage]) -> None:
         self.passages = tuple(passages)
@@ -49,10 +45,8 @@ class Corpus(Sequence[Passage]):
 
     @overload
     def __getitem__(self, index: int) -> Passage: ...
-
     @overload
     def __getitem__(self, index: slice) -> tuple[Passage, ...]: ...
-
     def __getitem__(self, index: int | slice) -> Passage | tuple[Passage, ...]:
         return self.passages[index]
 
@@ -137,11 +131,7 @@ def load_corpus(path: str | Path) -> Corpus:
 
 
 def save_corpus(corpus: Sequence[Passage], path: str | Path) -> None:
-    """Write passages for `load_corpus`; an existing file is replaced at the end.
-
-    Raises:
-        DataError: the file cannot be written, or UTF-8 cannot encode a text.
-    """
+    """Write passages for `load_corpus`; DataError if the file cannot be written or UTF-8 cannot encode a text."""
     for passage in corpus:
         for key, value in vars(passage).items():
             if not is_text(value):

@@ -113,11 +113,7 @@ PASSAGE_TOKENS = 256
 
 
 def passage_encoder(folder: str | Path | None = None) -> SentenceEncoder:
-    """The encoder in a folder, by default the packaged MiniLM, for passages, triples and questions.
-
-    Raises:
-        CheckpointError: the folder does not hold a model that can be loaded.
-    """
+    """The encoder in a folder, by default the packaged MiniLM, for passages, triples and questions."""
     return SentenceEncoder(folder or packaged_minilm(), max_tokens=PASSAGE_TOKENS)
 
 
@@ -144,7 +140,7 @@ def _batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
 
 
 CHUNK = 4096
-"""Number of sentences in a chunk: a few seconds of work on a CPU, enough for batches with little padding."""
+"""Number of sentences in a chunk: some seconds of work on a CPU, and enough for full batches."""
 
 VALUE = np.dtype("<f4")
 
@@ -153,7 +149,7 @@ class VectorStore:
     """An encoder with a cache on disk, chunk by chunk.
 
     A list is always cut into the same chunks: sentences that share a batch, and so every bit of every vector, do not
-    depend on what is cached. A chunk is named by a hash of the key and of its sentences; a damaged one is encoded again.
+    depend on what is cached. A chunk is named by a hash of key and sentences; a damaged one is encoded again.
 
     Args:
         encoder: sentences to ``float32 [n, d]``.

@@ -107,21 +107,13 @@ class Manifest:
         return (*self.segments, *(piece for piece in (self.deleted, self.triples) if piece is not None))
 
     def write(self, folder: Path) -> None:
-        """Replace the state of the folder.
-
-        Raises:
-            DataError: the folder cannot be written.
-        """
+        """Replace the state of the folder; DataError if it cannot be written."""
         with replaced(folder / NAME) as file:
             json.dump({"format": FORMAT, **asdict(self)}, file, indent=2)
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The state of the folder.
-
-    Raises:
-        DataError: the folder holds no collection, one of another format, or a damaged one.
-    """
+    """The state of the folder; DataError if it holds no collection, one of another format, or a damaged one."""
     path = folder / NAME
     if not path.is_file():
         raise DataError(f"{folder}: no collection is there (no {NAME}); build it first")
@@ -164,11 +156,7 @@ BLOCK = 1 << 20
 
 
 def hashed(folder: Path, piece: Piece) -> Piece:
-    """The piece with the hashes of its files, which are read once more.
-
-    Raises:
-        DataError: a file cannot be read.
-    """
+    """The piece with the hashes of its files, which are read again; DataError if one cannot be read."""
     with writing(folder / piece.name):
         return replace(piece, sha256={file: digest(folder / file) for file in files_of(folder, piece)})
 
@@ -233,11 +221,7 @@ def tidy(folder: Path) -> None:
 
 
 def check_free(folder: Path, overwrite: bool) -> None:
-    """Check that a collection may be built in the folder: it is new, empty, or a collection to overwrite.
-
-    Raises:
-        DataError: the folder is taken.
-    """
+    """Check that the folder is new, empty, or a collection to overwrite; DataError otherwise."""
     if not folder.exists():
         return
     if not folder.is_dir():

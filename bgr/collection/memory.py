@@ -127,11 +127,7 @@ Source = FolderState | Memory | Part
 
 
 def read_triples(triples: Triples, corpus: Corpus) -> list[Triple]:
-    """The triples of a corpus.
-
-    Raises:
-        DataError: the file cannot be read, or a triple belongs to a passage that does not exist.
-    """
+    """The triples of a corpus; DataError if the file cannot be read, or a passage does not exist."""
     if isinstance(triples, str | Path):
         return list(read_openie(triples, corpus).triples)
     found = list(triples() if callable(triples) else triples)

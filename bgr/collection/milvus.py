@@ -242,9 +242,6 @@ class MilvusSearch(Search):
         """See `Search`; scores are cosines as Milvus computes them.
 
         Milvus decides which of several equal ones are among the `k` best; a server returns at most 16,384.
-
-        Raises:
-            DataError: Milvus reports an error, or returns an id that is not in the corpus.
         """
         return self.search_ids(queries, k)
 

@@ -88,11 +88,7 @@ class Search(ABC):
 
 
 def check_subset(indices: np.ndarray, size: int) -> np.ndarray:
-    """The indices as ``int64 [n]``.
-
-    Raises:
-        ValueError: an index is below 0, not below `size`, or repeated.
-    """
+    """The indices as ``int64 [n]``; ValueError if an index is out of range or repeated."""
     found = np.asarray(indices, dtype=np.int64)
     if found.ndim != 1 or (len(found) and not 0 <= found.min() <= found.max() < size):
         raise ValueError(f"a subset has shape {found.shape} with indices outside 0 to {size - 1}")

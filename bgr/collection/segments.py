@@ -31,11 +31,7 @@ PASSAGES, VECTORS = "passages.jsonl", "vectors.npy"
 
 
 class Segment:
-    """An open segment with memory-mapped vectors.
-
-    Raises:
-        DataError: a file is missing, damaged, or has the wrong size.
-    """
+    """An open segment with memory-mapped vectors; DataError if a file is missing, damaged, or has the wrong size."""
 
     def __init__(self, folder: Path, size: int, dimensions: int, half: bool) -> None:
         self.folder = folder
@@ -54,11 +50,7 @@ class Segment:
 
 
 def write_segment(folder: Path, passages: Sequence[Passage], counts: WordCounts | None = None) -> None:
-    """Write the passages (at least one) and the counts of their words to a new folder, which cannot exist yet.
-
-    Raises:
-        DataError: it cannot be written.
-    """
+    """Write passages (at least one) and their counts to a new folder; DataError if it cannot be written."""
     with writing(folder):
         folder.mkdir()
     save_corpus(passages, folder / PASSAGES)
@@ -77,17 +69,8 @@ def new_segment(
 ) -> tuple[Piece, int]:
     """Write a segment that the manifest does not name yet; vectors of an interrupted run are not encoded again.
 
-    Args:
-        folder: of the collection.
-        number: of the segment, six digits.
-        passages: at least one.
-        encoder: ``None`` for no vectors.
-        key: name of the encoder.
-        half: keep the vectors as float16.
-        progress: show a bar on standard error.
-
     Returns:
-        The segment with its size and hashes, and the dimensions of its vectors, 0 without vectors.
+        The segment with its size and hashes, and the dimensions of its vectors, 0 without an encoder.
 
     Raises:
         DataError: it cannot be written.
@@ -116,11 +99,7 @@ def _encoded(passages: Sequence[Passage], encoder: Encoder, progress: bool) -> I
 
 
 class FolderState:
-    """The open files of one manifest; vectors and counts are memory-mapped.
-
-    Raises:
-        DataError: a file is missing, damaged or cut short.
-    """
+    """The open files of a manifest, memory-mapped; DataError if a file is missing, damaged or cut short."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.folder = folder
@@ -156,11 +135,7 @@ class FolderState:
 
     @cached_property
     def row_triples(self) -> TripleIndex | None:
-        """The triple index on disk, in which `Triple.passage` is a row; its vectors are empty without an encoder.
-
-        Raises:
-            DataError: a file is damaged.
-        """
+        """The triple index on disk, in which `Triple.passage` is a row; DataError if a file is damaged."""
         piece = self.manifest.triples
         if piece is None:
             return None
@@ -178,11 +153,7 @@ class FolderState:
         return None if index is None else index.moved(self.live.index_of(index.passages))
 
     def check(self, corpus: Corpus | None, key: str | None) -> None:
-        """Check the corpus and the encoder; ``None`` accepts any.
-
-        Raises:
-            DataError: they are others; the message says what differs and what to do.
-        """
+        """Check the corpus and the encoder; DataError says what differs and what to do. ``None`` accepts any."""
         own, problems = self.manifest, []
         if corpus is not None and corpus.hash != own.corpus:
             theirs = f"{len(corpus)} passages, hash {corpus.hash[:12]}"
@@ -219,11 +190,7 @@ class Verified:
 
 
 def open_state(folder: Path) -> FolderState:
-    """The present state of a folder.
-
-    Raises:
-        DataError: no collection, of another format, or a file is missing, damaged or cut short.
-    """
+    """The present state of a folder; DataError if there is no collection, or a damaged or incompatible one."""
     manifest = read_manifest(folder)
     try:
         return FolderState(folder, manifest)
@@ -234,11 +201,7 @@ def open_state(folder: Path) -> FolderState:
 
 
 def verify(state: FolderState, *, progress: bool = False) -> Verified:
-    """Read every file of a collection and compare it with its hash, and the passages with the hash of the corpus.
-
-    Raises:
-        DataError: files are missing or damaged; the message names them.
-    """
+    """Compare every file and the passages with their hashes; DataError names damaged or missing files."""
     folder, pieces = state.folder, state.manifest.pieces
     wanted = {file: sha256 for piece in pieces for file, sha256 in piece.sha256.items()}
     try:

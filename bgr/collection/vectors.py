@@ -18,16 +18,9 @@ BLOCK = 4096
 
 
 def nearest(queries: np.ndarray, vectors: np.ndarray, count: int, *, progress: bool = False) -> np.ndarray:
-    """The rows of `vectors` with the largest inner products, best first.
+    """The `count` rows of `vectors` with the largest inner products, best first; the vectors are not copied.
 
-    Args:
-        queries: ``float32 [q, d]``.
-        vectors: ``float32 [n, d]``, which are searched without a copy.
-        count: number of rows for each query.
-        progress: show a bar on standard error.
-
-    Returns:
-        ``int64 [q, min(count, n)]``.
+    *Shape:* ``float32 [q, d]``, ``float32 [n, d]`` -> ``int64 [q, min(count, n)]``.
     """
     count = min(count, len(vectors))
     found = np.empty((len(queries), count), dtype=np.int64)
@@ -181,11 +174,7 @@ class VectorRows:
 
 
 def check_unit(vectors: np.ndarray, count: int, where: str) -> np.ndarray:
-    """Check that an encoder returned unit vectors ``[count, d]``, and return them; `where` begins a message.
-
-    Raises:
-        ValueError: another shape, or a vector whose length is not 1.
-    """
+    """Return the vectors; ValueError, whose message begins with `where`, unless they are unit vectors ``[count, d]``."""
     if vectors.ndim != 2 or len(vectors) != count:
         raise ValueError(
             f"{where}: the encoder gave shape {vectors.shape} for {count} texts; one row for each is allowed"

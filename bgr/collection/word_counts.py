@@ -93,11 +93,7 @@ def save_counts(folder: Path, counts: WordCounts) -> None:
 
 
 class CountsFolder:
-    """Counts of a number of texts on disk, as `save_counts` wrote them, memory-mapped.
-
-    Raises:
-        DataError: a file is missing, damaged, or does not fit the others.
-    """
+    """Memory-mapped counts of `size` texts, as `save_counts` wrote them; DataError if a file is missing or damaged."""
 
     def __init__(self, folder: Path, size: int) -> None:
         self.folder = folder

@@ -24,11 +24,7 @@ _HALF, _OLD = "bgr-half-", "bgr-old-"
 
 
 def read_json(path: str | Path) -> Any:
-    """Parse one JSON file.
-
-    Raises:
-        DataError: the file is missing, unreadable or not valid JSON; the message names file, line and column.
-    """
+    """Parse a JSON file; DataError if it is unreadable or not valid JSON, with file, line and column."""
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")

@@ -27,11 +27,7 @@ def find_config(name: str) -> Path:
 
 
 def overrides(words: Sequence[str]) -> list[str]:
-    """Check settings of the command line, which override those of the file, and return them.
-
-    Raises:
-        BgrError: a word is not of the form ``--section.key=value``.
-    """
+    """Return the settings of the command line; BgrError if a word is not of the form ``--section.key=value``."""
     unknown = [word for word in words if not word.startswith("--") or "=" not in word]
     if unknown:
         raise BgrError(f"unknown argument {unknown[0]!r}; settings are given as --trainer.max_epochs=3")

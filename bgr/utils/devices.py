@@ -19,11 +19,7 @@ def fast_bfloat16(device: torch.device) -> bool:
 
 
 def pick_precision(device: torch.device, name: str | None = None) -> str:
-    """Precision of inference, ``"32"`` or ``"bf16"``; by default bfloat16 if the device is fast at it.
-
-    Raises:
-        ValueError: another name.
-    """
+    """``"32"`` or ``"bf16"``, by default bfloat16 if the device is fast at it; ValueError for another name."""
     if name not in (None, "32", "bf16"):
         raise ValueError(f"precision is {name!r}, allowed: 32, bf16")
     return name or ("bf16" if fast_bfloat16(device) else "32")

@@ -18,12 +18,7 @@ _REPR.maxlist = _REPR.maxtuple = _REPR.maxdict = MAX_SHOWN
 
 
 def parse_json(text: str, where: str, *, lines: bool = False) -> Any:
-    """Parse a JSON text.
-
-    Args:
-        text: the JSON.
-        where: beginning of an error message.
-        lines: name the line in messages, for texts of several lines.
+    """Parse a JSON text; `where` begins a message, which also names the line if `lines` is true.
 
     Raises:
         DataError: not valid JSON, nested too deeply, or a number of thousands of digits.

@@ -52,12 +52,8 @@ def load_settings(path: Path, kind: type[Kind], name: str) -> Kind:
     return validated(kind, record)
 
 
-def validated(kind: type[Kind], value: Any) -> Kind:
-    """The value as its type has it; a caller first asks for its `problems`.
-
-    Raises:
-        ValidationError: the type does not allow the value.
-    """
+def validated(kind: Callable[..., Kind], value: Any) -> Kind:
+    """The value as its type has it; pydantic's ValidationError if it has `problems`."""
     # read as JSON, where objects may become dataclasses and lists tuples although nothing else is converted
     return cast(Kind, _adapter(kind).validate_json(json.dumps(value, default=repr)))
 

@@ -74,11 +74,7 @@ class TripleIndex(Search):
         return self.triples.passages
 
     def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
-        """The `k` triples nearest to each query, by inner product, exact; indices are those of triples.
-
-        Raises:
-            ValueError: the encoder's vectors have another width than the triples', or a number that is not finite.
-        """
+        """The `k` triples nearest to each query by inner product; ValueError if its vector does not fit the triples'."""
         return self._rows.nearest(np.asarray(self.encoder(queries)), k) if len(queries) else []
 
     def neighbors(self, number: int) -> np.ndarray:
@@ -162,11 +158,6 @@ class TripleIndex(Search):
 
     def save(self, folder: Path, *, corpus_hash: str, encoder_key: str) -> None:
         """Write the index; an older index in the folder is replaced when the new one is complete.
-
-        Args:
-            folder: new, empty, or an index.
-            corpus_hash: `Corpus.hash` of the passages.
-            encoder_key: names the encoder.
 
         Raises:
             DataError: the folder holds something else, or cannot be written.

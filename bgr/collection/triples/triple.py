@@ -43,11 +43,7 @@ class MalformedRowError(DataError):
 
 
 def three_parts(row: Any) -> tuple[str, str, str]:
-    """Subject, predicate and object, each on one line.
-
-    Raises:
-        MalformedRowError: not a list of three texts that are not empty.
-    """
+    """Subject, predicate and object, each on one line; MalformedRowError if these are not three non-empty texts."""
     if not isinstance(row, list):
         raise MalformedRowError("not a list", row)
     if len(row) != 3:
@@ -77,15 +73,11 @@ class EntityNumbers(dict[str, int]):
 
 
 def members_of(head: np.ndarray, tail: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The triples of every entity.
-
-    Args:
-        head: ``int32 [n]``, entity of each triple's subject.
-        tail: ``int32 [n]``, of its object.
+    """The triples of every entity, from the entities of their subjects and objects, ``int32 [n]`` each.
 
     Returns:
         ``int64 [entities + 1]`` starts and ``int32 [m]`` members: those of entity `e` are
-        ``members[starts[e] : starts[e + 1]]``, ascending, a triple of one entity with itself once.
+        ``members[starts[e] : starts[e + 1]]``, ascending and distinct.
     """
     entities = int(max(head.max(), tail.max())) + 1 if len(head) else 0
     ends = np.stack([head, tail], axis=1)  # [n, 2]
@@ -119,11 +111,7 @@ class TripleList(Sequence[Triple]):
     @overload
     def __getitem__(self, number: slice) -> list[Triple]: ...
     def __getitem__(self, number: int | slice) -> Triple | list[Triple]:
-        """One triple, or a slice of them as a list.
-
-        Raises:
-            DataError: its bytes are not UTF-8 (a damaged file).
-        """
+        """One triple, or a slice of them as a list; DataError if the bytes are not UTF-8 (a damaged file)."""
         if isinstance(number, slice):
             return [self._triple(one) for one in range(*number.indices(len(self)))]
         one = operator.index(number)
