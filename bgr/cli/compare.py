@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bgr.cli.parser import Command, Output
 
@@ -53,17 +53,12 @@ def command() -> Command:
 def run(options: CompareOptions) -> Output:
     from eval.compare.compare import Comparison
     from eval.compare.run import compare
+    from eval.report.evaluation import as_json
 
     found = compare(options)
     if isinstance(found, Comparison):
-        return Output(_graphs_text(found, options.out), _graphs_json(found))
+        return Output(_graphs_text(found, options.out), as_json(found.evaluations, found.main, found.about))
     return passages_output(found, options.out)
-
-
-def _graphs_json(found: Comparison) -> dict[str, Any]:
-    from eval.report.evaluation import as_json
-
-    return as_json(found.evaluations, found.main, found.about)
 
 
 def _graphs_text(found: Comparison, out: Path) -> str:

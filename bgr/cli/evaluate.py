@@ -28,10 +28,8 @@ def command() -> Command:
 
 
 def run(options: EvaluateOptions) -> Output:
-    return _sweep(options) if options.sweep else _evaluate(options)
-
-
-def _evaluate(options: EvaluateOptions) -> Output:
+    if options.sweep:
+        return _sweep(options)
     from eval.report.evaluation import as_json, as_text, errors_text
     from eval.run.checkpoint import evaluate_checkpoint
 

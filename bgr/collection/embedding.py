@@ -168,11 +168,8 @@ class VectorStore:
         chunk: int = CHUNK,
         progress: bool = False,
     ) -> None:
-        self.encoder = encoder
+        self.encoder, self.key, self.chunk, self.progress = encoder, key, chunk, progress
         self.kept = ChunkCache(folder, "vectors")
-        self.key = key
-        self.chunk = chunk
-        self.progress = progress
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
         """``float32 [n, d]``, one vector for each text; DataError if the folder cannot be written."""

@@ -189,7 +189,7 @@ def changing(folder: Path) -> Iterator[str]:
     """Lock the folder and remove what a killed writer left. Yields a number of six digits that no file has yet.
 
     Raises:
-        DataError: another process is changing it, or it cannot be written.
+        DataError: another process is changing the folder, or it cannot be written.
     """
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)

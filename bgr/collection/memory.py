@@ -68,11 +68,8 @@ class Memory:
     def __init__(
         self, corpus: Corpus, encoder: LazyEncoder, triples: Triples, cache: str | Path | None, *, progress: bool
     ) -> None:
-        self.corpus = corpus
-        self._encoder = encoder
-        self._triples = triples
-        self._cache = cache
-        self._progress = progress
+        self.corpus, self._encoder, self._triples = corpus, encoder, triples
+        self._cache, self._progress = cache, progress
         self.name = "collection in memory"
 
     @cached_property

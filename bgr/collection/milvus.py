@@ -153,10 +153,7 @@ class MilvusSearch(Search):
     def __init__(self, collection: MilvusCollection, corpus: Corpus, encoder: Encoder, *, key: str) -> None:
         if not collection.exists():
             raise DataError(f"{collection.where}: no such collection; build it first")
-        self.collection = collection
-        self.corpus = corpus
-        self.encoder = encoder
-        self.key = key
+        self.collection, self.corpus, self.encoder, self.key = collection, corpus, encoder, key
         self._check(collection.open())
 
     @classmethod

@@ -174,7 +174,7 @@ class VectorRows:
 
 
 def check_unit(vectors: np.ndarray, count: int, where: str) -> np.ndarray:
-    """Return the vectors; ValueError, whose message begins with `where`, unless they are unit vectors ``[count, d]``."""
+    """Return the vectors; ValueError, with `where` before its message, unless they are unit vectors ``[count, d]``."""
     if vectors.ndim != 2 or len(vectors) != count:
         raise ValueError(
             f"{where}: the encoder gave shape {vectors.shape} for {count} texts; one row for each is allowed"

@@ -10,11 +10,7 @@ from bgr.errors import BgrError
 
 
 def find_config(name: str) -> Path:
-    """The file `name`, or the shipped configuration of that name: ``demo``, ``demo.yaml`` or ``configs/demo.yaml``.
-
-    Raises:
-        BgrError: neither exists; the message lists the shipped ones.
-    """
+    """The file `name`, or the shipped configuration ``demo``, ``demo.yaml`` or ``configs/demo.yaml``; else BgrError."""
     path = Path(name)
     if path.is_file():
         return path

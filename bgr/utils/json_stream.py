@@ -53,10 +53,10 @@ def open_json(path: str | Path, *, progress: bool = False, block: int = BLOCK) -
     """Open a file to walk through it; DataError if it is missing or cannot be read."""
     path = Path(path)
     try:
-        size, hide = path.stat().st_size, not progress
-        bar = tqdm(total=size, desc=path.name, unit="B", unit_scale=True, disable=hide, leave=False)
-        with path.open(encoding="utf-8") as file, bar:
-            yield JsonText(file, str(path), bar, block)
+        with path.open(encoding="utf-8") as file:
+            size, name = path.stat().st_size, path.name
+            with tqdm(total=size, desc=name, unit="B", unit_scale=True, disable=not progress, leave=False) as bar:
+                yield JsonText(file, str(path), bar, block)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -74,7 +74,7 @@ class TripleIndex(Search):
         return self.triples.passages
 
     def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
-        """The `k` triples nearest to each query by inner product; ValueError if its vector does not fit the triples'."""
+        """The `k` triples nearest to each query by inner product; ValueError if its vector does not fit theirs."""
         return self._rows.nearest(np.asarray(self.encoder(queries)), k) if len(queries) else []
 
     def neighbors(self, number: int) -> np.ndarray:

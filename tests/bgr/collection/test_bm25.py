@@ -1,4 +1,4 @@
-"""BM25 in memory and by counts on disk, against the formula written out."""
+"""BM25 in memory and from counts on disk, compared with the formula."""
 
 from __future__ import annotations
 

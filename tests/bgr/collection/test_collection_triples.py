@@ -1,4 +1,4 @@
-"""Triples of a collection: in step with its texts whatever changes, and the same on disk, in memory and in a subset."""
+"""Triples of a collection follow all changes of its texts, and are the same on disk, in memory and in a subset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writers ended by kill -9: the old index stays, and the next run repeats nothing that was encoded."""
+"""Writers ended by kill -9: the old collection stays, and the next run encodes nothing again."""
 
 from __future__ import annotations
 

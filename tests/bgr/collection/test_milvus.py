@@ -1,4 +1,4 @@
-"""Milvus: the answers of an exact search in memory, from a local database and from a server."""
+"""Milvus: a local database and a server return the results of an exact search in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hits, fusion and searches in memory, against sorting all, fractions and slow counts."""
+"""Hits, fusion and searches in memory, compared with full sorting and exact fractions."""
 
 from __future__ import annotations
 

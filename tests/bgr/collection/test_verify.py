@@ -1,4 +1,4 @@
-"""Hashes of an index' files: any changed byte is found, in folders of both formats, and compaction copies no damage."""
+"""Hashes of files: any changed byte is found, in folders of all formats, and compaction copies no damage."""
 
 from __future__ import annotations
 

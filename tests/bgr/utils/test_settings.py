@@ -1,4 +1,4 @@
-"""Settings in files: nothing is converted, and everything that is wrong is named in one line."""
+"""Settings in files: values are not converted, and one line names all problems."""
 
 import json
 from dataclasses import dataclass, field

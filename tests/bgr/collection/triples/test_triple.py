@@ -1,4 +1,4 @@
-"""Triples: their parts, entities and neighbors, against dicts and loops."""
+"""Triples: their parts, entities and neighbors, compared with dicts and loops."""
 
 from __future__ import annotations
 
