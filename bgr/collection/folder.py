@@ -130,7 +130,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise _damaged(path, f"it holds {shown(sorted(row))}")
     if found := problems(Manifest, row):
         raise _damaged(path, "; ".join(found[:MAX_NAMED]))
-    manifest = validated(Manifest, row)
+    manifest: Manifest = validated(Manifest, row)
     kinds = ["segment"] * len(manifest.segments) + [kind for kind in ("deleted", "triples") if row[kind] is not None]
     for kind, piece in zip(kinds, manifest.pieces, strict=True):
         if not piece.name.startswith(f"{kind}-") or not all(_is_in(piece, file) for file in piece.sha256):

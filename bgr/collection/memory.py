@@ -103,8 +103,8 @@ class Part:
     def __init__(self, whole: Source, indices: np.ndarray) -> None:
         self.whole = whole
         self.indices = indices
-        self.corpus = Corpus(whole.corpus[index] for index in indices.tolist())
-        self.name = f"{len(indices)} texts of {whole.name}"
+        self.corpus: Corpus = Corpus(whole.corpus[index] for index in indices.tolist())
+        self.name: str = f"{len(indices)} texts of {whole.name}"
 
     @cached_property
     def bm25(self) -> Search:

@@ -49,13 +49,13 @@ def load_settings(path: Path, kind: type[Kind], name: str) -> Kind:
         raise CheckpointError(f"{path}: not a {name} of format {version}")
     if found := problems(kind, record):
         raise CheckpointError(f"{path}: {'; '.join(found)}")
-    return validated(kind, record)
+    return cast(Kind, validated(kind, record))
 
 
-def validated(kind: Callable[..., Kind], value: Any) -> Kind:
+def validated(kind: Any, value: Any) -> Any:
     """The value as its type has it; pydantic's ValidationError if it has `problems`."""
     # read as JSON, where objects may become dataclasses and lists tuples although nothing else is converted
-    return cast(Kind, _adapter(kind).validate_json(json.dumps(value, default=repr)))
+    return _adapter(kind).validate_json(json.dumps(value, default=repr))
 
 
 def problems(kind: Any, value: Any) -> list[str]:
