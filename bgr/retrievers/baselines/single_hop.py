@@ -6,7 +6,7 @@ import random
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from bgr.collection.bm25 import Bm25Index
+from bgr.collection.bm25 import Bm25Search
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.retrievers.base import Query, RetrievalResult, Retriever
 from bgr.retrievers.baselines.beam import TopFacts
@@ -36,7 +36,7 @@ class Bm25Facts(StarRetriever):
     """BM25 with the word statistics of the question's own candidates. Edge scores are BM25 scores."""
 
     def choose(self, query: Query, k: int) -> dict[int, float | None]:
-        return dict(Bm25Index(query.facts).top(query.question, k))
+        return dict(Bm25Search(query.facts).top(query.question, k))
 
 
 class RandomFacts(StarRetriever):

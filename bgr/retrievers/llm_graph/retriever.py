@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bgr.collection.bm25 import Bm25Index
+from bgr.collection.bm25 import Bm25Search
 from bgr.data.example import Example
 from bgr.llm.interface import Message, Request
 from bgr.llm.language_model import LanguageModel, Reply, failed
@@ -85,7 +85,7 @@ class LlmGraph(Retriever):
         if sum(lengths) <= room:
             return tuple(range(most))
         chosen = []
-        for place, _ in Bm25Index(query.facts).top(query.question, most):
+        for place, _ in Bm25Search(query.facts).top(query.question, most):
             room -= lengths[place]
             if room < 0:
                 break

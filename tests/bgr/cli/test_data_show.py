@@ -1,4 +1,4 @@
-"""`bgr data show`: what it prints, how a sample is found, what it draws, what it refuses."""
+"""`bgr data show`: output, selection of the sample, drawing, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings that decide a method's results, among them its prompts if it asks a language model."""
+"""Settings that determine the results of a method, including its prompts."""
 
 from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""Whatever stands in a file: parsed, or refused in one line that is not too long."""
+"""Any file is parsed, or refused in one short line."""
 
 from __future__ import annotations
 

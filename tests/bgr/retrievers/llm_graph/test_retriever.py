@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgr.collection.bm25 import Bm25Index
+from bgr.collection.bm25 import Bm25Search
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.llm.language_model import Llm
 from bgr.llm.usage import Budget, BudgetError, Usage
@@ -158,7 +158,7 @@ def test_where_not_all_fits_the_best_are_shown_in_their_order(script):
     shown = found.details["shown"]
     assert 3 < shown < 60
     assert (found.details["facts"], found.limits) == (60, (CONTEXT,))
-    best = sorted(place for place, _ in Bm25Index(facts).top(query.question, shown))
+    best = sorted(place for place, _ in Bm25Search(facts).top(query.question, shown))
     assert {7, 41, 55} < set(best)
     lines = [f"{n}. {facts[place]}" for n, place in enumerate(best, 1)]
     assert "\n".join(lines) in llm.texts[0]
