@@ -10,8 +10,7 @@ from bgr.data.options import BuildOptions, ConvertOptions, DatasetOptions, Quali
 from bgr.errors import DataError
 
 if TYPE_CHECKING:
-    from bgr.data.reasongraphqa.checks.entailment import Entailments
-    from bgr.data.reasongraphqa.checks.verify import Verified
+    from bgr.data.reasongraphqa.checks.verify import Entailments, Verified
 
 
 def command() -> Group:

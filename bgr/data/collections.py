@@ -18,7 +18,7 @@ from bgr.collection.search import Hits, HybridSearch, Search
 from bgr.collection.triples.extraction import Extracted, extract_triples
 from bgr.collection.triples.openie import Imported, read_openie, write_openie
 from bgr.collection.triples.triple import entity_key
-from bgr.data.multihop.corpora import read_corpus
+from bgr.data.multihop.load import read_corpus
 from bgr.data.reasongraphqa.io.fact_records import fact_corpus, read_facts
 from bgr.errors import DataError
 

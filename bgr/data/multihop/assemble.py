@@ -182,10 +182,9 @@ def assemble(
     Raises:
         DataError: two questions have the same id.
     """
-    parsed = list(parsed)
-    repeated = pool.repeated if pool is not None else 0
     union = pool is None
     pool = pool or PassagePool()
+    repeated = pool.repeated
     questions: dict[str, MultihopQuestion] = {}
     for question in parsed:
         if question.id in questions:
@@ -201,6 +200,12 @@ def _question(
     gold = [ids[number] for number in dict.fromkeys(parsed.gold)]
     known = tuple(dict.fromkeys(passage for passage in gold if passage is not None))
     missing = parsed.missing + gold.count(None)
+    found = []
+    for index, number in parsed.sentences:
+        passage, text = ids[index], parsed.context[index].sentences[number]
+        # the corpus may split the passage into other sentences
+        if passage is not None and [s.strip() for s in sentences[passage][number : number + 1]] == [text.strip()]:
+            found.append((passage, number))
     return MultihopQuestion(
         id=parsed.id,
         question=parsed.question,
@@ -209,22 +214,10 @@ def _question(
         hops=parsed.hops if parsed.hops is not None else len(known) + missing,
         kind=parsed.kind,
         missing=missing,
-        sentences=_sentences(parsed, ids, sentences),
+        sentences=tuple(found),
         context=tuple(dict.fromkeys(passage for passage in ids if passage is not None)),
         graph=_graph(parsed.graph, ids, known),
     )
-
-
-def _sentences(
-    parsed: ParsedQuestion, ids: Sequence[str | None], sentences: Mapping[str, Sequence[str]]
-) -> tuple[tuple[str, int], ...]:
-    """The gold sentences, without those whose number is of another sentence where the corpus splits the passage."""
-    found = []
-    for index, number in parsed.sentences:
-        passage, text = ids[index], parsed.context[index].sentences[number]
-        if passage is not None and [s.strip() for s in sentences[passage][number : number + 1]] == [text.strip()]:
-            found.append((passage, number))
-    return tuple(found)
 
 
 def _graph(graph: EvidenceGraph | None, ids: Sequence[str | None], gold: Sequence[str]) -> EvidenceGraph | None:
@@ -246,17 +239,17 @@ def from_examples(name: str, examples: Iterable[Example]) -> MultihopData:
     Raises:
         DataError: two examples have the same id.
     """
-    return assemble(name, (_parsed(example) for example in examples), None)
-
-
-def _parsed(example: Example) -> ParsedQuestion:
-    return ParsedQuestion(
-        id=example.id,
-        question=example.question,
-        answers=(example.answer,),
-        kind=example.structure,
-        context=tuple(Paragraph("", fact, (fact,)) for fact in example.facts),  # a fact is one sentence
-        gold=tuple(example.graph.nodes),
-        hops=example.graph.hops,
-        graph=example.graph,
+    parsed = (
+        ParsedQuestion(
+            id=example.id,
+            question=example.question,
+            answers=(example.answer,),
+            kind=example.structure,
+            context=tuple(Paragraph("", fact, (fact,)) for fact in example.facts),  # a fact is one sentence
+            gold=tuple(example.graph.nodes),
+            hops=example.graph.hops,
+            graph=example.graph,
+        )
+        for example in examples
     )
+    return assemble(name, parsed, None)

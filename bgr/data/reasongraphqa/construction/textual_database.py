@@ -13,10 +13,8 @@ from bgr.data.kb.schema import Fact, Statement, Value
 
 SHOWN_QUALIFIERS = 2
 
-Meaning = tuple[Any, ...]
 
-
-def meaning(fact: Fact) -> Meaning:
+def meaning(fact: Fact) -> tuple[Any, ...]:
     """The content of a fact without its qualifiers, equal for both directions of a relation (`shares border with`)."""
     if fact.tail is not None:
         return (fact.predicate, *sorted((fact.head, fact.tail)))

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgr.data.multihop.corpora import read_corpus
-from bgr.data.multihop.load import load_multihop
+from bgr.data.multihop.load import load_multihop, read_corpus
 from bgr.errors import DataError
 
 MUSIQUE = [
