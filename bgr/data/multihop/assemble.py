@@ -125,11 +125,13 @@ class ParsedQuestion:
 class PassagePool:
     """Distinct passages (by title and text) in the order of their addition.
 
-    `sentences` are by passage id; `repeated` counts additions of passages that were already there.
+    `sentences` are by passage id, `articles` by address (in MultiHop-RAG's corpus); `repeated` counts additions of
+    passages that were already there.
     """
 
     def __init__(self) -> None:
         self.sentences: dict[str, tuple[str, ...]] = {}
+        self.articles: dict[str, list[Paragraph]] = {}
         self.repeated = 0
         self._passages: dict[str, Passage] = {}
 
@@ -171,13 +173,7 @@ def join_sentences(sentences: Sequence[str]) -> str:
 def assemble(
     name: str, parsed: Iterable[ParsedQuestion], pool: PassagePool | None, *, left_out: int = 0
 ) -> MultihopData:
-    """Questions over the corpus of a file, or over the passages of all questions if there is no such file.
-
-    Args:
-        name: name of the data.
-        parsed: the questions.
-        pool: passages of the corpus file; ``None`` for the union of the questions' contexts.
-        left_out: see `MultihopData`.
+    """Questions over the passages of a corpus file, or over the union of their contexts for ``None``.
 
     Raises:
         DataError: two questions have the same id.

@@ -24,8 +24,7 @@ MultiHop-RAG: ``corpus.json``                              list of ``{"title", "
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,22 +59,22 @@ def load_multihop(path: str | Path, *, corpus: str | Path | None = None, form: s
     form = form or _form_of(*records[0])
     if form not in MARKS:
         raise DataError(f"unknown form {shown(form)}, known: {', '.join(sorted(MARKS))}")
-    file = read_corpus(corpus) if corpus is not None else None
-    if form == "multihop-rag" and file is None:
+    pool = read_corpus(corpus) if corpus is not None else None
+    if form == "multihop-rag" and pool is None:
         raise DataError(f"{path}: MultiHop-RAG's queries have no passages; give its corpus.json as corpus file")
     parsed: list[ParsedQuestion | None] = []
     for number, (where, record) in enumerate(records):
         record = as_record(record, where)
         if form == "musique":
             parsed.append(read_musique(record, where))
-        elif form == "multihop-rag" and file is not None:
-            parsed.append(_read_multihop_rag(record, where, str(number), file.articles))
+        elif form == "multihop-rag" and pool is not None:
+            parsed.append(_read_multihop_rag(record, where, str(number), pool.articles))
         else:
             parsed.append(_read_hotpotqa(record, where))
     questions = [question for question in parsed if question is not None]
     if not questions:
         raise DataError(f"{path}: has no answerable question")
-    return assemble(path.stem, questions, file.pool if file is not None else None, left_out=parsed.count(None))
+    return assemble(path.stem, questions, pool, left_out=parsed.count(None))
 
 
 def _form_of(where: str, record: Any) -> str:
@@ -161,39 +160,26 @@ def _read_multihop_rag(
     )
 
 
-@dataclass(frozen=True)
-class CorpusFile:
-    """The distinct passages of a file, and its articles by their address, if they have one."""
-
-    pool: PassagePool
-    articles: dict[str, list[Paragraph]]
-
-
-def read_corpus(path: str | Path) -> CorpusFile:
+def read_corpus(path: str | Path) -> PassagePool:
     """Read a corpus in one of the forms above.
 
     Raises:
         DataError: the file is missing or damaged, or an item has another form; the message names it.
     """
-    pool, articles = PassagePool(), {}  # type: PassagePool, dict[str, list[Paragraph]]
-    for paragraph, address in _paragraphs(Path(path)):
-        pool.add(paragraph)
-        if address is not None:
-            articles.setdefault(address, []).append(paragraph)
-    return CorpusFile(pool, articles)
-
-
-def _paragraphs(path: Path) -> Iterator[tuple[Paragraph, str | None]]:
-    """The passages of a corpus file, each with its address if it has one."""
+    path, pool = Path(path), PassagePool()
     titles = _by_title(path)
     if titles is not None:
-        yield from ((_titled(title, text, f"{path}: {shown(title)}"), None) for title, text in titles.items())
-        return
+        for title, value in titles.items():
+            pool.add(_titled(title, value, f"{path}: {shown(title)}"))
+        return pool
     for where, record in read_records(path):
         record = as_record(record, where)
         field = "body" if "body" in record and "text" not in record else "text"
-        address = get_text(record, "url", where) if "url" in record else None
-        yield Paragraph(get_text(record, "title", where), get_text(record, field, where)), address
+        paragraph = Paragraph(get_text(record, "title", where), get_text(record, field, where))
+        pool.add(paragraph)
+        if "url" in record:
+            pool.articles.setdefault(get_text(record, "url", where), []).append(paragraph)
+    return pool
 
 
 def _by_title(path: Path) -> dict[str, Any] | None:
