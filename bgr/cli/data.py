@@ -178,7 +178,7 @@ def _quality(options: QualityOptions) -> Output:
 
     found = check_quality(options)
     if options.sheet:
-        print(f"{options.sheet}: {found.report.facts:,} facts to mark", file=sys.stderr)
+        print(f"{options.sheet}: {found.facts:,} facts to mark", file=sys.stderr)
     return Output(found.text(), found.to_json())
 
 

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 def read_passages(path: Path) -> Corpus:
-    """The texts of a collection, of a corpus file, or of a published corpus, whose texts get ids of title and text.
+    """The texts of a collection, of a corpus file, or of a published corpus, in which title and text give the id.
 
     Raises:
-        DataError: it is missing or damaged, or holds something else; the message names the place.
+        DataError: the file is missing, damaged or of another form; the message names the location.
     """
     if (path / NAME).is_file():
         return Collection.open(path, encoder=None).corpus
@@ -54,7 +54,7 @@ def build(options: opt.BuildOptions) -> Collection:
 
 
 def add(options: opt.AddOptions) -> tuple[Collection, int]:
-    """Append texts. Gives the collection and how many were added; see `Collection.add` for the errors."""
+    """Append texts. Returns the collection and the number of new texts; see `Collection.add` for the errors."""
     new = read_passages(options.corpus)
     collection = _open(options.folder, options.encoder)
     collection.add(new, options.triples or ())
@@ -118,7 +118,7 @@ def search(options: opt.SearchOptions) -> list[dict[str, Any]]:
 
 
 def upload(options: opt.UploadOptions) -> tuple[str, int]:
-    """Put a collection's vectors into Milvus. Gives where they are and how many.
+    """Put a collection's vectors into Milvus. Returns their location there, and their number.
 
     Raises:
         DataError: as `search`, or there is such a collection in Milvus already.
@@ -127,9 +127,9 @@ def upload(options: opt.UploadOptions) -> tuple[str, int]:
 
     collection = _open(options.folder, options.encoder)
     dense, key = collection.dense, str(collection.manifest.encoder)
-    with closing(_milvus(options)) as there:
+    with closing(_milvus(options)) as store:
         made = MilvusSearch.build(
-            there,
+            store,
             collection.corpus,
             dense.encoder,
             key=key,
@@ -137,7 +137,7 @@ def upload(options: opt.UploadOptions) -> tuple[str, int]:
             overwrite=options.overwrite,
             progress=True,
         )
-        return there.where, made.count()
+        return store.where, made.count()
 
 
 def import_triples(options: opt.ImportOptions) -> tuple[Collection, Imported]:
@@ -203,7 +203,7 @@ def extract(options: opt.ExtractOptions) -> Extracted:
 
 
 def facts(options: opt.FactsOptions) -> tuple[int, int]:
-    """Write the triples that ReasonGraphQA's facts were made from. Gives the numbers of triples and of facts.
+    """Write the triples that ReasonGraphQA's facts were made from. Returns the numbers of triples and of facts.
 
     Raises:
         DataError: a file exists already, or the dataset names no triples.
@@ -240,9 +240,9 @@ def _search(options: opt.SearchOptions, collection: Collection, method: str) -> 
         return
     from bgr.collection.milvus import MilvusSearch
 
-    dense = collection.dense  # which says what is missing
-    with closing(_milvus(options)) as there:
-        vectors = MilvusSearch(there, collection.corpus, dense.encoder, key=str(collection.manifest.encoder))
+    dense = collection.dense  # its error says what is missing
+    with closing(_milvus(options)) as store:
+        vectors = MilvusSearch(store, collection.corpus, dense.encoder, key=str(collection.manifest.encoder))
         yield vectors if method == "dense" else HybridSearch([collection.bm25, vectors])
 
 
@@ -280,6 +280,6 @@ def _has_ids(path: Path) -> bool:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
     try:
         row = json.loads(first) if first.lstrip().startswith("{") else None
-    except (ValueError, RecursionError):  # the reader says what is wrong
+    except (ValueError, RecursionError):  # the reader reports the error
         return False
     return isinstance(row, dict) and "id" in row and ("text" in row or not {"title", "body"} <= row.keys())

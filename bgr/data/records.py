@@ -27,10 +27,12 @@ def as_text(value: Any, where: str) -> str:
     return value
 
 
-def get_field(record: Mapping[str, Any], name: str, where: str, allowed: str) -> Any:
-    """A required field."""
+def get_field(record: Mapping[str, Any], name: str, where: str, allowed: str, kind: type = object) -> Any:
+    """A required field, which must be of the type `kind`; `allowed` says so in the message."""
     if name not in record:
         raise DataError(f"{where}: {name} is missing, allowed: {allowed}")
+    if not isinstance(record[name], kind):
+        raise DataError(f"{where}: {name} is {shown(record[name])}, allowed: {allowed}")
     return record[name]
 
 
@@ -41,10 +43,7 @@ def get_text(record: Mapping[str, Any], name: str, where: str) -> str:
 
 def get_list(record: Mapping[str, Any], name: str, where: str) -> list[Any]:
     """A required field, which must be a list."""
-    value = get_field(record, name, where, "a list")
-    if not isinstance(value, list):
-        raise DataError(f"{where}: {name} is {shown(value)}, allowed: a list")
-    return value
+    return get_field(record, name, where, "a list", list)
 
 
 def get_texts(record: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
@@ -55,10 +54,7 @@ def get_texts(record: Mapping[str, Any], name: str, where: str) -> tuple[str, ..
 
 def get_flag(record: Mapping[str, Any], name: str, where: str) -> bool:
     """A required field, which must be true or false."""
-    value = get_field(record, name, where, "true or false")
-    if not isinstance(value, bool):
-        raise DataError(f"{where}: {name} is {shown(value)}, allowed: true or false")
-    return value
+    return get_field(record, name, where, "true or false", bool)
 
 
 def get_answers(record: Mapping[str, Any], where: str) -> tuple[str, ...]:

@@ -25,8 +25,6 @@ class MultihopQuestion:
     """A question with the evidence that must be found to answer it.
 
     Args:
-        id: identifier, unique in the data.
-        question: text of the question.
         answers: the answer, then its aliases; empty if the file has none.
         gold: ids of the corpus' passages that are needed, each once.
         hops: number of reasoning steps that the file states; else the number of gold passages.
@@ -55,7 +53,6 @@ class MultihopData:
 
     Args:
         name: name in tables.
-        corpus: the passages.
         questions: the questions, in the order of the file.
         sentences: passage id to the passage's sentences, if the file splits them.
         repeated: number of passages of the corpus file whose title and text were already there.

@@ -11,15 +11,11 @@ Questions, in a JSON list or JSON lines:
   (the paper's baselines cut them into chunks). Evidence has only one sentence of its article, which is found by its
   address.
 
-Corpora, in which other fields are not read:
+Corpora, as a JSON list or JSON lines unless they are objects; other fields are not read:
 
-=========================================================  ======================================================
-file                                                       form
-=========================================================  ======================================================
-HippoRAG: ``musique_corpus.json``, ``hotpotqa_corpus.json``  list of ``{"title", "text"}``, or JSON lines
-HippoRAG: ``hotpotqa_train_corpus.json``                   object, title to a list of sentences (or to a text)
-MultiHop-RAG: ``corpus.json``                              list of ``{"title", "body", "url", …}``, or JSON lines
-=========================================================  ======================================================
+- HippoRAG (``musique_corpus.json``, ``hotpotqa_corpus.json``): list of ``{"title", "text"}``;
+- HippoRAG (``hotpotqa_train_corpus.json``): object, title to a list of sentences (or to a text);
+- MultiHop-RAG (``corpus.json``): list of ``{"title", "body", "url", …}``.
 """
 
 from __future__ import annotations

@@ -103,12 +103,8 @@ class Shared:
 
 @dataclass(frozen=True)
 class Leakage:
-    """Result of `dataset_leakage`.
-
-    Args:
-        samples: number of samples by split.
-        shared: for (earlier split, later split), the result of each of `CHECKS` that was possible.
-        notes: limitations of the comparison and their reasons.
+    """The number of samples by split, what each pair (earlier split, later split) shares by each of `CHECKS` that was
+    possible, and the limitations of the comparison with their reasons.
     """
 
     samples: dict[str, int]
@@ -148,10 +144,6 @@ def dataset_leakage(folder: str | Path, *, progress: bool = False) -> Leakage:
     A dataset converted from the authors' released files has no triples in ``facts.jsonl``; ``triples`` is then left
     out, with a note.
 
-    Args:
-        folder: folder written by ``bgr data build`` or ``bgr data convert --to bgr``.
-        progress: show a bar on standard error.
-
     Raises:
         DataError: a file is missing or malformed, or ``facts.jsonl`` lacks a gold sentence.
         ProgramError: a sample's program is malformed; the message names file, sample and step.
@@ -186,7 +178,7 @@ def _trace(example: Example, triples: Mapping[str, set[Hashable]] | None, where:
 
 
 def leakage_text(report: Leakage) -> str:
-    """The report as a table with a row for each two splits, followed by examples and notes."""
+    """A table with a row for each two splits, followed by examples and notes."""
     rows = [["the later split shares", *CHECKS.values()]]
     examples = []
     for (a, b), found in report.shared.items():

@@ -141,12 +141,9 @@ def _safe(text: str) -> str:
 
 @dataclass(frozen=True)
 class Marks:
-    """Completed sheets of the same facts.
+    """Completed sheets of the same facts, one for each marker.
 
-    Args:
-        sheets: the files, one for each marker.
-        ids: ids of the facts, in the order of the first sheet.
-        marks: criterion to one row for each fact with the marks of all markers.
+    `ids` are in the order of the first sheet; `marks` has for each criterion and fact the marks of all markers.
     """
 
     sheets: tuple[str, ...]

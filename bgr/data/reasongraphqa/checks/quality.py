@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import fmean, median
 from typing import Any
 
@@ -77,18 +77,15 @@ class Lengths:
 
 @dataclass(frozen=True)
 class QualityReport:
-    """Result of the checks.
+    """Result of the checks, with the marks of completed sheets if any were given.
 
     Args:
-        facts: number of checked sentences.
-        total: number of sentences in the dataset.
+        facts, total: number of sentences that were checked, and of those in the dataset.
         seed: seed of the sample.
         gold: number of checked sentences that some question needs.
         with_triples: number of checked sentences with triples; the others are checked only for fluency.
         fluent: number of sentences that pass every check of fluency.
         faithful: number of sentences with triples that pass every check of faithfulness.
-        checks: the result of each check.
-        lengths: lengths in words.
     """
 
     facts: int
@@ -100,10 +97,16 @@ class QualityReport:
     faithful: int
     checks: tuple[CheckResult, ...]
     lengths: Lengths
+    marks: Marks | None = None
 
     def to_json(self) -> dict[str, Any]:
         checks = [{**asdict(check), "share": check.share} for check in self.checks]
-        return {**asdict(self), "checks": checks, "paper": PAPER}
+        found = {**asdict(self), "checks": checks, "paper": PAPER}
+        del found["marks"]
+        if self.marks is not None:
+            criteria = [asdict(agreement) for agreement in self.marks.agreement()]
+            found["marks"] = {"sheets": self.marks.sheets, "facts": len(self.marks.ids), "criteria": criteria}
+        return found
 
     def text(self) -> str:
         """The report in plain text, with the paper's numbers."""
@@ -119,7 +122,11 @@ class QualityReport:
             lines.append(f"{self.facts - self.with_triples:,} facts have no triples and are checked only for fluency")
         words = self.lengths
         spread = f"mean {words.mean:.1f}, median {words.median:g}, 95 % up to {words.p95}, longest {words.longest}"
-        return "\n".join([*lines, f"words: {spread} ({words.longest_id})"])
+        lines.append(f"words: {spread} ({words.longest_id})")
+        if self.marks is not None:
+            lines.append(f"marks of {len(self.marks.ids):,} facts, {len(self.marks.sheets)} sheet(s):")
+            lines += [f"  {agreement.text()}" for agreement in self.marks.agreement()]
+        return "\n".join(lines)
 
 
 def quality_report(sample: FactSample, *, progress: bool = False) -> QualityReport:
@@ -169,28 +176,7 @@ def _share(count: int, checked: int) -> str:
     return f"{count:6,} of {checked:,} ({count / checked:.1%})" if checked else "not checked"
 
 
-@dataclass(frozen=True)
-class QualityCheck:
-    """The automatic checks, and the marks of completed sheets if any were given."""
-
-    report: QualityReport
-    marks: Marks | None
-
-    def to_json(self) -> dict[str, Any]:
-        found = self.report.to_json()
-        if self.marks is None:
-            return found
-        criteria = [asdict(agreement) for agreement in self.marks.agreement()]
-        return {**found, "marks": {"sheets": self.marks.sheets, "facts": len(self.marks.ids), "criteria": criteria}}
-
-    def text(self) -> str:
-        if self.marks is None:
-            return self.report.text()
-        head = f"marks of {len(self.marks.ids):,} facts, {len(self.marks.sheets)} sheet(s):"
-        return "\n".join([self.report.text(), head, *(f"  {agreement.text()}" for agreement in self.marks.agreement())])
-
-
-def check_quality(options: QualityOptions) -> QualityCheck:
+def check_quality(options: QualityOptions) -> QualityReport:
     """Check a sample of a dataset's facts, read completed sheets, and write a sheet of the sample for human marks.
 
     Raises:
@@ -203,4 +189,4 @@ def check_quality(options: QualityOptions) -> QualityCheck:
     sample = sample_facts(options.folder, options.facts, options.seed)
     if sheet:
         write_sheet(sample.records, sheet, overwrite=options.overwrite)
-    return QualityCheck(quality_report(sample, progress=True), marks)
+    return replace(quality_report(sample, progress=True), marks=marks)

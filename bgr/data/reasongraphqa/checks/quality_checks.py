@@ -47,8 +47,6 @@ class Parsed:
     """A parsed sentence.
 
     Args:
-        record: the sentence and its triples.
-        tokens: its words and punctuation marks.
         rest: the sentence with a hole for each name and value.
         clauses: the words of each clause, in lower case; only clauses with two or more words outside names and values.
         known: all words, in lower case, that come from a triple: names, values, predicates and their templates.

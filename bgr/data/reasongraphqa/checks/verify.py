@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from bgr.data.example import Example
 from bgr.data.kb.program import Program
+from bgr.data.kb.schema import Fact
 from bgr.data.reasongraphqa.construction.conflicts import ENTAILMENTS, GoldFacts
 from bgr.data.reasongraphqa.construction.questions import MAX_FACTS, TYPE_OF_FUNCTION
 from bgr.data.reasongraphqa.construction.splits import SPLITS
@@ -144,7 +145,8 @@ def _gold_facts(example: Example, nodes: Iterable[int], table: FactTable) -> Gol
     """
     last = example.program[-1] if example.program else {}
     asked = last["inputs"][-1] if last.get("function") in ASKING and last.get("inputs") else None
-    facts, units = [], []
+    facts: list[Fact] = []
+    units: list[FactUnit] = []
     for node in nodes:
         key = asked if node in example.graph.leaves else None
         found = table.units(example, node)
@@ -156,14 +158,7 @@ def _gold_facts(example: Example, nodes: Iterable[int], table: FactTable) -> Gol
 
 @dataclass(frozen=True)
 class Verified:
-    """Result for a valid dataset.
-
-    Args:
-        counts: number of samples by split.
-        facts: number of sentences in the textual database.
-        sha256: hash of the files.
-        entailments: distractors that entail a gold fact.
-    """
+    """Result for a valid dataset: its samples by split, the sentences of its textual database, and its hash."""
 
     counts: Mapping[str, int]
     facts: int
@@ -171,20 +166,12 @@ class Verified:
     entailments: Entailments
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "counts": dict(self.counts),
-            "facts": self.facts,
-            "sha256": self.sha256,
-            "entailment": self.entailments.to_json(),
-        }
+        counts, entailment = dict(self.counts), self.entailments.to_json()
+        return {"counts": counts, "facts": self.facts, "sha256": self.sha256, "entailment": entailment}
 
 
 def verify_dataset(folder: str | Path, *, progress: bool = False) -> Verified:
     """Read and check a dataset folder: the facts, then the samples one by one, then the hash.
-
-    Args:
-        folder: folder written by `bgr data build` or `bgr data convert`.
-        progress: show a bar on standard error.
 
     Raises:
         ProgramError: a sample's program is malformed.
@@ -192,7 +179,7 @@ def verify_dataset(folder: str | Path, *, progress: bool = False) -> Verified:
             not in the textual database, or the files do not have the hash or the counts of ``dataset.json``.
     """
     names: dict[str, str] = {}
-    units = []
+    units: list[FactUnit] = []
     for record in read_facts(folder, progress=progress):
         names.update(record.names)
         units.append(FactUnit(record.id, record.facts, record.sentence, record.gold))
@@ -246,11 +233,7 @@ def _problem(example: Example) -> str | None:
 
 
 def check_arrow(folder: str | Path, *, progress: bool = False) -> None:
-    """Compare the Arrow form with the JSON lines, row by row, then load it as a user would.
-
-    Args:
-        folder: a dataset whose JSON lines are valid.
-        progress: show a bar on standard error if it takes more than a second.
+    """Compare the Arrow form with the JSON lines, which must be valid, row by row, then load it as a user would.
 
     Raises:
         DataError: a file is missing or damaged, or a row differs from the sample of its line; the message names it.

@@ -106,20 +106,17 @@ def build(
     """Build a dataset: ground the questions, verbalize the facts, add distractors, split.
 
     Args:
-        kb: knowledge base of the programs.
-        questions: all questions of the source.
         encoder: sentences to unit vectors, for the similarity of distractors.
-        settings: the settings of the dataset.
         verbalizer: a model that verbalizes the facts; ``None`` for templates.
         malformed: malformed records, for the report.
-        progress: show bars on standard error.
 
     Raises:
         ProgramError: a program uses a name that is not in the knowledge base (unless ``settings.skip_bad``).
         DataError: no question is left.
     """
-    kept, dropped, tried = _ground_all(kb, questions, settings, progress)
+    kept, dropped = _ground_all(kb, questions, settings, progress)
     dropped = [*malformed, *dropped]
+    tried = len(kept) + len(dropped)
     if not kept:
         first = "".join(f"; the first: {one.where}: {one.reason}: {one.detail}" for one in dropped[:1])
         raise DataError(f"none of {len(questions) + len(malformed)} questions is usable{first}")
@@ -137,7 +134,7 @@ def build(
         splits={name: [e for e, s in zip(examples, split, strict=True) if s == name] for name in SPLITS},
         database=interference.database,
         dropped=tuple(dropped),
-        tried=tried + len(malformed),
+        tried=tried,
         distractors={kind: sum(draft.kinds[kind] for draft in drafts) for kind in KINDS},
     )
 
@@ -177,7 +174,7 @@ def _draft_all(
 
 def _ground_all(
     kb: KnowledgeBase, questions: Sequence[Question], settings: Settings, progress: bool
-) -> tuple[list[Grounded], list[Dropped], int]:
+) -> tuple[list[Grounded], list[Dropped]]:
     """Ground all questions, or random ones until `limit` are kept; kept questions are in the order of the source."""
     executor = Executor(kb)
     order = list(range(len(questions)))
@@ -198,7 +195,7 @@ def _ground_all(
             dropped.append(outcome)
         else:
             kept[number] = outcome
-    return [kept[number] for number in sorted(kept)], dropped, len(kept) + len(dropped)
+    return [kept[number] for number in sorted(kept)], dropped
 
 
 def _example(draft: Draft, seed: int) -> Example:
@@ -222,8 +219,8 @@ def _split(kept: Sequence[Grounded], settings: Settings) -> list[str]:
     if settings.split == "structure":
         return structure_split([grounded.graph for grounded in kept], settings.seed)
     if settings.split == "entity":
-        ends = [{end for fact in grounded.facts for end in (fact.head, fact.tail)} for grounded in kept]
-        return entity_split([frozenset(found - {None}) for found in ends], settings.seed)
+        ends = [[end for fact in one.facts for end in (fact.head, fact.tail) if end is not None] for one in kept]
+        return entity_split(list(map(frozenset, ends)), settings.seed)
     if settings.split == "composition":
         pairs = [composition(one.graph, [fact.predicate for fact in one.facts]) for one in kept]
         return composition_split(pairs, settings.seed)

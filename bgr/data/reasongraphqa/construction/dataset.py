@@ -96,13 +96,13 @@ def _settings(options: BuildOptions) -> Settings:
 
 
 def _metadata(built: Built, settings: Settings, options: BuildOptions, without: int) -> dict[str, Any]:
-    atlas = options.kqapro / "atlas.json"
+    source, licence = "KQA Pro", "CC BY-SA 4.0 (KQA Pro 1.0), if the files are KQA Pro's"
+    if (options.kqapro / "atlas.json").exists():
+        source, licence = "Atlas", "of the data packages named in the source's atlas.json"
     return {
         "name": "ReasonGraphQA",
-        "source": "Atlas" if atlas.exists() else "KQA Pro",
-        "licence": "of the data packages named in the source's atlas.json"
-        if atlas.exists()
-        else "CC BY-SA 4.0 (KQA Pro 1.0), if the files are KQA Pro's",
+        "source": source,
+        "licence": licence,
         "settings": asdict(settings),
         "similarity": PACKAGED if options.similarity == PACKAGED else Path(options.similarity).name,
         "counts": {name: len(examples) for name, examples in built.splits.items()},

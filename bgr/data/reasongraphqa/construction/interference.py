@@ -77,14 +77,12 @@ class Draft:
     def __post_init__(self) -> None:
         self._sentences = {unit.sentence for unit in self.units}
 
-    def add(self, unit: FactUnit, kind: str) -> bool:
+    def add(self, unit: FactUnit, kind: str) -> None:
         """Add a unit as a distractor if it has no conflict with the gold facts and its sentence is new."""
-        if unit.sentence in self._sentences or not self.gold.allows(unit):
-            return False
-        self.units.append(unit)
-        self._sentences.add(unit.sentence)
-        self.kinds[kind] += 1
-        return True
+        if unit.sentence not in self._sentences and self.gold.allows(unit):
+            self.units.append(unit)
+            self._sentences.add(unit.sentence)
+            self.kinds[kind] += 1
 
 
 def shares(gold: int, candidates: int, mixture: Mixture = THIRDS) -> dict[str, int]:
@@ -108,8 +106,6 @@ class Interference:
         database: the textual database, to which (b) adds sentences.
         encoder: sentences to unit vectors; similarity is their inner product.
         seed: seed of all random choices, which are independent for each question.
-        mixture: the share of each kind.
-        progress: show bars on standard error.
     """
 
     def __init__(

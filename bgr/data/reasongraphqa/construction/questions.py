@@ -102,7 +102,6 @@ def read_questions(folder: str | Path, *, skip_bad: bool = False, progress: bool
     Args:
         folder: folder of the files; at least one of the two must exist.
         skip_bad: return malformed records separately instead of raising.
-        progress: show bars of bytes on standard error.
 
     Raises:
         DataError: no such file, not a list, or invalid JSON; a record that lacks a field (unless `skip_bad`).

@@ -54,8 +54,6 @@ class TextualDatabase:
     """Sentences of facts, added one by one; no statement is in two sentences.
 
     Args:
-        kb: the knowledge base.
-        verbalizer: gives the sentences of facts.
         gold: all facts that some question needs, as the executor gives them; they are never joined to other facts.
         joined_probability: probability that one or two more triples are joined to a fact.
         seed: seed of the joined triples, sampled independently for each fact.

@@ -74,6 +74,9 @@ load_split("FOLDER", "test")[0].graph       # bgr's own Example, its graph check
 `dataset.json` has the settings and counts of this card. `bgr data show FOLDER` prints and draws one sample."""
 
 
+HASH = "SHA-256 over the names and contents of the JSON lines, this card left out"
+
+
 def card_text(metadata: Mapping[str, Any], statistics: Mapping[str, Any]) -> str:
     """The text of a dataset's card, which depends only on the dataset.
 
@@ -82,15 +85,16 @@ def card_text(metadata: Mapping[str, Any], statistics: Mapping[str, Any]) -> str
         statistics: result of `dataset_statistics`.
     """
     front = yaml.safe_dump(_front_matter(metadata, statistics), sort_keys=False, allow_unicode=True)
+    source = [[name, metadata[name]] for name in ("source", "licence") if metadata.get(name)]
     parts = {
         "": INTRODUCTION,
-        "Source and licence": _source(metadata),
+        "Source and licence": _table(["", ""], source) if source else "Not stated.",
         "How it was built": _building(metadata),
         "Statistics": f"```text\n{statistics_text(statistics)}\n```",
         "Dropped questions": _drops(metadata),
         "Fields": FIELDS,
         "Loading": LOADING,
-        "Hash": _hash(metadata),
+        "Hash": f"{HASH}: `{_cell(metadata['sha256'])}`" if "sha256" in metadata else "",
     }
     sections = [f"## {title}\n\n{text}" if title else text for title, text in parts.items() if text]
     return f"---\n{front}---\n\n" + "\n\n".join([f"# {_cell(metadata.get('name', 'ReasonGraphQA'))}", *sections]) + "\n"
@@ -112,11 +116,6 @@ def _front_matter(metadata: Mapping[str, Any], statistics: Mapping[str, Any]) ->
         "configs": [{"config_name": "default", "data_files": files}],
         "dataset_info": {"config_name": "default", "features": FEATURES},
     }
-
-
-def _source(metadata: Mapping[str, Any]) -> str:
-    rows = [[name, metadata[name]] for name in ("source", "licence") if metadata.get(name)]
-    return _table(["", ""], rows) if rows else "Not stated."
 
 
 def _building(metadata: Mapping[str, Any]) -> str:
@@ -143,12 +142,6 @@ def _drops(metadata: Mapping[str, Any]) -> str:
     tried = f" of {metadata['tried']:,}" if "tried" in metadata else ""
     text = f"{total:,}{tried} questions were left out."
     return f"{text}\n\n{_table(['reason', 'number', 'for example'], rows)}" if rows else text
-
-
-def _hash(metadata: Mapping[str, Any]) -> str:
-    if "sha256" not in metadata:
-        return ""
-    return f"SHA-256 over the names and contents of the JSON lines, this card left out: `{_cell(metadata['sha256'])}`"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

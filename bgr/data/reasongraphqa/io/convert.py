@@ -42,11 +42,9 @@ Splits = dict[str, list[Example]]
 
 @dataclass(frozen=True)
 class Converted:
-    """Numbers of a conversion.
+    """The folder that was written, and the number of its questions by split.
 
     Args:
-        folder: the folder that was written.
-        counts: questions of each split.
         lost_edges: number of edges from the question that the released form cannot represent; ``None`` for other forms.
         left_out: reason to the ids of the questions left out for it.
     """
@@ -161,20 +159,14 @@ def from_released(record: Any, id: str, where: str) -> Example:
     }
     try:
         example = Example.from_json(ours)
-        _check_filled(example)
     except DataError as error:
         raise DataError(f"{where}: {error}") from None
-    return example
-
-
-def _check_filled(example: Example) -> None:
-    for name, text in (("question", example.question), ("answer", example.answer)):
-        if not text.strip():
-            raise DataError(f"the {name} is empty")
-    if not all(fact.strip() for fact in example.facts):
-        raise DataError("fact has an empty sentence")
+    for name, texts in (("question", [example.question]), ("answer", [example.answer]), ("fact", example.facts)):
+        if not all(text.strip() for text in texts):
+            raise DataError(f"{where}: {name} has an empty text")
     if not example.graph.nodes:
-        raise DataError("order_true_fact is empty: there is no graph")
+        raise DataError(f"{where}: order_true_fact is empty: there is no graph")
+    return example
 
 
 def _edges(nodes: Sequence[Any], facts: Sequence[str], where: str) -> list[Edge]:

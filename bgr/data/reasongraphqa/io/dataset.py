@@ -42,14 +42,12 @@ def write_dataset(
     """Write a dataset; a failure leaves nothing behind.
 
     Args:
-        folder: folder to write.
         splits: the examples of train, dev and test.
         facts: the records of the textual database.
-        metadata: settings, counts and drops; the hash is added.
-        overwrite: replace an existing folder.
+        metadata: settings, counts and drops.
 
     Returns:
-        The metadata as written.
+        The metadata with the hash of the files, as written.
 
     Raises:
         DataError: the folder exists and `overwrite` is false.
@@ -87,12 +85,7 @@ def load_split(folder: str | Path, split: str, *, progress: bool = False) -> lis
 
 
 def read_split(folder: str | Path, split: str, *, progress: bool = False) -> Iterator[Example]:
-    """The examples of one split, one by one, in the order of the file.
-
-    Args:
-        folder: folder written by `bgr data build` or `bgr data convert`.
-        split: one of `SPLITS`.
-        progress: show a bar on standard error if it takes more than a second.
+    """The examples of one split, one by one, in the order of the file; `progress` shows a bar on standard error.
 
     Raises:
         DataError: unknown split, no such file, an invalid line or a repeated id; the message names file and line.

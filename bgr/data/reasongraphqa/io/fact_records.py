@@ -23,8 +23,6 @@ class FactRecord:
     """A sentence with its triples.
 
     Args:
-        id: its id in the textual database.
-        sentence: the text.
         gold: true if some question needs it.
         facts: the triples; empty if the dataset does not have them (the authors' release).
         names: name of every node in `facts`.
@@ -85,10 +83,6 @@ class FactSample:
 
 def read_facts(folder: str | Path, *, progress: bool = False) -> Iterator[FactRecord]:
     """The facts of a dataset folder, one by one, in the order of the file.
-
-    Args:
-        folder: folder written by `bgr data build` or `bgr data convert`.
-        progress: show a bar on standard error.
 
     Raises:
         DataError: no such file, an empty one, or an invalid line; the message names file and line.

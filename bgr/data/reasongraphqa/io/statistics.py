@@ -13,11 +13,7 @@ from bgr.errors import DataError
 
 
 def draw_statistics(statistics: Mapping[str, Any], path: str | Path) -> None:
-    """Draw question types, structures and graph sizes (paper, Figure 3) to an image file.
-
-    Args:
-        statistics: result of `dataset_statistics`.
-        path: the file; its extension decides the format.
+    """Draw question types, structures and graph sizes (paper, Figure 3) to an image file, by `dataset_statistics`.
 
     Raises:
         DataError: the file cannot be written, or matplotlib does not know its extension.

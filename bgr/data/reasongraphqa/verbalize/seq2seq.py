@@ -32,11 +32,9 @@ from bgr.utils.hashing import hash_texts
 
 
 def linearize_facts(kb: KnowledgeBase, facts: Sequence[Fact], *, kind: str | None = None, style: int = 0) -> str:
-    """Facts of one head in one line, the model's input.
+    """One or more facts of one head in one line, the model's input.
 
     Args:
-        kb: knowledge base, which gives the names.
-        facts: one or more facts, all of one head.
         kind: a common noun for the head (`Verbalizer.kind`); ``None`` leaves it out.
         style: the style of dates and units (`value_text`).
     """
@@ -110,19 +108,18 @@ class Outcome:
 
 
 class Seq2seqVerbalizer:
-    """Verbalizes facts, with the interface of `Verbalizer`.
+    """Verbalizes facts by a model (a `FactVerbalizer`).
 
     The same facts get the same sentence in every build with the same model and seed, except for rounding that depends
     on batches; the same set of units gets exactly the same sentences.
 
     Args:
-        templates: verbalizes units for which the model fails, and gives mentions and kinds; its seed selects the style
+        templates: verbalizes units for which the model fails, and gives the kinds of heads; its seed selects the style
             of values.
         generate: linearized facts to candidates; each line's depend only on the line.
         score: scores candidates against the linearized facts.
         cache: finished chunks, to resume an interrupted build; ``None`` for no cache.
         key: identifies the model and everything else that its sentences depend on, for the cache.
-        progress: show a bar on standard error.
     """
 
     def __init__(

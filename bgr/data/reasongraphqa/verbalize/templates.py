@@ -127,7 +127,6 @@ def load_templates() -> Templates:
 
 # -- values -----------------------------------------------------------------------------------------------------------
 
-DATE_STYLES = ("day first", "month first", "iso")
 # written after the number without a space, or before it
 SYMBOLS = {"percent": ("", "%"), "United States dollar": ("$", ""), "square kilometre": ("", " km²")}
 IRREGULAR = {"foot": "feet", "inch": "inches"} | {unit: unit for unit in ("hertz", "lux", "siemens", "percent")}
@@ -136,7 +135,8 @@ IRREGULAR = {"foot": "feet", "inch": "inches"} | {unit: unit for unit in ("hertz
 def value_text(value: Value, style: int = 0) -> str:
     """A value as it is written in a sentence, never rounded; `style` (any integer) selects one of its forms."""
     if isinstance(value.value, datetime.date):
-        return date_text(value.value, DATE_STYLES[style % len(DATE_STYLES)])
+        date, month = value.value, MONTHS[value.value.month - 1].capitalize()
+        return (f"{date.day} {month} {date.year}", f"{month} {date.day}, {date.year}", date.isoformat())[style % 3]
     if value.type == "quantity" and isinstance(value.value, int | float):
         return quantity_text(value.value, value.unit, symbol=style % 2 == 1)
     if value.type == "year" and isinstance(value.value, int) and value.value < 0:
@@ -147,16 +147,6 @@ def value_text(value: Value, style: int = 0) -> str:
 def when_text(value: Value, style: int = 0) -> str:
     """A date or year with its preposition: `in 1957`, `on 16 February 1957`."""
     return f"{'on' if value.type == 'date' else 'in'} {value_text(value, style)}"
-
-
-def date_text(date: datetime.date, style: str) -> str:
-    """A date in one of `DATE_STYLES`."""
-    month = MONTHS[date.month - 1].capitalize()
-    if style == "iso":
-        return date.isoformat()
-    if style == "day first":
-        return f"{date.day} {month} {date.year}"
-    return f"{month} {date.day}, {date.year}"
 
 
 def number_text(number: float | int) -> str:

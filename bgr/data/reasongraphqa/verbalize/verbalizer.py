@@ -13,13 +13,7 @@ from random import Random
 
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.schema import Fact
-from bgr.data.reasongraphqa.verbalize.templates import (
-    Forms,
-    load_templates,
-    value_text,
-    when_text,
-    with_article,
-)
+from bgr.data.reasongraphqa.verbalize.templates import Forms, load_templates, value_text, when_text, with_article
 
 MAX_JOINED = 3
 STYLES = 6  # every combination of the date styles and the unit styles
@@ -172,10 +166,7 @@ def _verbs(clauses: Sequence[_Clause], rng: Random) -> str:
 
 
 _NEEDS: dict[_Pattern, tuple[str, ...]] = {
-    _alone: (),
     _apposition: ("", "noun"),
-    _relative: (),
-    _conjunction: (),
     _fronted: ("front",),
     _apposition_and: ("noun",),
     _fronted_apposition: ("front", "noun"),
@@ -188,7 +179,7 @@ _PATTERNS: dict[int, tuple[_Pattern, ...]] = {
 
 
 def _fits(pattern: _Pattern, clauses: Sequence[_Clause]) -> bool:
-    return all(clause.options(form) for clause, form in zip(clauses, _NEEDS[pattern], strict=False) if form)
+    return all(clause.options(form) for clause, form in zip(clauses, _NEEDS.get(pattern, ()), strict=False) if form)
 
 
 # braces and commas in names are replaced until `_finish`, so that they are not taken for slots or doubled commas
