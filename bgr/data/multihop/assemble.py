@@ -53,7 +53,6 @@ class MultihopData:
 
     Args:
         name: name in tables.
-        questions: the questions, in the order of the file.
         sentences: passage id to the passage's sentences, if the file splits them.
         repeated: number of passages of the corpus file whose title and text were already there.
         left_out: number of questions that the file marks as not answerable.

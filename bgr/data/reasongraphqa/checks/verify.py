@@ -88,10 +88,7 @@ class Entailed:
 
 @dataclass(frozen=True)
 class Entailments:
-    """Result of `find_entailments`: counts by kind, and the first few examples.
-
-    `unknown` is the number of distractors without triples (in the authors' release), which cannot be checked.
-    """
+    """Counts by kind, and the first few examples; `unknown` distractors have no triples and cannot be checked."""
 
     distractors: int
     unknown: int

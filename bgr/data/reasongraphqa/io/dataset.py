@@ -17,7 +17,7 @@ from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.card import CARD_FILE, FEATURES, card_text
 from bgr.data.reasongraphqa.io.statistics import dataset_statistics
 from bgr.errors import DataError
-from bgr.utils.atomic_io import output_folder, read_json
+from bgr.utils.atomic_io import output_folder, read_json, write_json, write_lines
 from bgr.utils.hashing import hash_files
 from bgr.utils.json_utils import parse_json, shown
 
@@ -56,10 +56,10 @@ def write_dataset(
         examples = {split: list(splits[split]) for split in SPLITS}
         records = {split: [example.to_json() for example in examples[split]] for split in SPLITS}
         for split in SPLITS:
-            _write_lines(work / f"{split}.jsonl", records[split])
-        _write_lines(work / FACTS_FILE, facts)
+            write_lines(work / f"{split}.jsonl", _json_lines(records[split]))
+        write_lines(work / FACTS_FILE, _json_lines(facts))
         full = {**metadata, "sha256": hash_files(work, HASHED_FILES)}
-        (work / METADATA_FILE).write_text(json.dumps(full, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_json(work / METADATA_FILE, full)
         (work / CARD_FILE).write_text(card_text(full, dataset_statistics(examples)), encoding="utf-8")
         _write_arrow(work / ARROW_FOLDER, records)
     return full
@@ -181,10 +181,8 @@ def dataset_hash(folder: str | Path) -> str:
     return hash_files(folder, HASHED_FILES)
 
 
-def _write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        for record in records:
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+def _json_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    return (json.dumps(record, ensure_ascii=False) for record in records)
 
 
 def _write_arrow(folder: Path, records: Mapping[str, list[dict[str, Any]]]) -> None:
