@@ -222,8 +222,7 @@ def _extract(options: opt.ExtractOptions) -> Output:
 def _check(options: opt.CheckOptions) -> Output:
     from bgr.data.collections import check_triples
 
-    checked = check_triples(options)
-    found, counts = checked.found, checked.counts
+    found, counts = check_triples(options)
     lines = [
         f"{options.file}: {found.report}",
         f"passages without triples: {counts['passages without triples']:,} of {counts['passages']:,}; entities: "

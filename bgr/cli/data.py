@@ -167,7 +167,7 @@ def _quality(options: QualityOptions) -> Output:
 
     found = check_quality(options)
     if options.sheet:
-        print(f"{options.sheet}: {found.to_mark:,} facts to mark", file=sys.stderr)
+        print(f"{options.sheet}: {found.facts:,} facts to mark", file=sys.stderr)
     return Output(found.text(), found.to_json())
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bgr import __version__
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.verbalize.generator import CANDIDATES, Seq2seqGenerator
-from bgr.data.reasongraphqa.verbalize.selection import filter_complete
+from bgr.data.reasongraphqa.verbalize.seq2seq import filter_complete
 from training.run import Run, check_folder, prepare_folder
 from training.seq2seq.data import train_tokenizer
 from training.seq2seq.module import Seq2seqModule, fit_seq2seq, parse_seq2seq

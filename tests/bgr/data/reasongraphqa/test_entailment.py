@@ -8,7 +8,7 @@ import pytest
 
 from bgr.data.example import Example
 from bgr.data.kb.schema import Fact, Value
-from bgr.data.reasongraphqa.checks.entailment import FactTable, find_entailments
+from bgr.data.reasongraphqa.checks.verify import FactTable, find_entailments
 from bgr.data.reasongraphqa.construction.conflicts import RESTATED, SAME_TRIPLE, SAME_VALUE
 from bgr.data.reasongraphqa.construction.construct import Settings, build
 from bgr.data.reasongraphqa.construction.interference import HARD, THIRDS

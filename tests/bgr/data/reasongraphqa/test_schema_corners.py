@@ -11,8 +11,7 @@ import pytest
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.construction.construct import Settings, build
-from bgr.data.reasongraphqa.construction.grounding import Grounded, ground
-from bgr.data.reasongraphqa.construction.questions import Dropped, Questions, read_questions
+from bgr.data.reasongraphqa.construction.questions import Dropped, Grounded, Questions, ground, read_questions
 
 KB = """{
  "concepts": {

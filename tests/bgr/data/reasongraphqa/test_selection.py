@@ -6,7 +6,7 @@ import pytest
 
 from bgr.collection.embedding import SentenceEncoder
 from bgr.data.kb.schema import Fact, Value
-from bgr.data.reasongraphqa.verbalize.selection import BertScorer, best, filter_complete
+from bgr.data.reasongraphqa.verbalize.seq2seq import BertScorer, best, filter_complete
 
 RUNTIME = Fact("F2", "runtime", Value("quantity", 82, "minute"))
 
