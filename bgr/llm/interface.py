@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,13 +10,11 @@ from bgr.errors import BgrError
 
 
 class LlmError(BgrError):
-    """A call that a backend could not complete. The message is one line: the backend, the problem, the number of
-    tries."""
+    """A call that a backend could not complete. The message is one line with the backend and the problem."""
 
 
 class Unreachable(LlmError):
-    """A call that failed for a reason that affects all calls: the server is missing, overloaded during all tries, or
-    refuses the key or the model."""
+    """A call that failed for a reason that affects all calls, such as an overloaded server or a refused key."""
 
 
 @dataclass(frozen=True)
@@ -77,19 +74,22 @@ class Completion:
     seconds: float = field(default=0.0, compare=False)
 
 
-class Backend(ABC):
-    """A language model that can be called.
+Result = Completion | LlmError
+
+
+class Backend:
+    """A language model that can be called. Subclasses override `complete` or `each`.
 
     `name` identifies the model by everything that determines its replies. It is part of the key of cached replies.
     """
 
     name: str
 
-    @abstractmethod
-    def complete(self, requests: Sequence[Request]) -> list[Completion | LlmError]:
+    def complete(self, requests: Sequence[Request]) -> list[Result]:
         """One result for each request, in order. A failure does not affect the other requests."""
+        return [result for _, result in sorted(self.each(requests), key=lambda pair: pair[0])]
 
-    def each(self, requests: Sequence[Request]) -> Generator[tuple[int, Completion | LlmError], None, None]:
+    def each(self, requests: Sequence[Request]) -> Generator[tuple[int, Result], None, None]:
         """Yield the results of `complete` with the index of the request, in any order. Backends that complete some
         requests before others yield them at once, so that they can be cached even if the process is killed later.
         Closing the generator cancels the remaining requests."""
@@ -99,8 +99,3 @@ class Backend(ABC):
         """The reason why a request can never be answered, if it is known without calling the model, else ``None``.
         In replay-only mode such a request is a failure, not a missing reply."""
         return None
-
-
-def in_order(results: Iterable[tuple[int, Completion | LlmError]]) -> list[Completion | LlmError]:
-    """Sort the results of `Backend.each` as `Backend.complete` returns them."""
-    return [result for _, result in sorted(results, key=lambda pair: pair[0])]

@@ -14,7 +14,7 @@ from anyio.from_thread import start_blocking_portal
 
 from bgr.errors import BgrError, DataError
 from bgr.llm.backends.server_faults import fault_of, key_in, limit_answers, pause, public_address, read_limited
-from bgr.llm.interface import Alternatives, Backend, Completion, LlmError, Request, Unreachable, in_order
+from bgr.llm.interface import Alternatives, Backend, Completion, LlmError, Request, Result, Unreachable
 from bgr.utils.json_utils import parse_json, shown
 
 
@@ -76,7 +76,6 @@ def fits_strict(schema: Any) -> bool:
     return all(fits_strict(part) for part in schema.values())
 
 
-Result = Completion | LlmError
 T = TypeVar("T")
 Give = Callable[[tuple[int, Result]], None]
 
@@ -143,10 +142,6 @@ class OpenAIBackend(Backend):
         self.name = f"openai:{model}@{public_address(base_url)}"
         self._official = (urlsplit(base_url).hostname or "").endswith(".openai.com")
         self._key = key_in(api_key_env)
-
-    def complete(self, requests: Sequence[Request]) -> list[Result]:
-        """See `Backend`."""
-        return in_order(self.each(requests))
 
     def each(self, requests: Sequence[Request]) -> Generator[tuple[int, Result], None, None]:
         """See `Backend`; results are in the order of their arrival."""

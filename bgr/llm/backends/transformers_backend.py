@@ -13,10 +13,8 @@ import torch
 
 from bgr.llm.backends.generation import GrammarError, TokenSampler, generate, grammar_of
 from bgr.llm.backends.local_model import load_local_model
-from bgr.llm.interface import Backend, Completion, LlmError, Request, in_order
+from bgr.llm.interface import Backend, Completion, LlmError, Request, Result
 from bgr.utils.json_utils import one_line
-
-Result = Completion | LlmError
 
 BATCH_BYTES = 2 << 30
 """Memory of a batch for keys, values and the activations of a layer."""
@@ -87,10 +85,6 @@ class TransformersBackend(Backend):
         self.name = self._local.name
         self._grammars: dict[str, Any] = {}
 
-    def complete(self, requests: Sequence[Request]) -> list[Result]:
-        """See `Backend`."""
-        return in_order(self.each(requests))
-
     def each(self, requests: Sequence[Request]) -> Generator[tuple[int, Result], None, None]:
         """See `Backend`; works batch by batch, short prompts first."""
         prompts: list[_Prompt] = []
@@ -116,9 +110,8 @@ class TransformersBackend(Backend):
             ids = list(self._local.tokenizer(text, add_special_tokens=False)["input_ids"])
             room = self._local.longest - len(ids)
             if room < 1:
-                return self._error(
-                    f"a prompt of {len(ids):,} tokens; the limit of the model is {self._local.longest:,}"
-                )
+                limit = self._local.longest
+                return self._error(f"a prompt of {len(ids):,} tokens; the limit of the model is {limit:,}")
             self._grammar(request)  # raises if there is none
             return _Prompt(index, request, ids, max(1, min(request.max_tokens, room)))
         except GrammarError as error:
@@ -145,11 +138,8 @@ class TransformersBackend(Backend):
             return self._generate(batch)
         except torch.OutOfMemoryError:
             if len(batch) == 1:
-                return [
-                    self._error(
-                        f"out of memory for {len(batch[0].ids):,} tokens of prompt and {batch[0].limit:,} of reply"
-                    )
-                ]
+                prompt, reply = len(batch[0].ids), batch[0].limit
+                return [self._error(f"out of memory for {prompt:,} tokens of prompt and {reply:,} of reply")]
         middle = len(batch) // 2
         return [*self._replies(batch[:middle]), *self._replies(batch[middle:])]
 

@@ -202,7 +202,7 @@ def test_alternatives_of_the_first_token(ask_for, tmp_path):
 def test_seconds_of_replies_from_the_cache(script, ask_for, tmp_path, monkeypatch):
     """They are those of the first run, for a repeated request in another run or in the same batch."""
     clock = iter([10.0, 10.5, 12.5])
-    monkeypatch.setattr("bgr.llm.calls.time.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("bgr.llm.language_model.time.perf_counter", lambda: next(clock))
     asked = [ask_for("a"), ask_for("b"), ask_for("a")]
     with Replay(tmp_path / "replies") as replay:
         first = [reply.usage for reply in Llm(script({"a": ["x"], "b": ["y"]}), replay=replay).ask(asked)]
