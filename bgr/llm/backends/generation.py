@@ -33,11 +33,7 @@ class GrammarError(Exception):
 
 
 def grammar_of(schema: Mapping[str, Any], tokenizer: Any) -> llguidance.LLMatcher:
-    """The grammar of a schema; each `TokenSampler` uses a copy.
-
-    Args:
-        schema: JSON schema.
-        tokenizer: tokenizer of llguidance.
+    """The grammar of a JSON schema for a tokenizer of llguidance; each `TokenSampler` uses a copy.
 
     Raises:
         GrammarError: the schema cannot be used as a grammar; the message says why.
@@ -72,7 +68,7 @@ class TokenSampler:
 
     @property
     def ended(self) -> bool:
-        """True if the reply ended with an end token."""
+        """True if the last token is an end token."""
         return bool(self.tokens) and self.tokens[-1] in self._ends
 
     @property
@@ -81,11 +77,7 @@ class TokenSampler:
         return self.ended or len(self.tokens) >= self._limit or bool(self.problem)
 
     def sample(self, scores: torch.Tensor) -> int:
-        """Choose and store the next token.
-
-        Args:
-            scores: scores of all tokens, [vocabulary]; changed in place.
-        """
+        """Choose and store the next token by its scores ``[vocabulary]``, which are changed in place."""
         if self._top and not self.tokens:
             values, tokens = torch.log_softmax(scores, 0).topk(min(self._top, len(scores)))
             self.first = list(zip(tokens.tolist(), values.tolist(), strict=True))

@@ -57,11 +57,18 @@ def load_local_model(
     path = Path(model)
     if path.suffix == ".gguf" and not path.is_file():
         raise CheckpointError(f"{path}: no such file")
-    source, settings = _source(path, str(model))
+    source, settings = str(model), {"local_files_only": path.is_dir()}
+    only_weights: dict[str, Any] = {"use_safetensors": True}
+    if path.is_file():
+        source, settings = str(path.parent), {"gguf_file": path.name, "local_files_only": True}
+        # transformers would download compiled code from the hub to compute with GGUF weights directly
+        config = getattr(transformers, "GgufConfig", None)
+        only_weights = {} if config is None else {"quantization_config": config(dequantize=True)}
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(source, **settings)
         weights: Any = transformers.AutoModelForCausalLM.from_pretrained(
-            source, dtype=torch.bfloat16 if precision == "bf16" else torch.float32, **_weights_only(settings)
+            source, dtype=dtype, **settings, **only_weights
         )
     except ImportError as error:
         raise CheckpointError(f"{model}: {one_line(error)} (pip install 'bgr[llm]')") from None
@@ -70,10 +77,8 @@ def load_local_model(
     if not getattr(tokenizer, "chat_template", None):
         raise CheckpointError(f"{model}: its tokenizer has no chat template; use a model trained for chat")
     if "past_key_values" not in inspect.signature(weights.forward).parameters:
-        kind = weights.config.model_type
-        raise CheckpointError(
-            f"{model}: a model of type {kind} has no cache of keys and values; use one with attention"
-        )
+        problem = f"a model of type {weights.config.model_type} has no cache of keys and values; use one with attention"
+        raise CheckpointError(f"{model}: {problem}")
     ends = _ends(weights, tokenizer)
     # defaults of the folder (temperature, penalties) would interfere with the settings of a request
     weights.generation_config = transformers.GenerationConfig(eos_token_id=ends, pad_token_id=ends[0])
@@ -84,35 +89,14 @@ def load_local_model(
     return LocalModel(name, weights.to(place).eval(), tokenizer, ends, longest)
 
 
-def _source(path: Path, model: str) -> tuple[str, dict[str, Any]]:
-    """Arguments for `from_pretrained`."""
-    if path.is_file():
-        return str(path.parent), {"gguf_file": path.name, "local_files_only": True}
-    return model, {"local_files_only": path.is_dir()}
-
-
-def _weights_only(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings for loading weights. GGUF weights are dequantized, because transformers would download compiled code
-    from the hub to compute with them directly."""
-    if "gguf_file" not in settings:
-        return {**settings, "use_safetensors": True}
-    config = getattr(transformers, "GgufConfig", None)
-    return settings if config is None else {**settings, "quantization_config": config(dequantize=True)}
-
-
 def _ends(model: Any, tokenizer: Any) -> list[int]:
-    """The token ids that end a reply, according to the model and the tokenizer.
-
-    Raises:
-        CheckpointError: neither of them names one.
-    """
+    """The token ids that end a reply, according to the model and the tokenizer."""
     named = model.generation_config.eos_token_id
     ids = [tokenizer.eos_token_id, *(named if isinstance(named, list) else [named])]
     ends = sorted({i for i in ids if i is not None})
     if not ends:
-        raise CheckpointError(
-            f"{model.config._name_or_path}: neither model nor tokenizer names a token that ends a reply"
-        )
+        place = model.config._name_or_path
+        raise CheckpointError(f"{place}: neither model nor tokenizer names a token that ends a reply")
     return ends
 
 

@@ -98,7 +98,7 @@ class TransformersBackend(Backend):
             yield from zip((prompt.index for prompt in batch), self._replies(batch), strict=True)
 
     def refusal(self, request: Request) -> LlmError | None:
-        """See `Backend`; for example, a prompt that is too long for the model."""
+        """See `Backend`."""
         prompt = self._prompt(0, request)
         return prompt if isinstance(prompt, LlmError) else None
 
