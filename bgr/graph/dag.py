@@ -108,7 +108,7 @@ Problem = tuple[frozenset[Edge], frozenset[Edge]]
 class BestDag:
     """The edges found. With `exact`, no valid set of edges has a greater total weight."""
 
-    edges: frozenset[Edge]
+    edges: Edges
     exact: bool
 
 
@@ -127,7 +127,7 @@ def best_dag(weights: Mapping[Edge, float], *, max_problems: int = MAX_PROBLEMS)
     waiting = [(0.0, 0, (frozenset[Edge](), frozenset[Edge]()))]
     opened = 0
     while waiting:
-        _, _, problem = heapq.heappop(waiting)
+        problem = heapq.heappop(waiting)[2]
         forced, forbidden = problem
         chosen = [edge for edge in order if edge in forced or (weights[edge] >= 0 and edge not in forbidden)]
         ways = _mend(chosen, problem, order)
@@ -147,15 +147,21 @@ def _mend(chosen: list[Edge], problem: Problem, order: list[Edge]) -> Iterable[P
 
     No two of them allow the same graph, and together they allow every graph that the problem allows.
     """
+    forced, forbidden = problem
     if not any(a == ROOT for a, _ in chosen):
         return _one_of([edge for edge in order if edge[0] == ROOT], problem)
     reached = {b for _, b in chosen}
     lost = min((a for a, _ in chosen if a != ROOT and a not in reached), default=None)
     if lost is not None:
-        return [*_one_of([edge for edge in order if edge[1] == lost], problem), *_without(lost, problem, order)]
+        touching = {edge for edge in order if lost in edge}
+        without = [] if touching & forced else [(forced, forbidden | touching)]
+        return [*_one_of([edge for edge in order if edge[1] == lost], problem), *without]
     # every fact now has an incoming edge, so without a cycle each path backward ends at the question
     cycle = find_cycle(chosen)
-    return None if cycle is None else _break(cycle, problem)
+    if cycle is None:
+        return None
+    free = [edge for edge in cycle if edge not in forced]  # one subproblem for each that is the first one absent
+    return [(forced | set(free[:i]), forbidden | {edge}) for i, edge in enumerate(free)]
 
 
 def _one_of(edges: list[Edge], problem: Problem) -> Iterator[Problem]:
@@ -164,22 +170,6 @@ def _one_of(edges: list[Edge], problem: Problem) -> Iterator[Problem]:
     for i, edge in enumerate(edges):
         if edge not in forbidden:
             yield forced | {edge}, forbidden | set(edges[:i])
-
-
-def _without(node: int, problem: Problem, order: list[Edge]) -> Iterator[Problem]:
-    """Exclude the fact from the graph."""
-    forced, forbidden = problem
-    touching = {edge for edge in order if node in edge}
-    if not touching & forced:
-        yield forced, forbidden | touching
-
-
-def _break(cycle: list[Edge], problem: Problem) -> Iterator[Problem]:
-    """Forbid at least one edge of the cycle: one subproblem for each edge that is the first one absent."""
-    forced, forbidden = problem
-    free = [edge for edge in cycle if edge not in forced]
-    for i, edge in enumerate(free):
-        yield forced | set(free[:i]), forbidden | {edge}
 
 
 def find_cycle(edges: Iterable[Edge]) -> list[Edge] | None:
@@ -217,10 +207,8 @@ def graph_of(odds: Mapping[Edge, float]) -> tuple[EvidenceGraph, list[Edge]]:
 
 
 def acyclic(edges: Mapping[Edge, float]) -> tuple[list[Edge], list[Edge]]:
-    """Split scored edges into a DAG and the edges left out of it.
-
-    Edges are added by falling score, and ties by number. An edge that would close a cycle is left out.
-    """
+    """Split scored edges into a DAG and the edges left out of it: by falling score, ties by number, each edge that
+    would close a cycle."""
     graph: nx.DiGraph = nx.DiGraph()
     kept: list[Edge] = []
     dropped: list[Edge] = []

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgr.metrics.evidence_set import recall_at, recalls_at
+from bgr.metrics.evidence_set import recalls_at
 
 
 def test_by_hand():
     ranked, gold = ["d", "a", "x", "b", "y"], ["a", "b", "c"]
-    assert [recall_at(ranked, gold, k) for k in (0, 1, 2, 4, 5, 9)] == pytest.approx([0, 0, 1 / 3, 2 / 3, 2 / 3, 2 / 3])
-    assert recall_at(ranked, ["a"], 2, missing=1) == 0.5
-    assert recall_at([], gold, 5) == 0.0
-    assert recall_at(ranked, [], 5, missing=2) == 0.0
-    assert math.isnan(recall_at(ranked, [], 5))
+    assert recalls_at(ranked, gold, (0, 1, 2, 4, 5, 9)) == pytest.approx([0, 0, 1 / 3, 2 / 3, 2 / 3, 2 / 3])
+    assert recalls_at(ranked, ["a"], [2], missing=1) == 0.5
+    assert recalls_at([], gold, [5]) == 0.0
+    assert recalls_at(ranked, [], [5], missing=2) == 0.0
+    assert math.isnan(recalls_at(ranked, [], [5])[0])
 
 
 def slow(ranked, gold, k, missing):
