@@ -12,7 +12,6 @@ import heapq
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 import networkx as nx
 
@@ -71,10 +70,8 @@ def changes(edges: Edges, addable: Iterable[Edge]) -> Iterator[Edges]:
     that starts in the graph, or lets such an edge replace one with the same source or target. Empty sets and `edges`
     itself are skipped. A set may be yielded more than once.
     """
-    for other in _untidied(edges, addable):
-        found = tidy(other)
-        if found and found != edges:
-            yield found
+    tidied = map(tidy, _untidied(edges, addable))
+    yield from (found for found in tidied if found and found != edges)
 
 
 def _untidied(edges: Edges, addable: Iterable[Edge]) -> Iterator[Edges]:
@@ -104,15 +101,7 @@ Problem = tuple[frozenset[Edge], frozenset[Edge]]
 """Edges that must be in the graph, and edges that must not."""
 
 
-@dataclass(frozen=True)
-class BestDag:
-    """The edges found. With `exact`, no valid set of edges has a greater total weight."""
-
-    edges: Edges
-    exact: bool
-
-
-def best_dag(weights: Mapping[Edge, float], *, max_problems: int = MAX_PROBLEMS) -> BestDag:
+def best_dag(weights: Mapping[Edge, float], *, max_problems: int = MAX_PROBLEMS) -> Edges | None:
     """Find the edges of greatest total weight that form a DAG in which every fact is reachable from the question.
 
     The DAG has at least one edge from the question; the result is empty if there is no such edge. An edge of negative
@@ -120,8 +109,7 @@ def best_dag(weights: Mapping[Edge, float], *, max_problems: int = MAX_PROBLEMS)
 
     Args:
         weights: weight of every edge that may be used.
-        max_problems: limit on the subproblems. If the search exceeds it, the result is empty and not exact, and the
-            caller chooses a fallback.
+        max_problems: limit on the subproblems. If the search exceeds it, the result is ``None``.
     """
     order = sorted(weights, key=lambda edge: (-weights[edge], edge))
     waiting = [(0.0, 0, (frozenset[Edge](), frozenset[Edge]()))]
@@ -132,14 +120,14 @@ def best_dag(weights: Mapping[Edge, float], *, max_problems: int = MAX_PROBLEMS)
         chosen = [edge for edge in order if edge in forced or (weights[edge] >= 0 and edge not in forbidden)]
         ways = _mend(chosen, problem, order)
         if ways is None:
-            return BestDag(frozenset(chosen), True)
+            return frozenset(chosen)
         for way in ways:
             opened += 1
             if opened > max_problems:
-                return BestDag(frozenset(), False)
+                return None
             bound = sum(w for edge, w in weights.items() if edge in way[0] or (w >= 0 and edge not in way[1]))
             heapq.heappush(waiting, (-bound, opened, way))
-    return BestDag(frozenset(), True)
+    return frozenset()
 
 
 def _mend(chosen: list[Edge], problem: Problem, order: list[Edge]) -> Iterable[Problem] | None:

@@ -30,7 +30,7 @@ class Request:
     """One call.
 
     Args:
-        step: step of the calling method, for example ``gear.read``; for usage statistics, not for the model.
+        step: step of the calling method, for example ``gear.read``; for messages, not for the model.
         messages: the chat so far.
         schema: JSON schema of the reply; ``None`` for free text.
         max_tokens: maximum length of the reply.

@@ -26,10 +26,10 @@ class Reply:
 
     Args:
         value: the text, or the object if the request has a schema; ``None`` for a failure.
-        text: the text of the model's last reply.
+        text: the model's last reply.
         failure: one line that says why there is no value.
         usage: usage of all calls for this request.
-        first: the most likely first tokens of that text with their log-probabilities, if requested.
+        first: the most likely first tokens of the text, if requested.
     """
 
     value: Any
@@ -44,8 +44,11 @@ class LanguageModel(ABC):
 
     @abstractmethod
     def ask(self, requests: Sequence[Request]) -> list[Reply]:
-        """One reply for each request, in order. An unusable reply is a failure, never an exception. Only an exhausted
-        budget or an unreachable backend raises (`BgrError`)."""
+        """One reply for each request, in order. An unusable reply is a failure and does not raise.
+
+        Raises:
+            BgrError: the budget is exhausted, or the backend cannot be reached.
+        """
 
 
 class _Call(NamedTuple):
@@ -56,26 +59,17 @@ class _Call(NamedTuple):
 
 
 class Llm(LanguageModel):
-    """A backend with a replay cache, a budget and usage statistics.
+    """A backend with a replay cache, a budget and one retry of replies that cannot be used.
 
     If a reply is unusable (an empty text, or an object that violates the schema even after repair), the model is asked
     once more and told the problem; a second unusable reply is a failure. A call that the backend could not complete is
     a failure at once. It is not cached, so the next run tries it again. Equal requests are sent once.
-
-    Args:
-        backend: the model.
-        replay: cache of replies; ``None`` for no cache.
-        budget: limits of the run.
     """
 
     def __init__(self, backend: Backend, *, replay: Replay | None = None, budget: Budget | None = None) -> None:
         self.backend, self._replay, self._budget = backend, replay, budget
-        self.usage_by_step: dict[str, Usage] = {}
-
-    @property
-    def usage(self) -> Usage:
+        self.usage = Usage()
         """Usage of all calls so far."""
-        return sum(self.usage_by_step.values(), Usage())
 
     def ask(self, requests: Sequence[Request]) -> list[Reply]:
         """One reply for each request, in order; at most two batches of calls.
@@ -95,29 +89,25 @@ class Llm(LanguageModel):
             replies[i] = replace(reply, text=text, usage=replies[i].usage + reply.usage)
         for i, reply in enumerate(replies):
             if reply.failure is not None:
-                self._count(requests[i].step, Usage(failed=1))
+                self.usage += Usage(failed=1)
                 replies[i] = replace(reply, usage=reply.usage + Usage(failed=1))
         return replies
 
-    def _count(self, step: str, usage: Usage) -> None:
-        self.usage_by_step[step] = self.usage_by_step.get(step, Usage()) + usage
-
     def _call(self, requests: Sequence[Request]) -> list[_Call]:
-        """One call for each request, in order. Each reply that is in the cache already, or comes in the same batch,
-        counts as cached."""
+        """One call for each request, in order. A repeated request counts as cached, also within the batch."""
         keys = [key_of(self.backend.name, request) for request in requests]
         calls: dict[int, _Call] = {}
         missing: dict[str, int] = {}  # the first request with each key
         for i, key in enumerate(keys):
             cached = self._replay.get(key) if self._replay is not None and key not in missing else None
             if cached is not None:
-                calls[i] = self._repeated(requests[i], cached)
+                calls[i] = self._repeated(cached)
             else:
                 missing.setdefault(key, i)
         sent = self._send({key: requests[i] for key, i in missing.items()})
         for i, key in enumerate(keys):
             if i not in calls:
-                calls[i] = sent[key] if missing[key] == i else self._repeated(requests[i], sent[key].result)
+                calls[i] = sent[key] if missing[key] == i else self._repeated(sent[key].result)
         return [calls[i] for i in range(len(keys))]
 
     def _send(self, missing: dict[str, Request]) -> dict[str, _Call]:
@@ -138,7 +128,7 @@ class Llm(LanguageModel):
             for i, result in results:
                 now = time.perf_counter()
                 result = self._cached(keys[i], requests[i], result, now - before)
-                done[keys[i]] = self._counted(requests[i], result, Usage(calls=1, seconds=now - before))
+                done[keys[i]] = self._counted(result, Usage(calls=1, seconds=now - before))
                 before = now
                 if self._budget is not None and len(done) < len(keys):
                     self._budget.check(self.usage, len(keys) - len(done))
@@ -156,7 +146,7 @@ class Llm(LanguageModel):
                 f"{replay.path}: {len(lost):,} replies of step {lost[0]} are missing for {self.backend.name}; "
                 "run without --replay-only to ask for them"
             )
-        return {key: self._counted(missing[key], why, Usage()) for key, why in found.items() if why is not None}
+        return {key: self._counted(why, Usage()) for key, why in found.items() if why is not None}
 
     def _cached(self, key: str, request: Request, result: Result, seconds: float) -> Result:
         """The result; a reply is cached without characters that cannot be encoded."""
@@ -165,20 +155,20 @@ class Llm(LanguageModel):
         clean = replace(result, text=result.text.encode("utf-8", "replace").decode(), seconds=seconds)
         return clean if self._replay is None else self._replay.put(key, self.backend.name, request.step, clean)
 
-    def _counted(self, request: Request, result: Result, usage: Usage) -> _Call:
-        """The call with its tokens, added to the usage of its step. Failed calls are not counted as answered."""
+    def _counted(self, result: Result, usage: Usage) -> _Call:
+        """The call with its tokens, added to the usage. Failed calls are not counted as answered."""
         if isinstance(result, LlmError):
             usage = replace(usage, calls=0)
         else:
             tokens = {"tokens_in": result.tokens_in, "tokens_out": result.tokens_out}
             usage = replace(usage, **tokens, uncounted=int(result.tokens_in == 0))
-        self._count(request.step, usage)
+        self.usage += usage
         return _Call(result, usage)
 
-    def _repeated(self, request: Request, result: Result) -> _Call:
+    def _repeated(self, result: Result) -> _Call:
         """The call of a request whose result is known."""
-        known = isinstance(result, Completion)
-        return self._counted(request, result, Usage(cached=1, seconds_saved=result.seconds) if known else Usage())
+        usage = Usage(cached=1, seconds_saved=result.seconds) if isinstance(result, Completion) else Usage()
+        return self._counted(result, usage)
 
 
 def _parse(request: Request, call: _Call) -> Reply:

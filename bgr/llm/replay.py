@@ -34,11 +34,10 @@ class ReplayError(BgrError):
 
 
 def key_of(backend: str, request: Request) -> str:
-    """SHA-256 of everything that determines a reply.
+    """SHA-256 of everything that determines a reply, which the step does not.
 
-    The step is not included, so equal requests of two steps get the same reply. The order of a schema's properties is
-    included, because a constrained model generates them in this order. The number of log-probabilities is included only
-    if it is not 0, so that older keys stay valid.
+    The order of a schema's properties is included, because a constrained model generates them in this order, and the
+    number of log-probabilities only if it is not 0, so that older keys stay valid.
     """
     messages = [[message.role, message.content] for message in request.messages]
     parts = [backend, messages, request.schema, request.max_tokens, float(request.temperature), request.seed]
@@ -48,10 +47,9 @@ def key_of(backend: str, request: Request) -> str:
 
 
 class Replay:
-    """A cache of replies in one SQLite file.
+    """A cache of replies in one SQLite file, which several processes may read and write at once.
 
-    Several processes may read and write it at once. Each reply is on disk when `put` returns, so a process that is
-    killed loses none of them.
+    Each reply is on disk when `put` returns, so a process that is killed loses none of them.
 
     Args:
         path: the file; it is created with its parent folders if it is missing.
@@ -97,7 +95,9 @@ class Replay:
         if not isinstance(text, str) or not all(isinstance(n, int) and n >= 0 for n in row[1:4]):
             problem = f"the reply under {key[:16]}… is damaged; delete the file to request all replies again"
             raise DataError(f"{self.path}: {problem}")
-        return Completion(text, tokens_in, tokens_out, bool(cut), first, _seconds(seconds))
+        # seconds do not affect results, so a damaged value is replaced
+        seconds = seconds if isinstance(seconds, float) and 0 <= seconds < float("inf") else 0.0
+        return Completion(text, tokens_in, tokens_out, bool(cut), first, seconds)
 
     def put(self, key: str, backend: str, step: str, reply: Completion) -> Completion:
         """Write a reply and return the one in the cache, since another process may have been faster.
@@ -158,11 +158,6 @@ class Replay:
 
     def _problem(self, error: Exception) -> DataError:
         return DataError(f"{self.path}: cannot be used as a replay cache: {one_line(error)}")
-
-
-def _seconds(value: object) -> float:
-    """Seconds, or 0 for a damaged value, since seconds do not affect results."""
-    return value if isinstance(value, float) and 0 <= value < float("inf") else 0.0
 
 
 def _unpacked(packed: object) -> tuple[str | None, Alternatives]:

@@ -43,7 +43,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class Price:
-    """Price of a model per million tokens of prompts and of replies, in any currency."""
+    """Price of a model per million tokens, in any currency."""
 
     per_million_in: float = 0.0
     per_million_out: float = 0.0
@@ -63,11 +63,8 @@ class BudgetError(BgrError):
 class Budget:
     """Limits on the usage of one process, including calls answered from the replay cache.
 
-    A run that is stopped and started again with the same requests therefore stops at the same point and pays for
-    nothing twice. Results that are complete and not requested again do not count.
-
-    The number of calls is never exceeded. Tokens and cost are only known after a call, so the calls in progress may
-    exceed these limits.
+    A run that is started again with the same requests therefore stops at the same point and pays for nothing twice.
+    Calls in progress may exceed the limits on tokens and cost, which are only known after a call.
 
     Args:
         calls, tokens, cost: maximum of each (tokens of prompts and replies together); ``None`` for no limit.

@@ -12,7 +12,7 @@ import torch
 from transformers import GenerationConfig
 
 from bgr.llm.backends.generation import TokenSampler, generate
-from bgr.llm.backends.local_model import load_local_model
+from bgr.llm.backends.transformers_backend import load_local_model
 from bgr.llm.interface import Message, Request
 from eval.bench.clock import Line, SpeedBench, in_turns
 

