@@ -1,9 +1,9 @@
 """Algorithms on sets of edges: cycles, single-edit neighbors, the most probable DAG.
 
 `best_dag` is a branch-and-bound search. With the log-odds of independent edges as weights, the total weight is the
-log-probability up to a constant. Without constraints, the best graph consists of all edges of weight 0 and above.
-If that graph violates a constraint, each way to repair it becomes a subproblem in which some edges are required and
-others forbidden. The subproblem with the highest bound is searched first.
+log-probability up to a constant, and the best graph without constraints has all edges of weight 0 and above. If it
+violates a constraint, each way to repair it becomes a subproblem in which some edges are required and others forbidden.
+The subproblem with the highest bound is searched first.
 """
 
 from __future__ import annotations
@@ -165,10 +165,7 @@ def find_cycle(edges: Iterable[Edge]) -> list[Edge] | None:
     before: dict[int, list[int]] = {}
     for a, b in edges:
         before.setdefault(b, []).append(a)
-    while True:
-        loose = [node for node, sources in before.items() if not any(a in before for a in sources)]
-        if not loose:
-            break
+    while loose := [node for node, sources in before.items() if not any(a in before for a in sources)]:
         for node in loose:
             del before[node]
     if not before:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
@@ -26,8 +27,7 @@ COLORS = {  # state: line, fill
 }
 LEGEND = (("right", "in both"), ("wrong", "retrieved, not in gold"), ("missed", "in gold, not retrieved"))
 ENDINGS = (".png", ".html")
-LEGEND_HEIGHT = 22.0
-"""Space for the legend below the graph, in points."""
+LEGEND_HEIGHT = 22.0  # points below the graph
 
 
 def draw(
@@ -62,8 +62,7 @@ def check_drawing(path: Path, *, overwrite: bool) -> None:
     """Check before any work that a graph can be drawn to `path`.
 
     Raises:
-        DataError: the ending is not that of a drawing, the file exists and may not be replaced, or the folder does not
-            exist.
+        DataError: the suffix is unknown, the file exists and may not be replaced, or the folder does not exist.
     """
     if path.suffix.lower() not in ENDINGS:
         raise DataError(f"{path}: unknown kind of drawing {path.suffix!r}, allowed: {', '.join(ENDINGS)}")
@@ -150,7 +149,7 @@ def _png_box(axes, box: Box) -> None:  # type: ignore[no-untyped-def]
     line, fill = COLORS[box.state]
     corner = (box.x - box.width / 2, box.y - box.height / 2)
     style = "--" if box.state == "missed" else "-"
-    looks = {"facecolor": fill, "edgecolor": line, "linestyle": style, "zorder": 2}
+    looks: dict[str, Any] = {"facecolor": fill, "edgecolor": line, "linestyle": style, "zorder": 2}
     axes.add_patch(FancyBboxPatch(corner, box.width, box.height, boxstyle="round,pad=0,rounding_size=4", **looks))
     for number, text in enumerate(box.lines):
         y = box.y + LINE * (number - (len(box.lines) - 1) / 2)

@@ -54,7 +54,7 @@ class EvidenceGraph:
             raise GraphError(f"facts {sorted(lost)} cannot be reached from the question")
 
     def to_networkx(self) -> nx.DiGraph:
-        """A new ``networkx.DiGraph``. It always contains the root, and scored edges have the attribute ``score``."""
+        """A new ``networkx.DiGraph`` with the root; scored edges have the attribute ``score``."""
         graph: nx.DiGraph = nx.DiGraph()
         graph.add_node(ROOT)
         for a, b in sorted(self.edges):

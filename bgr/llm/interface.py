@@ -59,8 +59,7 @@ class Completion:
 
     Args:
         text: the generated text.
-        tokens_in, tokens_out: tokens of prompt and reply; `tokens_in` is 0 if the backend did not count them, since no
-            prompt is empty.
+        tokens_in, tokens_out: tokens of prompt and reply; `tokens_in` is 0 if the backend did not count them.
         cut: true if `max_tokens` ended the reply.
         first: the most likely first tokens; never empty if the request asks for them.
         seconds: time it took; ignored when replies are compared.
@@ -90,12 +89,11 @@ class Backend:
         return [result for _, result in sorted(self.each(requests), key=lambda pair: pair[0])]
 
     def each(self, requests: Sequence[Request]) -> Generator[tuple[int, Result], None, None]:
-        """Yield the results of `complete` with the index of the request, in any order. Backends that complete some
-        requests before others yield them at once, so that they can be cached even if the process is killed later.
-        Closing the generator cancels the remaining requests."""
+        """Yield the results of `complete` with the index of the request, in any order and as soon as they are known, so
+        that they are cached even if the process is killed later. Closing the generator cancels the other requests."""
         yield from enumerate(self.complete(requests))
 
     def refusal(self, request: Request) -> LlmError | None:
-        """The reason why a request can never be answered, if it is known without calling the model, else ``None``.
-        In replay-only mode such a request is a failure, not a missing reply."""
+        """The reason why a request can never be answered, if it is known without a call. In replay-only mode such a
+        request is a failure, not a missing reply."""
         return None

@@ -17,11 +17,10 @@ class Usage:
         calls: calls answered by a model, without those from the replay cache.
         cached: calls answered from the replay cache.
         failed: steps without a usable reply after one retry.
-        tokens_in, tokens_out: tokens of prompts and replies in all calls, including cached ones: what the method needs
-            however often it is run.
+        tokens_in, tokens_out: tokens of prompts and replies in all calls, including cached ones.
         seconds: time spent in calls that were not cached.
         seconds_saved: time that the cached replies took originally.
-        uncounted: replies without token counts; if there are any, the total number of tokens is unknown.
+        uncounted: replies without token counts.
     """
 
     calls: int = 0

@@ -1,7 +1,7 @@
 """Scores of answers: exact match in KQA Pro's form, and EM and F1 of short answers in SQuAD's form.
 
-MuSiQue, HotpotQA and 2WikiMultihopQA use SQuAD's EM and F1. Unlike HotpotQA's script, which also sets F1 to 0 if only
-one side is just yes, no or noanswer, this module scores such a pair by its words.
+MuSiQue, HotpotQA and 2WikiMultihopQA use SQuAD's. HotpotQA's script also sets F1 to 0 if only one side is just yes, no
+or noanswer; this module scores such a pair by its words.
 """
 
 from __future__ import annotations
@@ -102,9 +102,8 @@ def answer_f1(predicted: str | None, answers: Sequence[str]) -> float:
 def answer_partial(predicted: str | None, answers: Sequence[str]) -> float:
     """1 if, in plain form, the prediction is a contiguous part of an answer or an answer is one of the prediction.
 
-    Otherwise it is 0; higher is better. Its mean is the partial match accuracy of PRISM, Table 7; the paper does not
-    define it, so this definition is ours. If one side has no words left, it is 1 if neither side has any, else 0.
-    ``None`` or no answers give 0.
+    Otherwise it is 0; higher is better. Its mean is the partial match accuracy of PRISM, Table 7, which the paper does
+    not define. If one side has no words left, it is 1 if neither side has any, else 0. ``None`` or no answers give 0.
     """
     return _best(_one_in_the_other, predicted, answers)
 

@@ -145,9 +145,9 @@ NEVER = -1e9
 class Relaxed:
     """Bounds under the best prices.
 
-    If the parent of a node has the image q and the node is mapped to the image k, the bound falls by
-    ``with_parent[node, q]`` and rises by ``alone[node, k]``, plus 2 for each shared edge to its parents. After that
-    `slack` can be subtracted, because the children of a node share no more edges with it than its image has.
+    If a node, whose parent has the image q, is mapped to k, the bound falls by ``with_parent[node, q]`` and rises by
+    ``alone[node, k]``, plus 2 for each shared edge to its parents. After that `slack` can be subtracted, because the
+    children of a node share no more edges with it than its image has.
 
     Args:
         bound: upper bound on the gain of any mapping.

@@ -165,8 +165,12 @@ class OpenAIBackend(Backend):
         """
         for tried in range(1, self.retries + 2):
             try:
-                async with asyncio.timeout(self.timeout):
-                    return self._checked(request, completion_of(await self._body(client, request)))
+                call = client.chat.completions.with_streaming_response.create(**self._arguments(request))
+                async with asyncio.timeout(self.timeout), call as response:
+                    blocks = LimitedStream(
+                        response.iter_bytes(), self.max_answer_bytes
+                    )  # limited again after decompression
+                    return self._checked(request, completion_of(b"".join([block async for block in blocks])))
             except Exception as error:  # from openai, its HTTP library, or the response; `fault_of` classifies it
                 fault = fault_of(error, self._key)
             if not fault.again or tried > self.retries:
@@ -181,11 +185,6 @@ class OpenAIBackend(Backend):
             missing = f"no log-probabilities for the first token of step {request.step}"
             return LlmError(f"{self.name}: the server returns {missing}")
         return completion if request.top_logprobs else replace(completion, first=())
-
-    async def _body(self, client: openai.AsyncOpenAI, request: Request) -> bytes:
-        async with client.chat.completions.with_streaming_response.create(**self._arguments(request)) as response:
-            blocks = LimitedStream(response.iter_bytes(), self.max_answer_bytes)  # again, since they are decompressed
-            return b"".join([block async for block in blocks])
 
     def _arguments(self, request: Request) -> dict[str, Any]:
         # OpenAI's newer models accept only the new name of the length limit, other servers the old

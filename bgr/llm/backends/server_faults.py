@@ -93,7 +93,6 @@ class Fault:
     """A try that failed.
 
     Args:
-        text: description of the fault.
         again: true if another try may help.
         shared: true if every other call would fail in the same way.
         wait: seconds that the server asks to wait.

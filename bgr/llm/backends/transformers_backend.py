@@ -62,7 +62,8 @@ def load_local_model(
     path = Path(model)
     if path.suffix == ".gguf" and not path.is_file():
         raise CheckpointError(f"{path}: no such file")
-    source, settings = str(model), {"local_files_only": path.is_dir()}
+    source = str(model)
+    settings: dict[str, Any] = {"local_files_only": path.is_dir()}
     only_weights: dict[str, Any] = {"use_safetensors": True}
     if path.is_file():
         source, settings = str(path.parent), {"gguf_file": path.name, "local_files_only": True}
@@ -229,20 +230,19 @@ class TransformersBackend(Backend):
 
     def _replies(self, batch: list[_Prompt]) -> list[Result]:
         """The replies of one batch, which is split in halves if it exceeds the memory of the device."""
+        ends = self._local.ends
         try:
-            return self._generate(batch)
+            samplers = [
+                TokenSampler(prompt.request, prompt.limit, ends, self._grammar(prompt.request)) for prompt in batch
+            ]
+            generate(self._local.model, [prompt.ids for prompt in batch], samplers, ends[0])
+            return [self._result(prompt, sampler) for prompt, sampler in zip(batch, samplers, strict=True)]
         except torch.OutOfMemoryError:
             if len(batch) == 1:
                 prompt, reply = len(batch[0].ids), batch[0].limit
                 return [self._error(f"out of memory for {prompt:,} tokens of prompt and {reply:,} of reply")]
         middle = len(batch) // 2
         return [*self._replies(batch[:middle]), *self._replies(batch[middle:])]
-
-    def _generate(self, batch: list[_Prompt]) -> list[Result]:
-        ends = self._local.ends
-        samplers = [TokenSampler(prompt.request, prompt.limit, ends, self._grammar(prompt.request)) for prompt in batch]
-        generate(self._local.model, [prompt.ids for prompt in batch], samplers, ends[0])
-        return [self._result(prompt, sampler) for prompt, sampler in zip(batch, samplers, strict=True)]
 
     def _result(self, prompt: _Prompt, sampler: TokenSampler) -> Result:
         if sampler.problem:
