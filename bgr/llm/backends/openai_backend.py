@@ -158,18 +158,14 @@ class OpenAIBackend(Backend):
                 group.create_task(one(client, i, request))
 
     async def _call(self, client: openai.AsyncOpenAI, request: Request) -> Result:
-        """Try one request until it is answered or no further try is allowed.
-
-        The client's own retries are not enough: they cover neither responses that are damaged or break off nor the time
-        of a whole try.
-        """
+        """Try one request until it is answered or no further try is allowed. The client's own retries cover neither
+        damaged or broken responses nor the time of a whole try."""
         for tried in range(1, self.retries + 2):
             try:
                 call = client.chat.completions.with_streaming_response.create(**self._arguments(request))
                 async with asyncio.timeout(self.timeout), call as response:
-                    blocks = LimitedStream(
-                        response.iter_bytes(), self.max_answer_bytes
-                    )  # limited again after decompression
+                    # limited again, because these blocks are decompressed
+                    blocks = LimitedStream(response.iter_bytes(), self.max_answer_bytes)
                     return self._checked(request, completion_of(b"".join([block async for block in blocks])))
             except Exception as error:  # from openai, its HTTP library, or the response; `fault_of` classifies it
                 fault = fault_of(error, self._key)

@@ -32,7 +32,7 @@ class LocalModel:
     Args:
         name: name of the model and its precision; equal files give equal names in any folder.
         ends: token ids that end a reply.
-        longest: maximum tokens of prompt and reply together.
+        longest: maximum number of tokens of prompt and reply together.
     """
 
     name: str
@@ -150,9 +150,9 @@ def batch_tokens(model: Any) -> int:
 class TransformersBackend(Backend):
     """Generation of replies with a local model.
 
-    Prompts use the chat template of the tokenizer, are batched by length and padded on the left. Each reply has its own
-    seed, length limit and grammar. Objects are constrained to their schema token by token (llguidance), so that they
-    parse unless `max_tokens` truncates them.
+    Prompts use the chat template of the tokenizer and are batched by length. Each reply has its own seed, length limit
+    and grammar. Objects are constrained to their schema token by token (llguidance), so that they parse unless
+    `max_tokens` truncates them.
 
     The other replies of a batch, which change in a resumed run, affect the rounding of a reply's scores. In float32
     this matters only if two tokens are nearly tied; in bfloat16, a reply may differ from the one that the model
