@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bgr.cli.parser import Command, Group, Output
-from bgr.llm.backends.fetch import FetchOptions, fetch_model
+from bgr.llm.backends.fetch import FetchOptions, fetch_smollm2
 
 
 def command() -> Group:
@@ -19,4 +19,4 @@ def command() -> Group:
 
 
 def _fetch(options: FetchOptions) -> Output:
-    return Output(str(fetch_model(options)))
+    return Output(str(fetch_smollm2(options.out)))

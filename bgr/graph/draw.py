@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
@@ -26,31 +27,42 @@ COLORS = {  # state: line, fill
 }
 LEGEND = (("right", "in both"), ("wrong", "retrieved, not in gold"), ("missed", "in gold, not retrieved"))
 ENDINGS = (".png", ".html")
-LEGEND_HEIGHT = 22.0
-"""Space for the legend below the graph, in points."""
+LEGEND_HEIGHT = 22.0  # points below the graph
 
 
 def draw(
     graph: EvidenceGraph, facts: Sequence[str], question: str, path: str | Path, gold: EvidenceGraph | None = None
 ) -> None:
-    """Write a ``.png`` or ``.html`` file, depending on the suffix of `path`.
+    """Write a PNG image, or a self-contained HTML page with the evidence in order, depending on the suffix of `path`.
+
+    The graph runs from left to right. With `gold`, correct parts are green, wrong ones red, missed ones dashed.
 
     Raises:
-        BgrError: the suffix is another one.
+        BgrError: the suffix is neither ``.png`` nor ``.html``.
     """
-    writers = {".png": draw_png, ".html": draw_html}
     ending = Path(path).suffix.lower()
-    if ending not in writers:
+    if ending not in ENDINGS:
         raise BgrError(f"{path}: cannot draw {ending or 'a file without an ending'}, allowed: .html, .png")
-    writers[ending](graph, facts, question, path, gold)
+    picture = lay_out(graph, facts, question, gold)
+    if ending == ".png":
+        _write_png(picture, path, legend=gold is not None)
+        return
+    evidence = "\n".join(f'<li><span class="n">[{n}]</span> {_html(facts[n])}</li>' for n in graph.order())
+    legend = " ".join(f'<span style="color:{COLORS[state][0]}">■ {text}</span>' for state, text in LEGEND)
+    page = PAGE.format(
+        title=_html(question),
+        svg=_svg(picture),
+        legend=f"<p>{legend}</p>" if gold is not None else "",
+        evidence=f"<ol>\n{evidence}\n</ol>" if evidence else "<p>No evidence.</p>",
+    )
+    Path(path).write_text(page, encoding="utf-8")
 
 
 def check_drawing(path: Path, *, overwrite: bool) -> None:
     """Check before any work that a graph can be drawn to `path`.
 
     Raises:
-        DataError: the ending is not that of a drawing, the file exists and may not be replaced, or the folder does not
-            exist.
+        DataError: the suffix is unknown, the file exists and may not be replaced, or the folder does not exist.
     """
     if path.suffix.lower() not in ENDINGS:
         raise DataError(f"{path}: unknown kind of drawing {path.suffix!r}, allowed: {', '.join(ENDINGS)}")
@@ -89,16 +101,11 @@ def _children(graph: EvidenceGraph, node: int, indent: str) -> list[tuple[Edge, 
     return [((node, child), indent, child == after[-1]) for child in reversed(after)]
 
 
-def draw_png(
-    graph: EvidenceGraph, facts: Sequence[str], question: str, path: str | Path, gold: EvidenceGraph | None = None
-) -> None:
-    """Write a PNG image with the graph from left to right. With `gold`, correct parts are green, wrong ones red, missed
-    ones dashed."""
+def _write_png(picture: Picture, path: str | Path, *, legend: bool) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    picture = lay_out(graph, facts, question, gold)
-    height = picture.height + (LEGEND_HEIGHT if gold is not None else 0)
+    height = picture.height + (LEGEND_HEIGHT if legend else 0)
     figure = Figure(figsize=(picture.width / 72, height / 72))
     FigureCanvasAgg(figure)
     axes = figure.add_axes((0, 0, 1, 1))
@@ -108,12 +115,10 @@ def draw_png(
         _png_arrow(axes, arrow)
     for box in picture.boxes:
         _png_box(axes, box)
-    if gold is not None:
-        x = 8.0
+    if legend:
+        x, y = 8.0, picture.height + LEGEND_HEIGHT / 2
         for state, text in LEGEND:
-            axes.text(
-                x, picture.height + LEGEND_HEIGHT / 2, f"■ {text}", color=COLORS[state][0], fontsize=FONT, va="center"
-            )
+            axes.text(x, y, f"■ {text}", color=COLORS[state][0], fontsize=FONT, va="center")
             x += text_width(text) + 24
     with warnings.catch_warnings():  # a glyph missing from the font is drawn as a box
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
@@ -126,20 +131,16 @@ def _png_arrow(axes, arrow: Arrow) -> None:  # type: ignore[no-untyped-def]  # m
 
     color, _ = COLORS[arrow.state]
     points = [arrow.points[0]]
-    codes = [Curve.MOVETO]
     for start, end in pairwise(arrow.points):
         points += [*bends(start, end), end]
-        codes += [Curve.CURVE4] * 3
+    curve = Curve(points, [Curve.MOVETO, *[Curve.CURVE4] * (len(points) - 1)])
     style = "--" if arrow.state == "missed" else "-"
-    axes.add_patch(
-        PathPatch(Curve(points, codes), fill=False, edgecolor=color, linewidth=1.1, linestyle=style, zorder=1)
-    )
+    axes.add_patch(PathPatch(curve, fill=False, edgecolor=color, linewidth=1.1, linestyle=style, zorder=1))
     axes.add_patch(Polygon(_head(arrow), closed=True, color=color, linewidth=0, zorder=3))
     if arrow.label:
         frame = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-        axes.text(
-            *arrow.label_at, arrow.label, ha="center", va="center", fontsize=6.5, color=color, bbox=frame, zorder=4
-        )
+        place = {"ha": "center", "va": "center", "bbox": frame, "zorder": 4}
+        axes.text(*arrow.label_at, arrow.label, fontsize=6.5, color=color, **place)
 
 
 def _png_box(axes, box: Box) -> None:  # type: ignore[no-untyped-def]
@@ -148,17 +149,8 @@ def _png_box(axes, box: Box) -> None:  # type: ignore[no-untyped-def]
     line, fill = COLORS[box.state]
     corner = (box.x - box.width / 2, box.y - box.height / 2)
     style = "--" if box.state == "missed" else "-"
-    frame = FancyBboxPatch(
-        corner,
-        box.width,
-        box.height,
-        boxstyle="round,pad=0,rounding_size=4",
-        facecolor=fill,
-        edgecolor=line,
-        linestyle=style,
-        zorder=2,
-    )
-    axes.add_patch(frame)
+    looks: dict[str, Any] = {"facecolor": fill, "edgecolor": line, "linestyle": style, "zorder": 2}
+    axes.add_patch(FancyBboxPatch(corner, box.width, box.height, boxstyle="round,pad=0,rounding_size=4", **looks))
     for number, text in enumerate(box.lines):
         y = box.y + LINE * (number - (len(box.lines) - 1) / 2)
         axes.text(corner[0] + 6, y, text, fontsize=FONT, va="center_baseline", zorder=3, parse_math=False)
@@ -168,22 +160,6 @@ def _head(arrow: Arrow) -> list[tuple[float, float]]:
     """Corners of the arrowhead; every arrow ends horizontally."""
     x, y = arrow.points[-1]
     return [(x, y), (x - 7, y - 3), (x - 7, y + 3)]
-
-
-def draw_html(
-    graph: EvidenceGraph, facts: Sequence[str], question: str, path: str | Path, gold: EvidenceGraph | None = None
-) -> None:
-    """Write a self-contained page: the graph as SVG (full sentences on hover), then the evidence in order."""
-    picture = lay_out(graph, facts, question, gold)
-    evidence = "\n".join(f'<li><span class="n">[{n}]</span> {_html(facts[n])}</li>' for n in graph.order())
-    legend = " ".join(f'<span style="color:{COLORS[state][0]}">■ {text}</span>' for state, text in LEGEND)
-    page = PAGE.format(
-        title=_html(question),
-        svg=_svg(picture),
-        legend=f"<p>{legend}</p>" if gold is not None else "",
-        evidence=f"<ol>\n{evidence}\n</ol>" if evidence else "<p>No evidence.</p>",
-    )
-    Path(path).write_text(page, encoding="utf-8")
 
 
 PAGE = """<!DOCTYPE html>
@@ -223,9 +199,7 @@ def _svg(picture: Picture) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{1.35 * width:.0f}" height="{1.35 * height:.0f}" '
         f'viewBox="0 0 {width:.1f} {height:.1f}" font-family="DejaVu Sans, Verdana, sans-serif" font-size="{FONT}">'
     ]
-    parts += [_svg_arrow(arrow) for arrow in picture.arrows]
-    parts += [_svg_box(box) for box in picture.boxes]
-    return "\n".join([*parts, "</svg>"])
+    return "\n".join([*parts, *map(_svg_arrow, picture.arrows), *map(_svg_box, picture.boxes), "</svg>"])
 
 
 def _svg_arrow(arrow: Arrow) -> str:

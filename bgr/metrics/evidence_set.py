@@ -24,7 +24,7 @@ class EvidenceScores:
 
 
 def evidence_set(predicted: EvidenceGraph, gold: EvidenceGraph) -> EvidenceScores:
-    """`set_scores` of the facts of two graphs, without ``Q`` and the edges."""
+    """`set_scores` of the facts of two graphs."""
     return set_scores(predicted.nodes, gold.nodes)
 
 
@@ -54,25 +54,20 @@ def set_scores(found: Iterable[Hashable], gold: Iterable[Hashable], *, missing: 
     )
 
 
-def recall_at(ranked: Sequence[Hashable], gold: Collection[Hashable], k: int, *, missing: int = 0) -> float:
-    """``|gold ∩ first k| / (|gold| + missing)``, 0 … 1, higher is better.
-
-    Args:
-        ranked: distinct items, best first; the list may be shorter than `k`.
-        gold: distinct relevant items.
-        k: length of the prefix that counts.
-        missing: number of further relevant items that cannot be found at all; they count as not found.
-
-    Returns:
-        NaN if there is no relevant item: leave such questions out of a mean.
-    """
-    return float(recalls_at(ranked, gold, (k,), missing=missing)[0])
-
-
 def recalls_at(
     ranked: Sequence[Hashable], gold: Collection[Hashable], ks: Sequence[int], *, missing: int = 0
 ) -> np.ndarray:
-    """`recall_at` for several k at once: ``float64 [len(ks)]``."""
+    """``|gold ∩ first k| / (|gold| + missing)`` for each k, 0 … 1, higher is better.
+
+    Args:
+        ranked: distinct items, best first; the list may be shorter than k.
+        gold: distinct relevant items.
+        ks: lengths of the prefixes that count.
+        missing: number of further relevant items that cannot be found at all; they count as not found.
+
+    Returns:
+        float64 [len(ks)]; NaN if there is no relevant item: leave such questions out of a mean.
+    """
     needed = set(gold)
     total = len(needed) + missing
     if not total:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
@@ -39,10 +39,10 @@ class PrismAblation:
 
 
 def ablate_prism(options: AblatePrismOptions) -> PrismAblation:
-    """Run the variants on the questions that are left, score them, and write the report.
+    """Run the variants, score them and write the report.
 
     Raises:
-        BgrError: something given is damaged, or does not belong together.
+        BgrError: the options contradict each other, or a file is damaged.
     """
     names = _names(options)
     whole = load_questions(options)
@@ -75,7 +75,7 @@ def _names(options: AblatePrismOptions) -> list[str]:
 
 
 def _system(name: str, options: AblatePrismOptions, data: MultihopData, resources: Resources, of_data: str) -> System:
-    # with a given context the number of candidates does not matter
+    # given contexts are used completely
     count = len(data.corpus) if options.candidates == "context" or name == "oracle" else options.k
     chosen = replace(VARIANTS.get(name, PAPER), candidates=max(1, count))
     settings: dict[str, Any] = {"method": "prism", "prism": asdict(chosen)}
@@ -99,14 +99,10 @@ def _make(
     return (ContextReader if name == "full-context" else Prism)(llm, scope, settings, sentences=sentences)
 
 
-def _of_context(method: Prism | ContextReader, queries: Sequence[Query]) -> list[Candidates]:
-    """The passages that come with each question, in their order, numbered as in the whole corpus."""
-    return [_candidates(method, _item(query).context) for query in queries]
-
-
-def _candidates(method: Prism | ContextReader, ids: Sequence[str]) -> Candidates:
+def _candidates(method: Prism | ContextReader, passages: Iterable[Sequence[str]]) -> list[Candidates]:
+    """The passages of each question by their ids, in their order, numbered as in the whole corpus."""
     corpus = method.scope.corpus
-    return Candidates(corpus, [corpus.index_of[one] for one in ids], method.sentences)
+    return [Candidates(corpus, [corpus.index_of[id] for id in ids], method.sentences) for ids in passages]
 
 
 def _item(query: Query) -> MultihopQuestion:
@@ -119,21 +115,21 @@ class GivenContextPrism(Prism):
     """PRISM on the passages that come with each question."""
 
     def candidates(self, queries: Sequence[Query]) -> list[Candidates]:
-        return _of_context(self, queries)
+        return _candidates(self, (_item(query).context for query in queries))
 
 
 class GivenContextReader(ContextReader):
     """Answers from the passages that come with each question."""
 
     def candidates(self, queries: Sequence[Query]) -> list[Candidates]:
-        return _of_context(self, queries)
+        return _candidates(self, (_item(query).context for query in queries))
 
 
 class OracleReader(ContextReader):
-    """Answers from the gold sentences, or from whole gold passages where the data name no sentences."""
+    """Answers from the gold sentences, or from whole gold passages if the data has no gold sentences."""
 
     def candidates(self, queries: Sequence[Query]) -> list[Candidates]:
-        return [_candidates(self, _item(query).gold) for query in queries]
+        return _candidates(self, (_item(query).gold for query in queries))
 
     def chosen(self, query: Query, candidates: Candidates) -> tuple[Reference, ...]:
         index_of = self.scope.corpus.index_of

@@ -12,7 +12,7 @@ from transformers import GenerationConfig
 
 from bgr.llm.backends.generation import TokenSampler, generate
 from bgr.llm.backends.loading import local_model_path
-from bgr.llm.backends.local_model import load_local_model
+from bgr.llm.backends.transformers_backend import load_local_model
 from bgr.llm.interface import Message, Request
 from eval.bench.measure import BenchResult, compare, speed_result
 from eval.bench.options import LlmBenchOptions

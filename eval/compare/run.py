@@ -1,4 +1,4 @@
-"""`bgr compare`: systems on the same questions, by their graphs on a dataset or by the passages that they find."""
+"""`bgr compare`: systems on the same questions, compared by evidence graphs or by passages."""
 
 from __future__ import annotations
 
@@ -16,21 +16,16 @@ from eval.systems.spec import KNOWN, SystemSpec, parse_specs
 def compare(options: CompareOptions) -> Comparison | PassageComparison:
     """Read or run, score and compare the systems, and write the report.
 
-    Questions are compared by passages where the data are a file, where a system is one on passages, or where a scope is
-    named; else by evidence graphs.
+    They are compared by passages if the data is a file, a system retrieves only passages, or a scope is given; else by
+    evidence graphs.
 
     Raises:
-        BgrError: something given is damaged, or does not belong together.
+        BgrError: the options contradict each other, or a file is damaged.
     """
-    return compare_on_passages(options) if is_on_passages(options) else compare_graphs(options)
+    return _compare_passages(options) if _is_on_passages(options) else _compare_graphs(options)
 
 
-def is_on_passages(options: CompareOptions) -> bool:
-    """True where the comparison is one on passages and not on graphs.
-
-    Raises:
-        BgrError: the options are about both, or there is no data.
-    """
+def _is_on_passages(options: CompareOptions) -> bool:
     if not options.data.exists():
         raise DataError(f"{options.data}: no such file or folder")
     only = [f"--{name.replace('_', '-')}" for name in PASSAGES_ONLY if getattr(options, name)]
@@ -46,12 +41,7 @@ def is_on_passages(options: CompareOptions) -> bool:
     return passages
 
 
-def compare_graphs(options: CompareOptions) -> Comparison:
-    """Compare systems by their evidence graphs on a dataset.
-
-    Raises:
-        BgrError: something given is damaged, or does not belong together.
-    """
+def _compare_graphs(options: CompareOptions) -> Comparison:
     from eval.compare.compare import compare as compare_evaluations
     from eval.report.comparison import write_comparison
     from eval.run.evaluate import evaluate
@@ -59,7 +49,7 @@ def compare_graphs(options: CompareOptions) -> Comparison:
     from eval.run.sweep import read_sweep
     from eval.systems.graphs import gather
 
-    # opened first: a folder that is in the way is reported before the work, not after it
+    # opened first, so that an existing folder is reported before the work
     with output_folder(options.out, overwrite=options.overwrite) as folder:
         sweep = read_sweep(options.sweep) if options.sweep else None
         systems, examples, main, about = gather(options)
@@ -71,12 +61,7 @@ def compare_graphs(options: CompareOptions) -> Comparison:
     return found
 
 
-def compare_on_passages(options: CompareOptions) -> PassageComparison:
-    """Compare systems by the passages that they find; results are kept question by question in the output folder.
-
-    Raises:
-        BgrError: something given is damaged, or does not belong together.
-    """
+def _compare_passages(options: CompareOptions) -> PassageComparison:
     from eval.compare.passages import compare_passages
     from eval.report.passages import write_passages
     from eval.run.passage_scores import score
@@ -105,11 +90,7 @@ def compare_on_passages(options: CompareOptions) -> PassageComparison:
 
 
 def _check(options: CompareOptions, specs: list[SystemSpec]) -> None:
-    """Check that the systems have what they need.
-
-    Raises:
-        BgrError: an option is missing.
-    """
+    """Check that the options that the systems need are given."""
     has_triples = options.openie is not None or options.collection is not None or options.data.is_dir()
     for spec in specs:
         method = spec.method

@@ -2,7 +2,7 @@
 
 import torch
 
-from bgr.llm.backends.local_model import load_local_model
+from bgr.llm.backends.transformers_backend import load_local_model
 from eval.bench import llm as module
 from eval.bench.llm import bench_llm
 from eval.bench.options import LlmBenchOptions

@@ -23,25 +23,23 @@ def load_backend(spec: str, **settings: Any) -> Backend:
     Raises:
         BgrError: there is no such model, or the backend does not know a setting.
     """
+    is_server = spec.startswith(("http://", "https://"))
+    label = "server" if is_server else spec  # its address may contain a password
+    address, _, model = spec.partition("#")
+    if is_server and not model:
+        raise BgrError("a server requires its model after the address: http://host:port/v1#model")
     try:
-        if spec.startswith(("http://", "https://")):
-            return _server(spec, settings)
+        if is_server:
+            from bgr.llm.backends.openai_backend import OpenAIBackend
+
+            return OpenAIBackend(model, base_url=address, **settings)
         from bgr.llm.backends.transformers_backend import TransformersBackend
 
         return TransformersBackend(local_model_path(spec), **settings)
     except TypeError as error:
-        raise BgrError(f"{_kind(spec)}: {error}") from None
+        raise BgrError(f"{label}: {error}") from None
     except ImportError as error:
-        raise BgrError(f"{_kind(spec)}: {error} (pip install 'bgr[llm]')") from None
-
-
-def _server(spec: str, settings: dict[str, Any]) -> Backend:
-    address, _, model = spec.partition("#")
-    if not model:
-        raise BgrError("a server requires its model after the address: http://host:port/v1#model")
-    from bgr.llm.backends.openai_backend import OpenAIBackend
-
-    return OpenAIBackend(model, base_url=address, **settings)
+        raise BgrError(f"{label}: {error} (pip install 'bgr[llm]')") from None
 
 
 def local_model_path(spec: str) -> str | Path:
@@ -60,11 +58,6 @@ def local_model_path(spec: str) -> str | Path:
     if spec.count("/") != 1 or spec.startswith((".", "/", "~")) or spec.endswith("/") or path.suffix == ".gguf":
         raise BgrError(f"{spec}: no such file or folder; allowed: {ALLOWED}")
     return spec
-
-
-def _kind(spec: str) -> str:
-    """The spec for messages, without the address of a server, which may contain a password."""
-    return "server" if spec.startswith("http") else spec
 
 
 def language_model(llm: LanguageModel | str) -> LanguageModel:

@@ -94,8 +94,8 @@ def fused(
 def _of_single_edges(weights: Mapping[Edge, float]) -> tuple[Edges, bool]:
     """The best DAG without shortcuts, and true; or the greedy one, and false, if the exact search takes too long."""
     best = best_dag(weights)
-    edges = best.edges if best.exact else graph_of(weights)[0].edges
-    return tidy(edges) or frozenset(), best.exact
+    edges = graph_of(weights)[0].edges if best is None else best
+    return tidy(edges) or frozenset(), best is not None
 
 
 class _Search:

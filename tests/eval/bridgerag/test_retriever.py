@@ -10,8 +10,8 @@ import pytest
 from bgr.errors import DataError
 from bgr.llm.usage import Usage
 from bgr.retrievers.base import Query
-from eval.ablations.bridgerag import AblationRetriever, gold_indices, spread
-from eval.ablations.bridgerag_judged import VARIANTS, Judged, lowest, negative
+from eval.ablations.bridgerag import AblationRetriever, gold_indices, lowest, negative, spread
+from eval.ablations.bridgerag_report import VARIANTS, Judged
 from eval.run.question_result import QuestionResult
 
 
