@@ -38,11 +38,6 @@ class PathUpdate(nn.Module):
 
     A path's state is ``[t, d]``. It starts as the token states of the question, and every fact on the path updates it.
     ``H' = LN(H + g ⊙ u)`` with ``u`` the attended state and the gate ``g = σ(W_g [H; u])``.
-
-    Args:
-        width: ``d``.
-        heads: attention heads.
-        dropout: probability.
     """
 
     def __init__(self, *, width: int, heads: int, dropout: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -22,15 +23,11 @@ ROOT_COLUMN = 0
 """Column of the question itself; candidate fact ``i`` is in column ``i + 1``."""
 
 
-@dataclass(frozen=True)
-class SentenceTokens:
-    """Projected tokens of facts and questions for the comparison with a path and with its last fact."""
+class SentenceTokens(NamedTuple):
+    """Projected tokens of questions and facts for the comparison with one thing: a path, or its last fact."""
 
-    facts_to_path: Tokens
-    questions_to_path: Tokens
-    facts_to_last: Tokens
-    questions_to_last: Tokens
-    last: Tokens
+    questions: Tokens
+    facts: Tokens
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,8 @@ class EncodedBatch:
         fact_states, fact_mask: ``[f, t_f, d]``, ``[f, t_f]``, the inputs of path updates.
         matching: features for the matcher of ``f + q`` sentences: the facts, then the questions (for the root).
         relevance: ``[f]`` logit that a candidate is evidence, at any position of the graph.
-        tokens: projected tokens for `LateInteraction`.
+        to_path, to_last: projected tokens of all sentences for `LateInteraction`.
+        last: projected tokens of facts as the last fact of a path.
         columns: ``[q, 1 + c]`` index into ``matching`` of the sentence in each column of a question, padded with −1.
     """
 
@@ -55,7 +53,9 @@ class EncodedBatch:
     fact_mask: Tensor
     matching: Prepared
     relevance: Tensor
-    tokens: SentenceTokens
+    to_path: SentenceTokens
+    to_last: SentenceTokens
+    last: Tokens
     columns: Tensor
 
 
@@ -128,13 +128,9 @@ class BgrRetriever(PreTrainedModel):
             fact_mask=fact_mask,
             matching=self.matcher.prepare(torch.cat(rows)),
             relevance=self.relevance(rows[0].flatten(1)).squeeze(-1),
-            tokens=SentenceTokens(
-                facts_to_path=self.to_path.of_facts(fact_rows),
-                questions_to_path=self.to_path.of_facts(question_rows),
-                facts_to_last=self.to_last.of_facts(fact_rows),
-                questions_to_last=self.to_last.of_facts(question_rows),
-                last=self.to_last.of_paths(fact_rows),
-            ),
+            to_path=SentenceTokens(self.to_path.of_facts(question_rows), self.to_path.of_facts(fact_rows)),
+            to_last=SentenceTokens(self.to_last.of_facts(question_rows), self.to_last.of_facts(fact_rows)),
+            last=self.to_last.of_paths(fact_rows),
             columns=torch.cat([root[:, None], columns], dim=1),
         )
 
@@ -198,21 +194,21 @@ class BgrRetriever(PreTrainedModel):
     def token_features(self, encoded: EncodedBatch, paths: Paths, mask: Tensor, facts: Tensor) -> Tensor:
         """Late interaction of every column with the path and with its last fact, and the column's relevance (0 for the
         root). *Shape:* ``[p, 1 + c, e]``."""
-        tokens = encoded.tokens
-        path = self.to_path.of_paths(Ragged(paths.states[mask], mask.sum(1)))
-        # the column of the root contains the question
         question = paths.question[:, None]
-        parts = [self.to_path(tokens.questions_to_path.select(question), path)]
-        parts.append(self.to_path(tokens.facts_to_path.select(facts), path))
-        with_path = torch.cat(parts, 1)
+
+        def compare(interaction: LateInteraction, to: SentenceTokens, rows: Tensor | slice, other: Tokens) -> Tensor:
+            # the column of the root contains the question
+            columns = to.questions.select(question[rows]), to.facts.select(facts[rows])
+            return torch.cat([interaction(column, other) for column in columns], 1)
+
+        path = self.to_path.of_paths(Ragged(paths.states[mask], mask.sum(1)))
+        with_path = compare(self.to_path, encoded.to_path, slice(None), path)
         # an empty path has no last fact
         has_last = paths.last >= 0
         with_last = with_path.new_zeros(*with_path.shape[:2], self.to_last.features)
         if has_last.any():
-            last = tokens.last.select(paths.last[has_last])
-            parts = [self.to_last(tokens.questions_to_last.select(question[has_last]), last)]
-            parts.append(self.to_last(tokens.facts_to_last.select(facts[has_last]), last))
-            with_last = with_last.index_put((has_last,), torch.cat(parts, 1))
+            found = compare(self.to_last, encoded.to_last, has_last, encoded.last.select(paths.last[has_last]))
+            with_last = with_last.index_put((has_last,), found)
         relevance = F.pad(encoded.relevance[facts], (1, 0))[..., None]
         return torch.cat([with_path, with_last, relevance], dim=-1)
 

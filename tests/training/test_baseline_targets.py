@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from training.baseline.losses import among_all, contrastive_loss, gold_chains, gold_facts, gold_paths, gold_pointers
+from training.baseline.losses import among_all, contrastive_loss, gold_chains, gold_paths, gold_pointers
+from training.retriever.loss import gold_facts
 
 FORK = EvidenceGraph([(ROOT, 2), (2, 0), (2, 4), (ROOT, 1)])
 SINGLE = EvidenceGraph([(ROOT, 3)])

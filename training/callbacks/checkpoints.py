@@ -25,8 +25,8 @@ from bgr.utils.atomic_io import new_file
 
 
 class AtomicFiles(TorchCheckpointIO):
-    """Checkpoint files that are complete under their name or missing, whenever the process is killed or the power
-    fails. Lightning's own writer goes through the system's temporary folder, from which a move can be a copy."""
+    """Checkpoint files that are complete or missing, whenever the process is killed or the power fails. Lightning's own
+    writer goes through the system's temporary folder, from which a move can be a copy."""
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None) -> None:
         with new_file(path, parents=True, durable=True, single=True) as part, part.open("wb") as file:
@@ -44,24 +44,16 @@ class KeepCheckpoints(Checkpoint):
 
     def __init__(self, folder: str, minutes: NonNegativeFloat = 5.0, steps: NonNegativeInt = 0) -> None:
         self.folder = Path(folder)
+        self.last = self.folder / "last.ckpt"
+        self.next = self.folder / "next.ckpt"
         self.minutes = float(minutes)
         self.steps = int(steps)
         self.best = ""  # file name
         self.score = float("-inf")
-        self.step: int | None = None  # of last.ckpt
-        self._waiting: int | None = None  # step of next.ckpt
+        self.step: int | None = None  # of `last`
+        self._waiting: int | None = None  # step of `next`
         self._at = (0, 0.0)  # step and time of the last checkpoint
         self._seen = 0
-
-    @property
-    def last(self) -> Path:
-        """The checkpoint from which a training resumes."""
-        return self.folder / "last.ckpt"
-
-    @property
-    def next(self) -> Path:
-        """The candidate for `last`, until its weights are known to be finite."""
-        return self.folder / "next.ckpt"
 
     def best_weights(self) -> dict[str, Any]:
         """The state of the module after the best epoch.
@@ -91,7 +83,10 @@ class KeepCheckpoints(Checkpoint):
         if trainer.global_step == self._seen:  # checkpoints do not include accumulated gradients
             return
         self._seen = trainer.global_step
-        self._accept(trainer)
+        if self._waiting is not None:  # a step from the weights of `next` was finite
+            if trainer.is_global_zero:
+                os.replace(self.next, self.last)
+            self.step, self._waiting = self._waiting, None
         # the end of an epoch writes its own checkpoint after validation
         if not trainer.is_last_batch and self._due(trainer):
             trainer.save_checkpoint(self.next)
@@ -122,14 +117,6 @@ class KeepCheckpoints(Checkpoint):
         by_time = self.minutes > 0 and time.monotonic() - moment >= 60 * self.minutes
         # clocks differ between processes, which must save together
         return bool(trainer.strategy.broadcast(by_step or by_time))
-
-    def _accept(self, trainer: Trainer) -> None:
-        """Rename next.ckpt to last.ckpt: a step from its weights was finite."""
-        if self._waiting is None:
-            return
-        if trainer.is_global_zero:
-            os.replace(self.next, self.last)
-        self.step, self._waiting = self._waiting, None
 
     def _keep_best(self, trainer: Trainer, score: float) -> None:
         self.best, self.score = f"best-{trainer.global_step}.ckpt", score

@@ -21,13 +21,13 @@ class Epoch:
     metrics: dict[str, float]
 
     def line(self) -> str:
-        shown = "  ".join(f"{name} {value:.3f}" for name, value in sorted(self.metrics.items()))
-        return f"{self.name:8}  epoch {self.number}/{self.of}  {shown}"
+        metrics = "  ".join(f"{name} {value:.3f}" for name, value in sorted(self.metrics.items()))
+        return f"{self.name:8}  epoch {self.number}/{self.of}  {metrics}"
 
 
 @dataclass(frozen=True)
 class Stop:
-    """An early stop: epoch, number of epochs, epochs without a better dev score, and the best score."""
+    """An early stop: epoch, number of epochs, epochs without a better dev score, and the best one."""
 
     name: str
     number: int
@@ -36,18 +36,14 @@ class Stop:
     best: float
 
     def line(self) -> str:
-        epochs = "epoch" if self.waited == 1 else "epochs"
-        return (
-            f"{self.name:8}  stopped early after epoch {self.number}/{self.of}: {self.waited} {epochs} without a "
-            f"better dev score than {self.best:.3f}"
-        )
+        waited = f"{self.waited} {'epoch' if self.waited == 1 else 'epochs'} without a better dev score"
+        return f"{self.name:8}  stopped early after epoch {self.number}/{self.of}: {waited} than {self.best:.3f}"
 
 
 Report = Callable[[Epoch | Stop], None]
 
 
 def to_stderr(message: Epoch | Stop) -> None:
-    """Print the line to standard error."""
     print(message.line(), file=sys.stderr)
 
 

@@ -57,10 +57,7 @@ class StopAtNotFinite(Callback):
     a dev loss. Weights and the last checkpoint remain valid.
 
     A loss scaler (``16-mixed``) produces infinite gradients by design and skips those steps, so only the loss is
-    checked with one.
-
-    Args:
-        name: name of the trained direction or baseline, for the message.
+    checked with one. The message begins with `name`.
     """
 
     def __init__(self, name: str) -> None:
