@@ -25,7 +25,7 @@ from training.run import at_least, share
 class RetrievalModule(LightningModule):
     """Base class of the modules of trained retrievers.
 
-    A subclass calls `save_hyperparameters` and `use`, and implements `loss` and the validation step.
+    A subclass calls `use` and implements `loss` and the validation step.
 
     Args:
         encoder: hub id or folder of a BERT, or ``packaged-minilm`` for the one from the package index.
@@ -58,6 +58,7 @@ class RetrievalModule(LightningModule):
         warmup: float = 0.1,
     ) -> None:
         super().__init__()
+        self.save_hyperparameters()  # including the arguments of the subclass
         self.seed = 0
         self.dev: list[tuple[float, float, float]] = []
 

@@ -83,11 +83,9 @@ class BgrDataModule(LightningDataModule):
     def setup(self, stage: str | None = None) -> None:
         for split in ("train", "dev"):
             self.splits.setdefault(split, load_split(self.folder, split))
-        if self.dev_limit:
-            self.splits["dev"] = self.splits["dev"][: self.dev_limit]
+        self.splits["train"] = self.splits["train"][: self.limit or None]
+        self.splits["dev"] = self.splits["dev"][: self.dev_limit or None]
         self.splits["dev"].sort(key=lambda e: (max(map(len, e.facts), default=0), e.id))
-        if self.limit:
-            self.splits["train"] = self.splits["train"][: self.limit]
 
     def prepare(self, tokenizer: Any, model: BgrRetriever | BaselineModel, cache: Path) -> None:
         """Read the splits, tokenize them, and cache the states of the model's frozen layers in the folder `cache`."""
@@ -133,7 +131,8 @@ class BgrDataModule(LightningDataModule):
         return TrainingBatch(batch, list(examples))
 
     def train_dataloader(self) -> StepLoader[TrainingBatch]:
-        train, part = self.splits["train"], self._part()
+        train, trainer = self.splits["train"], self.trainer
+        part = Part(trainer.global_rank, trainer.world_size, trainer.accumulate_grad_batches) if trainer else Part()
         lengths = [len(e.question) for e in train]
         order = SimilarLengths(lengths, self.batch_size * part.batches, seed=torch.initial_seed() % (1 << 31))
 
@@ -159,11 +158,6 @@ class BgrDataModule(LightningDataModule):
         # Lightning would restore the loader itself, but it creates the loader earlier, to count the steps for the
         # learning rate schedule
         self.resumed = state_dict
-
-    def _part(self) -> Part:
-        if self.trainer is None:
-            return Part()
-        return Part(self.trainer.global_rank, self.trainer.world_size, self.trainer.accumulate_grad_batches)
 
 
 def fewer_candidates(example: Example, count: int, seed: str) -> Example:

@@ -24,8 +24,7 @@ from transformers.utils import logging as transformers_logging
 from bgr.errors import BgrError
 from bgr.models.packaged import resolve_model
 from bgr.utils.devices import fast_bfloat16, pick_device
-from training.callbacks.checkpoints import AtomicFiles, KeepCheckpoints
-from training.callbacks.stops import EarlyStop, StopAtNotFinite
+from training.callbacks import AtomicFiles, EarlyStop, KeepCheckpoints, StopAtNotFinite
 from training.data_module import BgrDataModule
 from training.run import Run, first_process
 
@@ -49,14 +48,8 @@ def retriever_cli(
 ) -> RetrieverCLI:
     """Read the config of a retriever; nothing is written. See `lightning_cli`.
 
+    `name` is its direction or kind of baseline, for the folder of logs and checkpoints and as the prefix of messages.
     The default precision is bfloat16 if it is fast on the device.
-
-    Args:
-        run: the training run.
-        module: class of the module.
-        name: direction or kind of baseline, for the folder of logs and checkpoints and as the prefix of messages.
-        callbacks: further callbacks of the trainer.
-        settings: settings that override the config.
     """
     cli: RetrieverCLI = lightning_cli(
         run,
@@ -95,12 +88,10 @@ def lightning_cli(
     """Create module, data and trainer from the config and the command line, with CSV and TensorBoard logs in `home`.
 
     Args:
-        run: the training run.
         module, data: the classes that the config configures.
         home: root folder of logs and checkpoints.
-        callbacks: callbacks of the trainer.
         cli: class that reads the settings and is returned.
-        settings: settings that override the config and are overridden by the command line.
+        settings: override the config and are overridden by the command line.
         trainer: defaults of the trainer.
 
     Raises:
@@ -167,12 +158,8 @@ def fit(run: Run, cli: LightningCLI, last: Path) -> None:
 
 
 def fit_retriever(run: Run, parse: Callable[[Run], RetrieverCLI], name: str) -> RetrieverCLI | None:
-    """Train a retriever, save its tokenizer, and load the weights of the best epoch into the model.
-
-    Args:
-        run: the training run.
-        parse: reads the config.
-        name: direction or kind of baseline.
+    """Train the retriever that `parse` reads from the config, save its tokenizer, and load the weights of the best
+    epoch. `name` is its direction or kind.
 
     Returns:
         The trained module with its data; ``None`` in processes that do not write.

@@ -26,7 +26,6 @@ class MuonWithAdamW(Optimizer):
         matrices: two-dimensional parameters.
         others: parameter groups for AdamW with their learning rates.
         learning_rate: learning rate of the matrices, scaled to the size of AdamW's steps.
-        weight_decay: weight decay of all parameters.
     """
 
     def __init__(
@@ -37,10 +36,8 @@ class MuonWithAdamW(Optimizer):
         learning_rate: float,
         weight_decay: float,
     ) -> None:
-        self.parts: list[Optimizer] = [
-            Muon(matrices, lr=learning_rate, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw"),
-            AdamW(others, weight_decay=weight_decay),
-        ]
+        muon = Muon(matrices, lr=learning_rate, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw")
+        self.parts: list[Optimizer] = [muon, AdamW(others, weight_decay=weight_decay)]
         super().__init__([group for part in self.parts for group in part.param_groups], {})
         self._share()
 
@@ -80,7 +77,6 @@ def make_optimizer(
         groups: all parameters with AdamW's learning rates; groups may be empty.
         matrices: parameters that Muon updates if they are matrices.
         matrix_learning_rate: learning rate of Muon; 0 for AdamW only.
-        weight_decay: weight decay of all parameters.
     """
     chosen = [p for p in matrices if is_matrix(p)] if matrix_learning_rate else []
     by_muon = {id(p) for p in chosen}

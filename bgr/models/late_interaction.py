@@ -49,11 +49,8 @@ class TokenMarks(nn.Module):
     """Marks every token of a question and of its candidates by whether a similar token occurs on the other side.
 
     The marks are added to the token states before the layers of `bgr.models.context`. A single layer of attention can
-    then look for *the other facts about this film that the question names*.
-
-    Args:
-        heads: number of projections, each with its own cosine.
-        size: width of a projection.
+    then look for *the other facts about this film that the question names*. Each of `heads` projections, of width
+    `size`, has its own cosine.
     """
 
     def __init__(self, *, width: int, heads: int = 2, size: int = 64) -> None:
@@ -108,11 +105,11 @@ class LateInteraction(nn.Module):
             self.path.weight.copy_(self.fact.weight)
 
     def of_facts(self, rows: Ragged) -> Tokens:
-        """Project the tokens of facts. *Shape:* states ``[total, d]`` of ``f`` rows."""
+        """Project the tokens of facts, ``[total, d]`` of ``f`` rows."""
         return self._tokens(rows, self.fact(rows.flat), self.fact_weight(rows.flat))
 
     def of_paths(self, rows: Ragged) -> Tokens:
-        """Project the tokens of paths. *Shape:* states ``[total, d]`` of ``p`` rows."""
+        """Project the tokens of paths, ``[total, d]`` of ``p`` rows."""
         return self._tokens(rows, self.path(rows.flat), self.path_weight(rows.flat))
 
     def _tokens(self, rows: Ragged, vectors: Tensor, weights: Tensor) -> Tokens:

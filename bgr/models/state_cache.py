@@ -42,13 +42,10 @@ def cached_states(
     Args:
         rows: token ids of all sentences.
         compute: computes the states of some of the rows, with equal lengths.
-        weights: the weights that the states depend on.
-        folder: folder of the file.
-        name: beginning of the file's name.
-        setting: everything else that the states depend on.
+        weights, setting: everything else that the states depend on.
+        folder, name: folder of the file, and the beginning of its name.
         width: width of a state.
-        title: title of the progress bar.
-        progress: show a progress bar on standard error.
+        title: title of the progress bar, which is shown on standard error with `progress`.
     """
     digest = hashlib.sha256(setting.encode())
     for tensor in (rows.flat, rows.lengths, *weights):

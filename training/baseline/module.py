@@ -50,7 +50,6 @@ class BaselineModule(RetrievalModule):
         **settings: Any,
     ) -> None:
         super().__init__(encoder, **settings)
-        self.save_hyperparameters()
         if kind not in MODELS:
             raise ValueError(f"model.kind is {kind!r}, allowed: {', '.join(TRAINED)}")
         self.use(MODELS[kind], BaselineConfig)

@@ -29,7 +29,7 @@ from bgr.retrievers.baselines.trained import result_of, untrained
 from bgr.utils.atomic_io import output_folder
 from bgr.utils.devices import autocast
 from training.baseline.module import BaselineModule
-from training.callbacks.reporter import Reporter, to_stderr
+from training.callbacks import Reporter, to_stderr
 from training.data_module import BgrDataModule
 from training.lightning_cli import fit_retriever, one_line_errors, result_settings, retriever_cli
 from training.retriever.calibrate import dev_metrics
@@ -42,8 +42,8 @@ MAX_K = 12
 
 @dataclass(frozen=True)
 class Untrained:
-    """Settings of ``bm25`` or ``random``, which have no weights: the kind, the seed of ``random``, and the number of dev
-    questions, 0 for all."""
+    """Settings of ``bm25`` or ``random``, which have no weights: the kind, the seed of ``random``, and the number of
+    dev questions, 0 for all."""
 
     kind: str
     seed_everything: NonNegativeInt = 0
@@ -152,14 +152,8 @@ def _fit(run: Run, plan: Plan) -> None:
 def choose(
     run: Run, kind: str, examples: Sequence[Example], graphs: Callable[[Keep], list[EvidenceGraph]], *, seed: int = 0
 ) -> BaselineSettings:
-    """Try every selection of a baseline on dev; choose the best by dev score (the first of ties).
-
-    Args:
-        run: the training run.
-        kind: kind of the baseline.
-        examples: the dev questions.
-        graphs: the graphs of the questions under a selection.
-        seed: random seed of ``random``.
+    """Try every selection of a baseline on dev, for which `graphs` gives the retrieved graphs; choose the best by dev
+    score (the first of ties).
 
     Returns:
         The settings with the dev metrics; for a single-hop baseline also with those of k = number of gold facts.

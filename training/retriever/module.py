@@ -40,7 +40,6 @@ class BgrModule(RetrievalModule):
         **settings: Any,
     ) -> None:
         super().__init__(encoder, **settings)
-        self.save_hyperparameters()
         self.use(BgrRetriever, BgrConfig)
 
     def loss(self, batch: TrainingBatch) -> Tensor:

@@ -20,7 +20,7 @@ import torch
 from tqdm import tqdm
 
 from bgr.errors import BgrError
-from training.callbacks.reporter import Epoch, Report, Stop
+from training.callbacks import Epoch, Report, Stop
 
 PATIENCE = 10.0
 """Seconds that a process may take to end after it is asked to."""

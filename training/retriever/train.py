@@ -20,7 +20,7 @@ from bgr.retrievers.graph_hop.checkpoint import SETTINGS, Settings, load_retriev
 from bgr.retrievers.graph_hop.decode import EXPLORE
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from bgr.utils.atomic_io import output_folder
-from training.callbacks.reporter import Report, Reporter, to_stderr
+from training.callbacks import Report, Reporter, to_stderr
 from training.data_module import BgrDataModule
 from training.lightning_cli import RetrieverCLI, fit_retriever, prepare, result_settings, retriever_cli
 from training.retriever.calibrate import best_threshold, calibrated, decode_dev
@@ -58,11 +58,13 @@ def train_retriever(run: Run, plan: Plan, directions: Sequence[str] = DIRECTIONS
     Returns:
         The dev metrics by direction and rule; empty in processes that do not write or if a direction is missing.
     """
-    missing = [d for d in directions if not (run.resume and is_finished(run, d, _of(plan.settings, d)))]
+    model = plan.settings["model"]
+    settings = {d: {**plan.settings, "model": {**model, "direction": d}} for d in directions}
+    missing = [d for d in directions if not (run.resume and is_finished(run, d, settings[d]))]
     if missing and first_process():
         (run.out / SETTINGS).unlink(missing_ok=True)  # it describes the previous pair
     if len(missing) > 1 and plan.side_by_side:
-        if plan.settings["model"]["frozen_layers"] and not any(run.states_folder.glob("facts-*.npy")):
+        if model["frozen_layers"] and not any(run.states_folder.glob("facts-*.npy")):
             # once for both, with all cores and in a process of its own, which frees its memory before they start
             in_processes(partial(prepare_states, run), missing[:1], bar=False)
         in_processes(partial(train_direction, replace(run, overrides=(*run.overrides, QUIET))), missing)
@@ -113,7 +115,3 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
     settings = replace(calibrated(*found, data.splits["dev"]), data_hash=dataset_hash(run.data))
     settings.save(run.out)  # the last file marks the run as complete
     return dict(settings.metrics["dev"])
-
-
-def _of(settings: dict[str, Any], direction: str) -> dict[str, Any]:
-    return {**settings, "model": {**settings["model"], "direction": direction}}

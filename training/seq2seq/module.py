@@ -21,8 +21,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase, T5Config, T5F
 
 from bgr import __version__
 from bgr.models.seq2seq import load_seq2seq
-from training.callbacks.reporter import Reporter, to_stderr
-from training.callbacks.stops import StopAtNotFinite
+from training.callbacks import Reporter, StopAtNotFinite, to_stderr
 from training.lightning_cli import fit, lightning_cli
 from training.optimizer import make_optimizer, with_schedule
 from training.run import Run, at_least, check_folder, prepare_folder, share
@@ -186,11 +185,9 @@ def start_seq2seq(
     """Check the run folder, create module, data and trainer, and read the data. Nothing is written.
 
     Args:
-        run: the training run.
-        data: class of the data module.
-        name: prefix of each epoch's line.
+        name: prefix of messages.
         overwrite: ``run.out`` may be replaced.
-        monitor, mode: metric of the best epoch, which is kept, and whether its ``min`` or ``max`` is the best.
+        monitor, mode: metric of the epoch to keep, and whether its ``min`` or ``max`` is the best.
         trainer: defaults of the trainer.
     """
     check_folder(run, overwrite=overwrite)
@@ -221,9 +218,6 @@ def write_results(
     """Write ``metrics.json`` and the checkpoint's README.
 
     Args:
-        run: the training run.
-        module: the trained module.
-        metrics: content of ``metrics.json``.
         task: tag of the task on the model hub.
         text: title and text of the README, with ``{table}`` in the place of the table.
         rows: rows of the table, besides the model, its start and the version of the package.

@@ -13,9 +13,8 @@ from transformers import BertModel
 
 from bgr.graph.evidence_graph import EvidenceGraph, next_nodes
 from bgr.models.batching import Batch
-from bgr.models.path import Paths
 from bgr.models.ragged import Ragged, length_buckets
-from bgr.models.retriever import BgrRetriever, EncodedBatch
+from bgr.models.retriever import BgrRetriever, EncodedBatch, Paths
 
 SURE = 8.0
 """Log-odds of a step in the gold graph; the negative value is that of any other step."""
