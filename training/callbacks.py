@@ -165,11 +165,11 @@ class EarlyStop(EarlyStopping):
 
 
 class StopAtNotFinite(Callback):
-    """Raises a `BgrError` at the first loss or gradient norm that is not finite, before the optimizer step, and at such
-    a dev loss. Weights and the last checkpoint remain valid.
+    """Raises a `BgrError` that begins with `name` at the first loss or gradient norm that is not finite, before the
+    optimizer step, and at such a dev loss. Weights and the last checkpoint remain valid.
 
     A loss scaler (``16-mixed``) produces infinite gradients by design and skips those steps, so only the loss is
-    checked with one. The message begins with `name`.
+    checked with one.
     """
 
     def __init__(self, name: str) -> None:

@@ -91,7 +91,6 @@ class StepLoader(Generic[T]):
     Args:
         order: the steps of an epoch, each with the questions of all batches of all processes.
         make: makes a batch of given questions, with a given weight of its mean loss.
-        part: share of this process in a step.
     """
 
     def __init__(self, order: SimilarLengths, make: Callable[[list[int], float], T], part: Part = Part()) -> None:

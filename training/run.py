@@ -53,8 +53,7 @@ def first_process() -> bool:
 
 
 def check_folder(run: Run, *, overwrite: bool, alone: bool = False) -> None:
-    """Check that the run folder may be written, before the data are read. Nothing is changed. If one direction is
-    trained `alone`, the folder may contain the other one.
+    """Check that the run folder may be written; it may contain the other direction if one is trained `alone`.
 
     Raises:
         BgrError: the folder is not empty, and none of `overwrite`, `resume` and `alone` allows that.

@@ -35,8 +35,7 @@ def gold_levels(
     """Every path of every gold graph, by length: level 0 has one path for each question.
 
     Args:
-        graphs: gold graphs of a batch.
-        direction: ``forward`` or ``backward``.
+        graphs, direction: gold graphs of a batch, and ``forward`` or ``backward``.
         columns: ``1 + c``; the root is in column 0, fact ``i`` in column ``i + 1``.
         max_paths: maximum paths of one question per level; the first ones are used if a graph with many joins has more.
     """
@@ -52,13 +51,8 @@ def gold_levels(
                 if after != ROOT and room[question]:
                     room[question] -= 1
                     following.append((number, question, after))
-        levels.append(
-            GoldLevel(
-                torch.tensor([parent for parent, _, _ in paths], dtype=torch.long),
-                torch.tensor([-1 if node is None else node + 1 for _, _, node in paths], dtype=torch.long),
-                targets,
-            )
-        )
+        parents, last = zip(*((parent, -1 if node is None else node + 1) for parent, _, node in paths), strict=True)
+        levels.append(GoldLevel(torch.tensor(parents), torch.tensor(last), targets))
         paths = following
     return levels
 

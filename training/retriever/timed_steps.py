@@ -24,13 +24,9 @@ class TimedSteps:
 
     Args:
         config: training config; its sections ``model`` and ``data`` and the trainer's gradient clipping are used.
-        encoder: replaces the encoder of the config.
-        examples: the questions.
-        tokenizer: tokenizer of the encoder.
+        encoder: replaces the encoder of the config; its weights are loaded if it is `pretrained`.
         states: folder for the states of frozen layers.
-        pretrained: load the weights of `encoder`.
         batch_size: questions per batch; 0 for the value of the config.
-        device: device of the model.
         dtype: data type of autocast, if any.
         seed: random seed of weights and batches.
 

@@ -206,13 +206,9 @@ def retrieved_graphs(path: Path, examples: Sequence[Example], system: str) -> li
 
 
 def train_reader(run: Run, *, overwrite: bool = False) -> dict[str, float]:
-    """Train, keep the epoch with the highest dev score, and save it to ``run.out``.
+    """Train on the dataset ``run.data``, keep the epoch with the highest dev score, and save it to ``run.out``.
 
     The default precision is bfloat16 if it is fast on the device.
-
-    Args:
-        run: the training run; `data` is a dataset folder.
-        overwrite: replace ``run.out`` if it exists.
 
     Returns:
         ``dev_exact``: share of dev answers reproduced exactly from gold evidence; ``pairs``: number of training pairs;

@@ -51,11 +51,9 @@ def make_pairs(
     """Sample heads and verbalize all facts of the knowledge base about each, every fact once.
 
     Args:
-        kb: the knowledge base.
         train, dev: number of pairs of each part; there are fewer training pairs if the knowledge base is too small.
         joined_probability: probability of joining one or two more facts to a fact.
         seed: random seed of heads, wordings and joined facts.
-        progress: show a progress bar on standard error.
 
     Returns:
         The pairs of ``train`` and ``dev``, which have no head in common.
@@ -138,11 +136,8 @@ class VerbalizerData(Seq2seqData):
 
 
 def train_verbalizer(run: Run, *, overwrite: bool = False) -> dict[str, float]:
-    """Train, keep the epoch with the lowest dev loss, and save it to ``run.out`` as a checkpoint of transformers.
-
-    Args:
-        run: the training run; `data` is a folder with ``kb.json``.
-        overwrite: replace ``run.out`` if it exists.
+    """Train on ``kb.json`` of the folder ``run.data``, keep the epoch with the lowest dev loss, and save it to
+    ``run.out`` as a checkpoint of transformers.
 
     Returns:
         The dev loss and the shares of `completeness` on held-out facts.
