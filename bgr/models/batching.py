@@ -23,7 +23,8 @@ class Batch:
     candidates: Tensor
 
     def to(self, *args: Any, **kwargs: Any) -> Batch:
-        return Batch(*(part.to(*args, **kwargs) for part in (self.questions, self.facts, self.candidates)))
+        questions, facts = (rows.to(*args, **kwargs) for rows in (self.questions, self.facts))
+        return Batch(questions, facts, self.candidates.to(*args, **kwargs))
 
 
 class Sentences:
