@@ -130,14 +130,14 @@ def attend_in_rows(
 
 def _attend_padded(parts: list[Tensor], padding: Padding, dropout: float) -> Tensor:
     count, longest = padding.mask.shape[0], padding.mask.shape[-1]
-    padded = [
+    query, key, value = (
         part.new_zeros(count * longest, *part.shape[1:])
         .index_copy(0, padding.indices, part)
         .unflatten(0, (count, longest))
         .transpose(1, 2)
         for part in parts
-    ]
-    seen = attend(*padded, padding.mask, dropout=dropout)
+    )
+    seen = attend(query, key, value, padding.mask, dropout=dropout)
     return seen.transpose(1, 2).flatten(0, 1)[padding.indices].flatten(1)
 
 
