@@ -30,7 +30,7 @@ def graphs(draw):
 
 @given(st.lists(graphs(), min_size=1, max_size=4))
 def test_gold_paths_are_all_paths(found):
-    paths, targets = gold_paths(found, 5)
+    paths, targets = gold_paths(found, 5, torch.device("cpu"))
     rows = zip(paths.question.tolist(), paths.facts.tolist(), targets.tolist(), strict=True)
     seen = sorted((q, tuple(f for f in facts if f >= 0), tuple(row)) for q, facts, row in rows)
     expected = []

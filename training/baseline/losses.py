@@ -24,9 +24,7 @@ MAX_CHAINS = 16
 """Maximum number of chains per question; the first ones are used if a graph with many joins has more."""
 
 
-def gold_paths(
-    graphs: Sequence[EvidenceGraph], columns: int, device: torch.device | str = "cpu"
-) -> tuple[PathTable, Tensor]:
+def gold_paths(graphs: Sequence[EvidenceGraph], columns: int, device: torch.device) -> tuple[PathTable, Tensor]:
     """Every forward path of every graph, including the empty one, and its targets ``[p, 1 + c]`` bool: the next facts,
     or the end (column 0) if there are none. `columns` is ``c``."""
     levels = gold_levels(graphs, "forward", columns=1 + columns)

@@ -112,6 +112,7 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
             data.prepare(tokenizer, model, run.states_folder)
             prepared = model
         found += decode_dev(model, data, [model.config.threshold], explore=EXPLORE).values()
-    settings = replace(calibrated(*found, data.splits["dev"]), data_hash=dataset_hash(run.data))
+    forward, backward = found
+    settings = replace(calibrated(forward, backward, data.splits["dev"]), data_hash=dataset_hash(run.data))
     settings.save(run.out)  # the last file marks the run as complete
     return dict(settings.metrics["dev"])
