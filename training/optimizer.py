@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+from lightning.pytorch import Trainer
+from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import nn
 from torch.optim import AdamW, Muon, Optimizer
+from transformers import get_linear_schedule_with_warmup
 
 MATRIX = 64
 """Minimum dimension of a parameter that counts as a matrix, which excludes small embeddings and weightings."""
@@ -23,7 +26,6 @@ class MuonWithAdamW(Optimizer):
         matrices: two-dimensional parameters.
         others: parameter groups for AdamW with their learning rates.
         learning_rate: learning rate of the matrices, scaled to the size of AdamW's steps.
-        weight_decay: weight decay of both.
     """
 
     def __init__(
@@ -34,10 +36,8 @@ class MuonWithAdamW(Optimizer):
         learning_rate: float,
         weight_decay: float,
     ) -> None:
-        self.parts: list[Optimizer] = [
-            Muon(matrices, lr=learning_rate, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw"),
-            AdamW(others, weight_decay=weight_decay),
-        ]
+        muon = Muon(matrices, lr=learning_rate, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw")
+        self.parts: list[Optimizer] = [muon, AdamW(others, weight_decay=weight_decay)]
         super().__init__([group for part in self.parts for group in part.param_groups], {})
         self._share()
 
@@ -77,7 +77,6 @@ def make_optimizer(
         groups: all parameters with AdamW's learning rates; groups may be empty.
         matrices: parameters that Muon updates if they are matrices.
         matrix_learning_rate: learning rate of Muon; 0 for AdamW only.
-        weight_decay: weight decay of both.
     """
     chosen = [p for p in matrices if is_matrix(p)] if matrix_learning_rate else []
     by_muon = {id(p) for p in chosen}
@@ -90,3 +89,11 @@ def make_optimizer(
 
 def is_matrix(parameter: nn.Parameter) -> bool:
     return parameter.ndim == 2 and min(parameter.shape) >= MATRIX
+
+
+def with_schedule(optimizer: Optimizer, trainer: Trainer, *, warmup: float) -> OptimizerLRScheduler:
+    """The optimizer with rates that rise in the share `warmup` of its steps and then fall linearly to 0."""
+    # optimizer steps: one for several batches with accumulated gradients
+    steps = int(trainer.estimated_stepping_batches)
+    schedule = get_linear_schedule_with_warmup(optimizer, round(warmup * steps), steps)
+    return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}

@@ -73,16 +73,16 @@ def command() -> Group:
 
 
 def _retriever(options: RetrieverOptions) -> Output:
-    from training.retriever.seeds import SUMMARY, folder_name, table
+    from training.retriever.seeds import SUMMARY, table
     from training.start import start_retriever
 
     found = start_retriever(options)
     if found is None:
         return Output()
-    if found.summary is not None:
-        runs = f"checkpoints in {found.out}: {', '.join(folder_name(seed) for seed in found.seeds)}"
-        note = f"mean ± sample standard deviation, n = {len(found.seeds)}; {runs}; {SUMMARY}"
-        return Output(f"{table(found.summary)}\n{note}", found.record)
+    if options.seeds is not None:
+        runs = found.metrics["runs"]
+        note = f"mean ± sample standard deviation, n = {len(runs)}; checkpoints in {found.out}: {', '.join(runs)}"
+        return Output(f"{table(found.metrics['dev'])}\n{note}; {SUMMARY}", found.metrics)
     lines = [
         f"dev  {name:12} " + "  ".join(f"{key} {value:.3f}" for key, value in row.items())
         for name, row in found.metrics.items()

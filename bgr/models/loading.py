@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from torch import nn
 from transformers import PretrainedConfig, PreTrainedModel
 
 from bgr.errors import CheckpointError
@@ -28,7 +27,9 @@ def load_weights(home: Path, kind: type[PreTrainedModel], config: PretrainedConf
         )
     except Exception as error:  # an invalid configuration with plausible sizes raises all kinds of errors
         raise CheckpointError(f"{home}: cannot be loaded: {one_line(error)}") from None
-    _check_finite(model, home / "model.safetensors")
+    for name, parameter in model.named_parameters():
+        if not torch.isfinite(parameter).all():
+            raise CheckpointError(f"{home / 'model.safetensors'}: tensor {name} holds values that are not finite")
     return model.eval()
 
 
@@ -85,9 +86,3 @@ def _check_sizes(kind: type[PreTrainedModel], config: PretrainedConfig, home: Pa
             raise CheckpointError(f"{path}: tensor {name} is not in the configuration")
         if expected[name] != found[name]:
             raise CheckpointError(f"{path}: tensor {name} is {found[name]}, the configuration says {expected[name]}")
-
-
-def _check_finite(model: nn.Module, path: Path) -> None:
-    for name, parameter in model.named_parameters():
-        if not torch.isfinite(parameter).all():
-            raise CheckpointError(f"{path}: tensor {name} holds values that are not finite")

@@ -18,7 +18,7 @@ from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.metrics.answers import answer_match
 from bgr.reader.reader import Reader
 from eval.run.with_reader import read_answers
-from training.seq2seq.reader_data import ReaderData, everyday_words, retrieved_graphs
+from training.seq2seq.reader import ReaderData, everyday_words, retrieved_graphs
 
 CONFIG = """
 seed_everything: 3
