@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from bgr.cli.parser import Command, Output
 
 if TYPE_CHECKING:
-    from eval.run.options import EvaluateOptions
+    from eval.systems.options import EvaluateOptions
 
 
 def command() -> Command:
-    from eval.run.options import EvaluateOptions
+    from eval.systems.options import EvaluateOptions
 
     return Command(
         summary="score a checkpoint and baselines with the graph metrics",

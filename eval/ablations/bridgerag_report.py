@@ -20,8 +20,7 @@ from bgr.utils.hashing import hash_place
 from eval.ablations.bridgerag_judged import SVO, VARIANTS, Judged
 from eval.compare.passages import corpus_line
 from eval.report.document import NONE, Document, Section, Table, p_text, write_csv
-from eval.run.passage_groups import tokens_of
-from eval.run.passage_scores import KS, RECALLS, mean
+from eval.run.passage_scores import KS, RECALLS, mean, tokens_of
 from eval.run.significance import sign_test
 
 Row = dict[str, Any]

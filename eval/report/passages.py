@@ -25,8 +25,19 @@ from eval.report.document import (
 from eval.report.page import Explorer, write_page
 from eval.report.plots import plot_pareto, plot_recall
 from eval.report.traces import page_data
-from eval.run.passage_groups import GROUPINGS, by_group, by_round, by_step, tokens_of, usage_of
-from eval.run.passage_scores import ALL, KEY, RECALLS, SystemScores, cuts
+from eval.run.passage_scores import (
+    ALL,
+    GROUPINGS,
+    KEY,
+    RECALLS,
+    SystemScores,
+    by_group,
+    by_round,
+    by_step,
+    cuts,
+    tokens_of,
+    usage_of,
+)
 from eval.run.significance import Interval
 
 TITLE = "Comparison of retrieval"

@@ -18,8 +18,7 @@ from eval.compare.compare import TITLES, Comparison
 from eval.compare.passages import PassageComparison, corpus_line
 from eval.run.breakdown import breakdown, hops_by_chains
 from eval.run.evaluate import Evaluation
-from eval.run.passage_groups import usage_of
-from eval.run.passage_scores import RECALLS, SystemScores
+from eval.run.passage_scores import RECALLS, SystemScores, usage_of
 from eval.run.significance import Interval
 
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C", "#F0E442")

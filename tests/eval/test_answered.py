@@ -5,7 +5,7 @@ from bgr.reader.reader import ReaderAnswer, ReaderSettings
 from bgr.retrievers.base import RetrievalResult
 from eval.compare.compare import GOLD, NOTHING
 from eval.run.evaluate import Predictions, evaluate
-from eval.run.with_reader import with_answers
+from eval.systems.graphs import with_answers
 
 
 class EchoReader:

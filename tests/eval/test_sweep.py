@@ -12,7 +12,7 @@ from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.graph_hop.reconstruction import GAMMAS, RULES
 from eval.report.evaluation import sweep_text, write_sweep
-from eval.run.evaluate import query_of, score
+from eval.run.evaluate import Predictions, evaluate, query_of
 from eval.run.sweep import sweep
 
 STAR = EvidenceGraph([(ROOT, 0), (ROOT, 1)])
@@ -23,7 +23,7 @@ def test_points_are_those_of_the_evaluation(examples, imperfect):
         return imperfect[place].graph if gamma < 0.5 else STAR
 
     result = sweep(merge, examples, ["equation", "forward"], gammas=[0.0, 0.25, 0.5])
-    slow = score("slow", examples, imperfect).mean
+    slow = evaluate({"slow": Predictions(imperfect)}, examples)[0].mean
     for metric in ("gm", "gs", "f1", "ged"):
         assert result.points["equation"][0][metric] == pytest.approx(slow[metric])
         assert result.points["equation"][1] == result.points["equation"][0] != result.points["equation"][2]
@@ -86,7 +86,7 @@ def test_command_writes_tables_and_the_figure(small_checkpoint, data, examples, 
     pipeline = BgrPipeline.from_pretrained(small_checkpoint)
     found = pipeline.retrieve_directions([query_of(example) for example in examples[2:10]])
     results = [one.merged("fused", 0.3, fusion=pipeline.settings.fusion) for one in found]
-    mean = score("fused", examples[2:10], results).mean
+    mean = evaluate({"fused": Predictions(results)}, examples[2:10])[0].mean
     point = content["rules"]["fused"][GAMMAS.index(0.3)]
     assert {metric: point[metric] for metric in ("gm", "gs", "f1", "ged")} == pytest.approx(
         {metric: mean[metric] for metric in ("gm", "gs", "f1", "ged")}

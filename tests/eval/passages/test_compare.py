@@ -22,10 +22,8 @@ from eval.report.passages import (
     systems_table,
     write_passages,
 )
-from eval.run.passage_groups import by_group, by_round
-from eval.run.passage_scores import KS, METRICS, mean, score
-from eval.run.result_log import ResultLog
-from eval.run.run_system import System, run_system
+from eval.run.passage_scores import KS, METRICS, by_group, by_round, mean, score
+from eval.run.run_system import ResultLog, System, run_system
 from eval.run.significance import CHUNK, sign_test
 
 SAMPLES = CHUNK + 100

@@ -19,8 +19,7 @@ from bgr.retrievers.base import Query, Retriever
 from bgr.retrievers.scope import Scope
 from bgr.retrievers.search import SearchRetriever
 from eval.run.question_result import QuestionResult
-from eval.run.result_log import ResultLog
-from eval.run.run_system import System, run_system
+from eval.run.run_system import ResultLog, System, run_system
 
 
 def run(path, data, retriever, *, settings=None, name="s", batch_size=1):
@@ -67,7 +66,7 @@ class Slow(Scripted):
             time.sleep(60)
         return super().retrieve(queries)
 
-from eval.run.result_log import ResultLog
+from eval.run.run_system import ResultLog
 from eval.run.run_system import System, run_system
 with ResultLog(sys.argv[1]) as log:
     run_system(System("s", {}, lambda: Slow(good)), data, log, batch_size=1)
