@@ -58,9 +58,8 @@ def evaluate_checkpoint(options: EvaluateOptions) -> CheckpointEvaluation:
         main, about = next(iter(systems), ""), {}
         if options.checkpoint is not None:
             rules = _chosen_rules(options.rule)
-            pipeline = BgrPipeline.from_pretrained(
-                options.checkpoint, device=options.device, precision=options.precision
-            )
+            machine = {"device": options.device, "precision": options.precision}
+            pipeline = BgrPipeline.from_pretrained(options.checkpoint, **machine)
             settings = pipeline.settings
             gammas = {rule: settings.gamma(rule) if options.gamma is None else options.gamma for rule in rules}
             found = Directions.run(pipeline, examples, options.batch_size)
@@ -154,8 +153,7 @@ def _load_baselines(options: EvaluateOptions) -> dict[str, Retriever]:
             raise BgrError(
                 f"--baselines {word}: no such folder; allowed: {', '.join(BASELINES)}, or a baseline's folder"
             )
-        found = load_baseline_rows(spec, seed=options.seed, device=options.device, precision=options.precision)
-        for name, retriever in found.items():
+        for name, retriever in load_baseline_rows(spec, options, seed=options.seed).items():
             if name not in BASELINES or name not in rows:  # a baseline without weights is the same from a folder
                 rows[f"{name} ({spec.path.name})" if name in rows else name] = retriever
     return rows

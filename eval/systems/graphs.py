@@ -149,16 +149,15 @@ def _run(
     from bgr.retrievers.baselines.baseline_config import SETTINGS
     from bgr.retrievers.graph_hop.reconstruction import check_rule
 
-    machine = {"device": options.device, "precision": options.precision}
     if spec.is_baseline or (spec.path / SETTINGS).is_file():
-        rows = load_baseline_rows(spec, seed=options.seed, **machine)
+        rows = load_baseline_rows(spec, options, seed=options.seed)
         return {name: run(retriever, examples, name) for name, retriever in rows.items()}
     if spec.part is not None:
         check_rule(spec.part)
     if spec.path not in checkpoints:
         from bgr.pipeline import BgrPipeline
 
-        pipeline = BgrPipeline.from_pretrained(spec.path, **machine)
+        pipeline = BgrPipeline.from_pretrained(spec.path, device=options.device, precision=options.precision)
         checkpoints[spec.path] = Directions.run(pipeline, examples, options.batch_size)
     settings = checkpoints[spec.path].pipeline.settings
     rule = spec.part or settings.rule

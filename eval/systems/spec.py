@@ -134,9 +134,9 @@ def parse_specs(texts: Sequence[str], *, option: str = "--systems", known: Colle
         BgrError: a text is neither, or two systems have the same name.
     """
     found = [SystemSpec(text) if text in known else _of_folder(text, option, known) for text in texts]
-    (label, count), *_ = Counter(one.label for one in found).most_common(1)
-    if count > 1:
-        raise BgrError(f"{option}: {shown(label)} is there twice, allowed: each once")
+    for label, count in Counter(one.label for one in found).items():
+        if count > 1:
+            raise BgrError(f"{option}: {shown(label)} is there twice, allowed: each once")
     return found
 
 
