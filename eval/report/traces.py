@@ -1,4 +1,4 @@
-"""The data of the page of traces: each passage once, and for each question the result and the steps of every system."""
+"""Data of the page of traces: each passage once, and for each question the result and the steps of every system."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from eval.run.passage_scores import KEY, SystemScores
 from eval.run.question_result import QuestionResult
 
 MAX_PASSAGES = 15
-"""Passages of a list on the page, as many as R@15 looks at."""
+"""Number of passages of a list on the page, as many as R@15 needs."""
 MAX_CHARACTERS = 4_000
-"""Characters of one step on the page; the results' file has all of it."""
+"""Number of characters of a step on the page; ``results.jsonl`` has the whole step."""
 
 
 def page_data(comparison: PassageComparison) -> dict[str, Any]:
-    """The page's names, passages (each once) and questions as plain values (``assets/traces.js`` reads it)."""
+    """Names of systems, passages (each once) and questions as plain values (``assets/traces.js`` reads it)."""
     numbers = _Numbers(comparison)
     questions = [
         {
@@ -35,7 +35,7 @@ def page_data(comparison: PassageComparison) -> dict[str, Any]:
 
 
 class _Numbers:
-    """Passages by number, in the order in which they are first needed."""
+    """Numbers of passages, in the order of their first use."""
 
     def __init__(self, comparison: PassageComparison) -> None:
         self.corpus = comparison.data.corpus
@@ -77,8 +77,8 @@ def _result(system: SystemScores, place: int, comparison: PassageComparison, num
 
 
 def _scores(system: SystemScores, place: int) -> str:
-    there = {metric: system.scores[metric][place] for metric in KEY if metric in system.scores}
-    return ", ".join(f"{metric} {100 * value:.0f}" for metric, value in there.items() if not np.isnan(value))
+    values = {metric: system.scores[metric][place] for metric in KEY if metric in system.scores}
+    return ", ".join(f"{metric} {100 * value:.0f}" for metric, value in values.items() if not np.isnan(value))
 
 
 def _usage(found: QuestionResult, price: Price | None) -> str:
@@ -96,7 +96,7 @@ def _tokens(usage: Usage) -> str:
 
 
 def _step(step: Mapping[str, Any]) -> list[Any]:
-    """Its label, its record as text, and whether it failed."""
+    """The label of a step, its record as text, and whether it failed."""
     usage, failure = step.get("usage"), step.get("failure")
     label = str(step.get("step", "step"))
     if "round" in step:

@@ -23,6 +23,10 @@ class Interval:
     low: float
     high: float
 
+    def columns(self, name: str) -> dict[str, float]:
+        """Columns of a CSV file."""
+        return {name: self.mean, f"{name}_low": self.low, f"{name}_high": self.high}
+
 
 @dataclass(frozen=True)
 class Difference:
