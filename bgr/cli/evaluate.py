@@ -52,5 +52,5 @@ def _sweep(options: EvaluateOptions) -> Output:
     from eval.run.checkpoint import sweep_checkpoint
 
     found = sweep_checkpoint(options)
-    text = sweep_text(found.sweep, found.gammas, found.split)
+    text = sweep_text(found.sweep, found.about)
     return Output(f"{text}\n\nwritten to {found.out}", found.sweep.to_json(found.about))

@@ -196,8 +196,9 @@ def write_errors(folder: Path, counts: Sequence[ErrorCounts], examples: Sequence
     write_text(folder / "errors.md", errors_document(counts, examples).as_markdown())
 
 
-def sweep_table(result: Sweep, chosen: Mapping[str, float], split: str) -> Table:
-    """One row for each rule: its best γ with its scores, and the checkpoint's γ."""
+def sweep_table(result: Sweep, about: Mapping[str, Any]) -> Table:
+    """One row for each rule: its best γ with its scores, and the checkpoint's γ; `about` names that and the split."""
+    chosen, split = about["checkpoint_gammas"], about["split"]
     rows = []
     for rule in result.points:
         gamma, point = result.best(rule)
@@ -212,18 +213,18 @@ def sweep_table(result: Sweep, chosen: Mapping[str, float], split: str) -> Table
     return Table.of(["rule", "best γ", "checkpoint's γ", "GM", "GS", "F1", "GED", "n"], rows, notes=tuple(lines))
 
 
-def sweep_text(result: Sweep, chosen: Mapping[str, float], split: str) -> str:
+def sweep_text(result: Sweep, about: Mapping[str, Any]) -> str:
     """The sweep for a terminal."""
-    table = sweep_table(result, chosen, split)
+    table = sweep_table(result, about)
     return "\n".join([table.as_text(), *table.notes])
 
 
-def write_sweep(folder: Path, result: Sweep, chosen: Mapping[str, float], split: str, about: Mapping[str, Any]) -> None:
+def write_sweep(folder: Path, result: Sweep, about: Mapping[str, Any]) -> None:
     """Write ``sweep.json``, ``sweep.csv``, ``sweep.md`` and ``sweep.png`` into an existing folder."""
     write_json(folder / "sweep.json", result.to_json(about))
     best = {rule: result.best(rule)[0] for rule in result.points}
-    plot_sweep(result.gammas, result.points, best, f"{split}, n = {result.n}", folder / "sweep.png")
-    sections = [Section("best", "Best γ", (sweep_table(result, chosen, split), Figure("sweep", folder / "sweep.png")))]
+    plot_sweep(result.gammas, result.points, best, f"{about['split']}, n = {result.n}", folder / "sweep.png")
+    sections = [Section("best", "Best γ", (sweep_table(result, about), Figure("sweep", folder / "sweep.png")))]
     for metric, title, scale in (("gm", "GM", 100), ("gs", "GS", 100), ("f1", "F1", 100), ("ged", "GED", 1)):
         rows = [
             [f"{gamma:.2f}", *(f"{scale * result.points[rule][place][metric]:.2f}" for rule in result.points)]
@@ -231,9 +232,8 @@ def write_sweep(folder: Path, result: Sweep, chosen: Mapping[str, float], split:
         ]
         sections.append(Section(metric, title, (Table.of(["γ", *result.points], rows),)))
     write_text(folder / "sweep.md", Document("Sweep over γ", tuple(sections), about).as_markdown())
-    names = ("gm", "gs", "f1", "ged", "score")
     lines = [
-        {"rule": rule, "gamma": gamma, **{name: point[name] for name in names}, "n": result.n}
+        {"rule": rule, "gamma": gamma, **point, "n": result.n}
         for rule, points in result.points.items()
         for gamma, point in zip(result.gammas, points, strict=True)
     ]

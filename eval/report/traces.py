@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,55 +24,42 @@ MAX_CHARACTERS = 4_000
 
 def page_data(comparison: PassageComparison) -> dict[str, Any]:
     """Names of systems, passages (each once) and questions as plain values (``assets/traces.js`` reads it)."""
-    numbers = _Numbers(comparison)
-    questions = [
-        {
-            **_question(question, numbers),
-            "systems": [_result(one, place, comparison, numbers) for one in comparison.systems],
-        }
-        for place, question in enumerate(comparison.data.questions)
-    ]
-    return {"systems": [one.name for one in comparison.systems], "passages": numbers.passages, "questions": questions}
+    corpus, numbers = comparison.data.corpus, defaultdict[str, int](lambda: len(numbers))
+    questions = []
+    for place, question in enumerate(comparison.data.questions):
+        record = _question(question, numbers)
+        record["systems"] = [_result(one, place, comparison.price, numbers) for one in comparison.systems]
+        questions.append(record)
+    passages = [corpus[corpus.index_of[one]] for one in numbers]
+    return {
+        "systems": [one.name for one in comparison.systems],
+        "passages": [[passage.title, passage.text] for passage in passages],
+        "questions": questions,
+    }
 
 
-class _Numbers:
-    """Numbers of passages, in the order of their first use."""
-
-    def __init__(self, comparison: PassageComparison) -> None:
-        self.corpus = comparison.data.corpus
-        self.passages: list[list[str]] = []
-        self._number: dict[str, int] = {}
-
-    def __call__(self, one: str) -> int:
-        if one not in self._number:
-            passage = self.corpus[self.corpus.index_of[one]]
-            self._number[one] = len(self.passages)
-            self.passages.append([passage.title, passage.text])
-        return self._number[one]
-
-
-def _question(question: MultihopQuestion, number: _Numbers) -> dict[str, Any]:
+def _question(question: MultihopQuestion, numbers: Mapping[str, int]) -> dict[str, Any]:
     return {
         "id": question.id,
         "question": question.question,
         "answers": list(question.answers),
         "hops": question.hops,
         "kind": question.kind,
-        "gold": [number(one) for one in question.gold],
+        "gold": [numbers[one] for one in question.gold],
         "missing": question.missing,
         "edges": None if question.graph is None else question.graph.to_json(),
     }
 
 
-def _result(system: SystemScores, place: int, comparison: PassageComparison, number: _Numbers) -> dict[str, Any]:
+def _result(system: SystemScores, place: int, price: Price | None, numbers: Mapping[str, int]) -> dict[str, Any]:
     found = system.found[place]
     return {
-        "places": [number(one) for one in found.passages[:MAX_PASSAGES]],
+        "places": [numbers[one] for one in found.passages[:MAX_PASSAGES]],
         "more": max(0, len(found.passages) - MAX_PASSAGES),
         "edges": None if found.graph is None else found.graph.to_json(),
         "answer": found.answer,
         "scores": _scores(system, place),
-        "usage": _usage(found, comparison.price),
+        "usage": _usage(found, price),
         "trace": [_step(step) for step in found.trace],
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,11 +34,9 @@ class CheckpointEvaluation(NamedTuple):
 
 
 class CheckpointSweep(NamedTuple):
-    """Scores at every γ; the checkpoint's own γs; split and settings; the folder of the report."""
+    """Scores at every γ; checkpoint (with its own γs), data and split; the folder of the report."""
 
     sweep: Sweep
-    gammas: Mapping[str, float]
-    split: str
     about: dict[str, Any]
     out: Path
 
@@ -111,8 +109,8 @@ def sweep_checkpoint(options: EvaluateOptions) -> CheckpointSweep:
             "checkpoint_gammas": settings.gammas,
             "fused_threshold": settings.fused_threshold,
         }
-        write_sweep(folder, result, settings.gammas, split, about)
-    return CheckpointSweep(result, settings.gammas, split, about, out)
+        write_sweep(folder, result, about)
+    return CheckpointSweep(result, about, out)
 
 
 def _output(options: EvaluateOptions, kind: str) -> Path:

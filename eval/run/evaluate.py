@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bgr.pipeline import BgrPipeline, DirectedGraphs
 
 METRICS = ("gm", "gs", "ged", "ged_labelled", "f1", "precision", "recall", "em")
+CHUNK = 64
 
 
 @dataclass(frozen=True)
@@ -109,11 +110,11 @@ def query_of(example: Example) -> Query:
     return Query(example.question, example.facts, gold_count=len(example.graph.nodes))
 
 
-def run(retriever: Retriever, examples: Sequence[Example], progress: str | None = None, chunk: int = 64) -> Predictions:
+def run(retriever: Retriever, examples: Sequence[Example], progress: str | None = None) -> Predictions:
     """Retrieve for all examples, timed. The retriever does its own batching within chunks of questions."""
     start, results = time.perf_counter(), []
-    for first in tqdm(range(0, len(examples), chunk), desc=progress, disable=progress is None, delay=2, unit="chunk"):
-        results += retriever.retrieve([query_of(example) for example in examples[first : first + chunk]])
+    for first in tqdm(range(0, len(examples), CHUNK), desc=progress, disable=progress is None, delay=2, unit="chunk"):
+        results += retriever.retrieve([query_of(example) for example in examples[first : first + CHUNK]])
     seconds = time.perf_counter() - start
     return Predictions(results, seconds, parameters=getattr(retriever, "parameters", 0))  # BM25 has no weights
 

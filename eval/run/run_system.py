@@ -87,11 +87,6 @@ class Bound(Retriever):
         )
 
 
-def result_key(corpus_hash: str, system: str, settings: Mapping[str, Any]) -> str:
-    """The key of everything that a result depends on besides its question: passages, system and all its settings."""
-    return hash_texts(corpus_hash, system, json.dumps(settings, sort_keys=True))[:20]
-
-
 def given_hash(question: MultihopQuestion, data: MultihopData) -> str:
     """The hash of all that comes with a question besides its text: systems may be given its passages and their
     sentences, its gold evidence, or the number of gold passages."""
@@ -196,7 +191,8 @@ def run_system(
     Raises:
         BgrError: of the retriever, or it returned too many or too few results; finished batches are stored.
     """
-    key = result_key(data.corpus.hash, system.name, system.settings)
+    # everything that a result depends on besides its question
+    key = hash_texts(data.corpus.hash, system.name, json.dumps(system.settings, sort_keys=True))[:20]
     given = {one.id: given_hash(one, data) for one in data.questions}
     found = {one.id: log.get(key, one.id, one.question, given[one.id]) for one in data.questions}
     for id, old in found.items():

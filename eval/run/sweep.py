@@ -94,7 +94,10 @@ def sweep(
                     known[graph.edges], exact = _score(graph, example.graph, ged_seconds)
                     cut += not exact
                 rows[rule][number].append(known[graph.edges])
-    points = {rule: tuple(map(_mean, by_gamma)) for rule, by_gamma in rows.items()}
+    points = {
+        rule: tuple({metric: fmean(point[metric] for point in found) for metric in found[0]} for found in by_gamma)
+        for rule, by_gamma in rows.items()
+    }
     return Sweep(tuple(gammas), points, len(examples), cut)
 
 
@@ -103,10 +106,6 @@ def _score(graph: EvidenceGraph, gold: EvidenceGraph, ged_seconds: float | None)
     gm, f1 = float(graph_match(graph, gold)), evidence_set(graph, gold).f1
     gs = float(graph_structure_match(graph, gold))
     return {"gm": gm, "gs": gs, "f1": f1, "ged": float(distance.upper), "score": (gm + f1) / 2}, distance.exact
-
-
-def _mean(points: Sequence[Point]) -> Point:
-    return {metric: fmean(point[metric] for point in points) for metric in points[0]}
 
 
 class _Point(TypedDict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -150,22 +150,9 @@ class CompareOptions(ResourceOptions):
     ged_seconds: Amount = 1.0
 
 
-PASSAGES_ONLY = (
-    "form",
-    "corpus",
-    "collection",
-    "openie",
-    "encoder",
-    "llm",
-    "replay",
-    "replay_only",
-    "scope",
-    "price",
-    "max_calls",
-    "max_tokens",
-    "max_cost",
-)
-"""Options of `bgr compare` that are for systems on passages alone."""
+_OF_GRAPHS_TOO = {"data", "out", "overwrite", "limit", "batch_size", "reader", "device", "precision"}
+PASSAGES_ONLY = ("scope", *(one.name for one in fields(ResourceOptions) if one.name not in _OF_GRAPHS_TOO))
+"""Options of `bgr compare` that are only for systems on passages."""
 
 
 @dataclass(frozen=True, kw_only=True)

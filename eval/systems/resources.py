@@ -56,23 +56,16 @@ class Resources:
         from bgr.collection.collection import Collection
 
         if self.options.collection is not None:
-            self.about["collection"] = str(self.options.collection)
-            return self._opened(self.options.collection)
+            return self._open_collection(self.options.collection)
         cache = self.options.out / "vectors"
         return Collection.in_memory(
             self.corpus, encoder=self.encoder, triples=lambda: self.triples, vectors_cache=cache, progress=True
         )
 
-    @property
-    def half(self) -> bool:
-        """True if the collection has vectors of half precision, which changes results."""
-        if self.options.collection is None:
-            return False
-        return any(part.dtype == np.float16 for part in self.collection.vectors.parts)
-
-    def _opened(self, folder: Path) -> Collection:
+    def _open_collection(self, folder: Path) -> Collection:
         from bgr.collection.collection import Collection
 
+        self.about["collection"] = str(folder)
         found = Collection.open(folder, encoder=self.encoder, progress=True)
         if found.hash == self.corpus.hash:
             return found
@@ -81,6 +74,13 @@ class Resources:
             if passage.id not in index_of or found.corpus[index_of[passage.id]] != passage:
                 raise DataError(f"{folder}: does not hold passage {shown(passage.id)} of {self.options.data}")
         return found.subset([index_of[passage.id] for passage in self.corpus])
+
+    @property
+    def half(self) -> bool:
+        """True if the collection has vectors of half precision, which changes results."""
+        if self.options.collection is None:
+            return False
+        return any(part.dtype == np.float16 for part in self.collection.vectors.parts)
 
     def check(self) -> None:
         """Load what may be damaged before anything is written: budget, replies of an earlier run, triples, collection.

@@ -39,16 +39,18 @@ def test_the_best_gamma_is_where_gm_and_f1_are(examples):
     result = sweep(merge, examples, ["fused"])
     assert result.best("fused")[0] == 0.7
     assert result.best("fused")[1] == {"gm": 1.0, "gs": 1.0, "f1": 1.0, "ged": 0.0, "score": 1.0}
-    text = sweep_text(result, {"fused": 0.5}, "test")
+    text = sweep_text(result, {"checkpoint_gammas": {"fused": 0.5}, "split": "test"})
     assert text.splitlines()[2].split()[:4] == ["fused", "0.70", "0.50", "100.00"]
     assert "for inspection only" in text
-    assert "for inspection only" not in sweep_text(result, {}, "dev")
+    assert "for inspection only" not in sweep_text(result, {"checkpoint_gammas": {}, "split": "dev"})
 
 
 def test_distances_out_of_time_are_said(examples):
     far = [EvidenceGraph([(ROOT, n) for n in range(4)] + [(n, n + 4) for n in range(4)])] * 2
     result = sweep(lambda place, rule, gamma: far[place], examples[3:5], ["equation"], ged_seconds=0.0)
-    assert (result.ged_not_exact > 0) == ("ran out of time" in sweep_text(result, {}, "dev"))
+    assert (result.ged_not_exact > 0) == (
+        "ran out of time" in sweep_text(result, {"checkpoint_gammas": {}, "split": "dev"})
+    )
 
 
 def test_bad_input():
@@ -133,5 +135,5 @@ def test_errors_are_one_line_and_nothing_is_left(argv, said, small_checkpoint, d
 
 def test_the_figure_takes_any_rules(examples, tmp_path):
     result = sweep(lambda place, rule, gamma: examples[place].graph, examples[:3], ["fused"], gammas=[0.0, 1.0])
-    write_sweep(tmp_path, result, {}, "dev", {})
+    write_sweep(tmp_path, result, {"checkpoint_gammas": {}, "split": "dev"})
     assert (tmp_path / "sweep.png").stat().st_size > 5_000
