@@ -27,13 +27,11 @@ from eval.report.document import (
     write_csv,
 )
 from eval.report.evaluation import KIND_TEXTS, KINDS_NOTE, errors_table, notes, write_errors, write_metrics
-from eval.report.page import Explorer, write_page
+from eval.report.page import Explorer, render
 from eval.report.plots import GROUPED, plot_figure6, plot_sweep
 from eval.run.breakdown import ERROR_KINDS, breakdown, hops_by_chains, kinds_of
 from eval.run.evaluate import Evaluation
 
-TITLE = "Comparison of evidence-graph retrieval"
-FIGURE5, FIGURE6 = "figure5.png", "figure6.png"
 NOTE = (
     "GM, GS, F1, P, R, EM and QA EM in percent, GED in edits; in brackets the 95 % bootstrap interval over questions. "
     "Time is that of retrieval alone, parameters are those of the retriever."
@@ -131,7 +129,7 @@ def as_document(comparison: Comparison, figures: Mapping[str, Path]) -> Document
     groups = Choice("groups", "Metric", by_metric, next(iter(by_metric)))
     hops = {one.name: [table6(one)] for one in comparison.evaluations}
     return Document(
-        TITLE,
+        "Comparison of evidence-graph retrieval",
         (
             Section("systems", "Systems (Table 4)", (table4(comparison),)),
             Section("differences", "Differences", (pairs_table(comparison),) if comparison.pairs else ()),
@@ -148,13 +146,13 @@ def write_comparison(folder: Path, comparison: Comparison, sweep: Mapping[str, A
     """Write ``report.html``, ``compare.md``, ``compare.tex``, ``table4.csv``, ``pairs.csv``, ``figure6.png``, with a
     sweep (`read_sweep`) ``figure5.png``, and the files of `write_errors` and `write_metrics`, which `bgr compare` reads
     again."""
-    figures = {"Figure 6": folder / FIGURE6}
-    plot_figure6(comparison, folder / FIGURE6)
+    figures = {"Figure 6": folder / "figure6.png"}
+    plot_figure6(comparison, figures["Figure 6"])
     if sweep is not None:
         best = {rule: one["gamma"] for rule, one in sweep["best"].items()}
         title = f"{sweep['about'].get('split', '')} n = {sweep.get('n')}".strip()
-        plot_sweep(sweep["gammas"], sweep["rules"], best, title, folder / FIGURE5)
-        figures["Figure 5"] = folder / FIGURE5
+        figures["Figure 5"] = folder / "figure5.png"
+        plot_sweep(sweep["gammas"], sweep["rules"], best, title, figures["Figure 5"])
     document = as_document(comparison, figures)
     write_text(folder / "compare.md", document.as_markdown())
     write_text(folder / "compare.tex", table4(comparison).as_latex())
@@ -162,7 +160,7 @@ def write_comparison(folder: Path, comparison: Comparison, sweep: Mapping[str, A
     write_errors(folder, comparison.errors, comparison.examples)
     write_csv(folder / "table4.csv", _table4_lines(comparison))
     write_csv(folder / "pairs.csv", _pair_lines(comparison))
-    write_page(folder / "report.html", document, Explorer("graphs", page_data(comparison)))
+    write_text(folder / "report.html", render(document, Explorer("graphs", page_data(comparison))))
 
 
 def _table4_lines(comparison: Comparison) -> list[dict[str, Any]]:

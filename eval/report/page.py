@@ -12,14 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
-from bgr.utils.atomic_io import write_text
 from eval.report.document import Choice, Document, Figure, Table, split_interval
 
 SCRIPTS: Mapping[str, tuple[str, ...]] = {
@@ -38,17 +36,8 @@ class Explorer:
     data: Mapping[str, Any]
 
 
-def write_page(path: Path, document: Document, explorer: Explorer | None = None) -> None:
-    """Write the page.
-
-    Raises:
-        DataError: the file cannot be written.
-    """
-    write_text(path, render(document, explorer))
-
-
 def render(document: Document, explorer: Explorer | None = None) -> str:
-    """The text of the page."""
+    """The text of a page."""
     scripts = [_bundled(name) for name in ("choices.js", *(SCRIPTS[explorer.kind] if explorer else ()))]
     about = {name: str(value) for name, value in document.about.items()}
     return _template().render(
@@ -84,7 +73,7 @@ def _template() -> Template:
     )
     tests = {"table": Table, "figure": Figure, "choice": Choice}
     environment.tests |= {name: lambda part, kind=kind: isinstance(part, kind) for name, kind in tests.items()}
-    environment.filters |= {"split_interval": split_interval, "shade": _shade, "png": _png}
+    environment.filters |= {"split_interval": split_interval, "shade": _opacity, "png": _png}
     return environment.get_template("page.html")
 
 
@@ -93,8 +82,7 @@ def _bundled(name: str) -> str:
     return files("eval.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def _shade(percentage: str) -> str:
-    """The opacity of a cell's color."""
+def _opacity(percentage: str) -> str:
     return f"{0.0045 * float(percentage):.3f}"
 
 

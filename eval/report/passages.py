@@ -25,7 +25,7 @@ from eval.report.document import (
     percent,
     write_csv,
 )
-from eval.report.page import Explorer, write_page
+from eval.report.page import Explorer, render
 from eval.report.plots import plot_pareto, plot_recall
 from eval.report.traces import page_data
 from eval.run.passage_scores import (
@@ -42,9 +42,7 @@ from eval.run.passage_scores import (
     usage_of,
 )
 
-TITLE = "Comparison of retrieval"
-MARKDOWN, JSON, PAGE = "passages.md", "passages.json", "traces.html"
-RECALL, PARETO = "recall.png", "pareto.png"
+MARKDOWN, PAGE = "passages.md", "traces.html"
 NOTE = (
     "All metrics in percent but GED, which is in edits; in brackets the 95 % bootstrap interval over questions. P, R, "
     "F1 and the graph metrics are those of the graph that a system gives; of a list, its first passages count, as many "
@@ -178,7 +176,7 @@ def as_document(comparison: PassageComparison, figures: Mapping[str, Path] | Non
     rounds, steps = rounds_table(comparison), steps_table(comparison)
     sections.append(Section("rounds", "By round", (rounds,) if rounds.rows else ()))
     sections.append(Section("steps", "By step, all questions", (steps,) if steps.rows else ()))
-    return Document(TITLE, tuple(sections), comparison.about, corpus_line(comparison.about))
+    return Document("Comparison of retrieval", tuple(sections), comparison.about, corpus_line(comparison.about))
 
 
 def _choice(key: str, tables: Mapping[str, list[Table]]) -> Choice:
@@ -205,19 +203,19 @@ def write_passages(folder: Path, comparison: PassageComparison) -> None:
         for group, means in one["by"][by].items()
     ]
     rounds = [{"system": name, **row} for name, one in found["systems"].items() for row in one["rounds"]]
-    write_json(folder / JSON, found)
+    write_json(folder / "passages.json", found)
     for name, rows in (("systems", systems), ("pairs", found["pairs"]), ("groups", groups), ("rounds", rounds)):
         write_csv(folder / f"{name}.csv", [{**_flat(row), **of} for row in rows])
-    figures = {"Quality against tokens and seconds": folder / PARETO}
-    with new_file(folder / PARETO) as path:
-        plot_pareto(comparison, path)
+    plots = [("Quality against tokens and seconds", "pareto.png", plot_pareto)]
     if set(RECALLS) & set(comparison.metrics):
-        with new_file(folder / RECALL) as path:
-            plot_recall(comparison, path)
-        figures["Recall by system"] = folder / RECALL
+        plots.append(("Recall by system", "recall.png", plot_recall))
+    for _, name, plot in plots:
+        with new_file(folder / name) as path:
+            plot(comparison, path)
+    figures = {title: folder / name for title, name, _ in plots}
     document = as_document(comparison, figures)
     write_text(folder / MARKDOWN, document.as_markdown())
-    write_page(folder / PAGE, document, Explorer("traces", page_data(comparison)))
+    write_text(folder / PAGE, render(document, Explorer("traces", page_data(comparison))))
 
 
 def as_json(comparison: PassageComparison) -> dict[str, Any]:

@@ -88,25 +88,21 @@ def plot_groups(evaluation: Evaluation, path: str | Path) -> None:
     """F1 and GM, in percent, by question type (A) and by structure (B)."""
     figure = _figure(11, 4.2)
     left, right = figure.subplots(1, 2, sharey=True)
-    _group_bars(left, evaluation, "type", "A  by question type")
-    _group_bars(right, evaluation, "structure", "B  by structure")
+    for axes, by, title in ((left, "type", "A  by question type"), (right, "structure", "B  by structure")):
+        groups = breakdown(evaluation, by)
+        places = np.arange(len(groups))
+        for offset, (metric, label, color) in ((-0.2, ("f1", "F1", BLUE)), (0.2, ("gm", "GM", ORANGE))):
+            heights = [100 * mean[metric] for mean in groups.values()]
+            bars = axes.bar(places + offset, heights, 0.38, label=label, color=color)
+            axes.bar_label(bars, fmt="%.0f", fontsize=8, padding=1)
+        axes.set_xticks(places, [f"{name}\nn = {mean['n']:.0f}" for name, mean in groups.items()])
+        axes.set_ylim(0, 108)
+        axes.set_title(title, loc="left", fontsize=10)
+        _bare(axes)
     left.set_ylabel("percent")
     figure.legend(*left.get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
     figure.suptitle(evaluation.name, x=0.01, ha="left", parse_math=False)
     figure.savefig(path, dpi=150, format="png")
-
-
-def _group_bars(axes: Any, evaluation: Evaluation, by: str, title: str) -> None:
-    groups = breakdown(evaluation, by)
-    places = np.arange(len(groups))
-    for offset, (metric, label, color) in ((-0.2, ("f1", "F1", BLUE)), (0.2, ("gm", "GM", ORANGE))):
-        heights = [100 * mean[metric] for mean in groups.values()]
-        bars = axes.bar(places + offset, heights, 0.38, label=label, color=color)
-        axes.bar_label(bars, fmt="%.0f", fontsize=8, padding=1)
-    axes.set_xticks(places, [f"{name}\nn = {mean['n']:.0f}" for name, mean in groups.items()])
-    axes.set_ylim(0, 108)
-    axes.set_title(title, loc="left", fontsize=10)
-    _bare(axes)
 
 
 def plot_hops_by_chains(evaluation: Evaluation, path: str | Path) -> None:

@@ -80,15 +80,17 @@ def read_evaluation(path: Path) -> ReadEvaluation:
     systems = tuple(dict.fromkeys(name for record in records.values() for name in record["predictions"]))
     if not systems:
         raise DataError(f"{file}: holds no predictions")
-    metrics = _read_metrics(path / "metrics.json") if path.is_dir() else {}
+    metrics = read_json(path / "metrics.json") if path.is_dir() else {"about": {}, "systems": {}}
+    if not isinstance(metrics, dict) or not all(isinstance(metrics.get(part), dict) for part in ("about", "systems")):
+        raise DataError(f"{path / 'metrics.json'}: not the metrics of an evaluation: about and systems must be objects")
     main = str(metrics.get("main"))
-    means = {name: one.get("all", {}) for name, one in metrics.get("systems", {}).items() if isinstance(one, dict)}
+    means = {name: one.get("all", {}) for name, one in metrics["systems"].items() if isinstance(one, dict)}
     return ReadEvaluation(
         path=file,
         records=records,
         systems=systems,
         main=main if main in systems else systems[-1],
-        about=metrics.get("about", {}),
+        about=metrics["about"],
         means={name: mean for name, mean in means.items() if isinstance(mean, dict)},
     )
 
@@ -105,13 +107,6 @@ def check_hash(path: Path, about: Mapping[str, Any], data: Path, data_hash: str)
             f"{path}: was made on data with hash {shown(made_on)[:14]}…', {data} has {data_hash[:12]}…; "
             "compare only what ran on the same data"
         )
-
-
-def _read_metrics(path: Path) -> dict[str, Any]:
-    content = read_json(path)
-    if not isinstance(content, dict) or not all(isinstance(content.get(part), dict) for part in ("about", "systems")):
-        raise DataError(f"{path}: not the metrics of an evaluation: about and systems must be objects")
-    return content
 
 
 def _read_records(path: Path) -> dict[str, Mapping[str, Any]]:

@@ -130,11 +130,7 @@ class Resources:
 
     @cached_property
     def llm(self) -> Llm:
-        """The language model of ``--llm``.
-
-        Raises:
-            BgrError: the option is missing, or the model cannot be loaded.
-        """
+        """The language model of ``--llm``; see `llm_spec` and `backend`."""
         return self._llm(self.llm_spec)
 
     @property
