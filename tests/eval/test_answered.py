@@ -1,4 +1,4 @@
-"""A reader over several systems: each different graph read once, each answer given to its system and question."""
+"""A reader over several systems reads each different graph once, and answers go to their systems and questions."""
 
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.reader.reader import ReaderAnswer, ReaderSettings

@@ -1,4 +1,4 @@
-"""What each step took, counted by hand."""
+"""The usage of each step equals a count by hand."""
 
 import csv
 import json

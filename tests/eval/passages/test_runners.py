@@ -1,4 +1,4 @@
-"""One loop for all systems: over the corpus, over each question's own passages, and with a reader."""
+"""One loop runs all systems: over the corpus, over each question's own passages, and with a reader."""
 
 from dataclasses import replace
 
