@@ -161,10 +161,8 @@ def by_group(system: SystemScores, data: MultihopData, by: str) -> dict[str, dic
     found = {}
     for value in sorted(set(values)):
         rows = np.array([one == value for one in values])
-        found[str(value) or "–"] = {
-            "n": float(rows.sum()),
-            **{metric: mean(column[rows]) for metric, column in system.scores.items()},
-        }
+        means = {metric: mean(column[rows]) for metric, column in system.scores.items()}
+        found[str(value) or "–"] = {"n": float(rows.sum()), **means}
     return found
 
 
@@ -177,20 +175,18 @@ def by_round(system: SystemScores, data: MultihopData, *, within: bool = False) 
     """
     rounds = [rounds_of(one, data) for one in system.found]
     everything = [passage.id for passage in data.corpus]
-    searched = [question.context if within else everything for question in data.questions]
-    last = max((number for one in rounds for number in one), default=0)
     rows = []
-    for number in range(1, last + 1):
-        past = [[one[n] for n in sorted(one) if n <= number] for one in rounds]
-        joined = [together(found, lists) for found, lists in zip(system.found, past, strict=True)]
-        lists = [[ids[p] for p in one if p < len(ids)] for one, ids in zip(joined, searched, strict=True)]
-        recalls = np.array(
-            [recalls_at(found, q.gold, KS, missing=q.missing) for q, found in zip(data.questions, lists, strict=True)]
-        )
+    for number in range(1, max((number for one in rounds for number in one), default=0) + 1):
+        recalls = []
+        for found, question, lists in zip(system.found, data.questions, rounds, strict=True):
+            ids = question.context if within else everything
+            places = together(found, [lists[n] for n in sorted(lists) if n <= number])
+            passages = [ids[place] for place in places if place < len(ids)]
+            recalls.append(recalls_at(passages, question.gold, KS, missing=question.missing))
         row = {"round": float(number), "n": float(sum(number in one for one in rounds))}
         usages = [usage_until(one, number) for one in system.found]
         row |= {name: sum(one[name] for one in usages) / len(usages) for name in ("calls", "tokens")}
-        rows.append({**row, **{metric: mean(recalls[:, column]) for column, metric in enumerate(RECALLS)}})
+        rows.append(row | {metric: mean(column) for metric, column in _columns(RECALLS, recalls).items()})
     return rows
 
 

@@ -155,11 +155,10 @@ def place_settings(spec: SystemSpec, options: ResourceOptions, *, seed: int = 0)
 
     if spec.is_baseline:
         return {"baseline": spec.place} | ({"seed": seed} if spec.place == "random" and seed else {})
-    precision = {"precision": options.precision} if options.precision is not None else {}
-    settings = {"files": _hash(spec.path), "part": spec.part, **precision}
+    settings = {"files": _hash(spec.path), "part": spec.part}
     if spec.part is not None and not (spec.path / SETTINGS).is_file():
         check_rule(spec.part)  # before other systems are run
-    return settings
+    return settings | ({"precision": options.precision} if options.precision is not None else {})
 
 
 def load_place(spec: SystemSpec, options: ResourceOptions, *, seed: int = 0) -> Retriever:
