@@ -152,7 +152,8 @@ def errors_table(counts: Sequence[ErrorCounts]) -> Table:
     """One row for each system: the number of questions that failed, and the number of each kind, which links to its
     questions on a page."""
     header = ["system", "n", "failed", *(kind.replace("_", " ") for kind in ERROR_KINDS)]
-    rows, links = [], {}
+    rows = []
+    links: dict[tuple[int, int], tuple[int, int]] = {}
     for row, one in enumerate(counts):
         rows.append([one.system, *map(str, (one.n, one.failures, *map(len, one.ids.values())))])
         links |= {(row, 3 + kind): (row, kind) for kind, ids in enumerate(one.ids.values()) if ids}

@@ -24,7 +24,8 @@ MAX_CHARACTERS = 4_000
 
 def page_data(comparison: PassageComparison) -> dict[str, Any]:
     """Names of systems, passages (each once) and questions as plain values (``assets/traces.js`` reads it)."""
-    corpus, numbers = comparison.data.corpus, defaultdict[str, int](lambda: len(numbers))
+    corpus = comparison.data.corpus
+    numbers: dict[str, int] = defaultdict(lambda: len(numbers))
     questions = []
     for place, question in enumerate(comparison.data.questions):
         record = _question(question, numbers)
