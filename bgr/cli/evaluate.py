@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from bgr.cli.parser import Command, Output
 
 if TYPE_CHECKING:
-    from eval.run.options import EvaluateOptions
+    from eval.systems.options import EvaluateOptions
 
 
 def command() -> Command:
-    from eval.run.options import EvaluateOptions
+    from eval.systems.options import EvaluateOptions
 
     return Command(
         summary="score a checkpoint and baselines with the graph metrics",
@@ -49,5 +49,5 @@ def _sweep(options: EvaluateOptions) -> Output:
     from eval.run.checkpoint import sweep_checkpoint
 
     found = sweep_checkpoint(options)
-    text = sweep_text(found.sweep, found.gammas, found.split)
+    text = sweep_text(found.sweep, found.about)
     return Output(f"{text}\n\nwritten to {found.out}", found.sweep.to_json(found.about))

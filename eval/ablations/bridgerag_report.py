@@ -20,8 +20,7 @@ from bgr.utils.atomic_io import without_nan, write_json, write_text
 from bgr.utils.hashing import hash_place
 from eval.compare.passages import corpus_line
 from eval.report.document import NONE, Document, Section, Table, p_text, write_csv
-from eval.run.passage_groups import tokens_of
-from eval.run.passage_scores import KS, RECALLS, mean
+from eval.run.passage_scores import KS, RECALLS, mean, tokens_of
 from eval.run.question_result import QuestionResult
 from eval.run.significance import sign_test
 

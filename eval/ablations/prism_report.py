@@ -24,7 +24,7 @@ from eval.ablations.prism_score import (
 )
 from eval.compare.passages import corpus_line
 from eval.report.document import Document, Section, Table, number_text, percent, write_csv
-from eval.run.passage_groups import tokens_of
+from eval.run.passage_scores import tokens_of
 
 VARIANTS: Mapping[str, PrismSettings] = {
     "prism": PAPER,

@@ -19,8 +19,7 @@ from bgr.llm.usage import Usage
 from bgr.metrics.answers import answer_em, answer_f1, answer_partial
 from bgr.metrics.evidence_set import set_scores
 from bgr.utils.json_utils import one_line
-from eval.run.passage_groups import usage_until
-from eval.run.passage_scores import mean
+from eval.run.passage_scores import mean, usage_until
 from eval.run.question_result import QuestionResult
 
 SETS = ("precision", "recall", "f1")

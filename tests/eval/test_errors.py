@@ -1,4 +1,4 @@
-"""Kinds of failure by hand-made graphs: each in exactly one kind, by the stated precedence."""
+"""Each failure has exactly one kind, by the stated precedence."""
 
 import json
 
