@@ -28,7 +28,7 @@ from bgr.retrievers.graph_hop.reconstruction import reconstruct, subgraph_confid
 from bgr.retrievers.scope import SearchName
 from bgr.retrievers.search import CANDIDATES, TwoStage
 from bgr.utils.devices import autocast, hold_in, pick_device, pick_precision
-from bgr.utils.json_utils import one_line, shown
+from bgr.utils.json_utils import one_line, repr_short
 
 if TYPE_CHECKING:
     from bgr.collection.collection import Collection
@@ -82,7 +82,9 @@ class Answer:
             BgrError: an unknown suffix, or there is no evidence to draw.
         """
         if not self.graph.nodes:
-            raise BgrError(f"{path}: no evidence was found for {shown(self.question)}, so there is no graph to draw")
+            raise BgrError(
+                f"{path}: no evidence was found for {repr_short(self.question)}, so there is no graph to draw"
+            )
         draw(self.graph, self.facts, self.question, path)
 
     def to_json(self) -> dict[str, Any]:

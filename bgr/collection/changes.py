@@ -18,7 +18,7 @@ from bgr.collection.triples.triple import Triple
 from bgr.collection.vectors import Encoder
 from bgr.collection.word_counts import keep_texts, merge
 from bgr.errors import DataError
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 
 def first(
@@ -71,7 +71,7 @@ def deleted(state: FolderState, number: str, ids: Iterable[str]) -> Manifest:
     folder, corpus, gone = state.folder, state.corpus, set(ids)
     unknown = sorted(gone - corpus.index_of.keys())
     if unknown:
-        raise DataError(f"{folder}: no passage has the id {shown(unknown[0])}; nothing was deleted")
+        raise DataError(f"{folder}: no passage has the id {repr_short(unknown[0])}; nothing was deleted")
     indices = np.array([corpus.index_of[name] for name in gone], dtype=np.int64)
     lost = np.sort(np.concatenate([state.live.deleted, state.live.row_of(indices)]))
     left = Corpus(passage for passage in corpus if passage.id not in gone)

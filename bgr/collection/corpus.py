@@ -13,7 +13,7 @@ from typing import Any, overload
 
 from bgr.errors import DataError
 from bgr.utils.atomic_io import replaced
-from bgr.utils.json_utils import is_text, parse_json, shown
+from bgr.utils.json_utils import is_text, parse_json, repr_short
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def load_corpus(path: str | Path) -> Corpus:
                 first = lines.setdefault(passage.id, number)
                 if first != number:
                     raise DataError(
-                        f"{where}: the id {shown(passage.id)} stands in line {first} already; ids are unique"
+                        f"{where}: the id {repr_short(passage.id)} stands in line {first} already; ids are unique"
                     )
                 passages.append(passage)
     except FileNotFoundError:
@@ -135,7 +135,7 @@ def save_corpus(corpus: Sequence[Passage], path: str | Path) -> None:
     for passage in corpus:
         for key, value in vars(passage).items():
             if not is_text(value):
-                raise DataError(f"{path}: passage {shown(passage.id)}: {key} must be text that UTF-8 can hold")
+                raise DataError(f"{path}: passage {repr_short(passage.id)}: {key} must be text that UTF-8 can hold")
     with replaced(path) as file:
         for passage in corpus:
             file.write(json.dumps(vars(passage), ensure_ascii=False) + "\n")
@@ -143,12 +143,12 @@ def save_corpus(corpus: Sequence[Passage], path: str | Path) -> None:
 
 def _passage(row: Any, where: str) -> Passage:
     if not isinstance(row, dict):
-        raise DataError(f"{where}: {shown(row)} is not a passage; {ALLOWED}")
+        raise DataError(f"{where}: {repr_short(row)} is not a passage; {ALLOWED}")
     unknown = sorted(row.keys() - {"id", "title", "text"})
     if unknown:
-        raise DataError(f"{where}: unknown key {shown(unknown[0])}; {ALLOWED}")
+        raise DataError(f"{where}: unknown key {repr_short(unknown[0])}; {ALLOWED}")
     row = {"title": "", **row}
     for key in ("id", "text", "title"):
         if not is_text(row.get(key)):
-            raise DataError(f"{where}: {key} is {shown(row[key]) if key in row else 'missing'}; {ALLOWED}")
+            raise DataError(f"{where}: {key} is {repr_short(row[key]) if key in row else 'missing'}; {ALLOWED}")
     return Passage(**row)

@@ -21,7 +21,7 @@ from pydantic import Field
 
 from bgr.errors import DataError
 from bgr.utils.atomic_io import read_json, replaced, writing
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 from bgr.utils.settings import STRICT, problems, validated
 
 FORMAT = 3
@@ -123,18 +123,18 @@ def read_manifest(folder: Path) -> Manifest:
     form = row.pop("format", None)
     if form not in FORMATS or isinstance(form, bool):
         known = f"{FORMATS[0]} to {FORMAT}"
-        raise DataError(f"{path}: format {shown(form)}, this version reads {known}; build the collection again")
+        raise DataError(f"{path}: format {repr_short(form)}, this version reads {known}; build the collection again")
     if form != FORMAT:
         row["triples"] = None
     if row.keys() != Manifest.__dataclass_fields__.keys():
-        raise _damaged(path, f"it holds {shown(sorted(row))}")
+        raise _damaged(path, f"it holds {repr_short(sorted(row))}")
     if found := problems(Manifest, row):
         raise _damaged(path, "; ".join(found[:MAX_NAMED]))
     manifest: Manifest = validated(Manifest, row)
     kinds = ["segment"] * len(manifest.segments) + [kind for kind in ("deleted", "triples") if row[kind] is not None]
     for kind, piece in zip(kinds, manifest.pieces, strict=True):
         if not piece.name.startswith(f"{kind}-") or not all(_is_in(piece, file) for file in piece.sha256):
-            raise _damaged(path, f"{shown(asdict(piece))} is not a piece of kind {kind}")
+            raise _damaged(path, f"{repr_short(asdict(piece))} is not a piece of kind {kind}")
     if (manifest.encoder is None) != (manifest.dimensions == 0):
         raise _damaged(path, "encoder and dimensions do not fit together")
     deleted = manifest.deleted.passages if manifest.deleted else 0

@@ -18,7 +18,7 @@ from bgr.collection.triples.openie import read_openie
 from bgr.collection.triples.triple import Triple
 from bgr.collection.vectors import Encoder, VectorRows, check_unit
 from bgr.errors import DataError
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 MINILM = "minilm"
 """Name of the packaged encoder."""
@@ -40,7 +40,7 @@ class LazyEncoder:
 
     def __init__(self, encoder: Encoder | str | Path | None, key: str | None = None) -> None:
         if key is not None and (encoder is None or not key):
-            raise ValueError(f"a key ({shown(key)}) without an encoder, or an empty one; give both or neither")
+            raise ValueError(f"a key ({repr_short(key)}) without an encoder, or an empty one; give both or neither")
         self.given = encoder
         self._key = key
 

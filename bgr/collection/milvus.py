@@ -14,7 +14,7 @@ from bgr.collection.corpus import Corpus, Passage
 from bgr.collection.search import Hits, Search, ordered
 from bgr.collection.vectors import Encoder, VectorRows, check_unit
 from bgr.errors import BgrError, DataError
-from bgr.utils.json_utils import one_line, shown
+from bgr.utils.json_utils import one_line, repr_short
 
 ROWS, QUERIES = 1000, 256
 """Number of vectors and of queries in one message, which Milvus limits to 64 MB."""
@@ -214,7 +214,7 @@ class MilvusSearch(Search):
             raise DataError(f"{where}: {error}; nothing was inserted") from None
         long = next((p.id for p in passages if not 0 < len(p.id.encode(errors="replace")) <= ID_BYTES), None)
         if long is not None:
-            raise DataError(f"{where}: the id {shown(long)} must have 1 to {ID_BYTES} bytes; nothing was inserted")
+            raise DataError(f"{where}: the id {repr_short(long)} must have 1 to {ID_BYTES} bytes; nothing was inserted")
         bar = tqdm(total=len(passages), desc="insert", unit=" vectors", disable=not progress, delay=1)
         with self._changing(corpus), bar:
             for start in range(0, len(passages), ROWS):
@@ -231,7 +231,9 @@ class MilvusSearch(Search):
         gone = set(ids)
         unknown = sorted(gone - self.corpus.index_of.keys())
         if unknown:
-            raise DataError(f"{self.collection.where}: no passage has the id {shown(unknown[0])}; nothing was deleted")
+            raise DataError(
+                f"{self.collection.where}: no passage has the id {repr_short(unknown[0])}; nothing was deleted"
+            )
         with self._changing(Corpus(passage for passage in self.corpus if passage.id not in gone)):
             self.collection.delete(sorted(gone))
 
@@ -257,7 +259,7 @@ class MilvusSearch(Search):
     def _hits(self, answer: list[tuple[str, float]]) -> Hits:
         unknown = next((name for name, _ in answer if name not in self.corpus.index_of), None)
         if unknown is not None:
-            what = f"holds the id {shown(unknown)}, the corpus does not; build it again with overwrite"
+            what = f"holds the id {repr_short(unknown)}, the corpus does not; build it again with overwrite"
             raise DataError(f"{self.collection.where}: {what}")
         indices = np.array([self.corpus.index_of[name] for name, _ in answer], dtype=np.int64)
         return ordered(indices, np.array([score for _, score in answer], dtype=np.float32))
@@ -270,7 +272,7 @@ class MilvusSearch(Search):
             )
             problems.append(f"{made}, not of the {len(self)} passages, hash {self.corpus.hash[:12]}, given")
         if made_with != self.key:
-            problems.append(f"built with encoder {shown(made_with)}, not with {shown(self.key)}")
+            problems.append(f"built with encoder {repr_short(made_with)}, not with {repr_short(self.key)}")
         if problems:
             todo = "build it again with overwrite, or open it with what it was built from"
             raise DataError(f"{self.collection.where}: {'; '.join(problems)}; {todo}")

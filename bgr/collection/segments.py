@@ -25,7 +25,7 @@ from bgr.collection.word_counts import CountsFolder, WordCounts, count_words, sa
 from bgr.errors import DataError
 from bgr.utils.atomic_io import writing
 from bgr.utils.cache import ChunkCache
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 PASSAGES, VECTORS = "passages.jsonl", "vectors.npy"
 
@@ -159,8 +159,8 @@ class FolderState:
             theirs = f"{len(corpus)} passages, hash {corpus.hash[:12]}"
             problems.append(f"built from {own.passages} passages, hash {own.corpus[:12]}, not from the {theirs} given")
         if key is not None and key != own.encoder:
-            made = f"with encoder {shown(own.encoder)}" if own.encoder else "without an encoder"
-            problems.append(f"built {made}, not with {shown(key)}")
+            made = f"with encoder {repr_short(own.encoder)}" if own.encoder else "without an encoder"
+            problems.append(f"built {made}, not with {repr_short(key)}")
         if problems:
             todo = "build the collection again with overwrite, or open it with what it was built from"
             raise DataError(f"{self.folder}: {'; '.join(problems)}; {todo}")

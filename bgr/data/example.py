@@ -8,7 +8,7 @@ from typing import Any
 
 from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import EvidenceGraph
-from bgr.utils.json_utils import is_text, shown
+from bgr.utils.json_utils import is_text, repr_short
 
 QUESTION_TYPES = ("query", "comparison", "count", "boolean", "qualifier")
 STRUCTURES = ("SC-SH", "SC-MH", "MC-SH", "MC-MH")
@@ -40,12 +40,13 @@ class Example:
     def __post_init__(self) -> None:
         if self.graph.nodes and self.graph.nodes[-1] >= len(self.facts):
             raise DataError(
-                f"sample {shown(self.id)}: the graph names fact {shown(self.graph.nodes[-1])}, "
+                f"sample {repr_short(self.id)}: the graph names fact {repr_short(self.graph.nodes[-1])}, "
                 f"but there are {len(self.facts)} candidates"
             )
         if self.type not in QUESTION_TYPES:
             raise DataError(
-                f"sample {shown(self.id)}: unknown type {shown(self.type)}, known: {', '.join(QUESTION_TYPES)}"
+                f"sample {repr_short(self.id)}: unknown type {repr_short(self.type)}, known: "
+                f"{', '.join(QUESTION_TYPES)}"
             )
 
     @property
@@ -79,19 +80,21 @@ class Example:
             if name not in record:
                 raise _refusal(record, f"field {name!r} is missing")
             if not check(record[name]):
-                raise _refusal(record, f"{name} is {shown(record[name])}, allowed: {allowed}")
+                raise _refusal(record, f"{name} is {repr_short(record[name])}, allowed: {allowed}")
         try:
             graph = EvidenceGraph([(a, b) for a, b in record["edges"]])
         except BgrError as error:
             raise _refusal(record, str(error)) from error
         if record.get("structure", graph.structure) != graph.structure:
-            raise _refusal(record, f"structure is {shown(record['structure'])}, but its graph is {graph.structure}")
+            raise _refusal(
+                record, f"structure is {repr_short(record['structure'])}, but its graph is {graph.structure}"
+            )
         id, question, answer, kind = (record[name] for name in ("id", "question", "answer", "type"))
         return cls(id, question, tuple(record["facts"]), graph, answer, tuple(record["program"]), kind)
 
 
 def _refusal(record: Mapping[str, Any], message: str) -> DataError:
-    return DataError(f"sample {shown(record.get('id', '?'))}: {message}")
+    return DataError(f"sample {repr_short(record.get('id', '?'))}: {message}")
 
 
 def _are_texts(value: Any) -> bool:

@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from bgr.errors import DataError
-from bgr.utils.json_utils import is_text, parse_json, shown
+from bgr.utils.json_utils import is_text, parse_json, repr_short
 
 
 def as_record(value: Any, where: str) -> Mapping[str, Any]:
     """The value, which must be an object."""
     if not isinstance(value, dict):
-        raise DataError(f"{where}: is {shown(value)}, allowed: an object")
+        raise DataError(f"{where}: is {repr_short(value)}, allowed: an object")
     return value
 
 
 def as_text(value: Any, where: str) -> str:
     """The value, which must be a text."""
     if not is_text(value):
-        raise DataError(f"{where} is {shown(value)}, allowed: a text")
+        raise DataError(f"{where} is {repr_short(value)}, allowed: a text")
     return value
 
 
@@ -32,7 +32,7 @@ def get_field(record: Mapping[str, Any], name: str, where: str, allowed: str, ki
     if name not in record:
         raise DataError(f"{where}: {name} is missing, allowed: {allowed}")
     if not isinstance(record[name], kind):
-        raise DataError(f"{where}: {name} is {shown(record[name])}, allowed: {allowed}")
+        raise DataError(f"{where}: {name} is {repr_short(record[name])}, allowed: {allowed}")
     return record[name]
 
 

@@ -1,4 +1,4 @@
-"""Drawing of evidence graphs as a text tree, a PNG image or an HTML page.
+"""Drawing of evidence graphs as a text tree, a PNG or SVG image, or an HTML page.
 
 Facts and questions are untrusted input: control characters are removed, no text is interpreted as mathematics or HTML,
 and the page loads no other resources.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from html import escape
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -26,32 +27,33 @@ COLORS = {  # state: line, fill
     "missed": ("#b07a10", "#fff8e1"),
 }
 LEGEND = (("right", "in both"), ("wrong", "retrieved, not in gold"), ("missed", "in gold, not retrieved"))
-ENDINGS = (".png", ".html")
+ENDINGS = (".png", ".svg", ".html")
 LEGEND_HEIGHT = 22.0  # points below the graph
 
 
 def draw(
     graph: EvidenceGraph, facts: Sequence[str], question: str, path: str | Path, gold: EvidenceGraph | None = None
 ) -> None:
-    """Write a PNG image, or a self-contained HTML page with the evidence in order, depending on the suffix of `path`.
+    """Write an image (.png, .svg), or a self-contained HTML page with the graph and the evidence in order (.html).
 
     The graph runs from left to right. With `gold`, correct parts are green, wrong ones red, missed ones dashed.
 
     Raises:
-        BgrError: the suffix is neither ``.png`` nor ``.html``.
+        BgrError: the suffix of `path` is another one.
     """
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
-        raise BgrError(f"{path}: cannot draw {ending or 'a file without an ending'}, allowed: .html, .png")
+        raise BgrError(f"{path}: cannot draw {ending or 'a file without an ending'}, allowed: {', '.join(ENDINGS)}")
     picture = lay_out(graph, facts, question, gold)
-    if ending == ".png":
-        _write_png(picture, path, legend=gold is not None)
+    if ending != ".html":
+        Path(path).write_bytes(_image(picture, ending[1:], legend=gold is not None))
         return
     evidence = "\n".join(f'<li><span class="n">[{n}]</span> {_html(facts[n])}</li>' for n in graph.order())
     legend = " ".join(f'<span style="color:{COLORS[state][0]}">■ {text}</span>' for state, text in LEGEND)
+    svg = _image(picture, "svg", legend=False).decode()
     page = PAGE.format(
         title=_html(question),
-        svg=_svg(picture),
+        svg=svg[svg.index("<svg") :],
         legend=f"<p>{legend}</p>" if gold is not None else "",
         evidence=f"<ol>\n{evidence}\n</ol>" if evidence else "<p>No evidence.</p>",
     )
@@ -101,7 +103,9 @@ def _children(graph: EvidenceGraph, node: int, indent: str) -> list[tuple[Edge, 
     return [((node, child), indent, child == after[-1]) for child in reversed(after)]
 
 
-def _write_png(picture: Picture, path: str | Path, *, legend: bool) -> None:
+def _image(picture: Picture, kind: str, *, legend: bool) -> bytes:
+    """The picture as a PNG or an SVG file; equal pictures give equal bytes."""
+    from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -112,20 +116,24 @@ def _write_png(picture: Picture, path: str | Path, *, legend: bool) -> None:
     axes.set(xlim=(0, picture.width), ylim=(height, 0))
     axes.axis("off")
     for arrow in picture.arrows:
-        _png_arrow(axes, arrow)
+        _draw_arrow(axes, arrow)
     for box in picture.boxes:
-        _png_box(axes, box)
+        _draw_box(axes, box)
     if legend:
         x, y = 8.0, picture.height + LEGEND_HEIGHT / 2
         for state, text in LEGEND:
             axes.text(x, y, f"■ {text}", color=COLORS[state][0], fontsize=FONT, va="center")
             x += text_width(text) + 24
-    with warnings.catch_warnings():  # a glyph missing from the font is drawn as a box
+    content = BytesIO()
+    # letters of an SVG stay text; a glyph missing from the font of a PNG is drawn as a box
+    with warnings.catch_warnings(), rc_context({"svg.fonttype": "none", "svg.hashsalt": "graph"}):
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure.savefig(path, dpi=160, facecolor="white", format="png")
+        date = {"metadata": {"Date": None}} if kind == "svg" else {}
+        figure.savefig(content, dpi=160, facecolor="white", format=kind, **date)
+    return content.getvalue()
 
 
-def _png_arrow(axes, arrow: Arrow) -> None:  # type: ignore[no-untyped-def]  # matplotlib is untyped here
+def _draw_arrow(axes, arrow: Arrow) -> None:  # type: ignore[no-untyped-def]  # matplotlib is untyped here
     from matplotlib.patches import PathPatch, Polygon
     from matplotlib.path import Path as Curve
 
@@ -143,7 +151,7 @@ def _png_arrow(axes, arrow: Arrow) -> None:  # type: ignore[no-untyped-def]  # m
         axes.text(*arrow.label_at, arrow.label, fontsize=6.5, color=color, **place)
 
 
-def _png_box(axes, box: Box) -> None:  # type: ignore[no-untyped-def]
+def _draw_box(axes, box: Box) -> None:  # type: ignore[no-untyped-def]
     from matplotlib.patches import FancyBboxPatch
 
     line, fill = COLORS[box.state]
@@ -191,46 +199,3 @@ h1 {{ font-size: 1.2rem; }}
 
 def _html(text: str) -> str:
     return escape(clean(text), quote=True)
-
-
-def _svg(picture: Picture) -> str:
-    width, height = picture.width, picture.height
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{1.35 * width:.0f}" height="{1.35 * height:.0f}" '
-        f'viewBox="0 0 {width:.1f} {height:.1f}" font-family="DejaVu Sans, Verdana, sans-serif" font-size="{FONT}">'
-    ]
-    return "\n".join([*parts, *map(_svg_arrow, picture.arrows), *map(_svg_box, picture.boxes), "</svg>"])
-
-
-def _svg_arrow(arrow: Arrow) -> str:
-    color, _ = COLORS[arrow.state]
-    curve = f"M{_xy(arrow.points[0])}"
-    for start, end in pairwise(arrow.points):
-        curve += " C" + " ".join(_xy(point) for point in (*bends(start, end), end))
-    dashes = ' stroke-dasharray="4 3"' if arrow.state == "missed" else ""
-    head = " ".join(_xy(point) for point in _head(arrow))
-    text = f'<path d="{curve}" fill="none" stroke="{color}" stroke-width="1.1"{dashes}/>'
-    text += f'<polygon points="{head}" fill="{color}"/>'
-    if arrow.label:
-        x, y = arrow.label_at
-        width = 4.3 * len(arrow.label) + 1
-        text += f'<rect x="{x - width / 2:.1f}" y="{y - 4.5:.1f}" width="{width:.1f}" height="9" fill="#fff"/>'
-        text += f'<text x="{x:.1f}" y="{y + 2.4:.1f}" text-anchor="middle" font-size="6.5" '
-        text += f'fill="{color}">{arrow.label}</text>'
-    return text
-
-
-def _svg_box(box: Box) -> str:
-    line, fill = COLORS[box.state]
-    x, y = box.x - box.width / 2, box.y - box.height / 2
-    dashes = ' stroke-dasharray="4 3"' if box.state == "missed" else ""
-    text = f'<g><title>{escape(box.text)}</title><rect x="{x:.1f}" y="{y:.1f}" width="{box.width:.1f}" '
-    text += f'height="{box.height:.1f}" rx="4" fill="{fill}" stroke="{line}"{dashes}/>'
-    for number, content in enumerate(box.lines):
-        baseline = box.y + LINE * (number - (len(box.lines) - 1) / 2) + 0.36 * FONT
-        text += f'<text x="{x + 6:.1f}" y="{baseline:.1f}">{escape(content)}</text>'
-    return text + "</g>"
-
-
-def _xy(point: tuple[float, float]) -> str:
-    return f"{point[0]:.1f},{point[1]:.1f}"

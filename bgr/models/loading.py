@@ -11,7 +11,7 @@ from transformers import PretrainedConfig, PreTrainedModel
 
 from bgr.errors import CheckpointError
 from bgr.utils.atomic_io import read_json
-from bgr.utils.json_utils import one_line, shown
+from bgr.utils.json_utils import one_line, repr_short
 
 
 def load_weights(home: Path, kind: type[PreTrainedModel], config: PretrainedConfig) -> Any:
@@ -42,7 +42,7 @@ def read_config(path: Path, kind: type[PretrainedConfig]) -> Any:
     """
     record = read_json(path)
     if not isinstance(record, dict):
-        raise CheckpointError(f"{path}: is {shown(record)}, allowed: an object")
+        raise CheckpointError(f"{path}: is {repr_short(record)}, allowed: an object")
     check_types(path, record, kind().to_dict())
     try:
         return kind.from_dict(record)
@@ -61,7 +61,7 @@ def check_types(path: Path, record: dict[str, Any], usual: dict[str, Any]) -> No
         else:
             sound = default is None or isinstance(value, type(default))
         if not sound:
-            raise CheckpointError(f"{path}: {name} is {shown(value)}, usually it is {shown(default)}")
+            raise CheckpointError(f"{path}: {name} is {repr_short(value)}, usually it is {repr_short(default)}")
         if name == "encoder":
             check_types(path, value, usual["encoder"])
 

@@ -19,7 +19,7 @@ from typing import Any, NoReturn, TextIO
 from tqdm import tqdm
 
 from bgr.errors import DataError
-from bgr.utils.json_utils import json_problem, shown
+from bgr.utils.json_utils import json_problem, repr_short
 
 BLOCK = 1 << 20
 LONGEST = 1 << 26
@@ -40,7 +40,7 @@ def read_items(path: str | Path, *, progress: bool = False, block: int = BLOCK) 
     """
     with open_json(path, progress=progress, block=block) as text:
         if text.peek() != "[":
-            held = "an object" if text.peek() == "{" else shown(text.value()[0])
+            held = "an object" if text.peek() == "{" else repr_short(text.value()[0])
             raise DataError(f"{path}: must hold a list, holds {held}")
         for number, _ in enumerate(text.entries("[", "]")):
             text.entry = f"item {number}"

@@ -42,7 +42,7 @@ def is_text(value: Any) -> bool:
     return isinstance(value, str) and (value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value))
 
 
-def shown(value: Any) -> str:
+def repr_short(value: Any) -> str:
     """The `repr` of a value for a message, abbreviated if it is long or deep."""
     text = _REPR.repr(value)
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"

@@ -23,7 +23,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from bgr.errors import CheckpointError
 from bgr.utils.atomic_io import read_json, write_text
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 """Values are not converted (a text is not a number, 1 is not true), and unknown fields are refused."""
@@ -86,8 +86,8 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 def _problem(error: Any) -> str:
     place = ".".join(str(part) for part in error["loc"] if part != "[key]") or "the value"
     if error["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        return f"unknown field {shown(place)}"
+        return f"unknown field {repr_short(place)}"
     if error["type"] in ("missing", "missing_argument"):
         return f"{place} is missing"
     allowed = error["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-    return f"{place} is {shown(error['input'])}, allowed: {allowed}"
+    return f"{place} is {repr_short(error['input'])}, allowed: {allowed}"

@@ -14,7 +14,7 @@ from bgr.llm.prompts import prompts_hash
 from bgr.retrievers.base import Retriever
 from bgr.retrievers.llm_graph.answerer import FACTS, GRAPH, QUESTION, LlmAnswerer
 from bgr.retrievers.llm_graph.prompts import DEFAULT
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 from eval.compare.passages import PassageComparison, compare_passages
 from eval.report.passages import write_passages
 from eval.run.passage_answers import GraphAnswers
@@ -37,7 +37,9 @@ def ablate_answers(options: AblateAnswersOptions) -> PassageComparison:
     data = load_questions(options).first(options.limit)
     without = next((one.id for one in data.questions if one.graph is None), None)
     if without is not None:
-        raise BgrError(f"{options.data}: question {shown(without)} has no evidence graph; allowed: datasets, MuSiQue")
+        raise BgrError(
+            f"{options.data}: question {repr_short(without)} has no evidence graph; allowed: datasets, MuSiQue"
+        )
     resources = Resources(options, data.of_contexts())
     resources.check()
     systems = _systems(specs, data, resources)

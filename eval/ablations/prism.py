@@ -17,7 +17,7 @@ from bgr.retrievers.prism.evidence import Candidates, Reference
 from bgr.retrievers.prism.run import PAPER, PrismSettings
 from bgr.retrievers.scope import Scope
 from bgr.utils.hashing import hash_texts
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 from eval.ablations.prism_report import CONTEXTS, VARIANTS, write_prism
 from eval.ablations.prism_score import VariantScores, score_variant
 from eval.compare.passages import describe
@@ -68,9 +68,9 @@ def _names(options: AblatePrismOptions) -> list[str]:
     names = list(options.variants or known)
     for name in names:
         if name not in known:
-            raise BgrError(f"--variants: unknown variant {shown(name)}, known: {', '.join(sorted(known))}")
+            raise BgrError(f"--variants: unknown variant {repr_short(name)}, known: {', '.join(sorted(known))}")
         if names.count(name) > 1:
-            raise BgrError(f"--variants: {shown(name)} is there twice, allowed: each once")
+            raise BgrError(f"--variants: {repr_short(name)} is there twice, allowed: each once")
     return names
 
 
@@ -107,7 +107,7 @@ def _candidates(method: Prism | ContextReader, passages: Iterable[Sequence[str]]
 
 def _item(query: Query) -> MultihopQuestion:
     if not isinstance(query, QuestionQuery):
-        raise BgrError(f"question {shown(query.question)}: no passages are given for it")
+        raise BgrError(f"question {repr_short(query.question)}: no passages are given for it")
     return query.item
 
 

@@ -10,7 +10,7 @@ from bgr.errors import DataError, GraphError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.llm.usage import Usage
 from bgr.retrievers.base import RetrievalResult, star
-from bgr.utils.json_utils import is_text, shown
+from bgr.utils.json_utils import is_text, repr_short
 
 MAX_NUMBER = 1e300
 """Limit of scores, counts and seconds, because JSON may hold integers that are too large for a float."""
@@ -120,7 +120,7 @@ class QuestionResult:
             (last < len(self.passages), "the graph names a passage that was not found"),
         ):
             if not right:
-                raise ValueError(f"result of {shown(self.id)}: {problem}")
+                raise ValueError(f"result of {repr_short(self.id)}: {problem}")
 
 
 def _is_number(value: Any) -> bool:

@@ -13,7 +13,7 @@ from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.retrievers.base import RetrievalResult
 from bgr.utils.atomic_io import read_json
-from bgr.utils.json_utils import is_text, parse_json, shown
+from bgr.utils.json_utils import is_text, parse_json, repr_short
 from eval.run.evaluate import Predictions
 
 
@@ -37,7 +37,7 @@ class ReadEvaluation:
                 damaged; the message names file, question and system.
         """
         if system not in self.systems:
-            raise DataError(f"{self.path}: no system {shown(system)}, there are: {', '.join(self.systems)}")
+            raise DataError(f"{self.path}: no system {repr_short(system)}, there are: {', '.join(self.systems)}")
         found = [self._prediction(system, example) for example in examples]
         mean = self.means.get(system, {})
         seconds, parameters = _number(mean.get("seconds_per_question")), _number(mean.get("parameters"))
@@ -50,7 +50,7 @@ class ReadEvaluation:
 
     def _prediction(self, system: str, example: Example) -> tuple[RetrievalResult, str | None, bool]:
         """The graph, the answer, and whether the system was asked for one."""
-        where = f"{self.path}: question {shown(example.id)}"
+        where = f"{self.path}: question {repr_short(example.id)}"
         record = self.records.get(example.id)
         if record is None:
             raise DataError(f"{where} is missing; all systems must have the same questions (see --limit)")
@@ -59,13 +59,15 @@ class ReadEvaluation:
             raise DataError(f"{where}: question, facts or gold graph are not those of the data")
         found = record["predictions"].get(system)
         if not isinstance(found, dict) or not isinstance(found.get("edges"), list):
-            raise DataError(f"{where}: system {shown(system)} has no list of edges")
+            raise DataError(f"{where}: system {repr_short(system)} has no list of edges")
         limits, answer = found.get("limits", []), found.get("answer")
         if not (isinstance(limits, list) and all(is_text(limit) for limit in limits)):
-            raise DataError(f"{where}: limits of {shown(system)} is {shown(limits)}, allowed: a list of texts")
+            raise DataError(
+                f"{where}: limits of {repr_short(system)} is {repr_short(limits)}, allowed: a list of texts"
+            )
         if answer is not None and not is_text(answer):
-            raise DataError(f"{where}: answer of {shown(system)} is {shown(answer)}, allowed: a text or null")
-        graph = _graph(found["edges"], len(example.facts), f"{where}: system {shown(system)}")
+            raise DataError(f"{where}: answer of {repr_short(system)} is {repr_short(answer)}, allowed: a text or null")
+        graph = _graph(found["edges"], len(example.facts), f"{where}: system {repr_short(system)}")
         return RetrievalResult(graph, tuple(limits)), answer, "answer" in found
 
 
@@ -104,7 +106,7 @@ def check_hash(path: Path, about: Mapping[str, Any], data: Path, data_hash: str)
     made_on = about.get("data_hash", data_hash)
     if made_on != data_hash:
         raise BgrError(
-            f"{path}: was made on data with hash {shown(made_on)[:14]}…', {data} has {data_hash[:12]}…; "
+            f"{path}: was made on data with hash {repr_short(made_on)[:14]}…', {data} has {data_hash[:12]}…; "
             "compare only what ran on the same data"
         )
 
@@ -119,9 +121,9 @@ def _read_records(path: Path) -> dict[str, Mapping[str, Any]]:
                 if not isinstance(record, dict) or not isinstance(record.get("predictions"), dict):
                     raise DataError(f"{where}: not a question with predictions (see bgr evaluate)")
                 if not is_text(record.get("id")):
-                    raise DataError(f"{where}: id is {shown(record.get('id'))}, allowed: a text")
+                    raise DataError(f"{where}: id is {repr_short(record.get('id'))}, allowed: a text")
                 if record["id"] in records:
-                    raise DataError(f"{where}: question {shown(record['id'])} is there twice")
+                    raise DataError(f"{where}: question {repr_short(record['id'])} is there twice")
                 if not all(is_text(name) and name.strip() for name in record["predictions"]):
                     raise DataError(f"{where}: the name of a system is no text")
                 records[record["id"]] = record
@@ -140,7 +142,7 @@ def _graph(edges: list[Any], facts: int, where: str) -> EvidenceGraph:
         numbers = len(ends) == 2 and all(type(end) is int and -1 <= end < facts for end in ends)
         if not numbers or len(scores) > 1 or not all(_finite(s) for s in scores):
             raise DataError(
-                f"{where}: edge {shown(edge)}, allowed: [a, b] or [a, b, score], facts 0 to {facts - 1}, Q = -1"
+                f"{where}: edge {repr_short(edge)}, allowed: [a, b] or [a, b, score], facts 0 to {facts - 1}, Q = -1"
             )
     try:
         return EvidenceGraph([(a, b) for a, b, *_ in edges], {(a, b): float(s[0]) for a, b, *s in edges if s})

@@ -11,7 +11,7 @@ from bgr.data.example import Example
 from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.retrievers.base import RetrievalResult
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 from eval.compare.compare import GOLD, NOTHING
 from eval.run.evaluate import Directions, Predictions, run
 from eval.run.passage_answers import answers_without_evidence
@@ -61,11 +61,13 @@ def gather(options: CompareOptions) -> Gathered:
             found = {spec.name or part: evaluation.predictions(part, examples)}
         for name, system in found.items():
             if name in systems:
-                raise BgrError(f"--systems: two systems have the name {shown(name)}; give one another: NAME=PLACE:PART")
+                raise BgrError(
+                    f"--systems: two systems have the name {repr_short(name)}; give one another: NAME=PLACE:PART"
+                )
             systems[name] = system
         main = evaluation.main if evaluation is not None and evaluation.main in found else list(found)[-1]
     if options.main is not None and options.main not in systems:
-        raise BgrError(f"--main is {shown(options.main)}, the systems are: {', '.join(systems)}")
+        raise BgrError(f"--main is {repr_short(options.main)}, the systems are: {', '.join(systems)}")
     about = {"data": str(options.data), "data_hash": data_hash, "split": options.split, "questions": len(examples)}
     if options.reader is not None:
         from bgr.reader.reader import Reader
@@ -135,7 +137,7 @@ def _questions(options: CompareOptions, read: Sequence[ReadEvaluation]) -> list[
         if len(examples) < len(wanted):
             lost = min(wanted - {example.id for example in examples})
             where = f"the split {options.split!r} of {options.data}"
-            raise DataError(f"{read[0].path}: question {shown(lost)} is not in {where}")
+            raise DataError(f"{read[0].path}: question {repr_short(lost)} is not in {where}")
     if not examples:
         raise DataError(f"{options.data}: the split {options.split!r} is empty")
     return examples

@@ -13,7 +13,7 @@ import numpy as np
 
 from bgr.data.multihop.assemble import MultihopData
 from bgr.errors import BgrError, DataError
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 from eval.systems.options import ResourceOptions
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Resources:
         index_of = found.corpus.index_of
         for passage in self.corpus:
             if passage.id not in index_of or found.corpus[index_of[passage.id]] != passage:
-                raise DataError(f"{folder}: does not hold passage {shown(passage.id)} of {self.options.data}")
+                raise DataError(f"{folder}: does not hold passage {repr_short(passage.id)} of {self.options.data}")
         return found.subset([index_of[passage.id] for passage in self.corpus])
 
     @property

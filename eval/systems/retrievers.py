@@ -13,7 +13,7 @@ from bgr.llm.prompts import prompts_hash
 from bgr.retrievers.base import Retriever
 from bgr.retrievers.scope import Scope
 from bgr.retrievers.search import CANDIDATES, SearchRetriever, TwoStage
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 from bgr.utils.options import MachineOptions
 from eval.run.run_system import Bound, System
 from eval.systems.options import CompareOptions, ResourceOptions
@@ -189,12 +189,12 @@ def load_baseline_rows(spec: SystemSpec, options: MachineOptions, *, seed: int =
 
     if spec.is_baseline:
         if spec.part is not None:
-            raise BgrError(f"--systems: {spec.place} has no part {shown(spec.part)}")
+            raise BgrError(f"--systems: {spec.place} has no part {repr_short(spec.part)}")
         return {spec.name or str(spec.place): untrained(str(spec.place), None, seed)}
     if spec.name is None and spec.part is None:
         return baseline_rows(spec.path, device=options.device, precision=options.precision)
     if spec.part not in (None, "gold", "dev"):
-        raise BgrError(f"--systems: {spec.place}: part {shown(spec.part)}, allowed: gold, dev (how k is chosen)")
+        raise BgrError(f"--systems: {spec.place}: part {repr_short(spec.part)}, allowed: gold, dev (how k is chosen)")
     k: Literal["gold", "dev"] = "dev" if spec.part == "dev" else "gold"
     name = spec.name or f"{spec.path.name}, k of {k}"
     return {name: load_baseline(spec.path, device=options.device, precision=options.precision, k=k)}

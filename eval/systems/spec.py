@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from bgr.errors import BgrError
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 BASELINES = ("bm25", "random")
 """Baselines that need no folder."""
@@ -118,10 +118,11 @@ class SystemSpec:
         if not colon or Path(rest).exists():
             place, part = rest, ""
         if not place or (equals and rest is not text and not name.strip()):
-            raise BgrError(f"--systems {shown(text)}: allowed: [NAME=]PLACE[:PART]")
+            raise BgrError(f"--systems {repr_short(text)}: allowed: [NAME=]PLACE[:PART]")
         if place not in BASELINES and not Path(place).exists():
             raise BgrError(
-                f"--systems {shown(text)}: {place} does not exist; a place is a folder of bgr evaluate, a checkpoint, "
+                f"--systems {repr_short(text)}: {place} does not exist; a place is a folder of bgr evaluate, a "
+                "checkpoint, "
                 f"a trained baseline, {' or '.join(BASELINES)}"
             )
         return cls(name or None, place, part or None)
@@ -136,7 +137,7 @@ def parse_specs(texts: Sequence[str], *, option: str = "--systems", known: Colle
     found = [SystemSpec(text) if text in known else _of_folder(text, option, known) for text in texts]
     for label, count in Counter(one.label for one in found).items():
         if count > 1:
-            raise BgrError(f"{option}: {shown(label)} is there twice, allowed: each once")
+            raise BgrError(f"{option}: {repr_short(label)} is there twice, allowed: each once")
     return found
 
 
@@ -144,9 +145,15 @@ def _of_folder(text: str, option: str, known: Collection[str]) -> SystemSpec:
     try:
         spec = SystemSpec.parse(text)
     except BgrError:
-        raise BgrError(f"{option}: unknown system {shown(text)}, known: {', '.join(known)}, [NAME=]FOLDER") from None
+        raise BgrError(
+            f"{option}: unknown system {repr_short(text)}, known: {', '.join(known)}, [NAME=]FOLDER"
+        ) from None
     if spec.is_evaluation:
-        raise BgrError(f"{option}: {shown(text)} holds finished graphs; name the checkpoint, it is run on passages")
+        raise BgrError(
+            f"{option}: {repr_short(text)} holds finished graphs; name the checkpoint, it is run on passages"
+        )
     if spec.label in known:
-        raise BgrError(f"{option}: {shown(text)} would have the name of another system; give it its own: NAME=FOLDER")
+        raise BgrError(
+            f"{option}: {repr_short(text)} would have the name of another system; give it its own: NAME=FOLDER"
+        )
     return spec

@@ -205,7 +205,7 @@ def test_ask_with_a_bad_facts_file(small_checkpoint, tmp_path, capsys, content, 
 def test_ask_refuses_unknown_drawings_before_any_work(small_checkpoint, facts_file, tmp_path, capsys):
     command = ["ask", "--checkpoint", str(small_checkpoint), "--facts", str(facts_file), QUESTION, "--draw"]
     assert main([*command, str(tmp_path / "graph.gif")]) == 1
-    assert "allowed: .png, .html" in capsys.readouterr().err
+    assert "allowed: .png, .svg, .html" in capsys.readouterr().err
 
 
 def test_precision_is_the_callers(small_checkpoint):

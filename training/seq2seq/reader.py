@@ -18,7 +18,7 @@ from bgr.reader.name_pieces import JOINTS, at_sentence_start, tokens_of
 from bgr.reader.reader import Reader, ReaderSettings, linearize
 from bgr.reader.slots import PLACEHOLDERS, mask_text
 from bgr.utils.devices import fast_bfloat16, pick_device
-from bgr.utils.json_utils import parse_json, shown
+from bgr.utils.json_utils import parse_json, repr_short
 from training.run import Run, at_least
 from training.seq2seq.data import Seq2seqData, train_tokenizer, word_tokenizer
 from training.seq2seq.module import Seq2seqModule, fit_seq2seq, start_seq2seq, write_results
@@ -196,9 +196,9 @@ def retrieved_graphs(path: Path, examples: Sequence[Example], system: str) -> li
             raise DataError(f"{where}: {error}") from None
         except (KeyError, TypeError, ValueError):
             known_form = "a predictions.jsonl with this system"
-            raise DataError(f"{where}: no graph of {shown(system)}; allowed: {known_form}") from None
+            raise DataError(f"{where}: no graph of {repr_short(system)}; allowed: {known_form}") from None
         if example is None or not same:
-            raise DataError(f"{where}: {shown(record['id'])} is not a question of the train split in use")
+            raise DataError(f"{where}: {repr_short(record['id'])} is not a question of the train split in use")
         if graph.nodes and graph.nodes[-1] >= len(example.facts):
             raise DataError(f"{where}: an edge to fact {graph.nodes[-1]}, but there are {len(example.facts)} facts")
         found.append((example, graph))

@@ -23,7 +23,7 @@ from bgr.collection.vectors import Encoder, VectorRows
 from bgr.errors import DataError
 from bgr.utils.atomic_io import output_folder, read_json, writing
 from bgr.utils.hashing import hash_files
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 BLOCK = 16384
 """Number of texts that the encoder gets in one call."""
@@ -193,12 +193,12 @@ class TripleIndex(Search):
         sheet = read_json(folder / SHEET)
         version = sheet.get("version") if isinstance(sheet, dict) else None
         if version != VERSION:
-            raise DataError(f"{folder}: a triple index of version {shown(version)}; build it again")
+            raise DataError(f"{folder}: a triple index of version {repr_short(version)}; build it again")
         for field, wanted in (("corpus", corpus_hash), ("encoder", encoder_key)):
             if wanted is not None and sheet.get(field) != wanted:
                 raise DataError(
-                    f"{folder}: the triple index is of another {field} ({shown(sheet.get(field))}, wanted: "
-                    f"{shown(wanted)}); build it again, or give the {field} that it was built with"
+                    f"{folder}: the triple index is of another {field} ({repr_short(sheet.get(field))}, wanted: "
+                    f"{repr_short(wanted)}); build it again, or give the {field} that it was built with"
                 )
         arrays = _open_arrays(folder, sheet)
         triples = TripleList(arrays.pop("text"), arrays.pop("offsets"), arrays.pop("places"))
@@ -237,7 +237,7 @@ def _encoded(triples: TripleList, encoder: Encoder, *, progress: bool, first: in
 def _open_arrays(folder: Path, sheet: Mapping[str, Any]) -> dict[str, np.ndarray]:
     kind = sheet.get("kind")
     if kind not in ("float16", "float32"):
-        raise DataError(f"{folder / SHEET}: kind is {shown(kind)}; build the collection again")
+        raise DataError(f"{folder / SHEET}: kind is {repr_short(kind)}; build the collection again")
     arrays = {}
     for name in (*KINDS, "vectors"):
         shape = (None, None) if name == "vectors" else (None,)
@@ -245,7 +245,7 @@ def _open_arrays(folder: Path, sheet: Mapping[str, Any]) -> dict[str, np.ndarray
         arrays[name] = np.asarray(mapped)  # slices of a plain view are made ten times as fast as those of a memmap
     shapes = {name: list(array.shape) for name, array in arrays.items()}
     if sheet.get("shapes") != shapes:
-        raise DataError(f"{folder / SHEET}: shapes are not {shown(shapes)}; build the collection again")
+        raise DataError(f"{folder / SHEET}: shapes are not {repr_short(shapes)}; build the collection again")
     if sheet.get("sha256") != _hash(folder):
         raise DataError(f"{folder}: a file was damaged or changed since it was written; build the collection again")
     return arrays

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from bgr.collection.corpus import Corpus, Passage
 from bgr.errors import DataError
-from bgr.utils.json_utils import is_text, shown
+from bgr.utils.json_utils import is_text, repr_short
 
 BLOCK = 16384
 """Number of triples that are Python objects at the same time while a list is packed."""
@@ -38,7 +38,7 @@ class MalformedRowError(DataError):
     """A row that is not a triple; `reason` is one of a few phrases, under which such rows are counted."""
 
     def __init__(self, reason: str, row: Any) -> None:
-        super().__init__(f"{reason}: {shown(row)}")
+        super().__init__(f"{reason}: {repr_short(row)}")
         self.reason = reason
 
 
@@ -166,8 +166,8 @@ def _utf8_parts(block: Sequence[Triple], first: int) -> list[bytes]:
     """All parts of the triples; `first` is the number of the first one, for messages."""
     for number, triple in enumerate(block, first):
         if not (triple[0].strip() and triple[2].strip()):
-            raise DataError(f"triple {number}: {shown(triple[:3])}: subject and object must not be empty")
+            raise DataError(f"triple {number}: {repr_short(triple[:3])}: subject and object must not be empty")
     try:
         return [part.encode() for triple in block for part in triple[:3]]
     except UnicodeEncodeError as error:
-        raise DataError(f"a triple with {shown(error.object)}: UTF-8 cannot encode its characters") from None
+        raise DataError(f"a triple with {repr_short(error.object)}: UTF-8 cannot encode its characters") from None

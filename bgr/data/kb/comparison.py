@@ -15,7 +15,7 @@ from typing import Any
 
 from bgr.data.kb.schema import NO_UNIT, Statement, Value, parse_time
 from bgr.errors import DataError
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 Compare = Callable[[Any, Any], bool]
 
@@ -90,7 +90,7 @@ def parse_target(text: str, kind: str) -> Value:
     except ValueError:
         value = math.nan
     if math.isnan(value):
-        raise DataError(f"not a quantity: {shown(text)}, expected a number, or a number, a space and a unit")
+        raise DataError(f"not a quantity: {repr_short(text)}, expected a number, or a number, a space and a unit")
     return Value("quantity", value, unit or NO_UNIT)
 
 

@@ -14,7 +14,7 @@ from bgr.data.kb.indices import Indices, OrderedIds
 from bgr.data.kb.loading import FORWARD, OPPOSITE, Reader, Row, either, label, read_records
 from bgr.data.kb.schema import Statement
 from bgr.errors import DataError
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 MAX_CONCEPT_LEVELS = 100
 
@@ -49,7 +49,7 @@ class KnowledgeBase:
         concepts, entities = (_section(where, records, name) for name in ("concepts", "entities"))
         both = next((i for i in entities if i in concepts), None)
         if both is not None:
-            raise DataError(f"{where}: {shown(both)} is both a concept and an entity")
+            raise DataError(f"{where}: {repr_short(both)} is both a concept and an entity")
         # Copies made at once are adjacent in memory instead of scattered among the file's other strings, so that a
         # program that visits many nodes reads them from the processor's cache. Statements share them (interned).
         self.concepts: tuple[str, ...] = tuple(sys.intern(f"{i[:1]}{i[1:]}") for i in concepts)
@@ -181,13 +181,13 @@ class KnowledgeBase:
 
     def _read_node(self, where: str, node: str, record: Any) -> None:
         if not isinstance(record, Mapping):
-            raise DataError(f"{where}: must be an object, is {shown(record)}")
+            raise DataError(f"{where}: must be an object, is {repr_short(record)}")
         try:
             self.names_by_id[node], parents = label(record["name"]), either(record, "instanceOf", "subclassOf")
             if not isinstance(parents, list):
-                raise DataError(f"'instanceOf' must be a list, is {shown(parents)}")
+                raise DataError(f"'instanceOf' must be a list, is {repr_short(parents)}")
             if not all(isinstance(i, str) for i in parents):
-                raise DataError(f"'instanceOf' is {shown(parents)}, allowed: a list of ids")
+                raise DataError(f"'instanceOf' is {repr_short(parents)}, allowed: a list of ids")
             # as in KoPL, a concept that is not in the file is ignored
             self._parents[node] = tuple(sys.intern(i) for i in parents if i in self.all_ids)
         except KeyError as error:

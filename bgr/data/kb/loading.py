@@ -17,7 +17,7 @@ from typing import Any
 from bgr.data.kb.schema import Qualifiers, Statement, Value
 from bgr.errors import DataError
 from bgr.utils.json_stream import JsonText, open_json
-from bgr.utils.json_utils import is_text, shown
+from bgr.utils.json_utils import is_text, repr_short
 
 FORWARD, BACKWARD = "forward", "backward"
 OPPOSITE = {FORWARD: BACKWARD, BACKWARD: FORWARD}
@@ -39,7 +39,7 @@ class Records(Mapping[str, Any]):
         try:
             return json.loads(self._raw[node])
         except RecursionError:  # the reader of the file allows deeper nesting than this one
-            raise DataError(f"{self._where} {shown(node)}: nested too deeply") from None
+            raise DataError(f"{self._where} {repr_short(node)}: nested too deeply") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._raw)
@@ -61,7 +61,7 @@ def read_records(path: str | Path, *, progress: bool = False) -> Any:
         for _ in text.entries("{", "}"):
             name = text.key()
             if name in sections:
-                text.fail(f"{shown(name)} is repeated")
+                text.fail(f"{repr_short(name)} is repeated")
             sections[name] = _section(text, name) if text.peek() == "{" else text.value()[0]
         text.finish()
         return sections
@@ -71,7 +71,7 @@ def _section(text: JsonText, name: str) -> Records:
     raw: dict[str, bytes] = {}
     for _ in text.entries("{", "}"):
         node = text.key()
-        text.entry = f"{name} {shown(node)}"
+        text.entry = f"{name} {repr_short(node)}"
         if node in raw:
             text.fail("the id is repeated, allowed: unique ids")
         value, record = text.value()
@@ -118,9 +118,9 @@ class Reader:
                 predicate = label(either(row, "relation", "predicate"))
                 other, direction = row["object"], row["direction"]
                 if direction not in DIRECTIONS:
-                    raise DataError(f"direction {shown(direction)}, allowed: {', '.join(DIRECTIONS)}")
+                    raise DataError(f"direction {repr_short(direction)}, allowed: {', '.join(DIRECTIONS)}")
                 if not isinstance(other, str) or other not in known:
-                    raise DataError(f"object {shown(other)} is neither an entity nor a concept")
+                    raise DataError(f"object {repr_short(other)} is neither an entity nor a concept")
                 other = sys.intern(other)
                 ends = (entity, other) if direction == FORWARD else (other, entity)
                 rows.append((self._relation(ends, predicate, self._qualifiers(row)), sys.intern(direction)))
@@ -145,7 +145,7 @@ class Reader:
         merged: dict[str, tuple[Value, ...]] = {}
         for key, values in found.items():
             if not isinstance(values, list):
-                raise DataError(f"qualifier {shown(key)} is {shown(values)}, allowed: a list of values")
+                raise DataError(f"qualifier {repr_short(key)} is {repr_short(values)}, allowed: a list of values")
             name = label(key)
             merged[name] = merged.get(name, ()) + tuple(self._value(value) for value in values)
         return tuple(merged.items())
@@ -168,7 +168,7 @@ def label(raw: Any) -> str:
     """A name, key or predicate, normalized by `text`; a `DataError` if it is empty or not a text."""
     found = text(raw) if isinstance(raw, str) else ""
     if not found:
-        raise DataError(f"{shown(raw)} as a name, allowed: a non-empty text")
+        raise DataError(f"{repr_short(raw)} as a name, allowed: a non-empty text")
     return found
 
 
@@ -178,7 +178,7 @@ def _list_field(where: str, record: Mapping[str, Any], field: str) -> list[Any]:
     if found is None:
         return []
     if not isinstance(found, list):
-        raise DataError(f"{where}: {field!r} must be a list, is {shown(found)}")
+        raise DataError(f"{where}: {field!r} must be a list, is {repr_short(found)}")
     return found
 
 
@@ -195,22 +195,22 @@ def _reason(error: Exception, row: Any) -> str:
     if isinstance(error, DataError):
         return str(error)
     if not isinstance(row, Mapping):
-        return f"{shown(row)}, allowed: an object"
+        return f"{repr_short(row)}, allowed: an object"
     qualifiers = row.get("qualifiers")
     if qualifiers is not None and not isinstance(qualifiers, Mapping):
-        return f"'qualifiers' is {shown(qualifiers)}, allowed: an object of lists of values"
+        return f"'qualifiers' is {repr_short(qualifiers)}, allowed: an object of lists of values"
     for key, found in (qualifiers or {}).items():
         if not isinstance(found, list):
-            return f"qualifier {shown(key)} is {shown(found)}, allowed: a list of values"
+            return f"qualifier {repr_short(key)} is {repr_short(found)}, allowed: a list of values"
     values = [row["value"]] if "value" in row else []
     for value in [*values, *(value for found in (qualifiers or {}).values() for value in found)]:
         if not isinstance(value, Mapping):
-            return f"value {shown(value)}, allowed: an object {{type, value}}"
+            return f"value {repr_short(value)}, allowed: an object {{type, value}}"
         for field in ("type", "value"):
             if field not in value:
                 return f"field {field!r} is missing"
             if isinstance(value[field], Mapping | list):
-                return f"{field!r} is {shown(value[field])}, allowed: a text or a number"
+                return f"{field!r} is {repr_short(value[field])}, allowed: a text or a number"
         if isinstance(value.get("unit"), Mapping | list):
-            return f"'unit' is {shown(value['unit'])}, allowed: a text"
+            return f"'unit' is {repr_short(value['unit'])}, allowed: a text"
     return f"field {error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)

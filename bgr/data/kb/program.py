@@ -13,7 +13,7 @@ from bgr.data.kb.compiler import Call, compile_program
 from bgr.data.kb.loading import DIRECTIONS, text
 from bgr.data.kb.schema import Value
 from bgr.errors import DataError, ProgramError
-from bgr.utils.json_utils import MAX_SHOWN, is_text, shown
+from bgr.utils.json_utils import MAX_SHOWN, is_text, repr_short
 
 # types of a step's result: entities, entities with the statements that led to them, values, or only an answer
 ENTITIES, FACTS, VALUES, ANSWER = "entities", "entities with facts", "values", "an answer"
@@ -144,7 +144,7 @@ class Program:
             ProgramError: see the class; also a record of another form.
         """
         if not isinstance(records, Sequence) or isinstance(records, str):
-            raise ProgramError(f"{where}: a program is a list of steps, not {shown(records)}")
+            raise ProgramError(f"{where}: a program is a list of steps, not {repr_short(records)}")
         return cls(tuple(_step(record, f"{where}, step {index}") for index, record in enumerate(records)), where)
 
     def to_json(self) -> list[dict[str, Any]]:
@@ -157,7 +157,7 @@ class Program:
         """A step's name in messages."""
         function = self.steps[index].function
         plain = function.isalnum() and len(function) < MAX_SHOWN
-        return f"{self.where}, step {index} ({function if plain else shown(function)})"
+        return f"{self.where}, step {index} ({function if plain else repr_short(function)})"
 
     def _check(self, index: int) -> tuple[str | Value, ...]:
         """Check a step and return its parsed inputs."""
@@ -173,13 +173,13 @@ class Program:
         for dependency, wanted in zip(step.dependencies, signature.takes, strict=True):
             if not 0 <= dependency < index:
                 allowed = f"earlier steps, 0 to {index - 1}" if index else "none, it is the first step"
-                raise ProgramError(f"{label}: depends on step {shown(dependency)}, allowed: {allowed}")
+                raise ProgramError(f"{label}: depends on step {repr_short(dependency)}, allowed: {allowed}")
             given = self.steps[dependency].signature.gives
             if given != wanted and (given, wanted) != (FACTS, ENTITIES):
                 raise ProgramError(f"{label}: takes {wanted}, but {self.label(dependency)} gives {given}")
         for role, given in zip(signature.inputs, step.inputs, strict=True):
             if role in CHOICES and given not in CHOICES[role]:
-                raise ProgramError(f"{label}: {role} {shown(given)}, allowed: {', '.join(CHOICES[role])}")
+                raise ProgramError(f"{label}: {role} {repr_short(given)}, allowed: {', '.join(CHOICES[role])}")
         try:
             return step.arguments
         except DataError as error:
@@ -194,9 +194,11 @@ def _step(record: Any, where: str) -> Step:
     function = ALIASES.get(function, function)
     dependencies, inputs = record.get("dependencies", []), record.get("inputs", [])
     if not isinstance(dependencies, list | tuple) or not all(type(d) is int for d in dependencies):
-        raise ProgramError(f"{where} ({function}): dependencies {shown(dependencies)}, allowed: a list of step numbers")
+        raise ProgramError(
+            f"{where} ({function}): dependencies {repr_short(dependencies)}, allowed: a list of step numbers"
+        )
     if not isinstance(inputs, list | tuple) or not all(map(is_text, inputs)):
-        raise ProgramError(f"{where} ({function}): inputs {shown(inputs)}, allowed: a list of texts")
+        raise ProgramError(f"{where} ({function}): inputs {repr_short(inputs)}, allowed: a list of texts")
     return Step(function, tuple(dependencies), tuple(map(text, inputs)))
 
 
@@ -206,5 +208,5 @@ def unknown_name_error(label: str, role: str, name: str, known: Sequence[str]) -
         start = name[:1].casefold()
         known = [other for other in known if other[:1].casefold() == start and abs(len(other) - len(name)) <= 3]
     near = difflib.get_close_matches(name, known, n=3)
-    hint = f"; close: {', '.join(map(shown, near))}" if near else ""
-    return ProgramError(f"{label}: unknown {role} {shown(name)}{hint}")
+    hint = f"; close: {', '.join(map(repr_short, near))}" if near else ""
+    return ProgramError(f"{label}: unknown {role} {repr_short(name)}{hint}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bgr.errors import DataError
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 NO_UNIT = "1"
 MAX_QUANTITY = 1e300
@@ -43,7 +43,7 @@ class Value:
         """
         kind, raw = record["type"], record["value"]
         if isinstance(raw, bool) or not isinstance(raw, str | int | float):
-            raise DataError(f"value {shown(raw)}, allowed: a text or a number")
+            raise DataError(f"value {repr_short(raw)}, allowed: a text or a number")
         if isinstance(raw, float) and not math.isfinite(raw):
             raise DataError(f"not a finite number: {raw!r}")
         if kind == "string":
@@ -52,7 +52,7 @@ class Value:
             return cls("quantity", _number(raw), _filled(record.get("unit", NO_UNIT), "unit"))
         if kind in ("date", "year"):
             return parse_time(str(raw))
-        raise DataError(f"unknown value type {shown(kind)}, allowed: string, quantity, date, year")
+        raise DataError(f"unknown value type {repr_short(kind)}, allowed: string, quantity, date, year")
 
     def to_json(self) -> dict[str, Any]:
         raw = self.value.isoformat() if isinstance(self.value, datetime.date) else self.value
@@ -79,7 +79,7 @@ def parse_date(text: str) -> datetime.date:
         year, month, day = (int(part) if part.isdecimal() else 0 for part in parts)
         return datetime.date(year, month, day)
     except ValueError:
-        raise DataError(f"not a date: {shown(text)}, expected yyyy-mm-dd or yyyy/mm/dd") from None
+        raise DataError(f"not a date: {repr_short(text)}, expected yyyy-mm-dd or yyyy/mm/dd") from None
 
 
 def parse_time(text: str) -> Value:
@@ -89,7 +89,7 @@ def parse_time(text: str) -> Value:
         return Value("date", parse_date(text))
     digits = text.removeprefix("-")
     if not digits.isdecimal() or len(digits) > MAX_YEAR_DIGITS:
-        raise DataError(f"not a year or a date: {shown(text)}, expected yyyy, yyyy-mm-dd or yyyy/mm/dd")
+        raise DataError(f"not a year or a date: {repr_short(text)}, expected yyyy, yyyy-mm-dd or yyyy/mm/dd")
     return Value("year", int(text))
 
 
@@ -99,15 +99,15 @@ def _number(raw: str | float) -> float | int:
     except OverflowError:
         number = math.inf
     except ValueError:
-        raise DataError(f"not a number: {shown(raw)}") from None
+        raise DataError(f"not a number: {repr_short(raw)}") from None
     if not abs(number) <= MAX_QUANTITY:
-        raise DataError(f"not a finite number: {shown(raw)}, allowed: up to {MAX_QUANTITY:g}")
+        raise DataError(f"not a finite number: {repr_short(raw)}, allowed: up to {MAX_QUANTITY:g}")
     return int(number) if isinstance(raw, int) else number
 
 
 def _filled(text: Any, what: str) -> str:
     if not isinstance(text, str) or not text:
-        raise DataError(f"{what} {shown(text)}, allowed: a non-empty text")
+        raise DataError(f"{what} {repr_short(text)}, allowed: a non-empty text")
     return text
 
 

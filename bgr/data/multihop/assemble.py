@@ -17,7 +17,7 @@ from bgr.collection.corpus import Corpus, Passage, passage_id
 from bgr.data.example import Example
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import EvidenceGraph
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def assemble(
     questions: dict[str, MultihopQuestion] = {}
     for question in parsed:
         if question.id in questions:
-            raise DataError(f"{name}: two questions have the id {shown(question.id)}, allowed: unique ids")
+            raise DataError(f"{name}: two questions have the id {repr_short(question.id)}, allowed: unique ids")
         ids = [pool.add(p) if union else pool.find(p) for p in question.context]
         questions[question.id] = _question(question, ids, pool.sentences)
     return MultihopData(name, pool.corpus(), tuple(questions.values()), pool.sentences, repeated, left_out)

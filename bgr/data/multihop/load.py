@@ -28,7 +28,7 @@ from bgr.data.multihop.assemble import MultihopData, Paragraph, ParsedQuestion, 
 from bgr.data.multihop.musique import read_musique
 from bgr.data.records import as_record, as_text, get_answers, get_list, get_text, read_records, read_text
 from bgr.errors import DataError
-from bgr.utils.json_utils import parse_json, shown
+from bgr.utils.json_utils import parse_json, repr_short
 
 MARKS: Mapping[str, tuple[str, ...]] = {
     "musique": ("paragraphs",),
@@ -54,7 +54,7 @@ def load_multihop(path: str | Path, *, corpus: str | Path | None = None, form: s
     records = read_records(path)
     form = form or _form_of(*records[0])
     if form not in MARKS:
-        raise DataError(f"unknown form {shown(form)}, known: {', '.join(sorted(MARKS))}")
+        raise DataError(f"unknown form {repr_short(form)}, known: {', '.join(sorted(MARKS))}")
     pool = read_corpus(corpus) if corpus is not None else None
     if form == "multihop-rag" and pool is None:
         raise DataError(f"{path}: MultiHop-RAG's queries have no passages; give its corpus.json as corpus file")
@@ -112,7 +112,7 @@ def _read_hotpotqa(record: Mapping[str, Any], where: str) -> ParsedQuestion:
 
 def _paragraph(value: Any, where: str) -> Paragraph:
     if not (isinstance(value, list) and len(value) == 2 and isinstance(value[1], list)):
-        raise DataError(f"{where}: is {shown(value)}, allowed: [title, [sentence, …]]")
+        raise DataError(f"{where}: is {repr_short(value)}, allowed: [title, [sentence, …]]")
     return _split_paragraph(value[0], value[1], where)
 
 
@@ -124,7 +124,7 @@ def _split_paragraph(title: Any, sentences: Sequence[Any], where: str) -> Paragr
 
 def _fact(value: Any, where: str) -> tuple[str, int]:
     if not (isinstance(value, list) and len(value) == 2 and type(value[1]) is int and value[1] >= 0):
-        raise DataError(f"{where}: is {shown(value)}, allowed: [title, number of a sentence, from 0]")
+        raise DataError(f"{where}: is {repr_short(value)}, allowed: [title, number of a sentence, from 0]")
     return as_text(value[0], f"{where}: title"), value[1]
 
 
@@ -166,7 +166,7 @@ def read_corpus(path: str | Path) -> PassagePool:
     titles = _by_title(path)
     if titles is not None:
         for title, value in titles.items():
-            pool.add(_titled(title, value, f"{path}: {shown(title)}"))
+            pool.add(_titled(title, value, f"{path}: {repr_short(title)}"))
         return pool
     for where, record in read_records(path):
         record = as_record(record, where)
@@ -197,5 +197,5 @@ def _titled(title: str, value: Any, where: str) -> Paragraph:
     if isinstance(value, list):
         return _split_paragraph(title, value, where)
     if not isinstance(value, str):
-        raise DataError(f"{where}: is {shown(value)}, allowed: a text or a list of sentences")
+        raise DataError(f"{where}: is {repr_short(value)}, allowed: a text or a list of sentences")
     return Paragraph(as_text(title, f"{where}: title"), as_text(value, where))

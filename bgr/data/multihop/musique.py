@@ -20,7 +20,7 @@ from bgr.data.multihop.assemble import Paragraph, ParsedQuestion
 from bgr.data.records import as_record, get_answers, get_flag, get_list, get_text
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 _REFERENCE = re.compile(r"#(\d{1,4})(?!\d)")
 
@@ -50,7 +50,7 @@ def sub_questions(record: Mapping[str, Any], where: str) -> list[SubQuestion] | 
     for number, paragraph in enumerate(get_list(record, "paragraphs", where)):
         index = as_record(paragraph, f"{where}: paragraph {number}").get("idx", number)
         if type(index) is not int or index in indices:
-            raise DataError(f"{where}: paragraph {number}: idx is {shown(index)}, allowed: a unique integer")
+            raise DataError(f"{where}: paragraph {number}: idx is {repr_short(index)}, allowed: a unique integer")
         indices[index] = number
     steps = []
     for number, step in enumerate(get_list(record, "question_decomposition", where)):
@@ -59,7 +59,9 @@ def sub_questions(record: Mapping[str, Any], where: str) -> list[SubQuestion] | 
         if support is None or "question" not in step:
             return None
         if type(support) is not int or support not in indices:
-            raise DataError(f"{inside}: paragraph_support_idx is {shown(support)}, allowed: the idx of a paragraph")
+            raise DataError(
+                f"{inside}: paragraph_support_idx is {repr_short(support)}, allowed: the idx of a paragraph"
+            )
         steps.append(SubQuestion(get_text(step, "question", inside), indices[support]))
     return steps
 
@@ -153,7 +155,7 @@ def read_decompositions(records: Sequence[tuple[str, Any]]) -> Decompositions:
     for where, record in records:
         name = get_text(as_record(record, where), "id", where)
         if name in seen:
-            raise DataError(f"{where}: id is {shown(name)}, which an earlier record has, allowed: unique ids")
+            raise DataError(f"{where}: id is {repr_short(name)}, which an earlier record has, allowed: unique ids")
         seen.add(name)
         result = _example_or_reason(record, where)
         if isinstance(result, Example):

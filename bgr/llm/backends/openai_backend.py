@@ -16,7 +16,7 @@ from anyio.from_thread import start_blocking_portal
 from bgr.errors import BgrError, DataError
 from bgr.llm.backends.server_faults import LimitedStream, fault_of, key_in, limit_answers, pause, public_address
 from bgr.llm.interface import Alternatives, Backend, Completion, LlmError, Request, Result, Unreachable
-from bgr.utils.json_utils import parse_json, shown
+from bgr.utils.json_utils import parse_json, repr_short
 
 
 def completion_of(body: bytes) -> Completion:
@@ -34,7 +34,7 @@ def completion_of(body: bytes) -> Completion:
     message = choice.get("message") if isinstance(choice, dict) else None
     text = message.get("content", "") if isinstance(message, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict) or not isinstance(text, str | None):
-        raise DataError(f"body: no choices[0].message.content in {shown(answer)}")
+        raise DataError(f"body: no choices[0].message.content in {repr_short(answer)}")
     cut = choice.get("finish_reason") == "length"
     return Completion(text or "", *_counts(answer.get("usage")), cut, _first(choice.get("logprobs")))
 

@@ -32,7 +32,7 @@ class ShortRowLayer(ContextLayer):
     which there are many, so that a training step takes twice as long.
     """
 
-    def _look(self, states: Tensor, packing: Packing) -> Tensor:
+    def _attend(self, states: Tensor, packing: Packing) -> Tensor:
         part = self.attention
         key, value = part.key_value(states).chunk(2, dim=-1)
         return part.out(attend_in_short_rows(part.query(states), key, value, packing, heads=part.heads))

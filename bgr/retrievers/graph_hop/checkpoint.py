@@ -25,7 +25,7 @@ from bgr.models.loading import load_weights, read_config
 from bgr.models.retriever import BgrRetriever
 from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
 from bgr.utils.atomic_io import read_json
-from bgr.utils.json_utils import one_line, shown
+from bgr.utils.json_utils import one_line, repr_short
 from bgr.utils.settings import STRICT, load_settings, one_of, problems, save_settings
 
 FORMAT = 1
@@ -134,7 +134,7 @@ def read_part(home: Path, kind: type[PretrainedConfig], name: str) -> Any:
     config = read_config(home / "config.json", kind)
     if getattr(config, name) != home.name:
         raise CheckpointError(
-            f"{home / 'config.json'}: {name} is {shown(getattr(config, name))}, expected {home.name!r}"
+            f"{home / 'config.json'}: {name} is {repr_short(getattr(config, name))}, expected {home.name!r}"
         )
     return config
 

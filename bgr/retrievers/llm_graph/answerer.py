@@ -14,7 +14,7 @@ from bgr.llm.language_model import LanguageModel, Reply, failed, field_of
 from bgr.llm.structured import SHORT_ANSWER, SHORT_ANSWER_TOKENS
 from bgr.llm.usage import Usage
 from bgr.retrievers.llm_graph.prompts import DEFAULT, LlmGraphSettings, clip, graph_words, prompt
-from bgr.utils.json_utils import is_text, shown
+from bgr.utils.json_utils import is_text, repr_short
 
 QUESTION, FACTS, GRAPH = WAYS = ("question", "facts", "graph")
 """The input of the model: the question alone; with the facts of the graph, in the order of the candidates; with the
@@ -68,7 +68,7 @@ class LlmAnswerer:
 
     def __init__(self, llm: LanguageModel, way: str = GRAPH, settings: LlmGraphSettings = DEFAULT) -> None:
         if way not in WAYS:
-            raise BgrError(f"way is {shown(way)}, allowed: {', '.join(WAYS)}")
+            raise BgrError(f"way is {repr_short(way)}, allowed: {', '.join(WAYS)}")
         self.llm, self.way, self.settings = llm, way, settings
 
     def answer(self, items: Sequence[Item]) -> list[LlmAnswer]:

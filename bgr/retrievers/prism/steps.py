@@ -16,7 +16,7 @@ from bgr.llm.structured import TEXT, WHOLE, YES_OR_NO, Schema, list_of, object_o
 from bgr.retrievers.llm_retriever import one_line_text
 from bgr.retrievers.prism.evidence import Candidates, Evidence, Reference
 from bgr.retrievers.prism.run import Named, PrismSettings, Run
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 prompt = Prompts("bgr.prism")
 
@@ -122,7 +122,7 @@ def _named(rows: Sequence[Any], candidates: Candidates, sub_questions: int) -> N
         numbers = _numbers(row)
         found = candidates.find(*numbers[:2]) if numbers else None
         if found is None:
-            dropped.append(shown(row))
+            dropped.append(repr_short(row))
         elif references.get(found) is None:  # the first stated sub-question counts
             references[found] = numbers[2] - 1 if len(numbers) == 3 and 1 <= numbers[2] <= sub_questions else None
     return Named(references, tuple(dropped))

@@ -152,5 +152,5 @@ def test_picture_is_written_whatever_the_text(tmp_path):
 def test_the_ending_decides(tmp_path):
     draw(JOIN, FACTS, QUESTION, tmp_path / "g.HTML")
     assert (tmp_path / "g.HTML").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    with pytest.raises(BgrError, match=r"\.pdf, allowed: \.html, \.png"):
+    with pytest.raises(BgrError, match=r"\.pdf, allowed: \.png, \.svg, \.html"):
         draw(JOIN, FACTS, QUESTION, tmp_path / "g.pdf")

@@ -36,7 +36,7 @@ from bgr.data.reasongraphqa.io.dataset import (
 from bgr.data.reasongraphqa.io.fact_records import read_facts
 from bgr.errors import DataError
 from bgr.utils.atomic_io import read_json
-from bgr.utils.json_utils import one_line, parse_json, shown
+from bgr.utils.json_utils import one_line, parse_json, repr_short
 
 ASKING = ("QueryAttrQualifier", "QueryRelationQualifier")
 """Functions whose last input is the key of the qualifier that the question asks for."""
@@ -188,7 +188,7 @@ def verify_dataset(folder: str | Path, *, progress: bool = False) -> Verified:
     if metadata.get("sha256") != sha256:
         raise DataError(f"{path}: sha256 is {metadata.get('sha256')}, the files have {sha256}: one was changed")
     if metadata.get("counts", counts) != counts:
-        raise DataError(f"{path}: counts {shown(metadata['counts'])}, the files have {counts}")
+        raise DataError(f"{path}: counts {repr_short(metadata['counts'])}, the files have {counts}")
     return Verified(counts, len(table), sha256, entailments)
 
 
@@ -201,7 +201,7 @@ def _checked(folder: str | Path, table: FactTable, counts: dict[str, int], progr
             if example.id in seen:
                 problem = "the id is repeated, allowed: unique in all splits"
             if problem:
-                raise DataError(f"sample {shown(example.id)}: {problem}")
+                raise DataError(f"sample {repr_short(example.id)}: {problem}")
             for number in range(len(example.facts)):
                 table.units(example, number)
             seen.add(example.id)
@@ -218,14 +218,14 @@ def _problem(example: Example) -> str | None:
     if not 1 <= count <= MAX_FACTS:
         return f"the graph has {count} facts, allowed: 1 to {MAX_FACTS}"
     if example.program:
-        program = Program.from_json(example.program, f"sample {shown(example.id)}")
+        program = Program.from_json(example.program, f"sample {repr_short(example.id)}")
         asked = TYPE_OF_FUNCTION[program.steps[-1].function]
         if example.type != asked:
             return f"type is {example.type}, but its program is of type {asked}"
     first: dict[str, int] = {}
     for number, sentence in enumerate(example.facts):
         if first.setdefault(sentence, number) != number:
-            return f"candidates {first[sentence]} and {number} are equal: {shown(sentence)}"
+            return f"candidates {first[sentence]} and {number} are equal: {repr_short(sentence)}"
     return None
 
 
@@ -261,7 +261,7 @@ def _rows(folder: Path) -> Iterator[dict[str, Any]]:
         raise DataError(f"{folder / 'state.json'}: has no list of data files") from None
     for name in names:
         if not isinstance(name, str) or Path(name).name != name:
-            raise DataError(f"{folder / 'state.json'}: names {shown(name)}, allowed: a file in the same folder")
+            raise DataError(f"{folder / 'state.json'}: names {repr_short(name)}, allowed: a file in the same folder")
         try:
             with pyarrow.memory_map(str(folder / name)) as source, pyarrow.ipc.open_stream(source) as batches:
                 for batch in batches:
@@ -277,7 +277,7 @@ def _check_loading(folder: Path) -> None:
     for path in (folder / "dataset_dict.json", *(folder / split / "dataset_info.json" for split in SPLITS)):
         content = read_json(path)
         if not isinstance(content, dict):
-            raise DataError(f"{path}: must be an object, is {shown(content)}")
+            raise DataError(f"{path}: must be an object, is {repr_short(content)}")
     try:
         tables = load_from_disk(str(folder))
         found = {split: tables[split].features for split in SPLITS}

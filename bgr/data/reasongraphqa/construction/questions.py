@@ -22,7 +22,7 @@ from bgr.data.kb.schema import Fact, parse_date
 from bgr.errors import DataError, GraphError, ProgramError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.utils.json_stream import read_items
-from bgr.utils.json_utils import is_text, shown
+from bgr.utils.json_utils import is_text, repr_short
 
 QUESTION_FILES = ("train.json", "val.json")
 MALFORMED = "malformed record"
@@ -61,7 +61,7 @@ class Question:
             ProgramError: the program is malformed.
         """
         if not isinstance(record, Mapping):
-            raise DataError(f"{where}: a question is an object, not {shown(record)}")
+            raise DataError(f"{where}: a question is an object, not {repr_short(record)}")
         for field in ("question", "program", "answer"):
             if field not in record:
                 raise DataError(f"{where}: field {field!r} is missing")
@@ -71,7 +71,9 @@ class Question:
         texts = {"question": record["question"], "answer": answer}
         for field, given in texts.items():
             if not is_text(given) or not given.strip():
-                raise DataError(f"{where}: {field} is {shown(given)}, allowed: a non-empty text of valid characters")
+                raise DataError(
+                    f"{where}: {field} is {repr_short(given)}, allowed: a non-empty text of valid characters"
+                )
         text, answer = (" ".join(given.split()) for given in texts.values())
         return cls(id, where, text, answer, Program.from_json(record["program"], where))
 

@@ -35,7 +35,7 @@ from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import ROOT, Edge
 from bgr.utils.atomic_io import output_folder, read_json
 from bgr.utils.hashing import SHARES, hash_place
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 Splits = dict[str, list[Example]]
 
@@ -131,7 +131,7 @@ def read_released(path: str | Path, prefix: str) -> list[Example]:
     """
     records = read_json(path)
     if not isinstance(records, list):
-        raise DataError(f"{path}: must be a list of questions, is {shown(records)}")
+        raise DataError(f"{path}: must be a list of questions, is {repr_short(records)}")
     return [from_released(record, f"{prefix}-{n:06d}", f"{path}: item {n}") for n, record in enumerate(records)]
 
 
@@ -175,7 +175,7 @@ def _edges(nodes: Sequence[Any], facts: Sequence[str], where: str) -> list[Edge]
 
     def find(sentence: str) -> int:
         if sentence not in index:
-            raise DataError(f"{where}: order_true_fact names {shown(sentence)}, which is not in 'fact'")
+            raise DataError(f"{where}: order_true_fact names {repr_short(sentence)}, which is not in 'fact'")
         return index[sentence]
 
     edges: set[Edge] = set()
@@ -198,7 +198,9 @@ def _type(record: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], where: 
     last = steps[-1].get("function")
     known = ALIASES.get(last, last) if isinstance(last, str) else None
     if known not in TYPE_OF_FUNCTION:
-        raise DataError(f"{where}: the program ends in {shown(last)}, allowed: {', '.join(sorted(TYPE_OF_FUNCTION))}")
+        raise DataError(
+            f"{where}: the program ends in {repr_short(last)}, allowed: {', '.join(sorted(TYPE_OF_FUNCTION))}"
+        )
     return TYPE_OF_FUNCTION[known]
 
 

@@ -19,7 +19,7 @@ from bgr.data.reasongraphqa.io.statistics import dataset_statistics
 from bgr.errors import DataError
 from bgr.utils.atomic_io import output_folder, read_json, write_json, write_lines
 from bgr.utils.hashing import hash_files
-from bgr.utils.json_utils import parse_json, shown
+from bgr.utils.json_utils import parse_json, repr_short
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -140,7 +140,7 @@ def read_lines(path: Path, parse: Callable[[str, str], _Record], *, unit: str, p
         record = parse(line, where)
         before = first.setdefault(record.id, number)
         if before != number:
-            raise DataError(f"{where}: id {shown(record.id)} is also in line {before}, allowed: unique ids")
+            raise DataError(f"{where}: id {repr_short(record.id)} is also in line {before}, allowed: unique ids")
         yield record
 
 

@@ -15,7 +15,7 @@ from bgr.data.kb.schema import Fact, Value
 from bgr.data.reasongraphqa.io.dataset import FACTS_FILE, numbered_lines, read_lines
 from bgr.data.records import as_record, get_field, get_flag, get_list, get_text
 from bgr.errors import DataError
-from bgr.utils.json_utils import is_text, parse_json, shown
+from bgr.utils.json_utils import is_text, parse_json, repr_short
 
 
 @dataclass(frozen=True)
@@ -58,15 +58,15 @@ def fact_corpus(records: Iterable[FactRecord]) -> tuple[Corpus, list[Triple]]:
     triples: list[Triple] = []
     for number, record in enumerate(records):
         if record.id in passages:
-            raise DataError(f"fact {shown(record.id)}: the id is repeated, allowed: unique ids")
+            raise DataError(f"fact {repr_short(record.id)}: the id is repeated, allowed: unique ids")
         passages[record.id] = Passage(record.id, "", record.sentence)
         try:
             for fact in record.facts:
                 triples += (Triple(*three_parts(list(row)), number) for row in fact_triples(fact, record.names))
         except MalformedRowError as error:
-            raise DataError(f"fact {shown(record.id)}: {error}") from None
+            raise DataError(f"fact {repr_short(record.id)}: {error}") from None
         except KeyError as error:
-            raise DataError(f"fact {shown(record.id)}: node {shown(error.args[0])} has no name") from None
+            raise DataError(f"fact {repr_short(record.id)}: node {repr_short(error.args[0])} has no name") from None
     if passages and not triples:
         raise DataError(f"none of the {len(passages)} facts has triples; extract them by a language model")
     return Corpus(passages.values()), triples
@@ -139,7 +139,7 @@ def _fact(row: Any, names: dict[str, str], where: str) -> Fact:
 
 def _qualifier(pair: Any, where: str) -> tuple[str, Value]:
     if not isinstance(pair, list) or len(pair) != 2 or not is_text(pair[0]):
-        raise DataError(f"{where}: qualifier {shown(pair)}, allowed: a list of its key and its value")
+        raise DataError(f"{where}: qualifier {repr_short(pair)}, allowed: a list of its key and its value")
     return intern(pair[0]), _value(pair[1], where)
 
 
@@ -152,7 +152,7 @@ def _value(record: Any, where: str) -> Value:
     except DataError as error:
         raise DataError(f"{where}: {error}") from None
     if not is_text(str(value)):
-        raise DataError(f"{where}: value {shown(str(value))}, allowed: characters that UTF-8 can encode")
+        raise DataError(f"{where}: value {repr_short(str(value))}, allowed: characters that UTF-8 can encode")
     return value
 
 
