@@ -128,8 +128,8 @@ def _image(picture: Picture, kind: str, *, legend: bool) -> bytes:
     # letters of an SVG stay text; a glyph missing from the font of a PNG is drawn as a box
     with warnings.catch_warnings(), rc_context({"svg.fonttype": "none", "svg.hashsalt": "graph"}):
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        date = {"metadata": {"Date": None}} if kind == "svg" else {}
-        figure.savefig(content, dpi=160, facecolor="white", format=kind, **date)
+        metadata = {"Date": None} if kind == "svg" else None
+        figure.savefig(content, dpi=160, facecolor="white", format=kind, metadata=metadata)
     return content.getvalue()
 
 

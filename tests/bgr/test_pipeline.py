@@ -137,11 +137,7 @@ def bad_calibration(**numbers):
         ("bgr.json", bad_calibration(forward={"slop": 1}), "is 'slop', allowed: slope, offset, unseen"),
         ("bgr.json", bad_calibration(forward=1), "calibration.forward is 1, allowed: an object"),
         ("bgr.json", bad_calibration(backward={"slope": "1"}), "backward.slope is '1', allowed: a valid number"),
-        (
-            "bgr.json",
-            bad_calibration(backward={"offset": 1e9}),
-            "offset is 1000000000.0, allowed: .* equal to 100",
-        ),
+        ("bgr.json", bad_calibration(backward={"offset": 1e9}), "offset is 1000000000.0, allowed: .* equal to 100"),
         ("forward/model.safetensors", lambda p: p.unlink(), "forward/model.safetensors: no such file"),
         ("backward/config.json", lambda p: p.unlink(), "backward/config.json: no such file"),
         ("backward/model.safetensors", cut, "not a complete safetensors file"),

@@ -40,11 +40,7 @@ def test_rows_describe_gold_and_keep_the_order(examples, imperfect):
     assert [row.id for row in rows] == [example.id for example in examples]
     for row, example, result in zip(rows, examples, imperfect, strict=True):
         assert (row.type, row.structure) == (example.type, example.graph.structure)
-        assert (row.hops, row.chains, row.facts) == (
-            example.graph.hops,
-            example.graph.chains,
-            len(example.graph.nodes),
-        )
+        assert (row.hops, row.chains, row.facts) == (example.graph.hops, example.graph.chains, len(example.graph.nodes))
         assert row.gm == (result.graph == example.graph)
         assert row.ged == graph_edit_distance(result.graph, example.graph).upper
         assert row.f1 == row.em == 1  # all gold facts, some in the wrong places

@@ -76,12 +76,7 @@ class KnowledgeBuilder:
         return self.entity(name_id(kind, name), name, concept)
 
     def attribute(
-        self,
-        entity: str,
-        key: str,
-        value: Raw | None,
-        unit: str = NO_UNIT,
-        qualifiers: Qualifiers | None = None,
+        self, entity: str, key: str, value: Raw | None, unit: str = NO_UNIT, qualifiers: Qualifiers | None = None
     ) -> None:
         """Add the statement ``key = value`` of an entity, unless the value is unknown: ``None`` or an empty text."""
         if value is None or value == "":

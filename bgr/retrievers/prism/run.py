@@ -10,14 +10,7 @@ from typing import Any
 from bgr.llm.language_model import ParsedReply
 from bgr.retrievers.base import RetrievalResult
 from bgr.retrievers.llm_retriever import LlmRun, check_minimum
-from bgr.retrievers.prism.evidence import (
-    Candidates,
-    Evidence,
-    Reference,
-    added,
-    nearest_sub_question,
-    ordered_graph,
-)
+from bgr.retrievers.prism.evidence import Candidates, Evidence, Reference, added, nearest_sub_question, ordered_graph
 
 AGENTS = ("adder", "selector")
 STARTS = ("draft", "all", "none")

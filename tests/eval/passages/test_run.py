@@ -149,8 +149,7 @@ def test_a_second_try_from_the_cache_is_not_faster(tmp_path, data, good, scripte
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"gold": ("p0",)}, {"missing": 1}, {"context": ("p4",)}, {"graph": EvidenceGraph([(ROOT, 0), (0, 1)])}],
+    "change", [{"gold": ("p0",)}, {"missing": 1}, {"context": ("p4",)}, {"graph": EvidenceGraph([(ROOT, 0), (0, 1)])}]
 )
 def test_a_result_is_valid_for_what_comes_with_the_question(tmp_path, data, good, scripted, change):
     path = tmp_path / "r.jsonl"

@@ -94,10 +94,7 @@ def test_a_film_becomes_statements(kb: KnowledgeBuilder) -> None:
     scores = [a for a in entity["attributes"] if a["key"] == "review score"]
     assert [
         (a["value"]["value"], a["value"]["unit"], a["qualifiers"]["review score by"][0]["value"]) for a in scores
-    ] == [
-        (88, "percent", "Rotten Tomatoes"),
-        (61, "1", "Metacritic"),
-    ]
+    ] == [(88, "percent", "Rotten Tomatoes"), (61, "1", "Metacritic")]
     cast = [(r["object"], r["qualifiers"]) for r in entity["relations"] if r["relation"] == "cast member"]
     role = {"object has role": [{"type": "string", "value": "director"}]}
     assert cast == [("P_Ann_Lee", role), ("P_Bob_Ray_Jr.", {})]

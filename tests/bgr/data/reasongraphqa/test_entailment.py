@@ -46,12 +46,7 @@ PLANTED = [
     (BORDER, Fact("S", "shares border with", tail="N"), (), SAME_TRIPLE),
     (LONG, Fact("F", "runtime", Value("quantity", 4920, "second")), (), SAME_VALUE),
     (LONG, Fact("F", "IMDb ID", Value("string", "tt1")), (), SAME_VALUE),
-    (
-        DIRECTED,
-        Fact("F", "cast member", None, "P", (("object has role", Value("string", "director")),)),
-        (),
-        RESTATED,
-    ),
+    (DIRECTED, Fact("F", "cast member", None, "P", (("object has role", Value("string", "director")),)), (), RESTATED),
     (LONG, Fact("F", "box office", None, "Q", (("length", Value("quantity", 82, "minute")),)), (), RESTATED),
     (DISCOVERED, Fact("E", "time of discovery", FOUND), (), RESTATED),
     (DISCOVERED, Fact("E", "country of discovery", None, "N", (("year", FOUND),)), (WHEN,), RESTATED),

@@ -13,9 +13,7 @@ RUNTIME = Fact("F2", "runtime", Value("quantity", 82, "minute"))
 
 def test_incomplete_and_unfinished_candidates_are_dropped(kb):
     found = filter_complete(
-        kb,
-        [RUNTIME],
-        ["The 2nd Winter is short.", None, "the 2nd winter lasts 82 minutes.", "It lasts 82 minutes."],
+        kb, [RUNTIME], ["The 2nd Winter is short.", None, "the 2nd winter lasts 82 minutes.", "It lasts 82 minutes."]
     )
     assert found.complete == ("the 2nd winter lasts 82 minutes.",)
     assert (found.sampled, found.unfinished, found.incomplete) == (4, 1, 2)

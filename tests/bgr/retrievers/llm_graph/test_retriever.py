@@ -230,9 +230,7 @@ def test_the_usage_is_the_sum_of_all_calls(typist, query, train):
 
 
 @pytest.mark.parametrize(
-    "bad",
-    [{"shots": -1}, {"characters": 1_999}, {"fact_characters": 3_001}, {"edges": 0}, {"max_tokens": 0}],
-    ids=str,
+    "bad", [{"shots": -1}, {"characters": 1_999}, {"fact_characters": 3_001}, {"edges": 0}, {"max_tokens": 0}], ids=str
 )
 def test_settings_out_of_range(bad):
     with pytest.raises(ValueError, match="it must be"):

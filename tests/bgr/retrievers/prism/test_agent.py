@@ -64,10 +64,7 @@ def test_the_merge_has_what_was_chosen_for_what_and_the_sizes(prism):
     assert merge["evidence"] == [{"place": 0, "sentence": 1, "for": 1}, {"place": 2, "sentence": 0, "for": 2}]
     assert merge["hallucinated"] == 0
     # by hand: 4 + 5, 6, 6 + 5 + 4 and, the blank one left out, 4 words
-    assert merge["sizes"] == {
-        "candidates": {"sentences": 7, "words": 34},
-        "evidence": {"sentences": 2, "words": 11},
-    }
+    assert merge["sizes"] == {"candidates": {"sentences": 7, "words": 34}, "evidence": {"sentences": 2, "words": 11}}
 
 
 def test_what_a_later_round_removes_stays_in_the_union(prism):

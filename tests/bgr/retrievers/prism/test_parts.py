@@ -126,8 +126,7 @@ def test_the_graph_follows_the_sub_questions():
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{"rounds": 0}, {"agents": ()}, {"agents": ("adder", "adder")}, {"agents": ("judge",)}, {"start": "full"}],
+    "wrong", [{"rounds": 0}, {"agents": ()}, {"agents": ("adder", "adder")}, {"agents": ("judge",)}, {"start": "full"}]
 )
 def test_settings_are_checked(wrong):
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} (is|are)"):
