@@ -19,10 +19,7 @@ DAMAGED = (OSError, ValueError, EOFError, SyntaxError, TokenError, MemoryError, 
 def open_array(path: Path, dtype: type[np.generic], shape: tuple[int | None, ...]) -> np.ndarray:
     """A memory-mapped array.
 
-    Args:
-        path: a file that `save_rows` or `numpy.save` wrote.
-        dtype: expected type.
-        shape: expected lengths, ``None`` for any.
+    `save_rows` or `numpy.save` wrote the file; ``None`` in `shape` accepts any length.
 
     Raises:
         DataError: the file is missing, damaged, or an array of another type or shape.
@@ -76,9 +73,7 @@ def save_array(path: Path, array: np.ndarray) -> None:
 class LiveRows:
     """Maps indices (of the texts that are left, without gaps) to rows (of all texts that were written) and back.
 
-    Args:
-        rows: number of rows, including deleted ones.
-        deleted: ``int64 [n]``, ascending, each below `rows`.
+    `rows` counts deleted rows too; `deleted` is ``int64 [n]``, ascending, each below `rows`.
     """
 
     def __init__(self, rows: int, deleted: np.ndarray | None = None) -> None:

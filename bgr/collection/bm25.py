@@ -70,10 +70,6 @@ class CountedBm25Search(_ScoredSearch):
     bm25s stores finished scores, all of which change with every text that is added or deleted, since they depend on the
     number of texts, their average length, and the number that contain a word. Here only counts are stored. The score is
     computed in the order and precision of bm25s.
-
-    Args:
-        segments: counts of consecutive texts.
-        live: which of all their texts are not deleted.
     """
 
     def __init__(self, segments: Sequence[CountsFolder], live: LiveRows) -> None:
@@ -128,9 +124,7 @@ class CountedBm25Search(_ScoredSearch):
 class CountedBm25Subset(_ScoredSearch):
     """The scores of `Bm25Search` over some of the texts, from the counts of all.
 
-    Args:
-        whole: BM25 over all texts.
-        rows: ``int64 [n]``, rows of `whole` that are not deleted, each once.
+    `rows` is ``int64 [n]``, rows of `whole` that are not deleted, each once.
     """
 
     def __init__(self, whole: CountedBm25Search, rows: np.ndarray) -> None:

@@ -108,11 +108,7 @@ def compacted(state: FolderState, number: str) -> Manifest:
 class TripleEncoder:
     """Encodes texts of triples in the precision of the collection, unless an index or an interrupted run holds them.
 
-    Args:
-        folder: of the collection.
-        manifest: of the collection; without an encoder, vectors have no dimensions.
-        encoder: of the collection; required if there are new texts.
-        last: the triple index that is replaced.
+    `encoder` is required if there are new texts; `last` is the triple index that is replaced.
     """
 
     def __init__(self, folder: Path, manifest: Manifest, encoder: Encoder | None, last: TripleIndex | None) -> None:

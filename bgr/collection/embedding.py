@@ -153,10 +153,7 @@ class VectorStore:
 
     Args:
         encoder: sentences to ``float32 [n, d]``.
-        folder: of the chunks; created when the first one is written.
         key: names everything that determines the vectors, as `SentenceEncoder.fingerprint` does.
-        chunk: number of sentences in a chunk.
-        progress: show a bar on standard error.
     """
 
     def __init__(

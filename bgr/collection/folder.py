@@ -57,10 +57,8 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 class Piece:
     """A file or folder of the collection.
 
-    Args:
-        name: in the folder of the collection.
-        passages: number of passages that it is about; of triples, the number of triples.
-        sha256: of its files, by their paths in the collection; older versions wrote none.
+    `passages` counts its passages, or triples; `sha256` has its files' hashes by path, which older versions did not
+    write.
     """
 
     __pydantic_config__ = STRICT

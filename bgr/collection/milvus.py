@@ -174,7 +174,6 @@ class MilvusSearch(Search):
             collection, corpus, encoder, key: as for the class.
             vectors: of the corpus, if it is encoded already.
             overwrite: replace an existing collection.
-            progress: show a bar on standard error.
 
         Raises:
             DataError: the collection exists already, or Milvus does not answer.

@@ -50,8 +50,6 @@ class Search(ABC):
         """The `k` best texts for each query.
 
         Args:
-            queries: the texts to search for.
-            k: maximum number of hits for each query.
             within: for each query the distinct indices of the texts that are searched, or ``None`` for all texts. The
                 result is that of a search built over these texts alone (BM25 uses their own word statistics), except
                 that indices refer to the whole list. Equal scores rank in the order of the subset.
@@ -183,10 +181,7 @@ def rrf(rankings: Sequence[Sequence[int]], *, k: int = K, weights: Sequence[floa
     Ranks start at 1. Sums are exact before they are rounded, so that the order of the rankings does not matter; equal
     sums rank by index.
 
-    Args:
-        rankings: indices, best first, each at most once in a ranking.
-        k: the constant of the formula, 0 or more.
-        weights: one for each ranking; ``None`` for equal weights.
+    Each ranking has indices, best first, each at most once; ``None`` weights all rankings equally.
 
     Raises:
         ValueError: another number of weights than of rankings, a negative `k`, or a ranking with a repeated index.
@@ -237,10 +232,7 @@ class HybridSearch(Search):
     Hits with a score of 0 are left out: in BM25 such a text shares no word with the query, and its rank is arbitrary.
     So there may be fewer than `k` hits if no search is dense.
 
-    Args:
-        searches: one or more, over the same texts.
-        depth: minimum number of hits of each search that are fused; up to it, a smaller `k` gives a prefix of a larger.
-        k: the constant of `rrf`.
+    At least `depth` hits of each search are fused; up to it, a smaller `k` gives a prefix of a larger one.
 
     Raises:
         ValueError: no search, or searches over lists of different lengths.

@@ -107,9 +107,7 @@ def best_dag(weights: Mapping[Edge, float], *, max_problems: int = MAX_PROBLEMS)
     The DAG has at least one edge from the question; the result is empty if there is no such edge. An edge of negative
     weight is used only if it enables others that outweigh it, or as the only edge from the question.
 
-    Args:
-        weights: weight of every edge that may be used.
-        max_problems: limit on the subproblems. If the search exceeds it, the result is ``None``.
+    If the search exceeds `max_problems` subproblems, the result is ``None``.
     """
     order = sorted(weights, key=lambda edge: (-weights[edge], edge))
     waiting = [(0.0, 0, (frozenset[Edge](), frozenset[Edge]()))]

@@ -31,9 +31,7 @@ class Request:
 
     Args:
         step: step of the calling method, for example ``gear.read``; for messages, not for the model.
-        messages: the chat so far.
         schema: JSON schema of the reply; ``None`` for free text.
-        max_tokens: maximum length of the reply.
         temperature: 0 selects the most likely token each time.
         seed: random seed for temperatures above 0.
         top_logprobs: number of most likely first tokens to return with their log-probabilities (`Completion.first`);
@@ -58,7 +56,6 @@ class Completion:
     """The reply of a model.
 
     Args:
-        text: the generated text.
         tokens_in, tokens_out: tokens of prompt and reply; `tokens_in` is 0 if the backend did not count them.
         cut: true if `max_tokens` ended the reply.
         first: the most likely first tokens; never empty if the request asks for them.

@@ -51,9 +51,8 @@ class Replay:
 
     Each reply is on disk when `put` returns, so a process that is killed loses none of them.
 
-    Args:
-        path: the file; it is created with its parent folders if it is missing.
-        replay_only: the file must exist, and calls without a cached reply are refused.
+    The file is created if it is missing. With `replay_only` it must exist, and calls without a cached reply are
+    refused.
 
     Raises:
         DataError: the file is not a replay cache, has a later format, or cannot be opened.
@@ -78,11 +77,7 @@ class Replay:
             raise error if isinstance(error, DataError) else self._problem(error) from None
 
     def get(self, key: str) -> Completion | None:
-        """The reply with the given key, if any.
-
-        Raises:
-            DataError: the file cannot be read, or the row is damaged.
-        """
+        """The reply with the given key, if any; DataError if the file cannot be read or the row is damaged."""
         select = "SELECT text, tokens_in, tokens_out, cut, seconds FROM replies WHERE key = ?"
         try:
             row = self._file.execute(select, (key,)).fetchone()

@@ -79,7 +79,7 @@ def _repaired(text: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """The value in a form that JSON can represent: lone surrogates become question marks.
+    """The value with question marks for lone surrogates.
 
     Raises:
         ValueError: a number that is not finite, or of thousands of digits.

@@ -20,7 +20,6 @@ class Query:
     """A question and the texts to search.
 
     Args:
-        question: the question's text.
         candidates: the query's own texts; ``None`` searches the retriever's collection.
         gold_count: the number of gold texts, for baselines that are given it (the paper's top-k protocol).
     """
@@ -31,11 +30,7 @@ class Query:
 
     @property
     def facts(self) -> Sequence[str]:
-        """The candidates, for retrievers that need them.
-
-        Raises:
-            BgrError: the query has none; `bgr.retrievers.search.TwoStage` finds them in a collection.
-        """
+        """The candidates; BgrError without any: `bgr.retrievers.search.TwoStage` finds them in a collection."""
         if self.candidates is None:
             raise BgrError(f"question {self.question!r}: this retriever needs candidates; give them, or use TwoStage")
         return self.candidates

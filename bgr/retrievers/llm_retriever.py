@@ -35,7 +35,6 @@ class LlmRetriever(Retriever):
             [result] = gear.retrieve([Query("Which …?")])
 
         Args:
-            collection: the collection.
             llm: a language model, or its name (`bgr.llm.backends.loading.load_backend`).
             search: the base search; default: `base_search`.
             options: further arguments of the constructor.
@@ -64,15 +63,7 @@ def step_record(step: str, read: ParsedReply, **values: Any) -> dict[str, Any]:
 
 
 def check_minimum(settings: Any, minimum: Mapping[str, int] | None = None) -> None:
-    """Check the whole numbers of a settings dataclass.
-
-    Args:
-        settings: the dataclass.
-        minimum: the least value of a field, where it is not 1.
-
-    Raises:
-        ValueError: a number is too small.
-    """
+    """Raise ValueError if a whole number of a settings dataclass is below 1, or below the `minimum` of its field."""
     for one in fields(settings):
         value, least = getattr(settings, one.name), (minimum or {}).get(one.name, 1)
         if type(value) is int and value < least:

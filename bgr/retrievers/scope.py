@@ -87,22 +87,14 @@ class Scope:
         return {self.corpus[index].whole: index for index in reversed(range(len(self.corpus)))}
 
     def find(self, texts: Sequence[str], k: int) -> list[Hits]:
-        """The `k` best texts for each query's text.
-
-        Raises:
-            BgrError: there is no search.
-        """
+        """The `k` best texts for each query's text; BgrError if there is no search."""
         if self.search is None:
             raise BgrError("this retriever has no search: give each query its candidates")
         return self.search.search(texts, k) if texts else []
 
     @property
     def index(self) -> TripleIndex:
-        """The triples.
-
-        Raises:
-            BgrError: there are none.
-        """
+        """The triples; BgrError if there are none."""
         if self.triples is None:
             raise BgrError("this retriever follows triples: give its scope a triple index")
         return self.triples
@@ -123,12 +115,7 @@ def search_over(search: Search, texts: Sequence[str]) -> Search:
 
 
 def by_scope(scopes: Sequence[Scope], work: Callable[[Scope, list[int]], Sequence[T]]) -> list[T]:
-    """Process the rows of each scope together; the results are in the order of the rows.
-
-    Args:
-        scopes: the scope of each row.
-        work: computes one result for each row of a scope.
-    """
+    """Apply `work` to the rows of each scope together; the results are in the order of the rows."""
     rows: dict[Scope, list[int]] = {}
     for row, scope in enumerate(scopes):
         rows.setdefault(scope, []).append(row)

@@ -17,12 +17,7 @@ CANDIDATES = 20
 
 
 class SearchRetriever(Retriever):
-    """The best texts of a search; the graph is a star over them, or over the first `Query.gold_count`.
-
-    Args:
-        scope: the texts and their search.
-        k: number of texts of a result.
-    """
+    """The `k` best texts of a search; the graph is a star over them, or over the first `Query.gold_count`."""
 
     def __init__(self, scope: Scope, k: int = CANDIDATES) -> None:
         self.scope = scope
@@ -52,12 +47,10 @@ class SearchRetriever(Retriever):
 
 
 class TwoStage(Retriever):
-    """A search gives candidates, from which another retriever makes its graph.
+    """A search gives `count` candidates, from which another retriever makes its graph.
 
-    Args:
-        retriever: a retriever that needs candidates: BGR, a baseline, or a few-shot language model.
-        scope: the texts and the search of the first stage. Queries with candidates of their own skip it.
-        count: number of candidates of a query.
+    The retriever needs candidates: BGR, a baseline, or a few-shot language model. Queries with candidates of their own
+    skip the search.
     """
 
     def __init__(self, retriever: Retriever, scope: Scope, count: int = CANDIDATES) -> None:

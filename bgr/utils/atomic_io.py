@@ -96,8 +96,6 @@ def new_file(path: str | Path, *, parents: bool = False, durable: bool = False, 
     """A temporary file beside `path`, of another ending, that replaces `path` when the block succeeds.
 
     Args:
-        path: the file.
-        parents: create the folder if it is missing.
         durable: wait until the content is on the disk, so that it survives a power failure.
         single: only one process writes `path`. The temporary file is then always ``PATH.part``, which the next run
             overwrites if this one is killed.

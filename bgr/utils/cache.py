@@ -16,9 +16,7 @@ class ChunkCache:
 
     A file begins with the SHA-256 of its content; a damaged file counts as missing.
 
-    Args:
-        folder: created when the first chunk is saved.
-        kind: ending of the file names.
+    The folder is created when the first chunk is saved; `kind` is the ending of the file names.
     """
 
     def __init__(self, folder: str | Path, kind: str) -> None:

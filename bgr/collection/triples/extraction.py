@@ -60,8 +60,6 @@ class Extraction:
 
     Args:
         id: of the passage; not used, but makes the file readable.
-        entities: the names.
-        rows: the triples.
         left_out: number of rows of the reply that were not triples.
         failure: the reason of a failure in one line; ``None`` if the passage is finished.
         answers: number of replies so far that could not be used.
@@ -87,7 +85,6 @@ class Extracted:
         entities: names in each passage.
         failures: id of each passage that has no result yet, and why; the next run tries them again.
         left_out: number of rows of all replies that were not triples.
-        usage: of this run.
     """
 
     triples: tuple[Triple, ...]
@@ -116,11 +113,9 @@ def extract_triples(
 
     Args:
         corpus: the passages. Equal ones are requested once.
-        asks: the language model.
         path: file to keep the results in, by prompt, model, title and text.
         model: name of the model, so that models do not share results.
         batch: passages in one call of `asks`.
-        progress: show a bar on standard error.
 
     Raises:
         DataError: the file cannot be used.

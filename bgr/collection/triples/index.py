@@ -96,9 +96,8 @@ class TripleIndex(Search):
     def of_passages(self, indices: np.ndarray) -> TripleIndex:
         """The index of the triples of some passages, in memory; nothing is encoded.
 
-        Args:
-            indices: ``int64 [n]`` of passages, each once. In the result, passage `i` is ``indices[i]``; triples keep
-                their order and are renumbered.
+        Passage `i` of the result is ``indices[i]`` (``int64 [n]``, each once); triples keep their order and are
+        renumbered.
         """
         position = {index: number for number, index in enumerate(np.asarray(indices).tolist())}
         kept = np.sort(np.concatenate([np.zeros(0, np.int64), *map(self.of_passage, position)]))
@@ -122,10 +121,8 @@ class TripleIndex(Search):
         """Number the entities and encode the triples, all in memory.
 
         Args:
-            triples: in the order in which they are numbered.
             encoder: texts to unit vectors, called for `BLOCK` texts at a time. Vectors of float16 are kept as they are,
                 all others as float32.
-            progress: show bars on standard error.
 
         Raises:
             DataError: a subject or object is empty, or has characters that UTF-8 cannot write.
@@ -140,7 +137,6 @@ class TripleIndex(Search):
             indices: ``int64 [passages before]``, the new index of each passage in the corpus; -1 for a passage that was
                 deleted together with its triples.
             added: new triples, numbered after those that are kept; `Triple.passage` is in the new corpus.
-            progress: show bars on standard error.
 
         Raises:
             DataError, ValueError: as `build`; `ValueError` also if the encoder's vectors have another width.

@@ -58,7 +58,6 @@ def read_openie(path: str | Path, corpus: Corpus) -> Imported:
     Args:
         path: a file with ``docs``, each with ``extracted_triples`` and either ``title`` and ``text`` or ``passage``
             (title and text on lines of their own).
-        corpus: the passages.
 
     Raises:
         DataError: the file is missing, is not JSON, has no list ``docs``, or none of its passages is in the corpus.
@@ -129,7 +128,6 @@ def write_openie(
 
     Args:
         path: an existing file is replaced at the end.
-        corpus: the passages.
         triples: `Triple.passage` is in the corpus.
         entities: names in each passage; by default the subjects and objects of its triples.
         without: ids of passages that have no result; they are left out, so that a reader counts them.

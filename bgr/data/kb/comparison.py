@@ -73,9 +73,7 @@ def year_of(value: Value) -> int:
 def parse_target(text: str, kind: str) -> Value:
     """Parse a value of a program.
 
-    Args:
-        text: for a quantity ``number`` or ``number unit``; for a date or year, either of the two.
-        kind: ``string``, ``quantity``, ``date`` or ``year``; the last two are read alike, as in KoPL.
+    A quantity is written ``number`` or ``number unit``; dates and years are read alike, as in KoPL.
 
     Raises:
         DataError: the text does not have that kind.

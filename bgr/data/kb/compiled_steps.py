@@ -42,11 +42,7 @@ LOOK_UP_SHARE = 16
 
 
 def evaluate(kb: KnowledgeBase, chain: Chain) -> Any:
-    """The result of the last call of a chain.
-
-    Raises:
-        DataError: a step cannot be executed.
-    """
+    """The result of the last call of a chain; DataError if a step cannot be executed."""
     found = None
     for run, given in chain:
         found = run(kb, found, given)

@@ -79,11 +79,7 @@ class Executor:
         self.kb = kb
 
     def answer(self, program: Program, *, strict: bool = True) -> str | list[str]:
-        """KoPL's answer, without provenance.
-
-        Raises:
-            ProgramError: a step cannot be executed; the message names it.
-        """
+        """KoPL's answer, without provenance; ProgramError names the step that cannot be executed."""
         if strict:
             self.check_names(program)
         if program.compiled is None:
@@ -142,11 +138,7 @@ class Executor:
 
 
 def run_step(kb: KnowledgeBase, step: Step, results: Sequence[Nodes | Answer]) -> Nodes | Answer:
-    """The result of one step, given the `results` of the steps before it.
-
-    Raises:
-        DataError: the step cannot be executed.
-    """
+    """The result of one step, given the `results` of the steps before it; DataError if it cannot be executed."""
     return _RUN[step.function](kb, *[results[d] for d in step.dependencies], *step.arguments)
 
 

@@ -95,11 +95,7 @@ class Step:
 
     @property
     def arguments(self) -> tuple[str | Value, ...]:
-        """The inputs with the value of Filter*, QFilter* and Verify* parsed.
-
-        Raises:
-            DataError: the value does not have the type that the function takes.
-        """
+        """The inputs with the value of Filter*, QFilter* and Verify* parsed; DataError if it has another type."""
         kind, roles = self.signature.kind, self.signature.inputs
         if kind is None:
             return self.inputs

@@ -69,11 +69,7 @@ class Value:
 
 
 def parse_date(text: str) -> datetime.date:
-    """Parse ``yyyy-mm-dd`` or ``yyyy/mm/dd``.
-
-    Raises:
-        DataError: the text has another form, or there is no such day.
-    """
+    """Parse ``yyyy-mm-dd`` or ``yyyy/mm/dd``; DataError for any other form, or if there is no such day."""
     parts = text.replace("/", "-").split("-")
     try:
         year, month, day = (int(part) if part.isdecimal() else 0 for part in parts)
@@ -119,12 +115,8 @@ Qualifiers = tuple[tuple[str, tuple[Value, ...]], ...]
 class Fact:
     """A statement of the knowledge base as one program uses it.
 
-    Args:
-        head: id of the entity that the statement is about.
-        predicate: attribute key or relation name.
-        value: the attribute's value; ``None`` for a relation.
-        tail: id of the entity or concept that a relation leads to; ``None`` for an attribute.
-        qualifiers: only those that the program uses, as sorted ``(key, value)`` pairs.
+    An attribute has a `value`; a relation has a `tail`, the id of an entity or concept. `qualifiers` are only those
+    that the program uses, as sorted ``(key, value)`` pairs.
     """
 
     head: str
@@ -143,10 +135,7 @@ class Fact:
 class Statement:
     """An attribute (`value`) or a relation (`tail`) of `head`; compared by identity.
 
-    Args:
-        number: index in the knowledge base, in the order of the file.
-        head, predicate, value, tail: as in `Fact`.
-        qualifiers: ``(key, values)`` pairs in the order of the file.
+    `number` is its index in the knowledge base; numbers and `qualifiers` follow the order of the file.
     """
 
     number: int

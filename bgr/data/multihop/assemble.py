@@ -52,7 +52,6 @@ class MultihopData:
     """Questions and the corpus that is searched for all of them.
 
     Args:
-        name: name in tables.
         sentences: passage id to the passage's sentences, if the file splits them.
         repeated: number of passages of the corpus file whose title and text were already there.
         left_out: number of questions that the file marks as not answerable.

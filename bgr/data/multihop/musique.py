@@ -138,13 +138,10 @@ class Decompositions:
 
 
 def read_decompositions(records: Sequence[tuple[str, Any]]) -> Decompositions:
-    """The records of a MuSiQue file as samples with evidence graphs over their paragraphs.
+    """The records of a MuSiQue file (`read_records`) as samples with evidence graphs over their paragraphs.
 
     Facts are the distinct paragraphs, title and text (`Passage.whole`), in the order of the file. The type is
     ``query``, because all answers are spans of a paragraph. Aliases of the answer are not kept.
-
-    Args:
-        records: the records with their locations (`read_records`).
 
     Raises:
         DataError: a field is missing or has another type, or an id is repeated; the message names the location.

@@ -48,11 +48,7 @@ def grammar_of(schema: Mapping[str, Any], tokenizer: Any) -> llguidance.LLMatche
 class TokenSampler:
     """Sampler of one reply, with its own grammar, length limit and random generator.
 
-    Args:
-        request: the request to answer.
-        limit: maximum number of tokens.
-        ends: token ids that end the reply.
-        grammar: initial state of the grammar; ``None`` for free text.
+    `ends` are the token ids that end the reply; without a `grammar` the reply is free text.
     """
 
     def __init__(
@@ -122,11 +118,8 @@ def generate(model: Any, prompts: Sequence[Sequence[int]], samplers: Sequence[To
 
     Models with a recurrent state, which padding would corrupt, generate one reply after the other.
 
-    Args:
-        model: causal language model of `transformers` in evaluation mode that accepts ``past_key_values``.
-        prompts: token ids of each reply's prompt.
-        samplers: sampler of each reply.
-        pad: token id for masked positions.
+    The model is a causal language model of `transformers` in evaluation mode that accepts ``past_key_values``; `pad` is
+    the token id at masked positions.
     """
     if any(hasattr(layer, "recurrent_states") for layer in DynamicCache(config=model.config).layers):
         for prompt, sampler in zip(prompts, samplers, strict=True):

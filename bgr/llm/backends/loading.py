@@ -43,11 +43,7 @@ def load_backend(spec: str, **settings: Any) -> Backend:
 
 
 def local_model_path(spec: str) -> str | Path:
-    """The path or hub id of a local model.
-
-    Raises:
-        BgrError: there is no such model.
-    """
+    """The path or hub id of a local model; BgrError if there is no such model."""
     if spec == "smollm2":
         from bgr.llm.backends.fetch import smollm2_path
 
@@ -61,9 +57,5 @@ def local_model_path(spec: str) -> str | Path:
 
 
 def language_model(llm: LanguageModel | str) -> LanguageModel:
-    """The language model itself, or the one that a string names (see `load_backend`), without a replay cache.
-
-    Raises:
-        BgrError: see `load_backend`.
-    """
+    """The language model itself, or the one that `load_backend` loads for a name, without a replay cache."""
     return Llm(load_backend(llm)) if isinstance(llm, str) else llm

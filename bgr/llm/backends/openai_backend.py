@@ -20,11 +20,7 @@ from bgr.utils.json_utils import parse_json, repr_short
 
 
 def completion_of(body: bytes) -> Completion:
-    """The reply in the body of a server's response.
-
-    Raises:
-        DataError: it is not a chat completion; the message says what is missing.
-    """
+    """The reply in the body of a server's response; DataError says what a chat completion would need."""
     try:
         answer = parse_json(body.decode("utf-8"), "body")
     except UnicodeDecodeError:

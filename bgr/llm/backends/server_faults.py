@@ -32,11 +32,7 @@ def key_in(variable: str) -> str:
 
 
 def public_address(url: str) -> str:
-    """An address without user name, password and query.
-
-    Raises:
-        BgrError: it is not an HTTP address.
-    """
+    """An address without user name, password and query; BgrError if it is not an HTTP address."""
     try:
         parts = urlsplit(url)
         host = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname

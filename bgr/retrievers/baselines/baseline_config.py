@@ -46,7 +46,6 @@ class BaselineConfig(PretrainedConfig):
         context_layers: layers over the question and the facts found so far (``mdr``) or over the candidates of a
             question (``ssg``).
         rows: summary rows for the vector of a sentence.
-        dropout: dropout probability.
         question_tokens, fact_tokens: maximum length of questions and facts in tokens; longer ones are truncated.
         beam: beam width (``grr``, ``mdr``).
         max_depth: maximum facts of a path; for ``ssg``, chains and facts together.

@@ -148,10 +148,7 @@ def beam_search(
 
     Args:
         score: log-probabilities ``[p, 1 + c]`` of the next step of each path, its end in column 0; −inf if not allowed.
-        questions: number of questions.
-        beam: paths of a question at one level.
         max_depth: maximum facts of a path; if longer ones would be followed, the limit ``max_depth`` is recorded.
-        device: device of the tables.
 
     Returns:
         For each question the finished paths with their log-probabilities.

@@ -56,14 +56,7 @@ def attend_in_short_rows(query: Tensor, key: Tensor, value: Tensor, packing: Pac
 
 
 class TokenLayers(nn.Module):
-    """Transformer layers over rows of tokens, each row alone.
-
-    Args:
-        width: ``d``.
-        heads: attention heads.
-        layers: number of layers; with 0 the rows are unchanged.
-        dropout: dropout probability.
-    """
+    """Transformer layers over rows of tokens, each row alone; without layers, the rows are unchanged."""
 
     def __init__(self, *, width: int, heads: int, layers: int, dropout: float) -> None:
         super().__init__()
@@ -88,11 +81,7 @@ class SentenceVectors(nn.Module):
     ``v = LN(mean + W [r_1; …; r_k])`` with ``W = 0`` at the start, so that the distances of sentences are initially
     those of the encoder's mean states.
 
-    Args:
-        width: ``d``.
-        heads: attention heads.
-        rows: summary rows (`bgr.models.matcher.FactRows`).
-        dropout: dropout probability.
+    `width` is ``d``; `rows` is ``k``, the number of summary rows (`bgr.models.matcher.FactRows`).
     """
 
     def __init__(self, *, width: int, heads: int, rows: int, dropout: float) -> None:
@@ -121,11 +110,7 @@ class FactsInQuestion(nn.Module):
     """A fact's vector given a question: ``v = LN(W_1 GELU(W_2 [x; y; x ⊙ y]) + W_3 m)`` with the fact's rows ``x``,
     their attention to the question ``y``, and the token match ``m``.
 
-    Args:
-        width: ``d``.
-        heads: attention heads.
-        rows: ``r``, summary rows of a fact.
-        dropout: dropout probability.
+    `width` is ``d``; `rows` is the number of summary rows of a fact.
     """
 
     def __init__(self, *, width: int, heads: int, rows: int, dropout: float) -> None:

@@ -37,12 +37,9 @@ GROUP = 128
 
 
 class TrainedBaseline(Retriever):
-    """Searches with a model and builds graphs of the paths that `keep` selects.
+    """Searches with DPR, GRR, MDR or SSG and builds graphs of the paths that `keep` selects.
 
     Args:
-        model: DPR, GRR, MDR or SSG.
-        tokenizer: the encoder's tokenizer.
-        keep: selects paths.
         device: device of the model; default: the GPU if there is one.
         precision: ``"32"`` or ``"bf16"``; default: bfloat16 if it is fast on the device.
 

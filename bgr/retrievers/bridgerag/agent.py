@@ -18,10 +18,7 @@ from bgr.retrievers.scope import Scope
 def bridge_graph(bridge: int | None, ranking: Sequence[int], top: int) -> EvidenceGraph:
     """Q → bridge → each of the first `top` passages; Q leads to these directly if the bridge is not in the ranking.
 
-    Args:
-        bridge: index of the bridge.
-        ranking: indices of the result's passages, best first.
-        top: number of passages that count as found; the bridge is in the graph even if it ranks lower.
+    `ranking` has indices, best first; the bridge is in the graph even if it ranks below `top`.
     """
     found = ranking[:top]
     if bridge is None or bridge not in ranking:
@@ -42,9 +39,7 @@ class BridgeRag(LlmRetriever):
     result. If the judge fails, the SVO cosine alone decides the order.
 
     Args:
-        llm: the language model that writes queries, names entities and judges.
         scope: the passages and their search, whose scores are cosines.
-        settings: default: the paper's.
         judge: ``scores`` asks for all scores at once; ``probability`` takes the probability of "yes" for each
             candidate, from a backend that gives log-probabilities.
 

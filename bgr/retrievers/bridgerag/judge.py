@@ -24,7 +24,6 @@ class Case:
     """The input of a judge for one question.
 
     Args:
-        question: the question's text.
         candidates: the pool.
         bridge: the text of the bridge, or of a substitute; ``None`` judges by the question alone.
         entities: entities that the judge is told with the bridge.

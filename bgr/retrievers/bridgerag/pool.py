@@ -44,10 +44,7 @@ class Fused(NamedTuple):
 def fuse(judge: Sequence[float] | None, svo: Sequence[float | None], alpha: float) -> Fused:
     """``f(c) = (1 − α) · PIT(judge, c) + α · PIT(SVO cosine, c)``; only the second without scores of the judge.
 
-    Args:
-        judge: a score for each candidate, of any scale.
-        svo: best cosine to a second-hop query; ``None`` (unknown) counts as lowest.
-        alpha: weight of the cosine, 0 … 1.
+    The judge's scores are of any scale; a cosine of ``None`` (unknown) counts as lowest; α is in [0, 1].
     """
     cosine = pit([-math.inf if value is None else value for value in svo])
     if judge is None:
@@ -70,13 +67,10 @@ class Pool(LlmRun):
     """The candidates of one question, filled by steps 1 to 4; the judge's conditions are compared on it.
 
     Args:
-        question: the question's text.
-        scope: the passages that are searched.
         first: passages of the first hop, best first.
         bridge: index of the best of them; ``None`` if there is none.
         queries: the queries that are searched in the second hop.
         second: passages of the second hop, each with its best score.
-        entities: the entities that the model named.
         named: passages of the searches for entities.
         indices: indices of the candidates, by decreasing best cosine over all searches.
         svo: best cosine of each candidate to a query of the second hop; ``None`` if unknown.

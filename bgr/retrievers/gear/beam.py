@@ -77,12 +77,9 @@ def neighbor_pairs(
     are considered.
 
     Args:
-        index: the triples.
         last: ``[m]`` the last triple of each beam.
         owner: ``[m]`` the question of each beam.
         queries: ``[q, d]`` unit vectors.
-        max_kept: maximum neighbors of a beam.
-        read: maximum triples of an entity.
 
     Returns:
         ``(beam, triple)``, each ``int64 [n]``, by beam and then by triple number; no triple is its own neighbor.
@@ -164,10 +161,8 @@ def beam_search(
     the question keeps the sequences it has.
 
     Args:
-        index: the triples.
         queries: ``[q, d]`` unit vectors.
         starts: for each question the numbers of its initial triples; may be empty.
-        settings: settings of the search.
         score: scores of sequences; default: `MeanVectors`.
     """
     score = score or MeanVectors(index)

@@ -41,11 +41,8 @@ def linked_graph(index: TripleIndex, linked: Sequence[int], found: Collection[in
     An edge goes from the passage that was linked first to the other one; the root leads to a passage that shares no
     entity with an earlier one.
 
-    Args:
-        index: the triples.
-        linked: numbers of triples, in the order of the memory.
-        found: the result's passages. Other linked passages are left out: a fact's list of passages is truncated, and
-            may lack that of its nearest triple.
+    `linked` has numbers of triples in the order of the memory. Linked passages that are not in `found` are left out: a
+    fact's list of passages is truncated, and may lack that of its nearest triple.
     """
     entities: dict[int, set[int]] = {}
     for triple in linked:
@@ -82,14 +79,8 @@ def expand_graph(
 ) -> list[RetrievalResult]:
     """Diverse triple beam search for queries of one scope: the fusion of each base list with the passages of the beams.
 
-    Args:
-        scope: the passages and their triples.
-        queries: the queries' texts.
-        linked: numbers of the initial triples of each query; without any it starts from all triples of the passages of
-            its base list, as NaiveGE (paper, section 6.2).
-        base: the base list of each query.
-        settings: settings of the retriever.
-        score: class of the scores of sequences of triples.
+    `linked` has the numbers of each query's initial triples; without any, the query starts from all triples of the
+    passages of its base list, as NaiveGE (paper, section 6.2).
     """
     index = scope.index
     starts = [

@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 
 
 class NaiveGe(Retriever):
-    """Extends any base search by the passages that the triples of its own passages lead to (section 6.2).
-
-    Args:
-        scope: the passages, their base search and their triples.
-        settings: default: the paper's.
-        score: class of the scores of sequences of triples.
-    """
+    """Extends any base search by the passages that the triples of its own passages lead to (section 6.2)."""
 
     def __init__(self, scope: Scope, settings: GearSettings = PAPER, *, score: MakeScores = MeanVectors) -> None:
         self.scope = scope
@@ -62,12 +56,7 @@ class SyncGe(LlmRetriever):
     If the model's reading fails or finds no fact, the expansion starts from all triples of the passages, as in
     `NaiveGe`; a failure is counted in the usage.
 
-    Args:
-        llm: the language model that reads.
-        scope: the passages, their base search and their triples; its search over triples serves tripleLink and GEAR's
-            passageLink.
-        settings: default: the paper's.
-        score: class of the scores of sequences of triples.
+    The scope's search over triples serves tripleLink and GEAR's passageLink.
     """
 
     follows_triples = True

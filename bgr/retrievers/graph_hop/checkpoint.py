@@ -142,9 +142,7 @@ def read_part(home: Path, kind: type[PretrainedConfig], name: str) -> Any:
 def load_tokenizer(folder: Path, words: int | None = None) -> Any:
     """The tokenizer in the folder, without network access.
 
-    Args:
-        folder: the checkpoint.
-        words: size of the encoder's vocabulary, which the tokenizer's must not exceed.
+    `words` is the size of the encoder's vocabulary, which the tokenizer's must not exceed.
 
     Raises:
         CheckpointError: it is missing, damaged, or has too many words.

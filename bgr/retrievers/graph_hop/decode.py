@@ -35,8 +35,6 @@ def decode(
     has the edges at 0 and above.
 
     Args:
-        model: one direction.
-        encoded: the encoded batch.
         threshold: replaces the configuration's.
         explore: also follow paths this far below the threshold, in log-odds. The graph stays the same, but `odds` and
             `steps` include alternatives. With 0 there are no `steps`.
@@ -45,7 +43,8 @@ def decode(
         For each question the graph, the odds of every scored edge, and the limits: ``max_paths`` or ``max_depth`` if
         the graph was cut short, ``cycle`` if an edge was left out to keep it acyclic.
     """
-    bound = _log_odds(model.config.threshold if threshold is None else threshold)
+    threshold = model.config.threshold if threshold is None else threshold
+    bound = math.log(threshold / (1 - threshold))  # log-odds
     forward = model.config.direction == "forward"
     count = len(encoded.columns)
     found: list[dict[Edge, float]] = [{} for _ in range(count)]
@@ -78,10 +77,6 @@ def decode(
         last, reached = columns - 1, odds[parents, columns]
         walked = [(*walked[path], column - 1) for path, column in zip(parents.tolist(), columns.tolist(), strict=True)]
     return [_finish(*each) for each in zip(found, steps, limits, strict=True)]
-
-
-def _log_odds(probability: float) -> float:
-    return math.log(probability / (1 - probability))
 
 
 def _at_least_one(margin: Tensor) -> Tensor:

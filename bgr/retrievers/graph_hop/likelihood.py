@@ -60,10 +60,7 @@ def log_likelihood(edges: Iterable[Edge], steps: Mapping[Path, Step], *, forward
     do not count several times. A path that the direction did not follow is replaced by those that it followed to the
     same node. A node that it never reached counts 0, as the step that should have led there already costs.
 
-    Args:
-        edges: edges of a DAG whose nodes are all reachable from the question.
-        steps: the prediction at the end of every path that the direction followed.
-        forward: the direction.
+    The edges must form a DAG whose nodes are all reachable from the question.
     """
     after: dict[int, list[int]] = {}
     for a, b in edges:

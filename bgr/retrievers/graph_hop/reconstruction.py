@@ -72,7 +72,6 @@ def reconstruct(
     """Merge both directions by a named rule; always a DAG in which every fact is reachable from the question.
 
     Args:
-        forward, backward: the results of both directions.
         rule: a name in `RULES`.
         gamma: in [0, 1]: for `fused` the weight of the backward direction, for the others a threshold of the BSC.
         fusion: calibration and threshold of `fused`; default: no calibration, and 0.
@@ -96,10 +95,7 @@ def reconstruct(
 
 
 def check_rule(rule: str) -> None:
-    """
-    Raises:
-        BgrError: there is no rule of that name.
-    """
+    """Check a rule's name; BgrError if there is no such rule."""
     if rule not in RULES:
         raise BgrError(f"unknown reconstruction rule {rule!r}, known: {', '.join(sorted(RULES))}")
 

@@ -44,7 +44,6 @@ class LlmAnswer:
     Args:
         text: the answer; ``None`` without evidence, or if the reply is unusable.
         failure: one line if the reply is unusable.
-        usage: usage of the call.
         left_out: number of the last facts of the graph that did not fit into the prompt.
     """
 
@@ -57,10 +56,7 @@ class LlmAnswer:
 class LlmAnswerer:
     """One call for each question; a graph without facts is not answerable, as for a reader.
 
-    Args:
-        llm: the language model.
-        way: one of `WAYS`.
-        settings: maximum length of prompts and facts.
+    `way` is one of `WAYS`.
 
     Raises:
         BgrError: an unknown way.
@@ -72,11 +68,7 @@ class LlmAnswerer:
         self.llm, self.way, self.settings = llm, way, settings
 
     def answer(self, items: Sequence[Item]) -> list[LlmAnswer]:
-        """One answer for each item, in order; all calls are one batch.
-
-        Raises:
-            BgrError: see `LanguageModel.ask`.
-        """
+        """One answer for each item, in order; all calls are one batch and raise what `LanguageModel.ask` does."""
         rows = [row for row, item in enumerate(items) if self.way == QUESTION or item.graph.nodes]
         asked = [self._ask(items[row]) for row in rows]
         replies = self.llm.ask([request for request, _ in asked]) if asked else []

@@ -27,11 +27,7 @@ _NUMBER = re.compile(r"\s*(?:[Qq]|[Ff]?(\d{1,9}))\s*")
 
 
 class Numbers:
-    """Converts numbers of facts in a reply to indices, and counts those that do not exist.
-
-    Args:
-        count: number of facts in the prompt.
-    """
+    """Converts numbers of the `count` facts of a prompt to indices, and counts numbers that do not exist."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -80,9 +76,7 @@ class Form(ABC):
     def read(self, value: Any, numbers: Numbers) -> list[Edge] | None:
         """The edges in a reply, in its order, with any fault except unknown facts; ``None`` if it contains no graph.
 
-        Args:
-            value: an object or a text (`bgr.llm.language_model.Reply`); untrusted.
-            numbers: numbers of the facts in the prompt.
+        The value is an object or a text (`bgr.llm.language_model.Reply`), and untrusted.
         """
 
 

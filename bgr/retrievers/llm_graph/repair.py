@@ -25,9 +25,7 @@ def repair(edges: Iterable[tuple[int, int]], max_edges: int) -> Repaired:
     """Keep each edge, in the order written, unless it is at fault; then let the question lead to every fact without an
     incoming edge. Since there are no cycles, all facts are then reachable from the question.
 
-    Args:
-        edges: pairs of indices of facts, or `ROOT`.
-        max_edges: edges that are read.
+    Edges are pairs of indices of facts, or `ROOT`; the first `max_edges` are read.
     """
     faults = dict.fromkeys(FAULTS, 0)
     kept = nx.DiGraph()

@@ -42,10 +42,8 @@ class LlmGraph(Retriever):
     (numbers that do not exist), each of `repair.FAULTS`, ``failure`` (one line or ``None``), ``usage``, ``reply``.
 
     Args:
-        llm: the language model.
         form: one of `bgr.retrievers.llm_graph.forms.FORMS`.
         examples: examples of the train split, from which those in the prompt are chosen; none for zero-shot.
-        settings: settings of the prompt.
     """
 
     parameters = None  # of the model: unknown
@@ -60,11 +58,7 @@ class LlmGraph(Retriever):
         self.shots = shot_texts(chosen, form, settings, room)
 
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
-        """One graph for each query; all calls are one batch.
-
-        Raises:
-            BgrError: see `LanguageModel.ask`.
-        """
+        """One graph for each query; all calls are one batch and raise what `LanguageModel.ask` does."""
         tasks = [self._task(query) for query in queries]
         asked = [task for task in tasks if task.shown]
         replies = iter(self.llm.ask([self._request(task) for task in asked]) if asked else [])

@@ -42,10 +42,8 @@ class Prism(LlmRetriever):
     that `nearest_sub_question` finds.
 
     Args:
-        llm: the language model of all agents.
         scope: the passages and the search whose first hits a question chooses from. A query with candidates of its own
             chooses from all of these, in the order of the search, or as given if the scope has no search.
-        settings: default: the paper's.
         sentences: given sentences of the passages, by id or by a function; the others are split.
         answers: whether to answer, which takes a call.
     """

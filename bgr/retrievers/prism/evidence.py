@@ -59,10 +59,7 @@ class Candidates:
 
     The model names a sentence by these two numbers. Titles are not unique.
 
-    Args:
-        corpus: contains the passages.
-        indices: indices of the candidates in the corpus, each once.
-        sentences: given sentences of the passages; the others are split.
+    `indices` are in the corpus, each once; `sentences` has given sentences of the passages, the others are split.
     """
 
     def __init__(self, corpus: Corpus, indices: Iterable[int], sentences: Sentences | None = None) -> None:
@@ -145,9 +142,7 @@ def ordered_graph(evidence: Sequence[Reference], purpose: Mapping[Reference, int
     A passage belongs to the earliest sub-question that one of its sentences is for, so that it occurs once and there is
     no cycle. A sub-question without a passage is skipped.
 
-    Args:
-        evidence: the sentences.
-        purpose: the number of the sub-question that each sentence is for.
+    `purpose` has the number of the sub-question that each sentence is for.
     """
     step: dict[int, int] = {}
     for one in evidence:

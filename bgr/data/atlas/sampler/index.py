@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from bgr.data.atlas.phrasing.phrasebook import Phrasebook
 from bgr.data.atlas.question_tree import Condition, Link
@@ -37,35 +38,29 @@ class AtlasIndex:
             members = kb.members(concept) if concept is not None else {}
             self.entities[kind] = [i for i in members if not kb.is_concept(i)]
             self.kind.update(dict.fromkeys(self.entities[kind], kind))
-        self._entries: dict[str, dict[tuple[str, str], list[Entry]]] = {}
-        self._values: dict[str, dict[str, list[Statement]]] = {}
-        self._pools: dict[tuple[str, str], list[Value]] = {}
-        self._qualifier_values: dict[str, list[str]] = {}
+        self.entries, self.values = cache(self._entries), cache(self._values)
+        self.pool, self.qualifier_values = cache(self._pool), cache(self._qualifier_values)
 
-    def entries(self, node: str) -> dict[tuple[str, str], list[Entry]]:
+    def _entries(self, node: str) -> dict[tuple[str, str], list[Entry]]:
         """The links into an entity that have templates, by (predicate, direction)."""
-        found = self._entries.get(node)
-        if found is None:
-            found = self._entries[node] = {}
-            for statement, side in self.kb.relations(node):
-                direction = OPPOSITE[side]
-                wording = self.book.relation(statement.predicate, direction)
-                base = (statement.tail if side == "forward" else statement.head) or ""
-                if wording is None or self.kind[node] not in wording["kinds"] or base not in self.kind:
-                    continue
-                fan = len(self.kb.relation_rows(statement.predicate, direction).get(base, ()))
-                entry = Entry(base, statement.predicate, direction, statement, fan)
-                found.setdefault((statement.predicate, direction), []).append(entry)
+        found: dict[tuple[str, str], list[Entry]] = {}
+        for statement, side in self.kb.relations(node):
+            direction = OPPOSITE[side]
+            wording = self.book.relation(statement.predicate, direction)
+            base = (statement.tail if side == "forward" else statement.head) or ""
+            if wording is None or self.kind[node] not in wording["kinds"] or base not in self.kind:
+                continue
+            fan = len(self.kb.relation_rows(statement.predicate, direction).get(base, ()))
+            entry = Entry(base, statement.predicate, direction, statement, fan)
+            found.setdefault((statement.predicate, direction), []).append(entry)
         return found
 
-    def values(self, node: str) -> dict[str, list[Statement]]:
+    def _values(self, node: str) -> dict[str, list[Statement]]:
         """The attribute statements of an entity, by key; only keys that have templates."""
-        found = self._values.get(node)
-        if found is None:
-            found = self._values[node] = {}
-            for statement in self.kb.attributes(node):
-                if statement.predicate in self.book.attributes:
-                    found.setdefault(statement.predicate, []).append(statement)
+        found: dict[str, list[Statement]] = {}
+        for statement in self.kb.attributes(node):
+            if statement.predicate in self.book.attributes:
+                found.setdefault(statement.predicate, []).append(statement)
         return found
 
     def usable_qualifiers(self, statement: Statement) -> list[tuple[str, Value]]:
@@ -73,24 +68,16 @@ class AtlasIndex:
         known = self.book.qualifiers["conditions"]
         return [(key, values[0]) for key, values in statement.qualifiers if len(values) == 1 and key in known]
 
-    def pool(self, key: str, unit: str) -> list[Value]:
+    def _pool(self, key: str, unit: str) -> list[Value]:
         """All distinct values of a key in one unit, in the order of the knowledge base; the source of wrong choices."""
-        found = self._pools.get((key, unit))
-        if found is None:
-            rows = self.kb.attribute_rows(key).values()
-            values = (s.value for statements in rows for s in statements if s.value and s.value.unit == unit)
-            found = self._pools[key, unit] = list(dict.fromkeys(values))
-        return found
+        rows = self.kb.attribute_rows(key).values()
+        return list(dict.fromkeys(s.value for found in rows for s in found if s.value and s.value.unit == unit))
 
-    def qualifier_values(self, key: str) -> list[str]:
+    def _qualifier_values(self, key: str) -> list[str]:
         """All distinct values of a qualifier key, as sorted texts."""
-        found = self._qualifier_values.get(key)
-        if found is None:
-            kb = self.kb
-            statements = (s for i in kb.entities for s in (*kb.attributes(i), *(row[0] for row in kb.relations(i))))
-            values = {str(value) for statement in statements for value in statement.qualifier(key)}
-            found = self._qualifier_values[key] = sorted(values)
-        return found
+        kb = self.kb
+        statements = (s for i in kb.entities for s in (*kb.attributes(i), *(row[0] for row in kb.relations(i))))
+        return sorted({str(value) for statement in statements for value in statement.qualifier(key)})
 
     def follow(self, link: Link) -> dict[str, None]:
         """The entities that a link leads to, as ordered keys."""

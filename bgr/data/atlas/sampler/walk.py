@@ -55,7 +55,6 @@ class Walker:
         """A description of `target` whose longest path from a name has `depth` relations, if the walk finds one.
 
         Args:
-            target: the entity that must be among the members.
             depth: 0 gives the name itself.
             joins: probability that a second relation, not a filter, narrows a set that is too large.
             single: narrow until `target` is the only member.
