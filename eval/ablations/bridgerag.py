@@ -112,13 +112,9 @@ def negative(pool: Pool, gold: Collection[int]) -> int | None:
 
 class AblationRetriever(Retriever):
     """Builds the pool once and asks the judges of all `VARIANTS` about it in one batch. The ranking is that of the full
-    method; usage is that of all experiments together.
-
-    Args:
-        method: BridgeRAG with any condition. If its search holds vectors, the trace contains distances of passages.
-        gold: indices of the gold passages by question, for the hard negative and for distances; the method itself does
-            not see them.
-    """
+    method; usage is that of all experiments together. The method itself does not see the indices of gold passages
+    (`gold`, by question), which are for the hard negative and for the distances that the trace has if the search holds
+    vectors."""
 
     def __init__(self, method: BridgeRag, gold: Mapping[str, Sequence[int]]) -> None:
         self.method, self.gold = method, gold

@@ -114,12 +114,8 @@ def with_answers(
 
 
 def _questions(options: CompareOptions, read: Sequence[ReadEvaluation]) -> list[Example]:
-    """The questions of the evaluations, in the order of the split; without evaluations, or with a limit, the questions
-    of the split.
-
-    Raises:
-        DataError: there are no questions, or the evaluations do not have the same ones.
-    """
+    """The questions of the evaluations, in the order of the split; without evaluations, or with a limit, those of the
+    split."""
     from bgr.data.reasongraphqa.io.dataset import load_split
 
     examples = load_split(options.data, options.split, progress=True)
