@@ -84,12 +84,12 @@ def time_each(
 def in_turns(
     *sides: Sequence[Work], rounds: int, warm: bool = True, device: torch.device | None = None, name: str = ""
 ) -> list[Seconds]:
-    """Time several sides, with equally many pieces of work, in turns, so that other load on the machine affects all
-    alike.
+    """Time several sides in turns, so that other load on the machine affects all of them alike.
 
-    For each piece of work, all sides run one after the other, and each round starts with another side. The time of a
-    piece is its fastest of all rounds, and a side's time is the sum over its pieces. With `warm`, the first piece of
-    each side first runs untimed; a GPU `device` is synchronized. `name` is the title of the progress bar.
+    All sides have equally many pieces of work. For each piece, all sides run one after the other, and each round starts
+    with another side. The time of a piece is its fastest of all rounds, and a side's time is the sum over its pieces.
+    With `warm`, the first piece of each side first runs untimed; a GPU `device` is synchronized. `name` is the title of
+    the progress bar.
     """
     for side in sides if warm else ():
         _timed(side[0], device)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -160,6 +160,14 @@ def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     names = list(dict.fromkeys(name for row in rows for name in row))
     frame = pd.DataFrame([[row.get(name) for name in names] for row in rows], columns=names, dtype=object)
     write_text(path, frame.to_csv(index=False, lineterminator="\r\n"))
+
+
+def table_of_groups(found: Mapping[str, Mapping[str, Mapping[str, float]]], cell: Callable[[Any], str]) -> Table:
+    """One row for each system, one column for each group; the last row has the numbers of questions (``n``)."""
+    rows = [[name, *map(cell, groups.values())] for name, groups in found.items()]
+    groups = next(iter(found.values()))
+    counts = ["n", *(f"{mean['n']:.0f}" for mean in groups.values())]
+    return Table.of(["system", *groups], [*rows, counts], shaded=len(rows))
 
 
 def listing(lines: Sequence[str]) -> str:
