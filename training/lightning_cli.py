@@ -86,13 +86,8 @@ def lightning_cli(
     **trainer: Any,
 ) -> Any:
     """Create module, data and trainer from the config and the command line, with CSV and TensorBoard logs in `home`.
-
-    Args:
-        module, data: the classes that the config configures.
-        home: root folder of logs and checkpoints.
-        cli: class that reads the settings and is returned.
-        settings: override the config and are overridden by the command line.
-        trainer: defaults of the trainer.
+    `cli` is the class that reads the settings and is returned; `settings` override the config and are overridden by the
+    command line, and `trainer` has defaults of the trainer.
 
     Raises:
         BgrError: a key is unknown or a value is not allowed; the message is one line.

@@ -86,11 +86,7 @@ class StepLoader(Generic[T]):
 
     Two processes with batches of 4, or one that accumulates 2 batches of 4, see the same 8 questions in a step as one
     process with batches of 8. After `load_state_dict`, the epoch of that state resumes after the batches already
-    yielded.
-
-    Args:
-        order: the steps of an epoch, each with the questions of all batches of all processes.
-        make: makes a batch of given questions, with a given weight of its mean loss.
+    yielded. `make` gets questions of a step of `order` and the weight of their mean loss.
     """
 
     def __init__(self, order: SimilarLengths, make: Callable[[list[int], float], T], part: Part = Part()) -> None:

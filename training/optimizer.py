@@ -20,12 +20,7 @@ class MuonWithAdamW(Optimizer):
     """Muon for matrices and AdamW for other parameters, as one optimizer for schedule and trainer.
 
     Muon (Jordan et al. 2024; scaled as in arXiv:2502.16982) updates a matrix by its orthogonalized momentum, so that
-    all directions are learned at the same rate.
-
-    Args:
-        matrices: two-dimensional parameters.
-        others: parameter groups for AdamW with their learning rates.
-        learning_rate: learning rate of the matrices, scaled to the size of AdamW's steps.
+    all directions are learned at the same rate; `learning_rate` is scaled to the size of AdamW's steps.
     """
 
     def __init__(
@@ -71,13 +66,8 @@ def make_optimizer(
     matrix_learning_rate: float,
     weight_decay: float,
 ) -> Optimizer:
-    """Make AdamW, or Muon with AdamW.
-
-    Args:
-        groups: all parameters with AdamW's learning rates; groups may be empty.
-        matrices: parameters that Muon updates if they are matrices.
-        matrix_learning_rate: learning rate of Muon; 0 for AdamW only.
-    """
+    """AdamW for all parameters in `groups` (which may be empty) with their learning rates, or Muon for those of
+    `matrices` that are matrices, unless `matrix_learning_rate` is 0, and AdamW for the rest."""
     chosen = [p for p in matrices if is_matrix(p)] if matrix_learning_rate else []
     by_muon = {id(p) for p in chosen}
     rest = [{**group, "params": [p for p in group["params"] if id(p) not in by_muon]} for group in groups]

@@ -20,16 +20,10 @@ FINISHED = "finished.json"
 
 @dataclass(frozen=True)
 class Run:
-    """Settings of a training run.
-
-    Args:
-        config: YAML file.
-        data: dataset folder.
-        out: run folder, which is also a checkpoint folder when the run is complete.
-        overrides: further settings as on the command line, for example ``["--trainer.max_epochs=3"]``.
-        resume: resume from the last checkpoint.
-        states: folder for the states of frozen layers; ``None`` for a subfolder of the run folder.
-    """
+    """Settings of a training run: a YAML file, a dataset folder, and the run folder `out`, which is also a checkpoint
+    folder when the run is complete. `overrides` are further settings as on the command line, for example
+    ``["--trainer.max_epochs=3"]``. `states` is a folder for the states of frozen layers, by default inside the run
+    folder."""
 
     config: Path
     data: Path

@@ -20,14 +20,8 @@ from training.seq2seq.verbalizer import train_verbalizer
 
 @dataclass(frozen=True)
 class Training:
-    """Result of a training.
-
-    Args:
-        out: run folder.
-        metrics: metrics on dev. A retriever's are by direction and rule, and empty if one direction is trained; with
-            several seeds they are the content of ``seeds.json``.
-        kind: kind of a baseline.
-    """
+    """Run folder and dev metrics of a training, and the kind of a baseline. A retriever's metrics are by direction and
+    rule, and empty if one direction is trained; with several seeds they are the content of ``seeds.json``."""
 
     out: Path
     metrics: dict[str, Any]

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bgr.cli.parser import Command, Group, Output
 
 if TYPE_CHECKING:
     from eval.bench.models import Pair
-    from eval.bench.options import (
-        BeamBenchOptions,
-        GedBenchOptions,
-        InferBenchOptions,
-        KoplOptions,
-        LlmBenchOptions,
-        TrainBenchOptions,
-    )
+    from eval.bench.options import InferBenchOptions, TrainBenchOptions
     from eval.bench.setting import Machine
 
 
@@ -28,7 +23,7 @@ def command() -> Group:
         "kopl": Command(
             summary="execute the same KoPL programs with the package kopl and with ours; the answers must agree",
             options=options.KoplOptions,
-            run=_kopl,
+            run=_benchmark("kopl"),
             example="bgr bench kopl --kqapro work/atlas --programs 5000",
         ),
         "train": Command(
@@ -56,7 +51,7 @@ def command() -> Group:
             description="""Also measured are pairs too large for networkx (with the share proven exact in time) and the
                 cost of scoring an evaluation, if one is given.""",
             options=options.GedBenchOptions,
-            run=_ged,
+            run=_benchmark("ged"),
             example="""bgr bench ged
                 bgr bench ged --pairs 0 --large 0 --predictions work/demo/evaluation/predictions.jsonl""",
         ),
@@ -65,7 +60,7 @@ def command() -> Group:
             description="""Measured are the time to build and open the index, its memory, the time of an encoded query,
                 and the plain definition on an index where it can run.""",
             options=options.BeamBenchOptions,
-            run=_beam,
+            run=_benchmark("beam"),
             example="""bgr bench beam
                 bgr bench beam --triples 100000 --queries 20""",
         ),
@@ -73,35 +68,20 @@ def command() -> Group:
             summary="measure a local language model against `generate` of transformers on the same model",
             description="Prompts are read and replies of many lengths are generated.",
             options=options.LlmBenchOptions,
-            run=_llm,
+            run=_benchmark("llm"),
             example="bgr bench llm --llm smollm2 --threads 1",
         ),
     }
     return Group(summary="measure speed against a reference, the same work through both in one run", commands=commands)
 
 
-def _kopl(options: KoplOptions) -> Output:
-    from eval.bench.kopl import bench_kopl
+def _benchmark(name: str) -> Callable[[Any], Output]:
+    """The run of ``bench_NAME`` in `eval.bench`, whose module is imported only then."""
 
-    return Output(*bench_kopl(options))
+    def run(options: Any) -> Output:
+        return Output(*getattr(import_module(f"eval.bench.{name}"), f"bench_{name}")(options))
 
-
-def _ged(options: GedBenchOptions) -> Output:
-    from eval.bench.ged import bench_ged
-
-    return Output(*bench_ged(options))
-
-
-def _beam(options: BeamBenchOptions) -> Output:
-    from eval.bench.beam import bench_beam
-
-    return Output(*bench_beam(options))
-
-
-def _llm(options: LlmBenchOptions) -> Output:
-    from eval.bench.llm import bench_llm
-
-    return Output(*bench_llm(options))
+    return run
 
 
 def _train(options: TrainBenchOptions) -> Output:

@@ -48,14 +48,9 @@ from bgr.utils.options import Options, OptionsError, flag, group_of, kind_of, op
 
 @dataclass(frozen=True)
 class Output:
-    """Result of a command, for standard output.
-
-    Args:
-        text: for people; nothing is printed if it is empty.
-        data: for programs, printed as JSON in one line with ``--json``; ``None`` in all but the first of several
-            processes.
-        error: ends the command with exit code 1 after the output is printed.
-    """
+    """Result of a command, for standard output: `text` for people (nothing is printed if it is empty), and `data` for
+    programs, one line of JSON with ``--json`` (``None`` in all but the first of several processes). An `error` ends the
+    command with exit code 1 after the output is printed."""
 
     text: str = ""
     data: Any = None
@@ -64,17 +59,10 @@ class Output:
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """One command of the command line.
-
-    Args:
-        summary: one line for the list of commands, without a period.
-        options: dataclass of its options.
-        run: does the work; heavy imports are inside the function.
-        example: one or more lines that can be typed.
-        description: more than the summary, for the help of the command.
-        json: whether there is an option ``--json``, which prints the output's data.
-        passes_settings: whether words such as ``--trainer.max_epochs=3`` are collected in the field ``settings``.
-    """
+    """One command: a `summary` of one line, without a period, for the list of commands, the dataclass of its options,
+    and `run`, which does the work and has its heavy imports inside. The `example` has one or more lines that can be
+    typed, and `description` says more than the summary. With `json` there is an option ``--json``; with
+    `passes_settings`, words such as ``--trainer.max_epochs=3`` are collected in the field ``settings``."""
 
     summary: str
     options: type[Options]
@@ -94,9 +82,8 @@ class Group:
 
 
 def execute(name: str, entry: Command | Group, words: Sequence[str]) -> int:
-    """Run the command that the words choose.
-
-    Returns the exit code; `name` is the words before, such as ``bgr data``.
+    """Run the command that the words choose, and return the exit code; `name` is the words before, such as ``bgr
+    data``.
 
     Raises:
         SystemExit: the help was printed (0), or the usage is wrong (2).

@@ -29,16 +29,11 @@ def evidence_set(predicted: EvidenceGraph, gold: EvidenceGraph) -> EvidenceScore
 
 
 def set_scores(found: Iterable[Hashable], gold: Iterable[Hashable], *, missing: int = 0) -> EvidenceScores:
-    """Compare two sets.
+    """Compare two sets, of which duplicates do not count; `missing` further gold items can never be found.
 
-    precision = right / found, recall = right / gold, F1 is their harmonic mean, and em is 1 if the sets are equal.
-    If both are empty, all four are 1; if only one is empty, all four are 0. (The authors' code swaps precision and
+    precision = right / found, recall = right / gold, F1 is their harmonic mean, and em is 1 if the sets are equal. If
+    both are empty, all four are 1; if only one is empty, all four are 0. (The authors' code swaps precision and
     recall.)
-
-    Args:
-        found: retrieved items; duplicates do not count.
-        gold: relevant items; duplicates do not count.
-        missing: number of further relevant items that cannot be found at all; they count as not found.
     """
     retrieved, wanted = set(found), set(gold)
     needed = len(wanted) + missing
@@ -57,16 +52,10 @@ def set_scores(found: Iterable[Hashable], gold: Iterable[Hashable], *, missing: 
 def recalls_at(
     ranked: Sequence[Hashable], gold: Collection[Hashable], ks: Sequence[int], *, missing: int = 0
 ) -> np.ndarray:
-    """``|gold ∩ first k| / (|gold| + missing)`` for each k, 0 … 1, higher is better.
+    """``|gold ∩ first k| / (|gold| + missing)`` for each k, 0 … 1, higher is better: float64 [len(ks)].
 
-    Args:
-        ranked: distinct items, best first; the list may be shorter than k.
-        gold: distinct relevant items.
-        ks: lengths of the prefixes that count.
-        missing: number of further relevant items that cannot be found at all; they count as not found.
-
-    Returns:
-        float64 [len(ks)]; NaN if there is no relevant item: leave such questions out of a mean.
+    The items of `ranked`, best first, and of `gold` are distinct; `missing` further relevant items can never be found.
+    NaN if there is no relevant item: leave such questions out of a mean.
     """
     needed = set(gold)
     total = len(needed) + missing

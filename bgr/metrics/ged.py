@@ -66,16 +66,10 @@ def best_gain(first: Side, second: Side, *, labeled: bool, time_limit: float) ->
 
 @dataclass(frozen=True)
 class _State:
-    """A partial mapping.
-
-    Args:
-        images: images of the first nodes of the smaller graph, in order.
-        used: bit set of these images.
-        gain: what the mapped nodes gain among themselves.
-        relaxed: bound of `relax` on the gain of any extension of this mapping, before its slack is subtracted.
-        crossing: ``[r, b]`` edges shared with mapped nodes if row r is mapped to column b.
-        out_free, in_free: ``[b]`` edges of the larger graph to and from unused nodes.
-    """
+    """A partial mapping: the images of the first nodes of the smaller graph in order, also as a bit set (`used`), and
+    their gain among themselves. `relaxed` is the bound of `relax` on the gain of any extension, before its slack is
+    subtracted; `crossing` ``[r, b]`` counts edges shared with mapped nodes if row r is mapped to column b, and
+    `out_free` and `in_free` ``[b]`` edges of the larger graph to and from unused nodes."""
 
     images: tuple[int, ...]
     used: int

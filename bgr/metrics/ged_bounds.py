@@ -27,14 +27,8 @@ from bgr.graph.evidence_graph import ROOT, Edge
 
 class Side(NamedTuple):
     """One of the two graphs, with nodes renumbered: 0 is the root, and parents come before children. Of the nodes that
-    may come next, the one with the most edges does.
-
-    Args:
-        facts: fact number of each node, the root's first.
-        parents: predecessors of each node.
-        before, after: predecessors and successors of each node as bit sets.
-        edges: number of edges.
-    """
+    may come next, the one with the most edges does. `facts` has the fact number of each node, the root's first, and
+    `before` and `after` its predecessors and successors as bit sets; `edges` is the number of edges."""
 
     facts: list[int]
     parents: list[list[int]]
@@ -92,13 +86,10 @@ class Side(NamedTuple):
 class Kinds:
     """Classes of interchangeable facts of one graph.
 
-    Two facts are of one kind if they have the same predecessors and if the subgraphs reachable only through them are
-    isomorphic: swapping the two facts, each with its private subtree, is an automorphism.
-
-    Args:
-        kind: class number of each node.
-        subtree: bit set of the node and all nodes that can be reached through it only.
-        twin_before: the last earlier node of the same kind, or 0 (the root, which is of no other node's kind).
+    Two facts are of one `kind` if they have the same predecessors and if the subgraphs reachable only through them are
+    isomorphic: swapping the two facts, each with its private `subtree` (a bit set of the node and all nodes that can be
+    reached through it only), is an automorphism. `twin_before` is the last earlier node of the same kind, or 0 (the
+    root, which is of no other node's kind).
     """
 
     kind: list[int]
@@ -165,13 +156,8 @@ class Relaxed:
 
 
 def relax(small: Side, large: Side, replaced: np.ndarray, known: int, deadline: float) -> Relaxed:
-    """Compute the lowest upper bound found by the subgradient method.
-
-    Args:
-        replaced: ``[a, b]`` 1 where the image is another fact.
-        known: gain of some mapping, used for the step size.
-        deadline: time (`time.perf_counter`) after which no further step is made.
-    """
+    """The lowest upper bound found by the subgradient method before the `deadline` (`time.perf_counter`). `replaced`
+    ``[a, b]`` is 1 where the image is another fact; `known` is the gain of some mapping, used for the step size."""
     trees = _Trees(small, large, replaced)
     price = np.zeros(len(large.facts))
     best: Relaxed | None = None
@@ -261,13 +247,8 @@ def good_order(edges: np.ndarray, other: np.ndarray, replaced: np.ndarray, deadl
     """Find a good mapping by swapping images, and its gain ``2 * common edges - replaced facts``.
 
     A mapping is an order of all ``b`` nodes: the image of node n of the smaller graph is at index n, and unused nodes
-    follow at the end.
-
-    Args:
-        edges: adjacency matrix ``[a, a]`` of the smaller graph.
-        other: adjacency matrix ``[b, b]`` of the larger one.
-        replaced: ``[a, b]`` 1 where the image is another fact.
-        deadline: value of `time.perf_counter` after which no further restart is made.
+    follow at the end. `edges` ``[a, a]`` and `other` ``[b, b]`` are the adjacency matrices of the smaller and the
+    larger graph; `replaced` ``[a, b]`` is 1 where the image is another fact. No restart is made after the `deadline`.
     """
     size = len(other)
     padded, costs = np.zeros_like(other), np.zeros_like(other)

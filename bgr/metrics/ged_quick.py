@@ -30,14 +30,9 @@ class _EnoughError(Exception):
 def quick_gain(
     small: Side, large: Side, *, labeled: bool, visits: int, highest: int | None = None, known: int | None = None
 ) -> Quick:
-    """Lower the bound on ``2 * common edges - replaced facts`` until a mapping reaches it.
-
-    Args:
-        small, large: the two graphs; `large` has at least as many facts, and all facts of `small` are mapped.
-        visits: maximum number of partial mappings to visit.
-        highest: a proven bound to start from, if any.
-        known: gain of a known mapping, if any.
-    """
+    """Lower the bound on ``2 * common edges - replaced facts``, from the proven bound `highest` if there is one, until
+    a mapping reaches it. All facts of `small` are mapped, and `large` has at least as many. At most `visits` partial
+    mappings are visited; `known` is the gain of a known mapping, if any."""
     count, images = len(small.facts), len(large.facts)
     if count == 1:
         return Quick(0, True)

@@ -79,13 +79,9 @@ class Padding:
 
 @dataclass(frozen=True)
 class Packing:
-    """Layout of rows in a flat tensor.
-
-    Args:
-        groups: number of rows and their length, for each run of adjacent rows of equal length.
-        within: ``[total]`` position of each token in its row.
-        padding: for attention on padded rows; ``None`` for attention group by group.
-    """
+    """Layout of rows in a flat tensor. `groups` gives the number of rows and their length for each run of adjacent rows
+    of equal length, `within` ``[total]`` the position of each token in its row; `padding` is for attention on padded
+    rows, ``None`` for attention group by group."""
 
     groups: tuple[tuple[int, int], ...]
     within: Tensor

@@ -13,11 +13,8 @@ from bgr.models.ragged import Ragged, length_buckets
 class SentenceStates(nn.Module):
     """Token states of a BERT for rows of unequal length, without computation on padding (`bgr.models.attention`).
 
-    `lower` runs the embeddings and the frozen layers, `upper` the rest; ``upper(lower(ids))`` equals the BERT.
-
-    Args:
-        config: configuration of the BERT.
-        frozen_layers: number of layers in `lower`; with 0, the embeddings are trained too and `lower` is empty.
+    `lower` runs the embeddings and the frozen layers, `upper` the rest; ``upper(lower(ids))`` equals the BERT. With 0
+    frozen layers, the embeddings are trained too and `lower` is empty.
     """
 
     def __init__(self, config: BertConfig, *, frozen_layers: int) -> None:

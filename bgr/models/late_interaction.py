@@ -81,13 +81,9 @@ class TokenMarks(nn.Module):
 class LateInteraction(nn.Module):
     """Scores for pairs of sentences: how well the tokens of each are matched by the other.
 
-    The match of token ``i`` is ``m_i``, `TokenSimilarity` of its best cosine with the tokens of the other side. ``k``
-    learned weightings sum the matches over the sentence: one may look at names, another at the words of the relation.
-
-    Args:
-        heads: number of projections, each with its own cosine.
-        size: ``s``, width of a projection.
-        weightings: ``k``, number of weighted sums.
+    Each of `heads` projections of width `size` (``s``) has its own cosine. The match of token ``i`` is ``m_i``,
+    `TokenSimilarity` of its best cosine with the tokens of the other side. ``k`` learned `weightings` sum the matches
+    over the sentence: one may look at names, another at the words of the relation.
     """
 
     def __init__(self, *, width: int, heads: int = 2, size: int = 64, weightings: int = 8) -> None:

@@ -33,19 +33,12 @@ def cached_states(
     title: str,
     progress: bool = True,
 ) -> Tensor:
-    """Load states ``[total, width]`` (fp16) from a file; if there is none, compute and write them first.
+    """Load states ``[total, width]`` (fp16) of the token ids `rows` from a file; if there is none, write them first.
+    `compute` gives those of some of the rows, with the same lengths.
 
-    The name of the file has a hash of token ids, weights and setting, so it is never used for other ones. If several
-    processes call this at once, one computes and the others wait. A process that is killed releases the lock and leaves
-    no file that could be mistaken for a complete one.
-
-    Args:
-        rows: token ids of all sentences.
-        compute: computes the states of some of the rows, with equal lengths.
-        weights, setting: everything else that the states depend on.
-        folder, name: folder of the file, and the beginning of its name.
-        width: width of a state.
-        title: title of the progress bar, which is shown on standard error with `progress`.
+    The file is ``folder/name-…`` with a hash of token ids, `weights` and `setting` (everything else that the states
+    depend on), so it is never used for other ones. If several processes call this at once, one computes and the others
+    wait. A process that is killed releases the lock and leaves no file that could be mistaken for a complete one.
     """
     digest = hashlib.sha256(setting.encode())
     for tensor in (rows.flat, rows.lengths, *weights):

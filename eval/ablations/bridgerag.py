@@ -23,7 +23,7 @@ from eval.compare.passages import describe
 from eval.run.run_system import System
 from eval.systems.options import AblateBridgeragOptions
 from eval.systems.resources import Resources
-from eval.systems.study import load_questions, open_output, run_all
+from eval.systems.study import about_files, load_questions, open_output, run_all
 
 SYSTEM = "bridgerag-ablation"
 
@@ -52,8 +52,7 @@ def ablate_bridgerag(options: AblateBridgeragOptions) -> BridgeragAblation:
     ((_, found),) = run_all(options, [system], data)
     judged = [Judged.of(question, one, data) for question, one in zip(data.questions, found, strict=True)]
     studies = studies_of(judged, system.settings["bridgerag"]["alpha"])
-    about: dict[str, Any] = {"file": str(options.data), "corpus_file": str(options.corpus) if options.corpus else None}
-    about |= {"limit": options.limit, **resources.about, "settings": dict(system.settings), **describe(data)}
+    about = about_files(options) | resources.about | {"settings": dict(system.settings), **describe(data)}
     write_report(options.out, studies, about)
     return BridgeragAblation(studies, about)
 
@@ -112,13 +111,9 @@ def negative(pool: Pool, gold: Collection[int]) -> int | None:
 
 class AblationRetriever(Retriever):
     """Builds the pool once and asks the judges of all `VARIANTS` about it in one batch. The ranking is that of the full
-    method; usage is that of all experiments together.
-
-    Args:
-        method: BridgeRAG with any condition. If its search holds vectors, the trace contains distances of passages.
-        gold: indices of the gold passages by question, for the hard negative and for distances; the method itself does
-            not see them.
-    """
+    method; usage is that of all experiments together. The method itself does not see the indices of gold passages
+    (`gold`, by question), which are for the hard negative and for the distances that the trace has if the search holds
+    vectors."""
 
     def __init__(self, method: BridgeRag, gold: Mapping[str, Sequence[int]]) -> None:
         self.method, self.gold = method, gold

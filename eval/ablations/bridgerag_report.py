@@ -50,19 +50,11 @@ NAMES = {SVO: "A: SVO cosine alone", **VARIANTS}
 
 @dataclass(frozen=True)
 class Judged:
-    """A question with its pool and the verdicts of the judges.
-
-    Args:
-        question: the question with its gold passages.
-        places: indices of the candidates.
-        pool: ids of the candidates.
-        titles: number of different titles among them.
-        svo: their best cosines to a second-hop query; ``None`` if unknown.
-        scores: scores of each variant's judge; ``None`` if it failed.
-        usage: usage of the pool under ``svo``, and of each variant's judge.
-        proximity: mean cosine of the bridge with the gold passages other than itself; NaN if there is none.
-        spread: mean distance of two candidates; NaN if unknown.
-    """
+    """A question with its pool of candidates, by `places` in the corpus and by ids (`pool`), and the verdicts of the
+    judges. `titles` is the number of different titles in the pool, `svo` each candidate's best cosine to a second-hop
+    query (``None`` if unknown), and `scores` are those of each variant's judge (``None`` if it failed). `usage` is that
+    of the pool under ``svo``, and of each variant's judge. `proximity` is the mean cosine of the bridge with the gold
+    passages other than itself (NaN if there is none), `spread` the mean distance of two candidates (NaN if unknown)."""
 
     question: MultihopQuestion
     places: tuple[int, ...]

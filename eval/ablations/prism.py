@@ -24,7 +24,7 @@ from eval.compare.passages import describe
 from eval.run.run_system import QuestionQuery, System
 from eval.systems.options import AblatePrismOptions
 from eval.systems.resources import Resources
-from eval.systems.study import load_questions, open_output, run_all
+from eval.systems.study import about_files, load_questions, open_output, run_all
 
 ENCODED = ("dense", "hybrid")
 
@@ -55,8 +55,7 @@ def ablate_prism(options: AblatePrismOptions) -> PrismAblation:
     systems = [_system(name, options, data, resources, of_data) for name in names]  # loads the model
     open_output(options)
     scores = [score_variant(one.name, found, data) for one, found in run_all(options, systems, data)]
-    about: dict[str, Any] = {"file": str(options.data), "corpus_file": str(options.corpus) if options.corpus else None}
-    about |= {"limit": options.limit, "candidates": options.candidates, "llm": resources.llm.backend.name}
+    about = about_files(options) | {"candidates": options.candidates, "llm": resources.llm.backend.name}
     about |= {**resources.about, **describe(data), "prompts": prompts_hash("bgr.prism")}
     about |= {"settings": {one.name: one.settings["prism"] for one in systems}}
     write_prism(options.out, scores, data, about)

@@ -174,17 +174,9 @@ def padded(model: BgrRetriever, rows: Ragged) -> Tensor:
 
 
 class OracleRetriever:
-    """A model for `decode` that does all the work of a retriever but follows the gold graphs.
-
-    An untrained model would follow paths that no trained one does.
-
-    Args:
-        model: the model that does the work.
-        graphs: gold graphs of the batch.
-
-    Attributes:
-        steps: parents and columns of every level after the first.
-    """
+    """A model for `decode` that does all the work of a retriever but follows the gold graphs, because an untrained
+    model would follow paths that no trained one does. `steps` are parents and columns of every level after the
+    first."""
 
     def __init__(self, model: BgrRetriever, graphs: Sequence[EvidenceGraph]) -> None:
         self.model, self.config, self.graphs = model, model.config, graphs

@@ -72,13 +72,10 @@ def bench_beam(options: BeamBenchOptions) -> BenchResult:
     """Run the benchmark.
 
     Each query starts from all triples of `BASE` random passages; all run once untimed. The plain definition holds the
-    vectors in lists.
-
-    Returns:
-        Times are wall-clock seconds, and those of single queries milliseconds; memory is the peak resident size of the
-        process in GB, including mapped files. `commonest` is the number of triples of the most frequent entity;
-        building includes the random vectors, and `query_gb` is after all queries. `ratio` is the ratio of the plain
-        definition's time to ours, and `differing` the number of queries whose beams differ.
+    vectors in lists. Times are wall-clock seconds, and those of single queries milliseconds; memory is the peak
+    resident size of the process in GB, including mapped files. `commonest` is the number of triples of the most
+    frequent entity; building includes the random vectors, and `query_gb` is after all queries. `ratio` is the ratio of
+    the plain definition's time to ours, and `differing` the number of queries whose beams differ.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "index"

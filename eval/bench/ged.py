@@ -47,11 +47,8 @@ TWO_PARENTS = 0.15
 
 
 def bench_ged(options: GedBenchOptions) -> BenchResult:
-    """Run the benchmark.
-
-    Returns:
-        The parts `against_networkx`, `large_scores` and `prediction_scores`; the last is empty without predictions. The
-        error names the first distance that differs from networkx's.
+    """Run the benchmark, whose parts are `against_networkx`, `large_scores` and `prediction_scores` (empty without
+    predictions). The error names the first distance that differs from networkx's.
 
     Raises:
         DataError: the predictions cannot be read.
@@ -75,12 +72,9 @@ def bench_ged(options: GedBenchOptions) -> BenchResult:
 
 
 def against_networkx(pairs: Sequence[Pair], labeled: bool) -> dict[str, Any]:
-    """Compare our distance with networkx's on the same pairs. Making the graphs is not timed.
-
-    Returns:
-        Times are sums of the wall-clock seconds of the fastest runs; `median_ratio` is the median over pairs of
-        networkx's time divided by ours; `differing` describes the pairs whose distances differ.
-    """
+    """Compare our distance with networkx's on the same pairs, made untimed. Times are sums of the wall-clock seconds of
+    the fastest runs; `median_ratio` is the median over pairs of networkx's time divided by ours; `differing` describes
+    the pairs whose distances differ."""
     name = "labeled" if labeled else "unlabeled"
     theirs, networkx_each = _networkx(pairs, labeled, name)
     ours, ours_each = _ours(pairs, lambda pair: graph_edit_distance(*pair, labeled=labeled, time_limit=None))
@@ -96,12 +90,8 @@ def against_networkx(pairs: Sequence[Pair], labeled: bool) -> dict[str, Any]:
 
 
 def large_scores(facts: int, related: bool, labeled: bool, options: GedBenchOptions) -> dict[str, Any]:
-    """Time random pairs that are too large for networkx, with a time limit.
-
-    Returns:
-        Times are in seconds. Gaps are ``upper - lower`` in edits over the pairs that are not proven exact;
-        `mean_upper` is over all pairs.
-    """
+    """Time random pairs that are too large for networkx, in seconds, with a time limit. Gaps are ``upper - lower`` in
+    edits over the pairs that are not proven exact; `mean_upper` is over all pairs."""
     name = "with mistakes" if related else "unrelated"
     pairs = large_pairs(facts, options.large, random.Random(options.seed), related=related)
     results, seconds = time_each(
@@ -124,12 +114,8 @@ def large_scores(facts: int, related: bool, labeled: bool, options: GedBenchOpti
 
 
 def prediction_scores(system: str, pairs: Sequence[Pair], time_limit: float) -> dict[str, Any]:
-    """Time the scoring of a system's predictions.
-
-    Returns:
-        Times are mean microseconds per pair. networkx runs only on the `compared` pairs that are small enough;
-        `ours_compared_us` is our time on these. Both are 0 if there are none.
-    """
+    """Time the scoring of a system's predictions, in mean microseconds per pair. networkx runs only on the `compared`
+    pairs that are small enough; `ours_compared_us` is our time on these. Both are 0 if there are none."""
     plain, plain_each = _ours(pairs, lambda pair: graph_edit_distance(*pair, time_limit=time_limit))
     labeled, labeled_each = _ours(pairs, lambda pair: graph_edit_distance(*pair, labeled=True, time_limit=time_limit))
     _, gs_each = _ours(pairs, lambda pair: graph_structure_match(*pair))

@@ -138,10 +138,8 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 def read_programs(folder: str | Path, count: int, seed: int = 0) -> list[Program] | None:
-    """Sample `count` programs of ``train.json`` and ``val.json`` in a KQA Pro folder, or take all if there are fewer.
-
-    Returns:
-        The programs; ``None`` if the folder has neither file.
+    """Sample `count` programs of ``train.json`` and ``val.json`` in a KQA Pro folder, or take all if there are fewer;
+    ``None`` if the folder has neither file.
 
     Raises:
         DataError: a file is not a list of questions, or a question has no program.

@@ -59,12 +59,9 @@ def time_each(
 ) -> tuple[list[Any], list[float]]:
     """The result of each item in the last pass, and the wall-clock seconds of its fastest pass.
 
-    A pass goes over all items, so that no item benefits from its own data in the processor's cache.
-
-    Args:
-        passes: the work and its items, which may be made anew for each pass; making them is not timed.
-        name: title of the progress bar.
-        failures: exceptions of the work that give the result ``None``.
+    A pass goes over all items, so that no item benefits from its own data in the processor's cache. Work and items may
+    be made anew for each pass, untimed. Exceptions in `failures` give the result ``None``; `name` is the title of the
+    progress bar.
     """
     results: list[Any] = []
     fastest: list[float] = []
@@ -89,15 +86,10 @@ def in_turns(
 ) -> list[Seconds]:
     """Time several sides in turns, so that other load on the machine affects all of them alike.
 
-    For each piece of work, all sides run one after the other, and each round starts with another side. The time of a
-    piece is its fastest of all rounds, and a side's time is the sum over its pieces.
-
-    Args:
-        sides: the pieces of work of each side, equally many.
-        rounds: number of rounds.
-        warm: first run the first piece of each side untimed.
-        device: device of the work; a GPU is synchronized.
-        name: title of the progress bar.
+    All sides have equally many pieces of work. For each piece, all sides run one after the other, and each round starts
+    with another side. The time of a piece is its fastest of all rounds, and a side's time is the sum over its pieces.
+    With `warm`, the first piece of each side first runs untimed; a GPU `device` is synchronized. `name` is the title of
+    the progress bar.
     """
     for side in sides if warm else ():
         _timed(side[0], device)

@@ -82,13 +82,8 @@ class Steps(Protocol):
 
 @dataclass(frozen=True)
 class Pair:
-    """Both directions and their settings.
-
-    Args:
-        forward, backward: the models in evaluation mode, on their device.
-        trained: the models follow their own paths; untrained ones follow the gold graphs.
-        dtype: data type of autocast, if any.
-    """
+    """Both directions in evaluation mode, on their device. Trained models follow their own paths, untrained ones the
+    gold graphs; `dtype` is that of autocast, if any."""
 
     forward: BgrRetriever
     backward: BgrRetriever
@@ -106,12 +101,8 @@ class Pair:
 
 
 def bench_train(form: str, steps: Steps, options: TrainBenchOptions) -> Lines:
-    """Time the training step of one form of the model.
-
-    Returns:
-        The step against the bare encoder, against the plain definition (once, on the first batch), and a line for each
-        piece of avoided work.
-    """
+    """Time the training step of one form of the model: against the bare encoder, against the plain definition (once, on
+    the first batch), and a line for each piece of avoided work."""
     floor = BareEncoder(copy.deepcopy(steps.model.encoder.bert).requires_grad_(True))
 
     def bare_step(batch: Batch) -> None:
@@ -140,14 +131,9 @@ def bench_train(form: str, steps: Steps, options: TrainBenchOptions) -> Lines:
 
 
 def bench_infer(form: str, pair: Pair, examples: Sequence[Example], folder: Path, options: InferBenchOptions) -> Lines:
-    """Time the retrieval of one form of the model.
-
-    The fact states are cached in `folder`; with these, every question is also timed alone.
-
-    Returns:
-        Both graphs against the bare encoders and the plain definition (once, on the first batch), also with cached fact
-        states, and a line for each piece of avoided work of the forward direction.
-    """
+    """Time the retrieval of one form of the model: both graphs against the bare encoders and the plain definition
+    (once, on the first batch), also with the fact states cached in `folder` and then with every question alone, and a
+    line for each piece of avoided work of the forward direction."""
     size, count = options.batch_size, len(examples)
     groups = [examples[i : i + size] for i in range(0, count, size)]
     batches, single = (_Batches(pair, part, folder) for part in (groups, [[e] for e in examples]))

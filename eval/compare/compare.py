@@ -81,13 +81,8 @@ def compare(
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> Comparison:
-    """Intervals and paired tests by one bootstrap over questions, which all systems and metrics share.
-
-    Args:
-        evaluations: the systems, scored on `examples`.
-        main: name of the reference system.
-        about: what was compared; `samples` and `seed` are added.
-        samples: number of resampled sets of questions.
+    """Intervals and paired tests by one bootstrap over questions, which all systems and metrics share. `main` names the
+    reference system; `samples` (resampled sets of questions) and `seed` are added to `about`.
 
     Raises:
         BgrError: no system has the name `main`, or there is less than one sample.

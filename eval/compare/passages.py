@@ -68,13 +68,8 @@ def compare_passages(
     seed: int = 0,
     price: Price | None = None,
 ) -> PassageComparison:
-    """Intervals and paired tests by one bootstrap over questions, which all systems and metrics share.
-
-    Args:
-        systems: the systems, scored on `data`.
-        about: what was compared; `describe` of the data, `samples` and `seed` are added.
-        samples: number of resampled sets of questions.
-        price: price of the language model's tokens.
+    """Intervals and paired tests by one bootstrap over questions, which all systems and metrics share. `describe` of
+    the data, `samples` (resampled sets of questions) and `seed` are added to `about`.
 
     Raises:
         BgrError: two systems have the same name, or no question has gold.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from bgr.errors import BgrError, DataError
 from bgr.utils.atomic_io import output_folder
@@ -14,10 +13,8 @@ from eval.systems.spec import KNOWN, SystemSpec, parse_specs
 
 
 def compare(options: CompareOptions) -> Comparison | PassageComparison:
-    """Read or run, score and compare the systems, and write the report.
-
-    They are compared by passages if the data is a file, a system retrieves only passages, or a scope is given; else by
-    evidence graphs.
+    """Read or run, score and compare the systems, and write the report: by passages if the data is a file, a system
+    retrieves only passages, or a scope is given; else by evidence graphs.
 
     Raises:
         BgrError: the options contradict each other, or a file is damaged.
@@ -67,7 +64,7 @@ def _compare_passages(options: CompareOptions) -> PassageComparison:
     from eval.run.passage_scores import score
     from eval.systems.resources import Resources
     from eval.systems.retrievers import passage_systems
-    from eval.systems.study import load_questions, open_output, run_all
+    from eval.systems.study import about_files, load_questions, open_output, run_all
 
     options = replace(options, scope=options.scope or ("question" if options.data.is_dir() else "corpus"))
     specs = parse_specs(options.systems)
@@ -80,8 +77,7 @@ def _compare_passages(options: CompareOptions) -> PassageComparison:
     found = run_all(options, systems, data)
     scores = [score(one.name, of_one, data, ged_seconds=options.ged_seconds) for one, of_one in found]
     price = None if options.price is None else list(options.price)
-    about: dict[str, Any] = {"file": str(options.data), "corpus_file": str(options.corpus) if options.corpus else None}
-    about |= {"limit": options.limit, "scope": options.scope, "price": price, **resources.about}
+    about = about_files(options) | {"scope": options.scope, "price": price, **resources.about}
     comparison = compare_passages(
         scores, data, about, samples=options.samples, seed=options.seed, price=resources.price
     )

@@ -24,6 +24,7 @@ from eval.report.document import (
     number_text,
     p_text,
     percent,
+    table_of_groups,
     write_csv,
 )
 from eval.report.evaluation import KIND_TEXTS, KINDS_NOTE, errors_table, notes, write_errors, write_metrics
@@ -92,13 +93,9 @@ def pairs_table(comparison: Comparison) -> Table:
 
 
 def groups_table(comparison: Comparison, metric: str, by: str) -> Table:
-    """One row for each system: one metric by type or structure (paper, Figure 6), in percent; the last row has the
-    number of questions of each group."""
+    """One metric by type or structure (paper, Figure 6), in percent."""
     found = {one.name: breakdown(one, by) for one in comparison.evaluations}
-    rows = [[name, *(mean_text(mean, metric) for mean in groups.values())] for name, groups in found.items()]
-    groups = next(iter(found.values()))
-    counts = ["n", *(str(int(mean["n"])) for mean in groups.values())]
-    return Table.of(["system", *groups], [*rows, counts], shaded=len(rows))
+    return table_of_groups(found, lambda mean: mean_text(mean, metric))
 
 
 def table6(evaluation: Evaluation) -> Table:

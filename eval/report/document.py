@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,16 +32,11 @@ class RowChoice:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts. `main`, `best`, `shaded`, `links` and `choice` matter only on a page.
+    """A table of texts, whose first column names the rows, and the paragraphs below it (`notes`).
 
-    Args:
-        frame: the cells as text; the first column names the rows.
-        notes: paragraphs below the table.
-        main: number of the row whose name is bold.
-        best: ``(row, column)`` of the cells that are bold.
-        shaded: number of rows, from the first, whose percentages are shaded.
-        links: cells that link to questions, with the numbers of the system and of the kind of error.
-        choice: a selection of the rows.
+    The other fields matter only on a page: `main` is the row whose name is bold, `best` has ``(row, column)`` of the
+    bold cells, and the percentages of the first `shaded` rows are shaded; `links` gives the cells that link to
+    questions, with the numbers of the system and of the kind of error, and `choice` selects rows.
     """
 
     frame: pd.DataFrame
@@ -121,14 +116,9 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A report.
-
-    Args:
-        title: the heading.
-        sections: the sections; those without parts are left out.
-        about: settings of the run; the end of the report in Markdown, the top of a page.
-        summary: one line about the data. Markdown repeats it in every section, so that a copied table has it.
-    """
+    """A report; sections without parts are left out. `about` has the settings of the run: the end in Markdown, the top
+    of a page. `summary` is one line about the data, which Markdown repeats in every section, so that a copied table has
+    it."""
 
     title: str
     sections: tuple[Section, ...]
@@ -170,6 +160,14 @@ def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     names = list(dict.fromkeys(name for row in rows for name in row))
     frame = pd.DataFrame([[row.get(name) for name in names] for row in rows], columns=names, dtype=object)
     write_text(path, frame.to_csv(index=False, lineterminator="\r\n"))
+
+
+def table_of_groups(found: Mapping[str, Mapping[str, Mapping[str, float]]], cell: Callable[[Any], str]) -> Table:
+    """One row for each system, one column for each group; the last row has the numbers of questions (``n``)."""
+    rows = [[name, *map(cell, groups.values())] for name, groups in found.items()]
+    groups = next(iter(found.values()))
+    counts = ["n", *(f"{mean['n']:.0f}" for mean in groups.values())]
+    return Table.of(["system", *groups], [*rows, counts], shaded=len(rows))
 
 
 def listing(lines: Sequence[str]) -> str:

@@ -179,21 +179,14 @@ def errors_document(counts: Sequence[ErrorCounts], examples: Sequence[Example]) 
     return Document("Errors", tuple(sections))
 
 
-def errors_json(counts: Sequence[ErrorCounts]) -> dict[str, Any]:
-    """For each system ``n``, ``failures``, and the ``count`` and ``ids`` of each kind."""
-    return {
-        one.system: {
-            "n": one.n,
-            "failures": one.failures,
-            "kinds": {kind: {"count": len(ids), "ids": list(ids)} for kind, ids in one.ids.items()},
-        }
-        for one in counts
-    }
-
-
 def write_errors(folder: Path, counts: Sequence[ErrorCounts], examples: Sequence[Example]) -> None:
-    """Write ``errors.json`` and ``errors.md`` into an existing folder."""
-    write_json(folder / "errors.json", errors_json(counts))
+    """Write ``errors.json`` (for each system ``n``, ``failures``, and the ``count`` and ``ids`` of each kind) and
+    ``errors.md`` into an existing folder."""
+    content = {}
+    for one in counts:
+        kinds = {kind: {"count": len(ids), "ids": list(ids)} for kind, ids in one.ids.items()}
+        content[one.system] = {"n": one.n, "failures": one.failures, "kinds": kinds}
+    write_json(folder / "errors.json", content)
     write_text(folder / "errors.md", errors_document(counts, examples).as_markdown())
 
 

@@ -23,6 +23,7 @@ from eval.report.document import (
     number_text,
     p_text,
     percent,
+    table_of_groups,
     write_csv,
 )
 from eval.report.page import Explorer, render
@@ -122,12 +123,9 @@ def pairs_table(comparison: PassageComparison, metric: str) -> Table:
 
 
 def groups_table(comparison: PassageComparison, by: str, metric: str) -> Table:
-    """One row for each system: one metric by hops or kind; the last row has the numbers of questions."""
+    """One metric by hops or kind."""
     found = {one.name: by_group(one, comparison.data, by) for one in comparison.systems}
-    rows = [[name, *(percent(mean.get(metric)) for mean in groups.values())] for name, groups in found.items()]
-    groups = next(iter(found.values()))
-    counts = ["n", *(f"{mean['n']:.0f}" for mean in groups.values())]
-    return Table.of(["system", *groups], [*rows, counts], shaded=len(rows))
+    return table_of_groups(found, lambda mean: percent(mean.get(metric)))
 
 
 def rounds_table(comparison: PassageComparison) -> Table:

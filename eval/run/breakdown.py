@@ -70,13 +70,9 @@ class ErrorCounts:
 
 
 def error_kind(predicted: EvidenceGraph, gold: EvidenceGraph, answer_right: bool | None = None) -> str | None:
-    """The first of `ERROR_KINDS` that holds for one question; ``None`` if nothing failed.
-
-    Args:
-        predicted, gold: graphs over the same candidates. Two empty graphs are equal.
-        answer_right: whether the reader's answer is right; ``None`` without a reader. It matters only if the graph is
-            right: a right answer does not excuse a wrong graph.
-    """
+    """The first of `ERROR_KINDS` that holds for one question; ``None`` if nothing failed. Two empty graphs are equal.
+    The reader's answer (``None`` without a reader) matters only if the graph is right: a right answer does not excuse a
+    wrong graph."""
     if predicted.edges == gold.edges:
         return "reader" if answer_right is False else None
     found, wanted = set(predicted.nodes), set(gold.nodes)

@@ -60,14 +60,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Predictions:
-    """The results of one system, in the order of the examples.
-
-    Args:
-        results: one for each example.
-        seconds: wall time of retrieval, if known.
-        answers: the answers of a reader, ``None`` for those it could not give; ``None`` if no reader was asked.
-        parameters: number of the system's weights, if known.
-    """
+    """The results of one system, in the order of the examples, with the wall time of retrieval in seconds and the
+    number of the system's weights, if known. `answers` are those of a reader, ``None`` where it could give none; they
+    are ``None`` as a whole if no reader was asked."""
 
     results: Sequence[RetrievalResult]
     seconds: float | None = None
@@ -121,10 +116,8 @@ def run(retriever: Retriever, examples: Sequence[Example], progress: str | None 
 
 @dataclass(frozen=True)
 class Directions:
-    """Both directions of a checkpoint, run once on the examples; every reconstruction rule is applied to them.
-
-    `seconds` is the wall time of both.
-    """
+    """Both directions of a checkpoint, run once on the examples in `seconds` of wall time; every reconstruction rule is
+    applied to them."""
 
     pipeline: BgrPipeline
     graphs: Sequence[DirectedGraphs]
@@ -154,12 +147,9 @@ def evaluate(
     released_ged: bool = False,
     progress: bool = False,
 ) -> list[Evaluation]:
-    """Score several systems on the same examples, in the order given. Retrievers are run, predictions only scored.
-
-    Args:
-        ged_seconds: time limit of one edit distance; see `graph_edit_distance`.
-        released_ged: also compute the authors' variant, up to 0.8 s a question.
-        progress: show progress bars on standard error.
+    """Score several systems on the same examples, in the order given. Retrievers are run, predictions only scored. The
+    time limit `ged_seconds` is that of one `graph_edit_distance`; the authors' variant (`released_ged`) takes up to 0.8
+    s a question.
 
     Raises:
         DataError: there are no examples.

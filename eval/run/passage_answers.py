@@ -36,13 +36,8 @@ class LlmAnswers:
 
 class TrainedAnswers:
     """`Answers` of BGR's reader from the graph that a system gives. From a list, it reads as many passages as there are
-    gold ones, each linked to the question.
-
-    Args:
-        reader: the reader.
-        corpus: the passages.
-        alone: answer from the question alone. Otherwise a question without evidence has no answer.
-    """
+    gold ones, each linked to the question. With `alone` it answers from the question alone; otherwise a question
+    without evidence has no answer."""
 
     def __init__(self, reader: Reader, corpus: Corpus, *, alone: bool = False) -> None:
         self.reader = reader

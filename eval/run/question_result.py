@@ -18,19 +18,10 @@ MAX_NUMBER = 1e300
 
 @dataclass(frozen=True)
 class QuestionResult:
-    """The result of one system for one question.
-
-    Args:
-        id: id of the question.
-        passages: ids of passages, best first.
-        scores: score of each passage.
-        answer: the answer, from systems that give one.
-        usage: usage of language models.
-        seconds: time for the question; cached replies take none.
-        trace: the system's own record of its steps.
-        sentences: pairs of a passage's id and the number of a sentence in it, from systems that choose sentences.
-        graph: evidence graph over positions in `passages`, from systems that give one.
-    """
+    """The result of one system for one question: ids and scores of passages, best first, and the usage of language
+    models. `seconds` does not include cached replies, and `trace` is the system's own record of its steps. Some systems
+    also give an answer, `sentences` (pairs of a passage's id and the number of a sentence in it), or a `graph` over
+    positions in `passages`."""
 
     id: str
     passages: tuple[str, ...]

@@ -38,15 +38,10 @@ class QuestionQuery(Query):
 
 @dataclass(frozen=True)
 class System:
-    """A system to compare.
-
-    Args:
-        name: name in tables.
-        settings: everything that its results depend on, as plain JSON values; part of the key of stored results.
-        make: builds the retriever; called only if a question is left to run.
-        within: whether each question is searched for only among the passages that come with it.
-        answers: builds a reader, whose answers replace those of the retriever.
-    """
+    """A system to compare. `settings` is everything that its results depend on, as plain JSON values; it is part of the
+    key of stored results. `make` builds the retriever and is called only if a question is left to run. With `within`,
+    each question is searched for only among the passages that come with it; the reader that `answers` builds replaces
+    the retriever's answers."""
 
     name: str
     settings: Mapping[str, Any]
@@ -177,16 +172,11 @@ def run_system(
     retry: bool = False,
     progress: bool = False,
 ) -> list[QuestionResult]:
-    """One result for each question, in order; results are stored after each batch.
+    """One result for each question, in order, `batch_size` questions at a time. Results are stored in the open `log`
+    after each batch, and those that it holds for this corpus, system and settings are not computed again.
 
-    Args:
-        system: the system.
-        data: its questions, over its corpus.
-        log: an open log; results that it holds for this corpus, system and settings are not computed again.
-        batch_size: number of questions that the retriever is given at a time.
-        retry: run questions with a failed step again. If no model was called and no fewer steps failed, the first
-            result stays, with the seconds that it took.
-        progress: show a progress bar on standard error.
+    With `retry`, questions with a failed step are run again. If no model was called and no fewer steps failed, the
+    first result stays, with the seconds that it took.
 
     Raises:
         BgrError: of the retriever, or it returned too many or too few results; finished batches are stored.

@@ -65,12 +65,8 @@ def sweep(
     ged_seconds: float | None = 1.0,
     progress: bool = False,
 ) -> Sweep:
-    """Score every rule at every γ.
-
-    Args:
-        merge: from the number of an example, a rule and γ to the graph.
-        gammas: values in [0, 1], ascending.
-        ged_seconds: time limit of one edit distance; ``None`` for no limit.
+    """Score every rule at every γ (ascending, in [0, 1]); `merge` makes the graph from the number of an example, a rule
+    and γ. `ged_seconds` limits one edit distance, ``None`` for no limit.
 
     Raises:
         DataError: there are no examples.
@@ -128,10 +124,7 @@ class _SweepFile(TypedDict):
 
 
 def read_sweep(path: Path) -> dict[str, Any]:
-    """Read ``sweep.json``: ``about``, ``n``, ``gammas``, ``rules`` and ``best``.
-
-    Args:
-        path: the file, or its folder.
+    """Read ``sweep.json``, the file or its folder: ``about``, ``n``, ``gammas``, ``rules`` and ``best``.
 
     Raises:
         DataError: the file is missing or is not a sweep.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from bgr.data.example import Example
 from bgr.errors import BgrError, DataError
@@ -24,17 +24,11 @@ if TYPE_CHECKING:
     from bgr.reader.reader import Reader
 
 
-class Gathered(NamedTuple):
-    """The systems by name, the questions, the reference system, and the settings for the report."""
-
-    systems: Mapping[str, Predictions]
-    examples: Sequence[Example]
-    main: str
-    about: dict[str, Any]
-
-
-def gather(options: CompareOptions) -> Gathered:
+def gather(options: CompareOptions) -> tuple[dict[str, Predictions], list[Example], str, dict[str, Any]]:
     """Read or run all systems; with a reader, it answers for all of them.
+
+    Returns:
+        The systems by name, the questions, the reference system, and the settings for the report.
 
     Raises:
         BgrError: two systems have the same name, evaluations have other data or questions, or a file is damaged.
@@ -75,7 +69,7 @@ def gather(options: CompareOptions) -> Gathered:
         reader = Reader.from_pretrained(options.reader, device=options.device, precision=options.precision)
         systems = with_answers(reader, systems, examples, batch_size=options.batch_size, progress=True)
         about["reader"] = options.reader
-    return Gathered(systems, examples, options.main or main, about)
+    return systems, examples, options.main or main, about
 
 
 def with_answers(
@@ -114,12 +108,8 @@ def with_answers(
 
 
 def _questions(options: CompareOptions, read: Sequence[ReadEvaluation]) -> list[Example]:
-    """The questions of the evaluations, in the order of the split; without evaluations, or with a limit, the questions
-    of the split.
-
-    Raises:
-        DataError: there are no questions, or the evaluations do not have the same ones.
-    """
+    """The questions of the evaluations, in the order of the split; without evaluations, or with a limit, those of the
+    split."""
     from bgr.data.reasongraphqa.io.dataset import load_split
 
     examples = load_split(options.data, options.split, progress=True)

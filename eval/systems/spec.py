@@ -62,13 +62,8 @@ KNOWN = (*METHODS, *LLM_GRAPHS, *BOUNDS)
 
 @dataclass(frozen=True)
 class SystemSpec:
-    """A name in `KNOWN`, or a system of the form ``[NAME=]PLACE[:PART]``.
-
-    Args:
-        name: name in tables, if given.
-        place: a folder, a file, or one of `BASELINES`; ``None`` for a name in `KNOWN`.
-        part: a system of an evaluation, a rule of a checkpoint, or how k is chosen.
-    """
+    """A name in `KNOWN`, whose place is ``None``, or a system of the form ``[NAME=]PLACE[:PART]``: a folder, a file or
+    one of `BASELINES`; the part is a system of an evaluation, a rule of a checkpoint, or how k is chosen."""
 
     name: str | None
     place: str | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from typing import Any
 
 from bgr.data.multihop.assemble import MultihopData
 from bgr.errors import BgrError, DataError
@@ -33,6 +34,12 @@ def load_questions(options: ResourceOptions, split: str = "test") -> MultihopDat
     from bgr.data.reasongraphqa.io.dataset import load_split
 
     return from_examples(f"{options.data.name}, {split}", load_split(options.data, split, progress=True))
+
+
+def about_files(options: ResourceOptions) -> dict[str, Any]:
+    """Data, corpus and limit of the run, for the report."""
+    corpus = str(options.corpus) if options.corpus else None
+    return {"file": str(options.data), "corpus_file": corpus, "limit": options.limit}
 
 
 def open_output(options: ResourceOptions) -> None:

@@ -32,13 +32,9 @@ class GoldLevel(NamedTuple):
 def gold_levels(
     graphs: Sequence[EvidenceGraph], direction: str, *, columns: int, max_paths: int = 16
 ) -> list[GoldLevel]:
-    """Every path of every gold graph, by length: level 0 has one path for each question.
-
-    Args:
-        graphs, direction: gold graphs of a batch, and ``forward`` or ``backward``.
-        columns: ``1 + c``; the root is in column 0, fact ``i`` in column ``i + 1``.
-        max_paths: maximum paths of one question per level; the first ones are used if a graph with many joins has more.
-    """
+    """Every path of every gold graph, by length: level 0 has one path for each question. The root is in column 0 of ``1
+    + c`` `columns`, fact ``i`` in column ``i + 1``. If a graph with many joins has more than `max_paths` paths of a
+    level, the first ones are used."""
     paths: list[tuple[int, int, int | None]] = [(i, i, None) for i in range(len(graphs))]  # parent, question, last node
     levels = []
     while paths:

@@ -20,19 +20,10 @@ from training.retriever.module import BgrModule
 
 
 class TimedSteps:
-    """The model of a config with batches of real questions, sampled and sorted as in training.
-
-    Args:
-        config: training config; its sections ``model`` and ``data`` and the trainer's gradient clipping are used.
-        encoder: replaces the encoder of the config; its weights are loaded if it is `pretrained`.
-        states: folder for the states of frozen layers.
-        batch_size: questions per batch; 0 for the value of the config.
-        dtype: data type of autocast, if any.
-        seed: random seed of weights and batches.
-
-    Attributes:
-        tokens: token ids of each batch, even if their states are cached.
-    """
+    """The model of a training config (its sections ``model`` and ``data`` and the trainer's gradient clipping) with
+    batches of real questions, sampled and sorted as in training. `encoder` replaces that of the config, and its weights
+    are loaded if it is `pretrained`; a `batch_size` of 0 is that of the config, and `dtype` is that of autocast, if
+    any. `tokens` are the token ids of each batch, even if their `states` are cached in a folder."""
 
     def __init__(
         self,

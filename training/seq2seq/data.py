@@ -77,12 +77,8 @@ SPECIAL = [AddedToken(token, special=True) for token in (PAD, END, UNKNOWN)]
 def train_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
     """Train a byte-level BPE tokenizer with T5's special tokens: 0 is padding and start, 1 is the end.
 
-    It can encode any text, so that any name can be copied. A space is added before the first word, so that a name has
-    the same tokens at any position.
-
-    Args:
-        texts: texts to learn the merges from.
-        vocabulary: number of tokens, at least 259 (the bytes and the special tokens).
+    It can encode any text, so that any name can be copied, and has at least 259 tokens (the bytes and the special
+    tokens). A space is added before the first word, so that a name has the same tokens at any position.
     """
     core = Tokenizer(models.BPE())
     core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)

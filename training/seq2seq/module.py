@@ -109,11 +109,8 @@ class Seq2seqModule(LightningModule):
         self.seed = 0
 
     def start(self, tokenizer: Callable[[int], PreTrainedTokenizerBase], *, more: Sequence[str] = ()) -> None:
-        """Create or load model and tokenizer.
-
-        Args:
-            tokenizer: makes a new tokenizer of about the given size; not called with `init`.
-            more: tokens to add to the tokenizer of `init`.
+        """Create the model and a tokenizer of about the configured size, or load those of `init` and add the tokens in
+        `more`.
 
         Raises:
             CheckpointError: `init` is not an encoder-decoder.
@@ -182,14 +179,9 @@ class Seq2seqModule(LightningModule):
 def start_seq2seq(
     run: Run, data: type[LightningDataModule], name: str, *, overwrite: bool, monitor: str, mode: str, **trainer: Any
 ) -> LightningCLI:
-    """Check the run folder, create module, data and trainer, and read the data. Nothing is written.
-
-    Args:
-        name: prefix of messages.
-        overwrite: ``run.out`` may be replaced.
-        monitor, mode: metric of the epoch to keep, and whether its ``min`` or ``max`` is the best.
-        trainer: defaults of the trainer.
-    """
+    """Check the run folder, create module, data and trainer, and read the data. Nothing is written. The epoch with the
+    lowest (``min``) or highest `monitor` is kept; `name` is the prefix of messages, and `trainer` has defaults of the
+    trainer."""
     check_folder(run, overwrite=overwrite)
     home = run.out / "training"
     keep = ModelCheckpoint(home / "epochs", monitor=monitor, mode=mode, save_last=True, enable_version_counter=False)
@@ -215,13 +207,8 @@ def fit_seq2seq(run: Run, cli: LightningCLI, *, overwrite: bool) -> float:
 def write_results(
     run: Run, module: Seq2seqModule, metrics: dict[str, float], *, task: str, text: str, rows: dict[str, str]
 ) -> None:
-    """Write ``metrics.json`` and the checkpoint's README.
-
-    Args:
-        task: tag of the task on the model hub.
-        text: title and text of the README, with ``{table}`` in the place of the table.
-        rows: rows of the table, besides the model, its start and the version of the package.
-    """
+    """Write ``metrics.json`` and the checkpoint's README: the `task` as a tag for the model hub, and `text` with a
+    table of `rows`, of the model, its start and the version of the package in the place of ``{table}``."""
     (run.out / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n", encoding="utf-8")
     rows = {
         "model": f"{module.model.config.model_type}, {sum(w.numel() for w in module.model.parameters()):,} weights",

@@ -47,15 +47,9 @@ class Pair(NamedTuple):
 def make_pairs(
     kb: KnowledgeBase, *, train: int, dev: int, joined_probability: float, seed: int, progress: bool = False
 ) -> dict[str, list[Pair]]:
-    """Sample heads and verbalize all facts of the knowledge base about each, every fact once.
-
-    Args:
-        train, dev: number of pairs of each part; there are fewer training pairs if the knowledge base is too small.
-        joined_probability: probability of joining one or two more facts to a fact.
-        seed: random seed of heads, wordings and joined facts.
-
-    Returns:
-        The pairs of ``train`` and ``dev``, which have no head in common.
+    """Sample heads and verbalize all facts of the knowledge base about each, every fact once, for `train` and `dev`
+    pairs that have no head in common. There are fewer training pairs if the knowledge base is too small.
+    `joined_probability` is that of joining one or two more facts to a fact.
 
     Raises:
         DataError: the knowledge base gives no pair for one of the parts.

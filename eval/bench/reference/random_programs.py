@@ -55,15 +55,9 @@ class DeadEndError(Exception):
 
 
 class ProgramWriter:
-    """Generates programs step by step, executing each step to know which functions can follow.
-
-    A branch is a chain of steps that return entities, with values close to those of the base.
-
-    Args:
-        kb: the knowledge base.
-        rng: the source of randomness.
-        noise: probability of an input that does not match.
-    """
+    """Generates programs step by step, executing each step to know which functions can follow. A branch is a chain of
+    steps that return entities, with values close to those of the base; `noise` is the probability of an input that does
+    not match."""
 
     def __init__(self, kb: KnowledgeBase, rng: random.Random, noise: float) -> None:
         self.kb, self.rng, self.noise = kb, rng, noise
@@ -270,11 +264,8 @@ class ProgramWriter:
 def random_programs(
     kb: KnowledgeBase, count: int, rng: random.Random, noise: float = 0.03, progress: bool = False
 ) -> list[Program]:
-    """Generate `count` programs with each final function equally often.
-
-    Names, keys and values are sampled near the nodes that a program has reached, or with probability `noise` are
-    unrelated or unknown ones.
-    """
+    """Generate `count` programs with each final function equally often. Names, keys and values are sampled near the
+    nodes that a program has reached, or with probability `noise` are unrelated or unknown ones."""
     writer = ProgramWriter(kb, rng, noise)
     programs: list[Program] = []
     with tqdm(total=count, desc="random programs", disable=not progress) as bar:
