@@ -9,12 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bgr.collection.collection import Collection
-    from bgr.data.example import Example
-    from bgr.errors import BgrError
-    from bgr.graph.evidence_graph import EvidenceGraph
-    from bgr.pipeline import Answer, BgrPipeline
-    from bgr.retrievers.base import Query, RetrievalResult, Retriever
+    from bgr.collection.collection import Collection as Collection
+    from bgr.data.example import Example as Example
+    from bgr.errors import BgrError as BgrError
+    from bgr.graph.evidence_graph import EvidenceGraph as EvidenceGraph
+    from bgr.pipeline import Answer as Answer
+    from bgr.pipeline import BgrPipeline as BgrPipeline
+    from bgr.retrievers.base import Query as Query
+    from bgr.retrievers.base import RetrievalResult as RetrievalResult
+    from bgr.retrievers.base import Retriever as Retriever
 
 __version__ = "0.1.0"
 
@@ -30,17 +33,7 @@ _MODULES = {
     "Retriever": "bgr.retrievers.base",
 }
 
-__all__ = [
-    "Answer",
-    "BgrError",
-    "BgrPipeline",
-    "Collection",
-    "EvidenceGraph",
-    "Example",
-    "Query",
-    "RetrievalResult",
-    "Retriever",
-]
+__all__ = list(_MODULES)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,8 +1,7 @@
-"""From a checkpoint folder to evidence graphs and answers: what users call."""
+"""`BgrPipeline`: evidence graphs and answers from a checkpoint folder."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from tqdm import tqdm
 
-from bgr.errors import CheckpointError, DataError
+from bgr.errors import BgrError, CheckpointError, DataError
 from bgr.graph.draw import check_drawing, draw
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.batching import Sentences, make_batch
@@ -19,7 +18,7 @@ from bgr.models.config import DIRECTIONS
 from bgr.models.retriever import BgrRetriever
 from bgr.models.state_cache import cache_encoded
 from bgr.reader.reader import Reader, ReaderInput, load_reader
-from bgr.retrievers.base import Query, RetrievalResult, Retriever
+from bgr.retrievers.base import Query, RetrievalResult, Retriever, timed
 from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever, load_tokenizer
 from bgr.retrievers.graph_hop.decode import EXPLORE, decode
 from bgr.retrievers.graph_hop.fusion import Fusion
@@ -29,16 +28,16 @@ from bgr.retrievers.graph_hop.reconstruction import reconstruct, subgraph_confid
 from bgr.retrievers.scope import SearchName
 from bgr.retrievers.search import CANDIDATES, TwoStage
 from bgr.utils.devices import autocast, hold_in, pick_device, pick_precision
-from bgr.utils.json_utils import one_line
+from bgr.utils.json_utils import one_line, repr_short
 
 if TYPE_CHECKING:
     from bgr.collection.collection import Collection
 
 MAX_FACTS = 1_000
-"""Candidates of one question; beyond that a search over the textual database comes first."""
+"""Maximum candidates of one question; more of them need a search first."""
 
 GROUP = 128
-"""Questions whose sentences are read, and kept in memory, together."""
+"""Number of questions whose sentences are encoded and kept in memory together."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +54,10 @@ class DirectedGraphs:
 
 @dataclass(frozen=True)
 class Answer:
-    """One question, answered.
+    """The answer to one question.
 
-    `confidence` is the BSC of the two directions, in [0, 1]. `answer` is ``None`` where the checkpoint holds no reader
-    (`answer_confidence` then is too), or where the question is not answerable: there is no evidence.
-    `answer_confidence` is the reader's, in [0, 1].
+    `confidence` is the BSC of the two directions, in [0, 1]. `answer` is ``None`` without evidence or without a reader;
+    `answer_confidence` is the reader's, in [0, 1], and ``None`` without a reader.
     """
 
     question: str
@@ -71,6 +69,23 @@ class Answer:
     limits: tuple[str, ...]
     answer: str | None = None
     answer_confidence: float | None = None
+
+    @property
+    def text(self) -> str | None:
+        """The answer's text, as in the results of readers."""
+        return self.answer
+
+    def draw(self, path: str | Path) -> None:
+        """Draw the graph with its sentences; the suffix of `path` decides the format (`bgr.graph.draw.draw`).
+
+        Raises:
+            BgrError: an unknown suffix, or there is no evidence to draw.
+        """
+        if not self.graph.nodes:
+            raise BgrError(
+                f"{path}: no evidence was found for {repr_short(self.question)}, so there is no graph to draw"
+            )
+        draw(self.graph, self.facts, self.question, path)
 
     def to_json(self) -> dict[str, Any]:
         """A plain record: edges with scores, the root as −1, and the evidence in the order of reasoning."""
@@ -91,15 +106,15 @@ class BgrPipeline(Retriever):
     """Both directions, their tokenizer and their settings.
 
     Args:
-        forward, backward: the two retrievers; in bfloat16 they can be trained no more (`bgr.utils.devices.hold_in`).
-        tokenizer: of their encoder.
+        forward, backward: the two retrievers; in bfloat16 they cannot be trained further (`bgr.utils.devices.hold_in`).
+        tokenizer: the encoder's tokenizer.
         settings: rule and γ of each rule.
         reader: answers from the graph; ``None`` for graphs alone.
-        device: where the models run; the GPU if there is one.
-        precision: ``"32"`` or ``"bf16"``; bfloat16 where the device is fast at it.
+        device: device of the models; default: the GPU if there is one.
+        precision: ``"32"`` or ``"bf16"``; default: bfloat16 if it is fast on the device.
 
     Raises:
-        ValueError: another precision.
+        ValueError: an unknown precision.
     """
 
     def __init__(
@@ -129,10 +144,10 @@ class BgrPipeline(Retriever):
     def from_pretrained(
         cls, folder: str | Path, *, device: str | torch.device | None = None, precision: str | None = None
     ) -> BgrPipeline:
-        """Load a checkpoint folder, without Lightning and without the network. Device and precision as of the class.
+        """Load a checkpoint folder, without network access. Device and precision are as for the class.
 
         Raises:
-            CheckpointError: a file is missing, damaged, or does not fit the others, or one small question breaks it.
+            CheckpointError: a file is missing, damaged or inconsistent with the others, or a test question fails.
         """
         folder = Path(folder)
         settings = Settings.load(folder)
@@ -143,17 +158,17 @@ class BgrPipeline(Retriever):
         pipeline = cls(forward, backward, tokenizer, settings, reader=reader, device=device, precision=precision)
         try:
             pipeline.retrieve([Query("?", ["."])])
-        except Exception as error:  # weights may fit a configuration that yet cannot be run
+        except Exception as error:  # weights may fit a configuration that cannot be run
             raise CheckpointError(f"{folder}: the model cannot be run: {one_line(error)}") from None
         return pipeline
 
     def keep_facts(self, facts: Iterable[str], folder: str | Path, *, progress: bool = False) -> None:
-        """Encode a fixed collection of facts once, for all questions to come; other facts may still be asked about.
+        """Encode a fixed collection of facts once for all later questions; other facts are still allowed.
 
         Args:
             facts: the sentences.
-            folder: keeps their states in half precision (``2 · width`` bytes a token and direction), to be found again
-                by the next process; they are read from there as they are needed.
+            folder: cache of their states in half precision (``2 · width`` bytes per token and direction), which later
+                processes use too; states are read from it when needed.
             progress: show progress bars on standard error.
         """
         texts = list(dict.fromkeys(facts))
@@ -169,7 +184,7 @@ class BgrPipeline(Retriever):
     def retrieve_directions(
         self, queries: Sequence[Query], *, batch_size: int = 16, progress: bool = False
     ) -> list[DirectedGraphs]:
-        """Run both directions; merging them is left to the caller, who may want several rules.
+        """Run both directions without merging them, since the caller may want several rules.
 
         Raises:
             DataError: a query has no fact, more than `MAX_FACTS`, or no question.
@@ -181,17 +196,16 @@ class BgrPipeline(Retriever):
             group = queries[start : start + GROUP]
             with autocast(self.device, self.precision):
                 forward, backward = self._read(group)
-                results = zip(
+                results = (
                     _walk(self.forward, *forward, group, batch_size),
                     _walk(self.backward, *backward, group, batch_size),
-                    strict=True,
                 )
-                found += [DirectedGraphs(f, b) for f, b in results]
+                found += [DirectedGraphs(*pair) for pair in zip(*results, strict=True)]
         return found
 
     def _read(self, queries: Sequence[Query]) -> list[tuple[Sentences, Sentences]]:
-        """Questions and facts for each direction, through the frozen layers; once for both where those are the same.
-        Facts come from what `keep_facts` kept where all of them are there."""
+        """Questions and facts after the frozen layers, for each direction; computed once if these are the same. Facts
+        come from the cache of `keep_facts` if it contains all of them."""
         kept = self.kept
         if kept is not None and not all(fact in kept[0].number for query in queries for fact in query.facts):
             kept = None
@@ -212,16 +226,14 @@ class BgrPipeline(Retriever):
             sentences.rows = model.encoder.lower(sentences.rows.to(self.device)).to("cpu")
         return questions, facts
 
+    @timed
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """The merged graph of each query, by the checkpoint's rule and its γ."""
-        started = time.perf_counter()
-        merged = [self._merged(found) for found in self.retrieve_directions(queries)]
-        share = (time.perf_counter() - started) / max(1, len(queries))
-        pairs = zip(queries, merged, strict=True)
-        return [replace(result, searched=query.facts, seconds=share) for query, result in pairs]
+        found = zip(queries, self.retrieve_directions(queries), strict=True)
+        return [replace(self._merged(graphs), searched=query.facts) for query, graphs in found]
 
     def over(self, collection: Collection, *, search: SearchName = "hybrid", count: int = CANDIDATES) -> TwoStage:
-        """A retriever whose queries need no candidates: the first `count` texts of a search are theirs."""
+        """A retriever over a collection: the candidates of a query are the best `count` texts of a search."""
         return TwoStage.over(collection, self, search=search, count=count)
 
     def answer(self, question: str, facts: Sequence[str] | Collection) -> Answer:
@@ -229,7 +241,7 @@ class BgrPipeline(Retriever):
 
         Args:
             question: the question.
-            facts: its candidates, or a collection, whose best texts by hybrid search are the candidates.
+            facts: its candidates, or a collection, whose best texts by hybrid search become the candidates.
         """
         if not isinstance(facts, Sequence):
             [hits] = facts.hybrid.search([question], CANDIDATES)
@@ -267,7 +279,7 @@ def _check(queries: Sequence[Query]) -> None:
 
 
 def read_alike(forward: BgrRetriever, backward: BgrRetriever) -> bool:
-    """True where one encoding of sentences, with frozen layers if there are any, serves both directions."""
+    """True if both directions share the encoding of sentences, including frozen layers if there are any."""
     one, two = forward.config, backward.config
     limits = [(c.frozen_layers, c.question_tokens, c.fact_tokens) for c in (one, two)]
     if limits[0] != limits[1] or one.encoder.to_dict() != two.encoder.to_dict():
@@ -280,7 +292,7 @@ def read_alike(forward: BgrRetriever, backward: BgrRetriever) -> bool:
 def _walk(
     model: BgrRetriever, questions: Sentences, facts: Sentences, queries: Sequence[Query], batch_size: int
 ) -> list[DirectionResult]:
-    """One direction over all queries. A sentence that questions share is encoded once."""
+    """One direction over all queries. A sentence that questions share is encoded only once."""
     results = []
     for start in range(0, len(queries), batch_size):
         part = [(q.question, q.facts) for q in queries[start : start + batch_size]]
@@ -290,7 +302,7 @@ def _walk(
 
 
 def answer_file(options: AskOptions) -> Answer:
-    """Answer one question from a text file of facts, and draw its graph where that is asked for.
+    """Answer one question from a text file of facts, and draw its graph if requested.
 
     Raises:
         DataError: the facts cannot be read, are too many, or the drawing cannot be written.
@@ -309,10 +321,10 @@ def answer_file(options: AskOptions) -> Answer:
 
 
 def read_sentences(path: Path) -> list[str]:
-    """The sentences of a text file, one a line.
+    """The sentences of a text file, one per line.
 
     Raises:
-        DataError: the file is missing, not UTF-8 text, or holds no sentence.
+        DataError: the file is missing, not UTF-8 text, or has no sentence.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

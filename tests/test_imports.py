@@ -122,12 +122,4 @@ def test_the_walk_sees_what_it_must(tmp_path):
         "def f():\n    from d import e\nclass K:\n    import g\n    def m(self):\n        import h\n"
     )
     found = {name: inside for name, inside, _ in imports(source)}
-    assert found == {
-        "a.b": False,
-        "bgr": False,
-        "bgr.graph": False,
-        "c": True,
-        "d": True,
-        "g": False,
-        "h": True,
-    }
+    assert found == {"a.b": False, "bgr": False, "bgr.graph": False, "c": True, "d": True, "g": False, "h": True}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
 from typing import Any
 
@@ -9,47 +10,72 @@ import torch
 from lightning.pytorch import LightningModule
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor
-from transformers import BertModel, get_linear_schedule_with_warmup
+from transformers import AutoConfig, BertModel, PretrainedConfig
 
 from bgr.data.example import Example
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.gm_gs import graph_match, graph_structure_match
+from bgr.models.packaged import resolve_model
 from training.data_module import TrainingBatch
-from training.optimizer import make_optimizer
+from training.optimizer import make_optimizer, with_schedule
 from training.run import at_least, share
 
 
 class RetrievalModule(LightningModule):
     """Base class of the modules of trained retrievers.
 
-    A subclass calls `save_hyperparameters` (``learning_rate``, ``matrix_learning_rate``, ``encoder_learning_rate``,
-    ``weight_decay``, ``warmup``), then `use`, and implements `loss` and the validation step.
+    A subclass calls `use` and implements `loss` and the validation step.
+
+    Args:
+        encoder: hub id or folder of a BERT, or ``packaged-minilm`` for the one from the package index.
+        pretrained: start from the encoder's weights; false for random weights (tests, benchmarks).
+        frozen_layers: number of encoder layers that are not trained; their states are computed once and cached.
+        question_tokens, fact_tokens: maximum length of questions and facts in tokens.
+        learning_rate: learning rate outside the encoder.
+        matrix_learning_rate: learning rate of Muon for the matrices outside the encoder; 0 for AdamW (the paper).
+        encoder_learning_rate: learning rate of the trained encoder layers.
+        weight_decay: weight decay.
+        warmup: share of the steps in which the learning rate rises; afterwards it falls linearly to 0.
+
+    Raises:
+        ValueError: a learning rate, the weight decay or the warm-up is out of range.
     """
 
     model: Any
 
-    def use(self, model: Any, source: str, *, pretrained: bool) -> None:
-        """Set the model to train.
-
-        Args:
-            model: a model whose `encoder` is a `SentenceStates`.
-            source: folder or hub id of its BERT.
-            pretrained: start from the weights of that BERT.
-
-        Raises:
-            ValueError: a learning rate, the weight decay or the warm-up is out of range.
-        """
-        own = self.hparams
-        rates = ("learning_rate", "matrix_learning_rate", "encoder_learning_rate", "weight_decay")
-        at_least(0, **{name: own[name] for name in rates})
-        share(warmup=own["warmup"])
-        self.model = model
-        if pretrained:
-            bert = BertModel.from_pretrained(source, add_pooling_layer=False)
-            model.encoder.bert.load_state_dict(bert.state_dict())
+    def __init__(
+        self,
+        encoder: str,
+        pretrained: bool = True,
+        frozen_layers: int = 0,
+        question_tokens: int = 64,
+        fact_tokens: int = 64,
+        learning_rate: float = 1e-5,
+        matrix_learning_rate: float = 0.0,
+        encoder_learning_rate: float = 1e-5,
+        weight_decay: float = 0.01,
+        warmup: float = 0.1,
+    ) -> None:
+        super().__init__()
+        self.save_hyperparameters()  # including the arguments of the subclass
         self.seed = 0
         self.dev: list[tuple[float, float, float]] = []
+
+    def use(self, model: type[Any], config: type[PretrainedConfig]) -> None:
+        """Make the model from the hyperparameters that its configuration has, with the weights of the encoder."""
+        own = self.hparams
+        source = resolve_model(own["encoder"])
+        settings = {name: own[name] for name in inspect.signature(config).parameters if name in own}
+        settings["encoder"] = AutoConfig.from_pretrained(source)
+        made = config(**settings)
+        rates = ("learning_rate", "matrix_learning_rate", "encoder_learning_rate", "weight_decay")
+        self.model = model(made)
+        at_least(0, **{name: own[name] for name in rates})
+        share(warmup=own["warmup"])
+        if own["pretrained"]:
+            bert = BertModel.from_pretrained(source, add_pooling_layer=False)
+            self.model.encoder.bert.load_state_dict(bert.state_dict())
 
     def on_fit_start(self) -> None:
         self.seed = torch.initial_seed()
@@ -94,10 +120,7 @@ class RetrievalModule(LightningModule):
             weight_decay=own["weight_decay"],
         )
         self.rates = [group["lr"] for group in optimizer.param_groups]
-        # optimizer steps: one for several batches with accumulated gradients
-        steps = int(self.trainer.estimated_stepping_batches)
-        schedule = get_linear_schedule_with_warmup(optimizer, round(own["warmup"] * steps), steps)
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+        return with_schedule(optimizer, self.trainer, warmup=own["warmup"])
 
     def on_train_start(self) -> None:
         """Set the learning rates of the config, even if the run started with others: a user whose training diverged

@@ -13,11 +13,12 @@ from lightning.pytorch import LightningDataModule
 
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.io.dataset import load_split
+from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.batching import Batch, Sentences, make_batch
 from bgr.models.encoder import SentenceStates
 from bgr.models.ragged import Ragged
 from bgr.models.retriever import BgrRetriever
-from bgr.models.state_cache import cached_states, states_key
+from bgr.models.state_cache import cached_states
 from bgr.retrievers.baselines.model import BaselineModel
 from bgr.utils.devices import autocast, pick_precision
 from training.loader import Part, SimilarLengths, StepLoader, WholeLoader
@@ -26,17 +27,16 @@ from training.run import at_least
 
 @dataclass(frozen=True)
 class TrainingBatch:
-    """A batch and its examples.
-
-    Args:
-        batch: input of the model.
-        examples: the questions with their gold graphs.
-        weight: weight of its mean loss; differs from 1 only in the last step of an epoch (`training.loader.share_out`).
-    """
+    """Input of the model, the questions with their gold graphs, and the weight of their mean loss, which differs from 1
+    only in the last step of an epoch (`training.loader.share_out`)."""
 
     batch: Batch
     examples: list[Example]
     weight: float = 1.0
+
+    @property
+    def graphs(self) -> list[EvidenceGraph]:
+        return [example.graph for example in self.examples]
 
     def to(self, *args: Any, **kwargs: Any) -> TrainingBatch:
         return replace(self, batch=self.batch.to(*args, **kwargs))
@@ -83,30 +83,56 @@ class BgrDataModule(LightningDataModule):
     def setup(self, stage: str | None = None) -> None:
         for split in ("train", "dev"):
             self.splits.setdefault(split, load_split(self.folder, split))
-        if self.dev_limit:
-            self.splits["dev"] = self.splits["dev"][: self.dev_limit]
+        self.splits["train"] = self.splits["train"][: self.limit or None]
+        self.splits["dev"] = self.splits["dev"][: self.dev_limit or None]
         self.splits["dev"].sort(key=lambda e: (max(map(len, e.facts), default=0), e.id))
-        if self.limit:
-            self.splits["train"] = self.splits["train"][: self.limit]
 
     def prepare(self, tokenizer: Any, model: BgrRetriever | BaselineModel, cache: Path) -> None:
-        """Tokenize every distinct sentence once and cache the states of the model's frozen layers in the folder
-        `cache`."""
+        """Read the splits, tokenize them, and cache the states of the model's frozen layers in the folder `cache`."""
         self.setup()
-        everything = [example for split in self.splits.values() for example in split]
+        self.tokenize(tokenizer, model)
+        self.cache_lower_states(model.encoder, cache)
+
+    def tokenize(self, tokenizer: Any, model: BgrRetriever | BaselineModel) -> None:
+        """Tokenize every distinct sentence of the splits once, with the limits of the model."""
+        examples = [example for split in self.splits.values() for example in split]
         limits = model.config
-        self.questions = Sentences((e.question for e in everything), tokenizer, max_tokens=limits.question_tokens)
-        self.facts = Sentences((f for e in everything for f in e.facts), tokenizer, max_tokens=limits.fact_tokens)
-        cache_lower_states(self.questions, model.encoder, cache, name="questions")
-        cache_lower_states(self.facts, model.encoder, cache, name="facts")
+        self.questions = Sentences((e.question for e in examples), tokenizer, max_tokens=limits.question_tokens)
+        self.facts = Sentences((f for e in examples for f in e.facts), tokenizer, max_tokens=limits.fact_tokens)
+
+    def cache_lower_states(self, encoder: SentenceStates, folder: Path) -> None:
+        """Replace token ids by the states of ``encoder.lower``: fp16, memory-mapped, ``[total, d]``.
+
+        The other direction and later runs reuse the files (`cached_states`). Without frozen layers nothing happens. If
+        the device supports bfloat16 natively, the layers use it: three times as fast, with an error of 0.6 % in norm.
+        """
+        device = encoder.bert.device
+
+        def compute(rows: Ragged) -> Ragged:
+            with autocast(device):
+                return encoder.lower(rows)
+
+        for name, sentences in (("questions", self.questions), ("facts", self.facts)):
+            if encoder.frozen_layers and len(sentences):
+                states = cached_states(
+                    sentences.rows,
+                    compute,
+                    encoder.frozen_parameters(),
+                    folder,
+                    name=name,
+                    setting=f"{encoder.frozen_layers} {pick_precision(device)}",
+                    width=encoder.bert.config.hidden_size,
+                    title=f"states of frozen layers, {name}",
+                )
+                sentences.rows = Ragged(states, sentences.rows.lengths)
 
     def collate(self, examples: Sequence[Example]) -> TrainingBatch:
-        return TrainingBatch(
-            make_batch(self.questions, self.facts, [(e.question, e.facts) for e in examples]), list(examples)
-        )
+        batch = make_batch(self.questions, self.facts, [(e.question, e.facts) for e in examples])
+        return TrainingBatch(batch, list(examples))
 
     def train_dataloader(self) -> StepLoader[TrainingBatch]:
-        train, part = self.splits["train"], self._part()
+        train, trainer = self.splits["train"], self.trainer
+        part = Part(trainer.global_rank, trainer.world_size, trainer.accumulate_grad_batches) if trainer else Part()
         lengths = [len(e.question) for e in train]
         order = SimilarLengths(lengths, self.batch_size * part.batches, seed=torch.initial_seed() % (1 << 31))
 
@@ -133,11 +159,6 @@ class BgrDataModule(LightningDataModule):
         # learning rate schedule
         self.resumed = state_dict
 
-    def _part(self) -> Part:
-        if self.trainer is None:
-            return Part()
-        return Part(self.trainer.global_rank, self.trainer.world_size, self.trainer.accumulate_grad_batches)
-
 
 def fewer_candidates(example: Example, count: int, seed: str) -> Example:
     """The same question with at most `count` candidates: all gold facts and a random sample of others, in order."""
@@ -147,28 +168,3 @@ def fewer_candidates(example: Example, count: int, seed: str) -> Example:
     kept = sorted([*gold, *random.Random(seed).sample(others, room)])
     indices = {fact: i for i, fact in enumerate(kept)}
     return replace(example, facts=tuple(example.facts[fact] for fact in kept), graph=example.graph.relabel(indices))
-
-
-def cache_lower_states(sentences: Sentences, encoder: SentenceStates, folder: Path, *, name: str) -> None:
-    """Replace the token ids of `sentences` by the states of ``encoder.lower``: fp16, memory-mapped, ``[total, d]``.
-
-    The other direction and later runs reuse the file, but only for equal inputs (`cached_states`). Without frozen
-    layers nothing happens. If the device supports bfloat16 natively, the layers use it: three times as fast, with an
-    error of 0.6 % in norm."""
-    if not encoder.frozen_layers or not len(sentences):
-        return
-    rows, device = sentences.rows, encoder.bert.device
-
-    def compute(some: Ragged) -> Ragged:
-        with autocast(device):
-            return encoder.lower(some)
-
-    key = states_key(f"{encoder.frozen_layers} {pick_precision(device)}", rows, encoder.frozen_parameters())
-    states = cached_states(
-        folder / f"{name}-{key}.npy",
-        rows,
-        compute,
-        width=encoder.bert.config.hidden_size,
-        title=f"states of frozen layers, {name}",
-    )
-    sentences.rows = Ragged(states, rows.lengths)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
+import shutil
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +24,8 @@ from transformers.utils import logging as transformers_logging
 from bgr.errors import BgrError
 from bgr.models.packaged import resolve_model
 from bgr.utils.devices import fast_bfloat16, pick_device
-from training.callbacks.checkpoints import AtomicFiles, KeepCheckpoints
-from training.callbacks.stops import EarlyStop, StopAtNotFinite
+from training.callbacks import AtomicFiles, EarlyStop, KeepCheckpoints, StopAtNotFinite
 from training.data_module import BgrDataModule
-from training.retriever.module import BgrModule
 from training.run import Run, first_process
 
 _RESULT_SETTINGS = (
@@ -42,38 +42,24 @@ class RetrieverCLI(LightningCLI):
         parser.add_lightning_class_args(KeepCheckpoints, "checkpoint")
         parser.add_lightning_class_args(EarlyStop, "early_stop")
 
-    @property
-    def keeper(self) -> KeepCheckpoints:
-        """The callback that writes checkpoints."""
-        return next(c for c in self.trainer.checkpoint_callbacks if isinstance(c, KeepCheckpoints))
-
-
-def parse(run: Run, direction: str, home: Path, *callbacks: Callback) -> RetrieverCLI:
-    """Read the config of a retriever without writing anything; an unknown key or invalid value is an error of one line.
-
-    The default precision is bfloat16 if it is fast on the device.
-    """
-    return retriever_cli(run, BgrModule, direction, home, *callbacks, settings=[f"--model.direction={direction}"])
-
 
 def retriever_cli(
-    run: Run,
-    module: type[LightningModule],
-    name: str,
-    home: Path,
-    *callbacks: Callback,
-    settings: Sequence[str] = (),
+    run: Run, module: type[LightningModule], name: str, *callbacks: Callback, settings: Sequence[str] = ()
 ) -> RetrieverCLI:
-    """Read the config of any trained retriever; see `lightning_cli`. `name` is the prefix of messages."""
+    """Read the config of a retriever; nothing is written. See `lightning_cli`.
+
+    `name` is its direction or kind of baseline, for the folder of logs and checkpoints and as the prefix of messages.
+    The default precision is bfloat16 if it is fast on the device.
+    """
     cli: RetrieverCLI = lightning_cli(
         run,
         module,
         BgrDataModule,
-        home,
+        run.home(name),
         *callbacks,
         StopAtNotFinite(name),
         cli=RetrieverCLI,
-        settings=[*settings, f"--checkpoint.folder={home / 'epochs'}"],
+        settings=[*settings, f"--checkpoint.folder={run.home(name) / 'epochs'}"],
         precision="bf16-mixed" if fast_bfloat16(pick_device()) else "32-true",
         # the data module distributes the questions itself
         use_distributed_sampler=False,
@@ -84,13 +70,9 @@ def retriever_cli(
 def result_settings(cli: LightningCLI) -> dict[str, Any]:
     """The settings that affect the result: two runs with equal settings give the same weights."""
     config = cli.config.as_dict()
-    return {
-        "seed": config["seed_everything"],
-        "model": config["model"],
-        "data": config["data"],
-        "early_stop": config["early_stop"],
-        "trainer": {name: config["trainer"][name] for name in _RESULT_SETTINGS},
-    }
+    trainer = {name: config["trainer"][name] for name in _RESULT_SETTINGS}
+    sections = {name: config[name] for name in ("model", "data", "early_stop")}
+    return {"seed": config["seed_everything"], **sections, "trainer": trainer}
 
 
 def lightning_cli(
@@ -104,45 +86,29 @@ def lightning_cli(
     **trainer: Any,
 ) -> Any:
     """Create module, data and trainer from the config and the command line, with CSV and TensorBoard logs in `home`.
-
-    Args:
-        run: the training run.
-        module, data: the classes that the config configures.
-        home: root folder of logs and checkpoints.
-        callbacks: callbacks of the trainer.
-        cli: class that reads the settings.
-        settings: settings that override the config and are overridden by the command line.
-        trainer: defaults of the trainer.
-
-    Returns:
-        An instance of `cli`.
+    `cli` is the class that reads the settings and is returned; `settings` override the config and are overridden by the
+    command line, and `trainer` has defaults of the trainer.
 
     Raises:
         BgrError: a key is unknown or a value is not allowed; the message is one line.
     """
-    arguments = [
-        f"--config={run.config}",
-        f"--data.folder={run.data}",
-        *settings,
-        f"--trainer.default_root_dir={home}",
-        *run.overrides,
-    ]
-    quiet_libraries()
+    files = [f"--config={run.config}", f"--data.folder={run.data}", f"--trainer.default_root_dir={home}"]
+    # Lightning's CSV logger would delete the logs of an earlier start
+    names = itertools.chain(["csv"], (f"csv-{number}" for number in itertools.count(2)))
+    logs = next(name for name in names if not (home / name).exists())
+    _silence_libraries()
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     with one_line_errors(run.config):
         return cli(
             module,
             data,
-            args=arguments,
+            args=[*files, *settings, *run.overrides],
             run=False,
             save_config_callback=None,
             parser_kwargs={"exit_on_error": False},
             trainer_defaults={
                 "callbacks": list(callbacks),
-                "logger": [
-                    CSVLogger(home, name="", version=_unused(home, "csv")),
-                    TensorBoardLogger(home, name="", version="tb"),
-                ],
+                "logger": [CSVLogger(home, name="", version=logs), TensorBoardLogger(home, name="", version="tb")],
                 "plugins": [AtomicFiles()],
                 # on a CPU with several threads, some gradients would otherwise be summed in random order
                 "deterministic": pick_device().type == "cpu",
@@ -151,13 +117,7 @@ def lightning_cli(
         )
 
 
-def _unused(home: Path, name: str) -> str:
-    """`name`, with a number if that folder exists, because Lightning's CSV logger deletes earlier logs."""
-    names = (name if number == 1 else f"{name}-{number}" for number in range(1, 1_000_000))
-    return next(free for free in names if not (home / free).exists())
-
-
-def quiet_libraries() -> None:
+def _silence_libraries() -> None:
     """Silence messages that users cannot act on, such as advertisements and reports on weights left out on purpose."""
     for name in ("lightning.pytorch", "lightning.fabric"):
         logging.getLogger(name).setLevel(logging.ERROR)
@@ -186,11 +146,29 @@ def prepare(run: Run, cli: RetrieverCLI) -> Any:
     return tokenizer
 
 
-def fit(run: Run, cli: RetrieverCLI) -> None:
-    """Train, from the last checkpoint with ``run.resume``, and load the weights of the best epoch into the model."""
-    last = cli.keeper.last
+def fit(run: Run, cli: LightningCLI, last: Path) -> None:
+    """Train, with ``run.resume`` from the checkpoint `last` if it exists."""
     resume = last if run.resume and last.exists() else None
     cli.trainer.fit(cli.model, datamodule=cli.datamodule, ckpt_path=resume, weights_only=True)
-    if first_process():
-        cli.model.load_state_dict(cli.keeper.best_weights())
-        cli.model.model.eval()
+
+
+def fit_retriever(run: Run, parse: Callable[[Run], RetrieverCLI], name: str) -> RetrieverCLI | None:
+    """Train the retriever that `parse` reads from the config, save its tokenizer, and load the weights of the best
+    epoch. `name` is its direction or kind.
+
+    Returns:
+        The trained module with its data; ``None`` in processes that do not write.
+    """
+    if not run.resume and first_process():
+        # checkpoints of an earlier training, which --resume must not use
+        shutil.rmtree(run.home(name), ignore_errors=True)
+    cli = parse(run)
+    tokenizer = prepare(run, cli)
+    keeper = next(c for c in cli.trainer.checkpoint_callbacks if isinstance(c, KeepCheckpoints))
+    fit(run, cli, keeper.last)
+    if not first_process():
+        return None
+    cli.model.load_state_dict(keeper.best_weights())
+    cli.model.model.eval()
+    tokenizer.save_pretrained(run.out)
+    return cli

@@ -20,12 +20,6 @@ class SimilarLengths(Sampler[list[int]]):
 
     Questions are shuffled, sorted by length within pools of `pool` batches and split into batches, which are shuffled
     again. The order of an epoch depends only on the arguments and the epoch.
-
-    Args:
-        lengths: length of each question, in any unit.
-        batch_size: questions per batch.
-        seed: random seed, combined with the epoch.
-        pool: number of batches that are sorted together.
     """
 
     def __init__(self, lengths: Sequence[int], batch_size: int, *, seed: int, pool: int = 16) -> None:
@@ -63,13 +57,8 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Part:
-    """The share of this process in a step.
-
-    Args:
-        process: global rank of this process.
-        processes: number of processes.
-        accumulate: number of batches per process and step (gradient accumulation).
-    """
+    """The share of this process in a step: its global rank, the number of processes, and the number of batches that
+    each process accumulates in a step."""
 
     process: int = 0
     processes: int = 1
@@ -81,19 +70,12 @@ class Part:
         return self.processes * self.accumulate
 
 
-ALONE = Part()
-
-
 def share_out(rows: Sequence[int], parts: int) -> list[tuple[list[int], float]]:
-    """Split the questions of a step into batches of sizes as equal as possible.
+    """Split the questions of a step, at least one, into `parts` batches of sizes as equal as possible.
 
     Each batch has a weight for its mean loss, so that the mean over batches equals the mean over questions. The weight
     is 1 if all batches have the same size, as in all steps except the last one of an epoch. An empty batch is replaced
     by the first question of the step with weight 0, because every process must take part in every step.
-
-    Args:
-        rows: the questions of the step, at least one.
-        parts: number of batches.
     """
     cut = [list(rows[i::parts]) for i in range(parts)]
     return [(part or list(rows[:1]), len(part) * parts / len(rows)) for part in cut]
@@ -103,15 +85,8 @@ class StepLoader(Generic[T]):
     """The batches of one process. The questions of a step are the same for any number of processes.
 
     Two processes with batches of 4, or one that accumulates 2 batches of 4, see the same 8 questions in a step as one
-    process with batches of 8.
-
-    Lightning stores `state_dict` in its checkpoints. After `load_state_dict`, the epoch of that state resumes after the
-    batches already yielded.
-
-    Args:
-        order: the steps of an epoch, each with the questions of all batches of all processes.
-        make: makes a batch of given questions, with a given weight of its mean loss.
-        part: share of this process in a step.
+    process with batches of 8. After `load_state_dict`, the epoch of that state resumes after the batches already
+    yielded. `make` gets questions of a step of `order` and the weight of their mean loss.
     """
 
     def __init__(self, order: SimilarLengths, make: Callable[[list[int], float], T], part: Part = Part()) -> None:
@@ -156,9 +131,8 @@ class StepLoader(Generic[T]):
         if not state or state["epoch"] != self.order.epoch:
             return 0
         if state["order"] != self._order():
-            before, now = (
-                ", ".join(f"{name} {value}" for name, value in o.items()) for o in (state["order"], self._order())
-            )
+            orders = state["order"], self._order()
+            before, now = (", ".join(f"{name} {value}" for name, value in order.items()) for order in orders)
             raise CheckpointError(
                 f"the checkpoint is within epoch {state['epoch'] + 1}, started with {before}; now it is {now}; "
                 "resume with the same data, seed, batch size × devices × nodes, and accumulation"
@@ -176,13 +150,7 @@ class StepLoader(Generic[T]):
 
 
 class WholeLoader(Generic[Item, T]):
-    """All items in their order in every process, so that metrics are the same in each.
-
-    Args:
-        items: the items.
-        batch_size: items per batch.
-        make: makes a batch of given items.
-    """
+    """Batches of all items in their order, in every process, so that metrics are the same in each."""
 
     def __init__(self, items: Sequence[Item], batch_size: int, make: Callable[[Sequence[Item]], T]) -> None:
         self.items = items

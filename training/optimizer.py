@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+from lightning.pytorch import Trainer
+from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import nn
 from torch.optim import AdamW, Muon, Optimizer
+from transformers import get_linear_schedule_with_warmup
 
 MATRIX = 64
 """Minimum dimension of a parameter that counts as a matrix, which excludes small embeddings and weightings."""
@@ -17,13 +20,7 @@ class MuonWithAdamW(Optimizer):
     """Muon for matrices and AdamW for other parameters, as one optimizer for schedule and trainer.
 
     Muon (Jordan et al. 2024; scaled as in arXiv:2502.16982) updates a matrix by its orthogonalized momentum, so that
-    all directions are learned at the same rate.
-
-    Args:
-        matrices: two-dimensional parameters.
-        others: parameter groups for AdamW with their learning rates.
-        learning_rate: learning rate of the matrices, scaled to the size of AdamW's steps.
-        weight_decay: weight decay of both.
+    all directions are learned at the same rate; `learning_rate` is scaled to the size of AdamW's steps.
     """
 
     def __init__(
@@ -34,10 +31,8 @@ class MuonWithAdamW(Optimizer):
         learning_rate: float,
         weight_decay: float,
     ) -> None:
-        self.parts: list[Optimizer] = [
-            Muon(matrices, lr=learning_rate, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw"),
-            AdamW(others, weight_decay=weight_decay),
-        ]
+        muon = Muon(matrices, lr=learning_rate, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw")
+        self.parts: list[Optimizer] = [muon, AdamW(others, weight_decay=weight_decay)]
         super().__init__([group for part in self.parts for group in part.param_groups], {})
         self._share()
 
@@ -71,14 +66,8 @@ def make_optimizer(
     matrix_learning_rate: float,
     weight_decay: float,
 ) -> Optimizer:
-    """Make AdamW, or Muon with AdamW.
-
-    Args:
-        groups: all parameters with AdamW's learning rates; groups may be empty.
-        matrices: parameters that Muon updates if they are matrices.
-        matrix_learning_rate: learning rate of Muon; 0 for AdamW only.
-        weight_decay: weight decay of both.
-    """
+    """AdamW for all parameters in `groups` (which may be empty) with their learning rates, or Muon for those of
+    `matrices` that are matrices, unless `matrix_learning_rate` is 0, and AdamW for the rest."""
     chosen = [p for p in matrices if is_matrix(p)] if matrix_learning_rate else []
     by_muon = {id(p) for p in chosen}
     rest = [{**group, "params": [p for p in group["params"] if id(p) not in by_muon]} for group in groups]
@@ -90,3 +79,11 @@ def make_optimizer(
 
 def is_matrix(parameter: nn.Parameter) -> bool:
     return parameter.ndim == 2 and min(parameter.shape) >= MATRIX
+
+
+def with_schedule(optimizer: Optimizer, trainer: Trainer, *, warmup: float) -> OptimizerLRScheduler:
+    """The optimizer with rates that rise in the share `warmup` of its steps and then fall linearly to 0."""
+    # optimizer steps: one for several batches with accumulated gradients
+    steps = int(trainer.estimated_stepping_batches)
+    schedule = get_linear_schedule_with_warmup(optimizer, round(warmup * steps), steps)
+    return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}

@@ -15,19 +15,15 @@ from lightning.fabric.utilities import rank_zero
 from bgr.errors import BgrError, DataError
 from bgr.utils.atomic_io import read_json, write_text
 
+FINISHED = "finished.json"
+
 
 @dataclass(frozen=True)
 class Run:
-    """Settings of a training run.
-
-    Args:
-        config: YAML file.
-        data: dataset folder.
-        out: run folder, which is also a checkpoint folder when the run is complete.
-        overrides: further settings as on the command line, for example ``["--trainer.max_epochs=3"]``.
-        resume: resume from the last checkpoint.
-        states: folder for the states of frozen layers; ``None`` for a subfolder of the run folder.
-    """
+    """Settings of a training run: a YAML file, a dataset folder, and the run folder `out`, which is also a checkpoint
+    folder when the run is complete. `overrides` are further settings as on the command line, for example
+    ``["--trainer.max_epochs=3"]``. `states` is a folder for the states of frozen layers, by default inside the run
+    folder."""
 
     config: Path
     data: Path
@@ -38,7 +34,6 @@ class Run:
 
     @property
     def states_folder(self) -> Path:
-        """Folder for the states of frozen layers."""
         return self.states or self.out / "training" / "states"
 
     def home(self, direction: str) -> Path:
@@ -52,12 +47,7 @@ def first_process() -> bool:
 
 
 def check_folder(run: Run, *, overwrite: bool, alone: bool = False) -> None:
-    """Check that the run folder may be written, before the data are read. Nothing is changed.
-
-    Args:
-        run: the run; `out` is its folder.
-        overwrite: allow replacing the contents.
-        alone: one direction is trained, and the folder may contain the other one.
+    """Check that the run folder may be written; it may contain the other direction if one is trained `alone`.
 
     Raises:
         BgrError: the folder is not empty, and none of `overwrite`, `resume` and `alone` allows that.
@@ -80,19 +70,16 @@ def prepare_folder(run: Run, *, overwrite: bool) -> None:
 
 def mark_finished(run: Run, direction: str, settings: dict[str, Any]) -> None:
     """Record that a direction is trained and saved, with its settings."""
-    write_record(_mark(run, direction), settings)
+    write_record(run.home(direction) / FINISHED, settings)
 
 
 def is_finished(run: Run, direction: str, settings: dict[str, Any]) -> bool:
     """Return true if a direction was trained and saved with exactly these settings."""
+    mark = run.home(direction) / FINISHED
     try:
-        return (run.out / direction / "model.safetensors").is_file() and read_json(_mark(run, direction)) == settings
+        return (run.out / direction / "model.safetensors").is_file() and read_json(mark) == settings
     except DataError:
         return False
-
-
-def _mark(run: Run, direction: str) -> Path:
-    return run.home(direction) / "finished.json"
 
 
 def write_record(path: Path, record: Any) -> None:

@@ -1,8 +1,8 @@
 """The command `bgr`. Each sub-command is one file of `bgr/cli/`, imported only when it is called.
 
-`bgr.cli.parser` says how a command is added. The second half of this module looks after our top-level packages
-`training`, `eval` and `configs` next to a user's folders of the same names: ``python -m`` puts the working folder first
-on the path, where a user's own ``eval/`` would hide ours.
+`bgr.cli.parser` says how a command is added. The second half of this module makes sure that our top-level packages
+`training`, `eval` and `configs` are found: ``python -m`` puts the working folder first on the path, where a user's own
+``eval/`` would hide ours.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ COMMANDS = {
 """Word to summary; the command is in the module of the same name."""
 
 FORMER_WORDS = {"index": ["collection"], "triples": ["collection", "triples"]}
-"""Words of earlier versions, which are still understood."""
+"""Words of earlier versions, which are still accepted."""
 
 NEED_PACKAGES = ("train", "evaluate", "compare", "ablate", "bench", "demo")
 """Commands that import `training`, `eval` or `configs`."""
@@ -49,15 +49,12 @@ ROOT = Path(bgr.__file__).resolve().parents[1]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command.
-
-    Returns:
-        The exit code: 0 done, 1 failed (one line on standard error), 130 interrupted.
+    """Run one command. Returns the exit code: 0 done, 1 failed (one line on standard error), 130 interrupted.
 
     Raises:
         SystemExit: the help or the version was printed (0), or the usage is wrong (2).
     """
-    # loading a model takes a fraction of a second; progress bars belong to long work
+    # loading a model takes a fraction of a second
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     words = list(sys.argv[1:] if argv is None else argv)
     name = f"bgr {words[0]}" if words and words[0] in COMMANDS else "bgr"
@@ -90,18 +87,14 @@ def _run(words: Sequence[str]) -> int:
 
 
 def drop_working_folder() -> None:
-    """Take the working folder, which ``python -m`` put first, off the path, unless `bgr` itself was found there."""
+    """Remove the working folder, which ``python -m`` put first, from the path, unless `bgr` itself was found there."""
     first = Path(sys.path[0]).resolve() if sys.path and not sys.flags.safe_path else ROOT
     if first != ROOT and first == Path.cwd():
         del sys.path[0]
 
 
 def check_packages() -> None:
-    """Check that our packages are found and not others of the same name.
-
-    Raises:
-        BgrError: a package is missing or hidden; the message names the file that hides it.
-    """
+    """Check that our packages are found; BgrError if one is missing, or hidden by a file that the message names."""
     for name in PACKAGES:
         spec = importlib.util.find_spec(name)
         if spec is None:
@@ -114,12 +107,10 @@ def check_packages() -> None:
 
 
 def child_process(words: Sequence[str]) -> dict[str, Any]:
-    """Arguments of ``subprocess.run`` for `bgr` with these words, in a process that finds our packages.
-
-    ``-P`` leaves the working folder off the path; a checkout that is not installed is put on it.
-    """
+    """Arguments of ``subprocess.run`` for `bgr` with these words, in a process that finds our packages."""
     environment = dict(os.environ)
     installed = {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}
     if ROOT not in installed:
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), environment.get("PYTHONPATH"))))
+    # -P leaves the working folder off the path
     return {"args": [sys.executable, "-P", "-m", "bgr.cli", *words], "env": environment}

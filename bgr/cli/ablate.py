@@ -39,7 +39,6 @@ PRISM, from all candidates and from the gold evidence).
                     bgr ablate prism --data musique.json --llm smollm2 --replay work/replies.db --out work/prism
                     bgr ablate prism --data musique.json --corpus musique_corpus.json --candidates hybrid \\
                     --llm http://localhost:8000/v1#model --variants prism full-context oracle --out work/prism-open""",
-                json=True,
             ),
             "bridgerag": Command(
                 summary="judge, bridge and weights of BridgeRAG on one pool of candidates",
@@ -54,7 +53,6 @@ alpha.csv.""",
                 options=AblateBridgeragOptions,
                 run=run_bridgerag,
                 example="bgr ablate bridgerag --data musique.json --llm smollm2 --limit 20 --out work/bridgerag",
-                json=True,
             ),
             "answers": Command(
                 summary="answers of a model without evidence, with facts, and with the graph in words",
@@ -69,7 +67,6 @@ candidates of each question; where it finds nothing, nothing is answered.
                 example="""\
                     bgr ablate answers --data work/data --llm smollm2 --limit 100 --evidence gold bgr=work/checkpoint \\
                     --out work/answers""",
-                json=True,
             ),
         },
     )

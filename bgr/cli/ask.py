@@ -13,7 +13,6 @@ def command() -> Command:
         options=AskOptions,
         run=run,
         example='bgr ask "Who directed Persona?" --checkpoint work/checkpoint --facts facts.txt --draw graph.png',
-        json=True,
     )
 
 

@@ -15,6 +15,7 @@ def command() -> Command:
         options=AtlasOptions,
         run=run,
         example="bgr atlas --out work/atlas --questions 2000",
+        json=False,
     )
 
 

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bgr.cli.parser import Command, Group, Output
-from bgr.errors import BgrError
 
 if TYPE_CHECKING:
-    from eval.bench.infer import Pair
-    from eval.bench.options import (
-        BeamBenchOptions,
-        GedBenchOptions,
-        InferBenchOptions,
-        KoplOptions,
-        LlmBenchOptions,
-        TrainBenchOptions,
-    )
+    from eval.bench.models import Pair
+    from eval.bench.options import InferBenchOptions, TrainBenchOptions
     from eval.bench.setting import Machine
 
 
@@ -29,20 +23,18 @@ def command() -> Group:
         "kopl": Command(
             summary="execute the same KoPL programs with the package kopl and with ours; the answers must agree",
             options=options.KoplOptions,
-            run=_kopl,
+            run=_benchmark("kopl"),
             example="bgr bench kopl --kqapro work/atlas --programs 5000",
-            json=True,
         ),
         "train": Command(
             summary="measure a training step against the bare encoder's forward and backward pass on the same tokens",
-            description="""A step consists of reading, gold paths, loss, gradients, clipping and AdamW. The bare encoder
-                reads the same distinct sentences in buckets of similar length. Then the plain definition is measured,
-                and each piece of work that the model avoids.""",
+            description="""A step consists of encoding, gold paths, loss, gradients, clipping and AdamW. The bare
+                encoder processes the same distinct sentences in buckets of similar length. Then the plain definition is
+                measured, and each piece of work that the model avoids.""",
             options=options.TrainBenchOptions,
             run=_train,
             example="""bgr bench train --data work/data
                 bgr bench train --data work/data --model random-bert-base --model-config paper --questions 16""",
-            json=True,
         ),
         "infer": Command(
             summary="measure the graphs of both directions against the bare encoders' forward pass on the same tokens",
@@ -53,123 +45,62 @@ def command() -> Group:
             run=_infer,
             example="""bgr bench infer --data work/data
                 bgr bench infer --data work/data --model work/checkpoint""",
-            json=True,
         ),
         "ged": Command(
             summary="measure the graph edit distance against networkx; the distances must agree",
             description="""Also measured are pairs too large for networkx (with the share proven exact in time) and the
                 cost of scoring an evaluation, if one is given.""",
             options=options.GedBenchOptions,
-            run=_ged,
+            run=_benchmark("ged"),
             example="""bgr bench ged
                 bgr bench ged --pairs 0 --large 0 --predictions work/demo/evaluation/predictions.jsonl""",
-            json=True,
         ),
         "beam": Command(
             summary="measure GEAR's diverse triple beam search on random triples",
             description="""Measured are the time to build and open the index, its memory, the time of an encoded query,
                 and the plain definition on an index where it can run.""",
             options=options.BeamBenchOptions,
-            run=_beam,
+            run=_benchmark("beam"),
             example="""bgr bench beam
                 bgr bench beam --triples 100000 --queries 20""",
-            json=True,
         ),
         "llm": Command(
             summary="measure a local language model against `generate` of transformers on the same model",
             description="Prompts are read and replies of many lengths are generated.",
             options=options.LlmBenchOptions,
-            run=_llm,
+            run=_benchmark("llm"),
             example="bgr bench llm --llm smollm2 --threads 1",
-            json=True,
         ),
     }
     return Group(summary="measure speed against a reference, the same work through both in one run", commands=commands)
 
 
-def _kopl(options: KoplOptions) -> Output:
-    from eval.bench.kopl import bench_kopl_files, check
+def _benchmark(name: str) -> Callable[[Any], Output]:
+    """The run of ``bench_NAME`` in `eval.bench`, whose module is imported only then."""
 
-    result = bench_kopl_files(options)
-    return Output(str(result), result.to_json(), _problem(check, result))
+    def run(options: Any) -> Output:
+        return Output(*getattr(import_module(f"eval.bench.{name}"), f"bench_{name}")(options))
 
-
-def _ged(options: GedBenchOptions) -> Output:
-    from eval.bench.ged import bench_ged
-    from eval.bench.ged_result import check
-
-    result = bench_ged(
-        options.pairs,
-        large=options.large,
-        seed=options.seed,
-        time_limit=options.seconds,
-        predictions=options.predictions,
-    )
-    return Output(str(result), result.to_json(), _problem(check, result))
-
-
-def _problem(check: Any, result: Any) -> BgrError | None:
-    """The error that `check` raises, to be reported after the numbers."""
-    try:
-        check(result)
-    except BgrError as error:
-        return error
-    return None
-
-
-def _beam(options: BeamBenchOptions) -> Output:
-    from eval.bench.beam import bench_beam
-
-    result = bench_beam(
-        options.triples,
-        queries=options.queries,
-        plain_triples=options.plain_triples,
-        plain_queries=options.plain_queries,
-        seed=options.seed,
-        progress=True,
-    )
-    return Output(str(result), result.to_json())
-
-
-def _llm(options: LlmBenchOptions) -> Output:
-    import torch
-
-    from bgr.llm.backends.loading import local_model_path
-    from eval.bench.llm import bench_llm
-
-    if options.threads is not None:
-        torch.set_num_threads(options.threads)
-    result = bench_llm(
-        local_model_path(options.llm),
-        replies=options.replies,
-        prompt=options.prompt,
-        reply=options.reply,
-        shared=options.shared,
-        seed=options.seed,
-        device=options.device,
-        precision=options.precision,
-        progress=True,
-    )
-    return Output(str(result), result.to_json())
+    return run
 
 
 def _train(options: TrainBenchOptions) -> Output:
     from transformers import AutoTokenizer
 
     from bgr.utils.configs import find_config
-    from eval.bench.clock import SpeedBench
+    from eval.bench.measure import speed_result
+    from eval.bench.models import bench_train
     from eval.bench.setting import sampled_questions, set_up_encoder, set_up_machine
-    from eval.bench.train import bench_train
     from training.retriever.timed_steps import TimedSteps
 
     configs = [find_config(name) for name in options.model_config]
     machine = set_up_machine(options)
+    lines = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source, pretrained = set_up_encoder(options, folder)
         tokenizer = AutoTokenizer.from_pretrained(source)
         examples = sampled_questions(options, "train", folder)
-        lines = []
         for config in configs:
             steps = TimedSteps(
                 config,
@@ -183,60 +114,45 @@ def _train(options: TrainBenchOptions) -> Output:
                 dtype=machine.dtype,
                 seed=options.seed,
             )
-            lines += bench_train(config.stem, steps, rounds=options.rounds, plain=options.plain, progress=True)
-    result = SpeedBench(machine.about, lines)
-    return Output(str(result), result.to_json())
+            lines += bench_train(config.stem, steps, options)
+    return Output(*speed_result(machine.about, lines))
 
 
 def _infer(options: InferBenchOptions) -> Output:
-    from bgr.retrievers.graph_hop.checkpoint import SETTINGS
-    from eval.bench.clock import SpeedBench
-    from eval.bench.infer import bench_infer
+    from eval.bench.measure import speed_result
+    from eval.bench.models import bench_infer
     from eval.bench.setting import sampled_questions, set_up_machine
 
     machine = set_up_machine(options)
+    lines = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        if (Path(options.model) / SETTINGS).is_file():
-            pairs = {"checkpoint": _trained(options, machine)}
-        else:
-            pairs = _untrained(options, folder, machine)
+        pairs = _pairs(options, folder, machine)
         examples = sampled_questions(options, "test", folder)
-        lines = []
         for form, pair in pairs.items():
-            lines += bench_infer(
-                form,
-                pair,
-                examples,
-                folder / form,
-                batch_size=options.batch_size,
-                rounds=options.rounds,
-                plain=options.plain,
-                progress=True,
-            )
-    result = SpeedBench(machine.about, lines)
-    return Output(str(result), result.to_json())
+            lines += bench_infer(form, pair, examples, folder / form, options)
+    return Output(*speed_result(machine.about, lines))
 
 
-def _trained(options: InferBenchOptions, machine: Machine) -> Pair:
-    from bgr.pipeline import BgrPipeline
-    from eval.bench.infer import Pair
-
-    pipeline = BgrPipeline.from_pretrained(options.model, device=machine.device, precision=options.precision)
-    return Pair(pipeline.forward, pipeline.backward, pipeline.tokenizer, trained=True, dtype=machine.dtype)
-
-
-def _untrained(options: InferBenchOptions, folder: Path, machine: Machine) -> dict[str, Pair]:
-    """A pair of models for each config; `training`, which makes them, and `eval` know nothing of each other."""
+def _pairs(options: InferBenchOptions, folder: Path, machine: Machine) -> dict[str, Pair]:
+    """The models of a checkpoint, or untrained ones for each config; `eval` cannot make these, as it does not import
+    `training`."""
     import torch
     import yaml
     from transformers import AutoTokenizer
 
     from bgr.models.config import DIRECTIONS
+    from bgr.pipeline import BgrPipeline
+    from bgr.retrievers.graph_hop.checkpoint import SETTINGS
     from bgr.utils.configs import find_config
     from bgr.utils.devices import hold_in
-    from eval.bench.infer import Pair
+    from eval.bench.models import Pair
     from eval.bench.setting import set_up_encoder
+
+    if (Path(options.model) / SETTINGS).is_file():
+        found = BgrPipeline.from_pretrained(options.model, device=machine.device, precision=options.precision)
+        return {"checkpoint": Pair(found.forward, found.backward, found.tokenizer, trained=True, dtype=machine.dtype)}
+
     from training.retriever.module import BgrModule
 
     source, pretrained = set_up_encoder(options, folder)

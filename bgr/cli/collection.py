@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -10,7 +11,7 @@ from bgr.cli.parser import Command, Group, Output
 from bgr.collection import options as opt
 
 WIDTH = 100
-"""Characters of a text that are printed."""
+"""Maximum number of characters of a text that are printed."""
 
 
 def command() -> Group:
@@ -19,12 +20,13 @@ def command() -> Group:
         commands={
             "build": Command(
                 summary="make a collection of a corpus",
-                description="An interrupted build, repeated, resumes where it stopped; an older collection in the\n"
-                "folder counts until the new one is complete.",
+                description="""An interrupted build, repeated, resumes where it stopped; an older collection in the
+                    folder stays until the new one is complete.""",
                 options=opt.BuildOptions,
-                run=_build,
-                example="bgr collection build --corpus corpus.jsonl --out work/films\n"
-                "bgr collection build --corpus corpus.jsonl --out work/words --words-only",
+                run=_summary_of("build"),
+                example="""bgr collection build --corpus corpus.jsonl --out work/films
+                    bgr collection build --corpus corpus.jsonl --out work/words --words-only""",
+                json=False,
             ),
             "add": Command(
                 summary="append texts",
@@ -32,13 +34,15 @@ def command() -> Group:
                 options=opt.AddOptions,
                 run=_add,
                 example="bgr collection add work/films --corpus more.jsonl",
+                json=False,
             ),
             "delete": Command(
                 summary="delete texts by id, with their triples",
                 description="All are deleted or none; `bgr collection compact` frees their space.",
                 options=opt.DeleteOptions,
-                run=_delete,
+                run=_summary_of("delete"),
                 example="bgr collection delete work/films p17 p18",
+                json=False,
             ),
             "search": Command(
                 summary="find the best texts for questions",
@@ -46,39 +50,37 @@ def command() -> Group:
                 run=_search,
                 example='bgr collection search work/films "Who directed Persona?" "When was it released?"\n'
                 'bgr collection search work/films "Who directed Persona?" --method dense --milvus work/milvus.db',
-                json=True,
             ),
             "show": Command(
                 summary="describe a collection, without reading its texts",
                 options=opt.FolderOptions,
                 run=_show,
                 example="bgr collection show work/films",
-                json=True,
             ),
             "verify": Command(
                 summary="read all files and compare them with their hashes",
-                description="Opening a collection compares sizes and shapes alone. The exit code is 1 where a file is\n"
-                "damaged.",
+                description="""Opening a collection compares only sizes and shapes. The exit code is 1 if a file is
+                    damaged.""",
                 options=opt.VerifyOptions,
                 run=_verify,
                 example="bgr collection verify work/films --corpus corpus.jsonl",
-                json=True,
             ),
             "compact": Command(
                 summary="make one segment of all texts that are left",
                 description="Nothing is encoded again. Damaged files are refused, not copied.",
                 options=opt.FolderOptions,
-                run=_compact,
+                run=_summary_of("compact"),
                 example="bgr collection compact work/films",
+                json=False,
             ),
             "upload": Command(
                 summary="put the vectors into Milvus, a file or a server",
-                description="Nothing is encoded again. After the collection was changed, Milvus is refused until it\n"
-                "is uploaded again.",
+                description="Nothing is encoded again. After every change the collection must be uploaded again.",
                 options=opt.UploadOptions,
                 run=_upload,
                 example="bgr collection upload work/films --milvus work/milvus.db\n"
                 "bgr collection upload work/films --milvus http://localhost:19530 --overwrite",
+                json=False,
             ),
             "triples": _triples(),
         },
@@ -94,46 +96,39 @@ def _triples() -> Group:
                 options=opt.ImportOptions,
                 run=_import,
                 example="bgr collection triples import work/films openie.json",
+                json=False,
             ),
             "extract": Command(
                 summary="extract triples by a language model, into a collection or a file",
-                description="Names and triples of each text are asked for in one call (GEAR, section 6.2). Finished\n"
-                "texts and all replies are kept: the same command, repeated, resumes, makes no call\n"
-                "twice, and asks again for texts that failed. A file is in HippoRAG's form, which `bgr\n"
-                "compare --openie` reads.",
+                description="""One call returns the names and triples of a text (GEAR, section 6.2). Finished texts and
+                    all replies are kept: the same command, repeated, resumes, makes no call twice, and tries failed
+                    texts again. A file is in HippoRAG's form, which `bgr compare --openie` reads.""",
                 options=opt.ExtractOptions,
                 run=_extract,
                 example="bgr collection triples extract work/films --llm smollm2\n"
                 "bgr collection triples extract --corpus corpus.jsonl --llm http://localhost:8000/v1#model "
                 "--out openie.json --batch 64",
-                json=True,
             ),
             "check": Command(
                 summary="count the triples that a file holds for texts",
-                description="Malformed rows are counted. The exit code is 1 where the file is not valid, or none of\n"
-                "its texts is in the corpus.",
+                description="""Malformed rows are counted. The exit code is 1 if the file is not valid, or none of its
+                    texts is in the corpus.""",
                 options=opt.CheckOptions,
                 run=_check,
                 example="bgr collection triples check openie.json --corpus corpus.jsonl",
-                json=True,
             ),
             "facts": Command(
                 summary="write the triples of ReasonGraphQA's facts, from the knowledge base",
-                description="No language model is needed. A dataset of `bgr data build` holds the triples, the\n"
-                "authors' release does not. The file has the facts of all splits.",
+                description="""No language model is needed. A dataset of `bgr data build` contains the triples, the
+                    authors' release does not. The file has the facts of all splits.""",
                 options=opt.FactsOptions,
                 run=_facts,
                 example="bgr collection triples facts dataset --out openie.json\n"
                 "bgr compare --data dataset --openie openie.json --systems dense dense+naive --out work/facts",
+                json=False,
             ),
         },
     )
-
-
-def _build(options: opt.BuildOptions) -> Output:
-    from bgr.data.collections import build, summary
-
-    return Output(summary(build(options)))
 
 
 def _add(options: opt.AddOptions) -> Output:
@@ -143,16 +138,15 @@ def _add(options: opt.AddOptions) -> Output:
     return Output(f"{summary(collection)}; {count:,} added")
 
 
-def _delete(options: opt.DeleteOptions) -> Output:
-    from bgr.data.collections import delete, summary
+def _summary_of(change: str) -> Callable[[Any], Output]:
+    """The command that runs a function of `bgr.data.collections` and prints the summary of its collection."""
 
-    return Output(summary(delete(options)))
+    def run(options: Any) -> Output:
+        from bgr.data import collections
 
+        return Output(collections.summary(getattr(collections, change)(options)))
 
-def _compact(options: opt.FolderOptions) -> Output:
-    from bgr.data.collections import compact, summary
-
-    return Output(summary(compact(options)))
+    return run
 
 
 def _search(options: opt.SearchOptions) -> Output:
@@ -228,8 +222,7 @@ def _extract(options: opt.ExtractOptions) -> Output:
 def _check(options: opt.CheckOptions) -> Output:
     from bgr.data.collections import check_triples
 
-    checked = check_triples(options)
-    found, counts = checked.found, checked.counts
+    found, counts = check_triples(options)
     lines = [
         f"{options.file}: {found.report}",
         f"passages without triples: {counts['passages without triples']:,} of {counts['passages']:,}; entities: "

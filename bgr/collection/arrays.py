@@ -1,4 +1,4 @@
-"""NumPy arrays on disk, opened without reading them and checked before use; and rows of which some are deleted."""
+"""NumPy arrays on disk, memory-mapped and checked before use, and the numbering of rows of which some are deleted."""
 
 from __future__ import annotations
 
@@ -13,19 +13,16 @@ from bgr.utils.atomic_io import writing
 from bgr.utils.json_utils import one_line
 
 DAMAGED = (OSError, ValueError, EOFError, SyntaxError, TokenError, MemoryError, OverflowError)
-"""The errors that NumPy raises on a file that is not an array; a damaged header may raise one of Python's tokenizer."""
+"""Errors that NumPy raises for a file that is not an array; a damaged header may fail in Python's tokenizer."""
 
 
 def open_array(path: Path, dtype: type[np.generic], shape: tuple[int | None, ...]) -> np.ndarray:
-    """A memory-mapped array; opening it takes neither time nor memory, whatever its size.
+    """A memory-mapped array.
 
-    Args:
-        path: a file that `save_rows` or `numpy.save` wrote.
-        dtype: the type it must have.
-        shape: the lengths it must have, ``None`` for any.
+    `save_rows` or `numpy.save` wrote the file; ``None`` in `shape` accepts any length.
 
     Raises:
-        DataError: no such file, cut short, no array, or another type or shape.
+        DataError: the file is missing, damaged, or an array of another type or shape.
     """
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -45,16 +42,7 @@ def open_array(path: Path, dtype: type[np.generic], shape: tuple[int | None, ...
 
 
 def save_rows(path: Path, blocks: Iterable[np.ndarray], rows: int, dtype: type[np.generic]) -> int:
-    """Write ``[rows, d]`` block by block, holding one block at a time.
-
-    Args:
-        path: of the new file.
-        blocks: ``[n, d]`` each, `rows` rows in sum, at least one block.
-        rows: how many there will be.
-        dtype: to write them in.
-
-    Returns:
-        ``d``.
+    """Write an array ``[rows, d]`` from blocks ``[n, d]``, at least one, with one block in memory; returns `d`.
 
     Raises:
         DataError: the file cannot be written.
@@ -77,21 +65,15 @@ def save_rows(path: Path, blocks: Iterable[np.ndarray], rows: int, dtype: type[n
 
 
 def save_array(path: Path, array: np.ndarray) -> None:
-    """Write an array.
-
-    Raises:
-        DataError: the file cannot be written.
-    """
-    with writing(path), path.open("wb") as file:  # by its handle: given a name, NumPy appends .npy to it
+    """Write an array; DataError if the file cannot be written."""
+    with writing(path), path.open("wb") as file:  # NumPy would append .npy to a name
         np.save(file, array, allow_pickle=False)
 
 
 class LiveRows:
-    """Maps indices (of what is left, in order, without gaps) to rows (of all that were ever written) and back.
+    """Maps indices (of the texts that are left, without gaps) to rows (of all texts that were written) and back.
 
-    Args:
-        rows: their number, deleted ones included.
-        deleted: ``int64 [n]``, ascending, each below `rows`.
+    `rows` counts deleted rows too; `deleted` is ``int64 [n]``, ascending, each below `rows`.
     """
 
     def __init__(self, rows: int, deleted: np.ndarray | None = None) -> None:
@@ -103,15 +85,15 @@ class LiveRows:
         return self.rows - len(self.deleted)
 
     def index_of(self, rows: np.ndarray) -> np.ndarray:
-        """The indices of rows that are not deleted, ``int64``, any shape."""
+        """The indices of rows that are not deleted, ``int64`` of any shape."""
         return rows - np.searchsorted(self.deleted, rows)
 
     def row_of(self, indices: np.ndarray) -> np.ndarray:
-        """The rows of indices, ``int64``, any shape."""
+        """The rows of indices, ``int64`` of any shape."""
         return indices + np.searchsorted(self._before, indices, side="right")
 
     def live(self, rows: np.ndarray) -> np.ndarray:
-        """True for each row that is not deleted, ``bool``, any shape."""
+        """True for rows that are not deleted, ``bool`` of any shape."""
         if not len(self.deleted):
             return np.ones(rows.shape, dtype=bool)
         at = np.minimum(np.searchsorted(self.deleted, rows), len(self.deleted) - 1)

@@ -1,11 +1,12 @@
 """BM25 (Lucene's variant, k1 = 1.5, b = 0.75): by the package bm25s over texts in memory, or over counts on disk.
 
-The counts need no change when texts are added or deleted; the scores of both are equal to the last bit.
+Counts do not change when texts are added or deleted. The scores of both are equal to the last bit.
 """
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -17,65 +18,58 @@ from bgr.collection.search import Hits, Search, best
 from bgr.collection.word_counts import CountsFolder, split_words
 
 K1, B = 1.5, 0.75
-"""The formula's constants, those that bm25s has by default."""
+"""Constants of the formula, the defaults of bm25s."""
 
 
-class Bm25Index:
-    """BM25 over texts in memory. Words are lower-cased, of two letters or more, without English stop words.
+class _ScoredSearch(Search):
+    """A search that scores all texts. Texts without a word of the query score 0 and come last, by index."""
 
-    Texts and the list may be empty; a text that shares no word with the query scores 0.
-    """
+    @abstractmethod
+    def scores(self, query: str) -> np.ndarray:
+        """``float32 [texts]``, higher is better."""
+
+    def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
+        """See `Search`."""
+        return [best(self.scores(query), k) for query in queries]
+
+
+class Bm25Search(_ScoredSearch):
+    """BM25 over texts in memory. Words are lower-cased, of two letters or more, without English stop words."""
 
     def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
         words = split_words(texts)
-        self.size = len(texts)
         self._index = None
         if any(words):  # bm25s cannot hold an empty vocabulary
             self._index = bm25s.BM25(k1=K1, b=B)
             self._index.index(words, show_progress=False)
 
+    def __len__(self) -> int:
+        return len(self.texts)
+
     def scores(self, query: str) -> np.ndarray:
-        """``[texts]`` float32, higher is better."""
+        """``float32 [texts]``, higher is better."""
         words = split_words([query])[0]
         if self._index is None or not words:
-            return np.zeros(self.size, dtype=np.float32)
+            return np.zeros(len(self), dtype=np.float32)
         return self._index.get_scores(words)
 
     def top(self, query: str, k: int) -> list[tuple[int, float]]:
-        """The `k` best texts (all if there are fewer) as ``(index, score)``, best first, ties by index."""
+        """The `k` best texts (all if there are fewer) as ``(index, score)``, best first, equal scores by index."""
         hits = best(self.scores(query), k)
         return list(zip(hits.indices.tolist(), hits.scores.tolist(), strict=True))
-
-
-class Bm25Search(Search):
-    """BM25 over texts in memory; texts that share no word with the query score 0 and come last, by index."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self.texts = texts
-        self.index = Bm25Index(texts)
-
-    def __len__(self) -> int:
-        return self.index.size
-
-    def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
-        """See `Search`."""
-        return [best(self.index.scores(query), k) for query in queries]
 
     def subset(self, indices: np.ndarray) -> Bm25Search:
         """See `Search`; the statistics are those of the subset."""
         return Bm25Search([self.texts[index] for index in indices.tolist()])
 
 
-class CountedBm25Search(Search):
-    """The scores of `Bm25Index` over the texts that are left, computed from counts for the words of each query.
+class CountedBm25Search(_ScoredSearch):
+    """The scores of `Bm25Search` over the texts that are left, computed from counts for the words of each query.
 
-    bm25s stores finished scores, and every text that is added or deleted changes all of them through the number of
-    texts, their average length, and the number that hold a word. Here only counts are stored, which never change. The
-    score is computed as bm25s does, in the same order and precision. Texts without a word of the query score 0.
-
-    Args:
-        segments: counts of consecutive texts.
-        live: which of all their texts are not deleted.
+    bm25s stores finished scores, all of which change with every text that is added or deleted, since they depend on the
+    number of texts, their average length, and the number that contain a word. Here only counts are stored. The score is
+    computed in the order and precision of bm25s.
     """
 
     def __init__(self, segments: Sequence[CountsFolder], live: LiveRows) -> None:
@@ -85,10 +79,6 @@ class CountedBm25Search(Search):
     def __len__(self) -> int:
         return len(self.live)
 
-    def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
-        """See `Search`."""
-        return [best(self.scores(query), k) for query in queries]
-
     def subset(self, indices: np.ndarray) -> CountedBm25Subset:
         """See `Search`; the statistics are those of the subset."""
         return CountedBm25Subset(self, self.live.row_of(indices))
@@ -97,20 +87,15 @@ class CountedBm25Search(Search):
         """``float32 [texts]``, higher is better."""
         scores = np.zeros(self.live.rows, dtype=np.float32)
         for word in split_words([query])[0]:
-            rows, scores_of_word = self._scores_of(word.encode(errors="surrogatepass"))
-            scores[rows] += scores_of_word
+            rows, counts = self.texts_with(word)
+            scores[rows] += _word_scores(len(self), counts, self.norms[rows])
         return scores[self.mask] if len(self.live.deleted) else scores
 
-    def _scores_of(self, word: bytes) -> tuple[np.ndarray, np.ndarray]:
-        """The rows that hold a word; of each ``idf · tf / (k1 · (1 − b + b · length / mean length) + tf)``."""
-        rows, counts = self.texts_with(word)
-        return rows, _word_scores(len(self), counts, self.norms[rows])
-
-    def texts_with(self, word: bytes) -> tuple[np.ndarray, np.ndarray]:
-        """The rows that hold a word, ascending, without deleted ones, and how often: ``[p]`` each."""
+    def texts_with(self, word: str) -> tuple[np.ndarray, np.ndarray]:
+        """The rows that contain a word, ascending, without deleted ones, and how often: ``[p]`` each."""
         start, rows, counts = 0, [], []
         for segment in self.segments:
-            found, often = segment.texts_with(word)
+            found, often = segment.texts_with(word.encode(errors="surrogatepass"))
             rows.append(found + np.int64(start))
             counts.append(often)
             start += len(segment.lengths)
@@ -127,22 +112,19 @@ class CountedBm25Search(Search):
 
     @cached_property
     def lengths(self) -> np.ndarray:
-        """``int64 [rows]``, words of each text."""
-        none = np.zeros(0, np.int32)
-        return np.concatenate([none, *(segment.lengths for segment in self.segments)]).astype(np.int64)
+        """``int64 [rows]``, number of words of each text."""
+        return _joined([segment.lengths for segment in self.segments], np.int32).astype(np.int64)
 
     @cached_property
     def norms(self) -> np.ndarray:
-        """``float64 [rows]``, the part of the formula that depends on the text alone; made for the first query."""
+        """``float64 [rows]``, the part of the formula that depends on the text alone."""
         return _norms(self.lengths, self.lengths[self.mask].sum() / max(len(self), 1))
 
 
-class CountedBm25Subset(Search):
-    """The scores of `Bm25Index` over some of the texts, from the counts of all.
+class CountedBm25Subset(_ScoredSearch):
+    """The scores of `Bm25Search` over some of the texts, from the counts of all.
 
-    Args:
-        whole: BM25 over all texts.
-        rows: ``int64 [n]``, rows of `whole` that are not deleted, each once.
+    `rows` is ``int64 [n]``, rows of `whole` that are not deleted, each once.
     """
 
     def __init__(self, whole: CountedBm25Search, rows: np.ndarray) -> None:
@@ -155,15 +137,11 @@ class CountedBm25Subset(Search):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
-        """See `Search`."""
-        return [best(self.scores(query), k) for query in queries]
-
     def scores(self, query: str) -> np.ndarray:
         """``float32 [texts]``, higher is better."""
         scores = np.zeros(len(self), dtype=np.float32)
         for word in split_words([query])[0]:
-            rows, counts = self.whole.texts_with(word.encode(errors="surrogatepass"))
+            rows, counts = self.whole.texts_with(word)
             if not len(rows):
                 continue
             at = np.minimum(np.searchsorted(rows, self.rows), len(rows) - 1)
@@ -174,15 +152,16 @@ class CountedBm25Subset(Search):
 
 
 def _norms(lengths: np.ndarray, mean: float) -> np.ndarray:
+    """``k1 · (1 − b + b · length / mean length)``."""
     return K1 * ((1 - B) + B * lengths / (mean or 1.0))  # no word anywhere: nothing to score
 
 
 def _word_scores(texts: int, counts: np.ndarray, norms: np.ndarray) -> np.ndarray:
-    """``idf · tf / (norm + tf)`` of the texts that hold a word, in the precision of bm25s."""
+    """``idf · tf / (norm + tf)`` of the texts that contain a word, in the precision of bm25s."""
     idf = np.float32(math.log(1 + (texts - len(counts) + 0.5) / (len(counts) + 0.5)))
     return (np.float64(idf) * (counts / (norms + counts))).astype(np.float32)
 
 
 def _joined(parts: list[np.ndarray], dtype: type[np.generic]) -> np.ndarray:
-    """The parts one after another; a single one as it is."""
+    """The concatenated parts; a single part is not copied."""
     return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, dtype), *parts])

@@ -1,4 +1,4 @@
-"""Changes of a collection's folder: each writes new files beside the old and gives the manifest that names them."""
+"""Changes of a collection's folder: each writes new files beside the old ones and returns a manifest of the files."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from bgr.collection.arrays import save_array, save_rows
 from bgr.collection.corpus import Corpus
 from bgr.collection.embedding import CHUNK, VectorStore
 from bgr.collection.folder import ENCODED, Manifest, Piece, hashed
-from bgr.collection.memory import no_vectors
-from bgr.collection.segments import VECTORS, FolderState, new_segment, verify, write_segment
+from bgr.collection.segments import VECTORS, FolderState, new_segment, no_encoder, verify, write_segment
 from bgr.collection.triples.index import TripleIndex
 from bgr.collection.triples.triple import Triple
 from bgr.collection.vectors import Encoder
 from bgr.collection.word_counts import keep_texts, merge
 from bgr.errors import DataError
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 
 def first(
@@ -34,28 +33,17 @@ def first(
     progress: bool,
 ) -> Manifest:
     """The files of a new collection; see `Collection.build`."""
-    segments: tuple[Piece, ...] = ()
-    width = 0
+    manifest = Manifest(corpus.hash, len(corpus), key, 0, half, ())
     if len(corpus):
         piece, width = new_segment(folder, number, corpus, encoder, key, half=half, progress=progress)
-        segments = (piece,)
+        manifest = replace(manifest, dimensions=width, segments=(piece,))
     elif encoder is not None:
-        width = encoder([]).shape[1]
-    manifest = Manifest(corpus.hash, len(corpus), key, width, half, segments)
-    if not triples:
-        return manifest
-    index = TripleIndex.build(triples, TripleEncoder(folder, manifest, encoder), progress=progress)
-    return replace(manifest, triples=_write_triples(folder, number, manifest, index))
+        manifest = replace(manifest, dimensions=encoder([]).shape[1])
+    return _with_index(folder, number, manifest, triples, encoder, None, progress) if triples else manifest
 
 
 def added(
-    state: FolderState,
-    number: str,
-    new: Corpus,
-    triples: Sequence[Triple],
-    encoder: Encoder | None,
-    *,
-    progress: bool,
+    state: FolderState, number: str, new: Corpus, triples: Sequence[Triple], encoder: Encoder | None, *, progress: bool
 ) -> Manifest:
     """A segment of new texts, and their triples; see `Collection.add`."""
     folder, now = state.folder, state.manifest
@@ -70,11 +58,11 @@ def added(
     if not triples:
         return manifest
     rows = [triple._replace(passage=now.rows + triple.passage) for triple in triples]
-    encode, last = TripleEncoder(folder, now, encoder, state.row_triples), state.row_triples
+    last = state.row_triples
     if last is None:
-        index = TripleIndex.build(rows, encode, progress=progress)
-    else:
-        index = replace(last, encoder=encode).changed(np.arange(now.rows), rows, progress=progress)
+        return _with_index(folder, number, manifest, rows, encoder, None, progress)
+    index = replace(last, encoder=TripleEncoder(folder, now, encoder, last))
+    index = index.changed(np.arange(now.rows), rows, progress=progress)
     return replace(manifest, triples=_write_triples(folder, number, manifest, index))
 
 
@@ -83,7 +71,7 @@ def deleted(state: FolderState, number: str, ids: Iterable[str]) -> Manifest:
     folder, corpus, gone = state.folder, state.corpus, set(ids)
     unknown = sorted(gone - corpus.index_of.keys())
     if unknown:
-        raise DataError(f"{folder}: no passage has the id {shown(unknown[0])}; nothing was deleted")
+        raise DataError(f"{folder}: no passage has the id {repr_short(unknown[0])}; nothing was deleted")
     indices = np.array([corpus.index_of[name] for name in gone], dtype=np.int64)
     lost = np.sort(np.concatenate([state.live.deleted, state.live.row_of(indices)]))
     left = Corpus(passage for passage in corpus if passage.id not in gone)
@@ -102,12 +90,9 @@ def with_triples(
     state: FolderState, number: str, triples: Sequence[Triple], encoder: Encoder | None, *, progress: bool
 ) -> Manifest:
     """A new triple index; see `Collection.set_triples`."""
-    folder, manifest = state.folder, state.manifest
     rows = state.live.row_of(np.array([triple.passage for triple in triples], dtype=np.int64)).tolist()
     moved = [triple._replace(passage=row) for triple, row in zip(triples, rows, strict=True)]
-    encode = TripleEncoder(folder, manifest, encoder, state.row_triples)
-    index = TripleIndex.build(moved, encode, progress=progress)
-    return replace(manifest, triples=_write_triples(folder, number, manifest, index))
+    return _with_index(state.folder, number, state.manifest, moved, encoder, state.row_triples, progress)
 
 
 def compacted(state: FolderState, number: str) -> Manifest:
@@ -121,28 +106,20 @@ def compacted(state: FolderState, number: str) -> Manifest:
 
 
 class TripleEncoder:
-    """Encodes texts of triples as the collection keeps them; what the last triple index holds is not encoded again.
+    """Encodes texts of triples in the precision of the collection, unless an index or an interrupted run holds them.
 
-    Vectors that an interrupted run had finished are read from the folder.
-
-    Args:
-        folder: of the collection.
-        manifest: of the collection; without an encoder, vectors have no dimensions.
-        encoder: of the collection; needed where there is a text that is not known.
-        last: the triple index that is replaced.
+    `encoder` is required if there are new texts; `last` is the triple index that is replaced.
     """
 
-    def __init__(
-        self, folder: Path, manifest: Manifest, encoder: Encoder | None, last: TripleIndex | None = None
-    ) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, encoder: Encoder | None, last: TripleIndex | None) -> None:
         self.dtype = np.float16 if manifest.half else np.float32
         self.width = manifest.dimensions
-        self.store = VectorStore(encoder or no_vectors, folder / ENCODED, key=f"{manifest.encoder} triples")
+        self.store = VectorStore(encoder or no_encoder, folder / ENCODED, key=f"{manifest.encoder} triples")
         self.last = np.zeros((0, self.width), self.dtype) if last is None else last.vectors
         self.known = {triple.text: number for number, triple in enumerate(last.triples if last is not None else ())}
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        """``[n, d]``, one vector a text, in the order given."""
+        """``[n, d]``, one vector for each text."""
         vectors = np.zeros((len(texts), self.width), dtype=self.dtype)
         new = [number for number, text in enumerate(texts) if text not in self.known]
         old = [number for number, text in enumerate(texts) if text in self.known]
@@ -153,27 +130,30 @@ class TripleEncoder:
         return vectors
 
 
-def _write_triples(folder: Path, number: str, manifest: Manifest, index: TripleIndex) -> Piece:
-    """Write a triple index, whose passages count in rows, and which the manifest does not name yet.
+def _with_index(
+    folder: Path,
+    number: str,
+    manifest: Manifest,
+    triples: Sequence[Triple],
+    encoder: Encoder | None,
+    last: TripleIndex | None,
+    progress: bool,
+) -> Manifest:
+    """The manifest with an index of new triples, whose passages are rows."""
+    index = TripleIndex.build(triples, TripleEncoder(folder, manifest, encoder, last), progress=progress)
+    return replace(manifest, triples=_write_triples(folder, number, manifest, index))
 
-    Raises:
-        DataError: it cannot be written.
-    """
+
+def _write_triples(folder: Path, number: str, manifest: Manifest, index: TripleIndex) -> Piece:
+    """Write a triple index, whose passages are rows."""
     piece = Piece(f"triples-{number}", len(index))
     index.save(folder / piece.name, corpus_hash=manifest.corpus, encoder_key=manifest.encoder or "")
     return hashed(folder, piece)
 
 
 def _one_segment(state: FolderState, number: str) -> tuple[Piece, ...]:
-    """Write all that is left as one segment beside the others; nothing is encoded or split into words again.
-
-    Returns:
-        The segment; none where no passage is left.
-
-    Raises:
-        DataError: it cannot be written, or a file of the others is damaged, which would not be noticed later.
-    """
-    verify(state)
+    """Write all passages that are left as one segment; none if no passage is left."""
+    verify(state)  # damage would not be noticed later
     size, manifest = len(state.live), state.manifest
     if not size:
         return ()

@@ -14,10 +14,10 @@ import numpy as np
 
 from bgr.collection import changes
 from bgr.collection.corpus import Corpus, Document, read_documents
-from bgr.collection.folder import Manifest, Verified, changing, check_free, tidy
+from bgr.collection.folder import Manifest, changing, check_free, tidy
 from bgr.collection.memory import MINILM, LazyEncoder, Memory, Part, Source, Triples, read_triples
 from bgr.collection.search import HybridSearch, Search, check_subset
-from bgr.collection.segments import FolderState, forget_encoded, open_state, verify
+from bgr.collection.segments import FolderState, Verified, forget_encoded, open_state, verify
 from bgr.collection.triples.extraction import Extracted, extract_triples
 from bgr.collection.triples.index import TripleIndex
 from bgr.collection.triples.openie import Imported, read_openie
@@ -39,9 +39,9 @@ class Collection:
         collection.import_triples("openie.json")
         collection.add([{"id": "q1", "title": "Fårö", "text": "Fårö is an island."}])
 
-    Each part is made or read when it is first asked for. A search keeps the state of the collection that it was taken
-    from; after a change take a new one. One process at a time changes a folder, and whatever interrupts a change leaves
-    the old state. Make one by `build`, `open`, `in_memory` or `subset`.
+    Each part is computed or read when it is first used. A search keeps the state of the collection that it was taken
+    from; take a new one after a change. One process at a time can change a folder, and an interrupted change leaves the
+    old state. Create a collection by `build`, `open`, `in_memory` or `subset`.
     """
 
     def __init__(self, source: Source, encoder: LazyEncoder, *, progress: bool = False) -> None:
@@ -62,17 +62,17 @@ class Collection:
         overwrite: bool = False,
         progress: bool = False,
     ) -> Collection:
-        """Make a folder. An interrupted run, repeated, resumes; an old collection counts until the end.
+        """Create a collection in a folder. An interrupted build resumes when it is repeated.
 
         Args:
             documents: texts, objects ``{id, title, text}``, passages, or a corpus file; title and text are searched.
-            folder: new, empty, or a collection that `overwrite` allows to replace.
+            folder: new, empty, or a collection to overwrite, which stays until the new one is complete.
             encoder: texts to unit vectors, or the local folder of a `SentenceEncoder`, by default the packaged MiniLM;
                 ``None`` for BM25 alone.
-            key: name of the encoder; needed where it has no method ``identity``.
-            triples: `Triple.passage` is the index of a document; or an OpenIE file.
+            key: name of the encoder; required if it has no method ``identity``.
+            triples: triples whose `Triple.passage` is the index of a document, or an OpenIE file.
             half: keep vectors as float16, at half the size and a precision of three digits.
-            overwrite: replace the collection that is there.
+            overwrite: replace an existing collection.
             progress: show bars on standard error.
 
         Raises:
@@ -102,20 +102,20 @@ class Collection:
         corpus: Corpus | None = None,
         progress: bool = False,
     ) -> Collection:
-        """Open a folder; only its manifest is read, arrays are memory-mapped.
+        """Open a folder. Only its manifest is read; arrays are memory-mapped.
 
         Args:
-            folder: made by `build`, or by an older version as an index folder.
+            folder: written by `build`, also of an older version.
             encoder, key: those of the build. The encoder is loaded when it is first needed.
-            corpus: what the collection must hold; ``None`` accepts any.
+            corpus: texts that the collection must hold; ``None`` accepts any.
             progress: show bars on standard error.
 
         Raises:
-            DataError: no collection, damaged, or of another corpus or encoder; says what differs and what to do.
+            DataError: no collection, a damaged one, or one of another corpus or encoder.
             ValueError: an encoder without a key.
         """
         state, lazy = open_state(Path(folder)), LazyEncoder(encoder, key)
-        # an encoder that was named is compared now, the packaged one when it is needed
+        # an encoder that the caller names is compared now, the packaged one when it is first needed
         later = encoder is None or (encoder == MINILM and key is None)
         state.check(corpus, None if later else lazy.key)
         return cls(state, lazy, progress=progress)
@@ -131,53 +131,52 @@ class Collection:
         vectors_cache: str | Path | None = None,
         progress: bool = False,
     ) -> Collection:
-        """A collection that is not kept and does not change.
+        """Create a collection in memory, which does not change; DataError if documents or triples are not valid.
 
         Args:
-            documents, encoder, key: as for `build`; a key is needed only with `vectors_cache`.
-            triples: as for `build`, or a function that makes them when they are first needed.
-            vectors_cache: folder of vectors that are not encoded again the next time.
+            documents, encoder, key: as for `build`; a key is required only with `vectors_cache`.
+            triples: as for `build`, or a function that returns them when they are first needed.
+            vectors_cache: folder in which vectors are kept for the next time.
             progress: show bars on standard error.
-
-        Raises:
-            DataError: the documents or triples are not valid.
         """
         lazy = LazyEncoder(encoder, key)
         return cls(Memory(read_documents(documents), lazy, triples, vectors_cache, progress=progress), lazy)
 
     def subset(self, indices: Sequence[int] | np.ndarray) -> Collection:
-        """Some of the texts as a collection of their own in memory; nothing is encoded again.
+        """Some of the texts as a collection in memory; nothing is encoded again.
 
-        Its searches equal those of a collection built over these texts alone (BM25 counts their words only).
+        Its searches equal those of a collection built over these texts alone; BM25 uses their own word statistics.
 
         Raises:
-            ValueError: an index is not in the collection, or stands twice.
+            ValueError: an index is not in the collection, or is repeated.
         """
         chosen = check_subset(np.asarray(indices, dtype=np.int64), len(self))
         return Collection(Part(self._source, chosen), self._lazy_encoder)
 
     def __len__(self) -> int:
-        return len(self._source)
+        source = self._source
+        return source.manifest.passages if isinstance(source, FolderState) else len(source.corpus)
 
     @property
     def folder(self) -> Path:
-        """The folder of the collection; DataError in memory."""
+        """The folder; DataError for a collection in memory."""
         return self._state.folder
 
     @property
     def manifest(self) -> Manifest:
-        """The description in the folder; DataError in memory."""
+        """The state of the folder; DataError for a collection in memory."""
         return self._state.manifest
 
     @property
     def corpus(self) -> Corpus:
-        """The texts, read from the folder when first asked for."""
+        """The texts."""
         return self._source.corpus
 
     @property
     def hash(self) -> str:
         """SHA-256 of all ids, titles and texts in order (`Corpus.hash`)."""
-        return self._source.hash
+        source = self._source
+        return source.manifest.corpus if isinstance(source, FolderState) else source.corpus.hash
 
     @property
     def bm25(self) -> Search:
@@ -186,31 +185,23 @@ class Collection:
 
     @property
     def vectors(self) -> VectorRows:
-        """Unit vectors of the texts; DataError where there are none."""
+        """Unit vectors of the texts; DataError if there are none."""
         return self._source.vectors
 
     @cached_property
     def dense(self) -> DenseSearch:
-        """Search by vectors.
-
-        Raises:
-            DataError: the collection has no vectors, or is open without its encoder, or with another.
-        """
-        vectors = self.vectors
+        """Search by vectors; DataError if there are none, or as `encoder`."""
+        vectors = self.vectors  # first, for its error
         return DenseSearch(self.encoder, vectors)
 
     @cached_property
     def hybrid(self) -> HybridSearch:
-        """Search by words and vectors, by reciprocal rank fusion."""
+        """Search by words and vectors, combined by reciprocal rank fusion."""
         return HybridSearch([self.bm25, self.dense])
 
     @cached_property
     def encoder(self) -> Encoder:
-        """The encoder of queries, texts and triples.
-
-        Raises:
-            DataError: the collection is open without its encoder, or with another.
-        """
+        """The encoder of queries, texts and triples; DataError if the collection was opened without it."""
         encoder = self._lazy_encoder.encoder
         if encoder is None:
             raise DataError(f"{self._source.name}: open the collection with its encoder and key")
@@ -220,7 +211,7 @@ class Collection:
 
     @property
     def triples(self) -> Sequence[Triple]:
-        """All triples, by passage index; empty where there are none."""
+        """All triples."""
         index = self._source.triples
         return () if index is None else index.triples
 
@@ -231,26 +222,22 @@ class Collection:
 
     @cached_property
     def triple_index(self) -> TripleIndex:
-        """Search over triples, and the graph of those that share entities.
-
-        Raises:
-            DataError: the collection has no triples, or no vectors.
-        """
+        """Search over the triples, and the graph of triples that share entities; DataError if there are none."""
         index = self._source.triples
         if index is None:
             raise DataError(f"{self._source.name}: the collection has no triples; import or extract them first")
         return replace(index, encoder=self.encoder)
 
     def add(self, documents: Documents, triples: Triples = ()) -> None:
-        """Append documents as a segment of their own. An interrupted run resumes when repeated.
+        """Append documents as a new segment. An interrupted addition resumes when it is repeated.
 
         Args:
             documents: as for `build`.
-            triples: of the new documents; `Triple.passage` counts in `documents`.
+            triples: triples whose `Triple.passage` is an index into `documents`, or an OpenIE file.
 
         Raises:
-            DataError: an id is taken, the folder was changed by somebody else or cannot be written, or the collection
-                has vectors and is open without its encoder.
+            DataError: an id is taken. All changes raise it if the folder was changed since it was opened or cannot be
+                written, or if the collection has vectors and was opened without its encoder.
         """
         new = read_documents(documents)
         found = read_triples(triples, new)
@@ -261,11 +248,7 @@ class Collection:
             forget_encoded(self.folder)
 
     def delete(self, ids: Iterable[str]) -> None:
-        """Delete texts by id, with their triples; the others keep their ids, and later ones move up in index.
-
-        Raises:
-            DataError: an id that no text has, or the folder was changed by somebody else or cannot be written.
-        """
+        """Delete texts by id, with their triples; DataError if an id is unknown. Indices of later texts decrease."""
         gone = set(ids)
         if not gone:
             return
@@ -273,14 +256,9 @@ class Collection:
             self._commit(changes.deleted(state, number, gone))
 
     def set_triples(self, triples: Triples) -> None:
-        """Replace all triples; texts of triples that the collection holds already are not encoded again.
+        """Replace all triples, whose `Triple.passage` is an index into the corpus, or by those of an OpenIE file.
 
-        Args:
-            triples: `Triple.passage` is in the corpus; or an OpenIE file.
-
-        Raises:
-            DataError: a triple is not valid, the folder was changed by somebody else or cannot be written, or the
-                collection has vectors and is open without its encoder.
+        Known texts of triples are not encoded again. Raises DataError if a triple is not valid.
         """
         with self._changing() as (state, number):
             found = read_triples(triples, self.corpus)
@@ -288,16 +266,16 @@ class Collection:
             forget_encoded(self.folder)
 
     def import_triples(self, path: str | Path) -> Imported:
-        """Replace all triples by those of an OpenIE file, in HippoRAG's form, and give the counts of the import."""
+        """Replace all triples by those of an OpenIE file in HippoRAG's form, and return the counts of the import."""
         found = read_openie(path, self.corpus)
         self.set_triples(found.triples)
         return found
 
     def extract_triples(self, llm: LanguageModel, *, model: str, batch: int = 16) -> Extracted:
-        """Ask a language model, `batch` texts at a time, for the triples of every text, and replace all triples.
+        """Extract the triples of every text by a language model, `batch` texts at a time, and replace all triples.
 
-        What is extracted under the model's name is kept in the folder: an interrupted run resumes, and after documents
-        were added only those are asked for. Raises as `set_triples` and the language model do.
+        Results are kept in the folder under the name of the model: an interrupted run resumes, and after an addition
+        only the new texts are sent. Raises as `set_triples` and the language model do.
         """
         path = self.folder / "extractions.db"
         found = extract_triples(self.corpus, llm, path, model=model, batch=batch, progress=self.progress)
@@ -305,21 +283,14 @@ class Collection:
         return found
 
     def compact(self) -> None:
-        """Make one segment of all and drop what was deleted; nothing is encoded or split into words again.
-
-        Raises:
-            DataError: a file is damaged, or the folder was changed by somebody else or cannot be written.
-        """
+        """Merge all segments into one without deleted texts; nothing is encoded again. DataError for a damaged file."""
         if self.manifest.deleted is None and len(self.manifest.segments) <= 1:
             return
         with self._changing() as (state, number):
             self._commit(changes.compacted(state, number))
 
     def verify(self) -> Verified:
-        """Read all files and compare them with their hashes; DataError names those that hold something else.
-
-        Opening a collection looks at sizes and shapes alone.
-        """
+        """Compare all files with their hashes (`open` checks only sizes); DataError names damaged or missing files."""
         return verify(self._state, progress=self.progress)
 
     @property
@@ -330,7 +301,7 @@ class Collection:
 
     @property
     def _own_encoder(self) -> Encoder | None:
-        """The encoder that changes need; ``None`` where the folder has no vectors."""
+        """The encoder that changes need; ``None`` if the folder has no vectors."""
         return self.encoder if self.manifest.encoder is not None else None
 
     @contextmanager
@@ -342,7 +313,7 @@ class Collection:
             yield state, number
 
     def _commit(self, manifest: Manifest) -> None:
-        """Put a new state in place of the last one, and remove the files that only that one needed."""
+        """Replace the state, and remove the files that only the old one needed."""
         manifest.write(self.folder)
         self._source = open_state(self.folder)
         tidy(self.folder)

@@ -1,11 +1,11 @@
-"""The passages that are searched, in memory and as a file of JSON lines: ``{"id": "…", "title": "…", "text": "…"}``."""
+"""The passages of a collection, in memory and as JSON lines: ``{"id": "…", "title": "…", "text": "…"}``."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,12 +13,12 @@ from typing import Any, overload
 
 from bgr.errors import DataError
 from bgr.utils.atomic_io import replaced
-from bgr.utils.json_utils import is_text, parse_json, shown
+from bgr.utils.json_utils import is_text, parse_json, repr_short
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A text with its title; `id` is unique in its corpus and stays when passages are added or deleted."""
+    """A text with its title; `id` is unique in its corpus and does not change."""
 
     id: str
     title: str
@@ -26,17 +26,12 @@ class Passage:
 
     @property
     def whole(self) -> str:
-        """Title and text, as search and readers see them. Passages are matched by this, never by title: different
-        passages share titles."""
+        """Title and text, as searches and readers see them, and by which passages are matched."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
 class Corpus(Sequence[Passage]):
-    """Passages in a fixed order; all searches answer with indices into it, and `index_of` maps ids to indices.
-
-    Raises:
-        ValueError: two passages have one id.
-    """
+    """Passages in a fixed order; `index_of` maps ids to indices. ValueError if two passages have the same id."""
 
     def __init__(self, passages: Iterable[Passage]) -> None:
         self.passages = tuple(passages)
@@ -50,16 +45,14 @@ class Corpus(Sequence[Passage]):
 
     @overload
     def __getitem__(self, index: int) -> Passage: ...
-
     @overload
     def __getitem__(self, index: slice) -> tuple[Passage, ...]: ...
-
     def __getitem__(self, index: int | slice) -> Passage | tuple[Passage, ...]:
         return self.passages[index]
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of all ids, titles and texts in order: two corpora that share it are the same."""
+        """SHA-256 of all ids, titles and texts in order."""
         digest = hashlib.sha256()
         for passage in self.passages:
             digest.update(json.dumps([passage.id, passage.title, passage.text]).encode() + b"\n")
@@ -67,21 +60,19 @@ class Corpus(Sequence[Passage]):
 
 
 def passage_id(title: str, text: str) -> str:
-    """An id that depends only on title and text, so that a passage has the same id in every file."""
+    """An id that depends only on title and text, so that a passage has the same id in all files."""
     raw = f"{len(title)}:{title}{text}".encode(errors="surrogatepass")
     return hashlib.sha256(raw).hexdigest()[:20]
 
 
 Document = Passage | str | Mapping[str, Any]
-"""A passage, a text, or an object ``{id, title, text}`` of which id and title may be missing."""
+"""A passage, a text, or an object ``{id, title, text}`` with optional id and title."""
 
 
 def read_documents(documents: Corpus | Iterable[Document] | str | Path) -> Corpus:
-    """Passages from whatever form they have.
+    """Passages from a corpus, documents, or the path of a corpus file.
 
-    Args:
-        documents: a corpus, a list of documents, or the path of a corpus file. A document without an id gets one made
-            of its title and text; where a document is repeated, a number follows.
+    A document without an id gets a hash of its title and text, followed by a number if the document is repeated.
 
     Raises:
         DataError: the file cannot be read, or a document is not valid; the message names the line or the item.
@@ -108,63 +99,56 @@ def read_documents(documents: Corpus | Iterable[Document] | str | Path) -> Corpu
         raise DataError(f"{error}; ids are unique") from None
 
 
-ALLOWED = 'a line is {"id": "…", "title": "…", "text": "…"}, the title may be left out'
+ALLOWED = 'a line is {"id": "…", "title": "…", "text": "…"}, the title is optional'
 
 
 def load_corpus(path: str | Path) -> Corpus:
     """Read a corpus; empty lines are skipped.
 
     Raises:
-        DataError: the file cannot be read, a line is not a passage, or an id stands twice; the message names the line.
+        DataError: the file cannot be read, a line is not a passage, or an id is repeated; the message names the line.
     """
     lines: dict[str, int] = {}
     passages = []
-    for number, passage in _read(Path(path)):
-        first = lines.setdefault(passage.id, number)
-        if first != number:
-            raise DataError(
-                f"{path}:{number}: the id {shown(passage.id)} stands in line {first} already; ids are unique"
-            )
-        passages.append(passage)
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="\n") as file:
+            for number, line in enumerate(file, 1):
+                if not line.strip():
+                    continue
+                where = f"{path}:{number}"
+                passage = _passage(parse_json(line, where), where)
+                first = lines.setdefault(passage.id, number)
+                if first != number:
+                    raise DataError(
+                        f"{where}: the id {repr_short(passage.id)} stands in line {first} already; ids are unique"
+                    )
+                passages.append(passage)
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from None
     return Corpus(passages)
 
 
 def save_corpus(corpus: Sequence[Passage], path: str | Path) -> None:
-    """Write passages so that `load_corpus` reads the same; what was under the name is replaced at the end.
-
-    Raises:
-        DataError: the file cannot be written, or a text holds half of a surrogate pair.
-    """
+    """Write passages for `load_corpus`; DataError if the file cannot be written or UTF-8 cannot encode a text."""
     for passage in corpus:
         for key, value in vars(passage).items():
             if not is_text(value):
-                raise DataError(f"{path}: passage {shown(passage.id)}: {key} must be text that UTF-8 can hold")
+                raise DataError(f"{path}: passage {repr_short(passage.id)}: {key} must be text that UTF-8 can hold")
     with replaced(path) as file:
         for passage in corpus:
             file.write(json.dumps(vars(passage), ensure_ascii=False) + "\n")
 
 
-def _read(path: Path) -> Iterator[tuple[int, Passage]]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="\n") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    where = f"{path}:{number}"
-                    yield number, _passage(parse_json(line, where), where)
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from None
-
-
 def _passage(row: Any, where: str) -> Passage:
     if not isinstance(row, dict):
-        raise DataError(f"{where}: {shown(row)} is not a passage; {ALLOWED}")
+        raise DataError(f"{where}: {repr_short(row)} is not a passage; {ALLOWED}")
     unknown = sorted(row.keys() - {"id", "title", "text"})
     if unknown:
-        raise DataError(f"{where}: unknown key {shown(unknown[0])}; {ALLOWED}")
+        raise DataError(f"{where}: unknown key {repr_short(unknown[0])}; {ALLOWED}")
     row = {"title": "", **row}
     for key in ("id", "text", "title"):
         if not is_text(row.get(key)):
-            raise DataError(f"{where}: {key} is {shown(row[key]) if key in row else 'missing'}; {ALLOWED}")
+            raise DataError(f"{where}: {key} is {repr_short(row[key]) if key in row else 'missing'}; {ALLOWED}")
     return Passage(**row)

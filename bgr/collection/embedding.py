@@ -21,30 +21,23 @@ from bgr.utils.hashing import hash_files, hash_texts
 
 
 class SentenceEncoder:
-    """Turns sentences into unit vectors; the mean of the last token states, as all-MiniLM-L6-v2 was trained.
+    """Encodes sentences as unit vectors, the mean of the last token states, as all-MiniLM-L6-v2 was trained.
 
-    Sentences are sorted by length and batched by tokens, so that a batch holds hardly any padding; equal sentences are
-    encoded once. On a GPU, and on a CPU that multiplies bfloat16 in hardware, the model runs in bfloat16.
+    Sentences are sorted by length and batched by tokens, which leaves little padding; equal sentences are encoded once.
+    The model runs in bfloat16 where the device computes it in hardware.
 
     Args:
-        folder: a local folder with an encoder and its tokenizer in the form of `transformers`.
-        batch_tokens: the largest number of tokens, padding included, in one batch.
-        max_tokens: longer sentences are cut here.
-        device: where to run; ``None`` takes a GPU if there is one.
-        progress: show a bar on standard error.
+        folder: a local folder with an encoder and its tokenizer in the format of `transformers`.
+        batch_tokens: maximum number of tokens in a batch, including padding.
+        max_tokens: longer sentences are truncated.
+        device: by default a GPU if there is one.
 
     Raises:
         CheckpointError: the folder does not hold a model that can be loaded.
     """
 
     def __init__(
-        self,
-        folder: str | Path,
-        *,
-        batch_tokens: int = 4096,
-        max_tokens: int = 128,
-        device: str | None = None,
-        progress: bool = False,
+        self, folder: str | Path, *, batch_tokens: int = 4096, max_tokens: int = 128, device: str | None = None
     ) -> None:
         from transformers import AutoModel, AutoTokenizer
         from transformers.utils import logging
@@ -52,7 +45,7 @@ class SentenceEncoder:
         if not Path(folder).is_dir():
             raise CheckpointError(f"{folder}: no such folder (an encoder is a local folder with config and weights)")
         bars = logging.is_progress_bar_enabled()
-        logging.disable_progress_bar()  # of the weights, which load in a blink
+        logging.disable_progress_bar()  # the weights load in a moment
         try:
             self.tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
             model = AutoModel.from_pretrained(str(folder), local_files_only=True)
@@ -67,33 +60,22 @@ class SentenceEncoder:
         self.model = model.to(self.device, dtype).eval()
         self.batch_tokens = batch_tokens
         self.max_tokens = max_tokens
-        self.progress = progress
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        """``float32 [n, d]``, one unit vector a text, in the order given."""
+        """``float32 [n, d]``, one unit vector for each text."""
         distinct = list(dict.fromkeys(texts))
         vectors = np.zeros((len(distinct), self.model.config.hidden_size), dtype=np.float32)
         if not distinct:
             return vectors
         tokens = self.tokenizer(distinct, truncation=True, max_length=self.max_tokens)["input_ids"]
-        with tqdm(total=len(distinct), desc="encode", unit="sentence", disable=not self.progress) as bar:
-            for rows in _batches([len(ids) for ids in tokens], self.batch_tokens):
-                vectors[rows] = self._encode([tokens[row] for row in rows])
-                bar.update(len(rows))
-        if len(distinct) == len(texts):
-            return vectors
-        row_of = {text: row for row, text in enumerate(distinct)}
-        return vectors[[row_of[text] for text in texts]]
+        for rows in _batches([len(ids) for ids in tokens], self.batch_tokens):
+            vectors[rows] = self._encode([tokens[row] for row in rows])
+        return _repeated(vectors, distinct, texts)
 
     def fingerprint(self) -> str:
-        """SHA-256 of everything that determines the vectors of a list of sentences.
-
-        Besides the model's files these are its precision and limits, and what determines the last bits of a sum:
-        device, threads, instruction set, version of PyTorch.
-        """
-        names = sorted(file.name for file in self.folder.iterdir() if file.is_file())
+        """SHA-256 of everything that determines the vectors, including the last bits of a sum."""
         parts = (
-            hash_files(self.folder, names),
+            self._hash(),
             self.model.dtype,
             self.batch_tokens,
             self.max_tokens,
@@ -105,12 +87,12 @@ class SentenceEncoder:
         return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()
 
     def identity(self) -> str:
-        """SHA-256 of what determines the vectors up to rounding: the model's files, and where texts are cut.
+        """SHA-256 of the model's files and the maximum length: by this name a collection knows its encoder on every
+        machine, unlike by `fingerprint`."""
+        return hashlib.sha256(f"{self._hash()}\0{self.max_tokens}".encode()).hexdigest()
 
-        Unlike `fingerprint` it is the same on every machine: a collection knows its encoder by it.
-        """
-        names = sorted(file.name for file in self.folder.iterdir() if file.is_file())
-        return hashlib.sha256(f"{hash_files(self.folder, names)}\0{self.max_tokens}".encode()).hexdigest()
+    def _hash(self) -> str:
+        return hash_files(self.folder, sorted(file.name for file in self.folder.iterdir() if file.is_file()))
 
     @torch.inference_mode()
     def _encode(self, tokens: list[list[int]]) -> np.ndarray:
@@ -119,7 +101,7 @@ class SentenceEncoder:
         ids = torch.tensor([row + [pad] * (longest - len(row)) for row in tokens], device=self.device)  # [n, t]
         lengths = torch.tensor([len(row) for row in tokens], device=self.device)
         mask = torch.arange(longest, device=self.device)[None, :] < lengths[:, None]  # [n, t]
-        # without padding no mask: the encoder then takes its fast path
+        # without a mask the encoder takes its fast path
         attention = None if bool(mask.all()) else mask.long()
         states = self.model(input_ids=ids, attention_mask=attention).last_hidden_state.float()  # [n, t, d]
         mean = states.masked_fill(~mask[:, :, None], 0.0).sum(1) / lengths[:, None]
@@ -127,20 +109,24 @@ class SentenceEncoder:
 
 
 PASSAGE_TOKENS = 256
-"""Passages are cut here, at the length that all-MiniLM-L6-v2 was made for."""
+"""Passages are truncated here, at the length that all-MiniLM-L6-v2 was made for."""
 
 
-def passage_encoder(folder: str | Path | None = None, *, device: str | None = None) -> SentenceEncoder:
-    """The encoder in a folder, by default the packaged MiniLM, for passages, triples and questions.
+def passage_encoder(folder: str | Path | None = None) -> SentenceEncoder:
+    """The encoder in a folder, by default the packaged MiniLM, for passages, triples and questions."""
+    return SentenceEncoder(folder or packaged_minilm(), max_tokens=PASSAGE_TOKENS)
 
-    Raises:
-        CheckpointError: the folder does not hold a model that can be loaded.
-    """
-    return SentenceEncoder(folder or packaged_minilm(), max_tokens=PASSAGE_TOKENS, device=device)
+
+def _repeated(vectors: np.ndarray, distinct: Sequence[str], texts: Sequence[str]) -> np.ndarray:
+    """The vectors of texts from those of the distinct texts."""
+    if len(distinct) == len(texts):  # no second copy of what may be a gigabyte
+        return vectors
+    row_of = {text: row for row, text in enumerate(distinct)}
+    return vectors[[row_of[text] for text in texts]]
 
 
 def _batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Row numbers, longest first, so that a batch's padded size stays within `batch_tokens` (one row at least)."""
+    """Row numbers, longest first; the padded size of a batch is at most `batch_tokens` unless it is a single row."""
     batch: list[int] = []
     longest = 0
     for row in sorted(range(len(lengths)), key=lambda row: (-lengths[row], row)):
@@ -154,24 +140,20 @@ def _batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
 
 
 CHUNK = 4096
-"""Sentences in a chunk: some seconds of work on a CPU, and enough to batch by length without much padding."""
+"""Number of sentences in a chunk: some seconds of work on a CPU, and enough for full batches."""
 
 VALUE = np.dtype("<f4")
 
 
 class VectorStore:
-    """An encoder with a cache: finished chunks are read from the folder the next time.
+    """An encoder with a cache on disk, chunk by chunk.
 
-    The list is always cut into the same chunks, whatever is on disk: the sentences that share a batch, and so every bit
-    of every vector, are the same in an interrupted run as in any other. A chunk is named by the hash of the encoder's
-    key and of its sentences; a damaged one is encoded again.
+    A list is always cut into the same chunks: sentences that share a batch, and so every bit of every vector, do not
+    depend on what is cached. A chunk is named by a hash of key and sentences; a damaged one is encoded again.
 
     Args:
         encoder: sentences to ``float32 [n, d]``.
-        folder: where to keep the chunks; made when the first is written.
-        key: names the encoder and all that decides its vectors, as `SentenceEncoder.fingerprint` does.
-        chunk: sentences in a chunk.
-        progress: show a bar on standard error.
+        key: names everything that determines the vectors, as `SentenceEncoder.fingerprint` does.
     """
 
     def __init__(
@@ -183,41 +165,28 @@ class VectorStore:
         chunk: int = CHUNK,
         progress: bool = False,
     ) -> None:
-        self.encoder = encoder
+        self.encoder, self.key, self.chunk, self.progress = encoder, key, chunk, progress
         self.kept = ChunkCache(folder, "vectors")
-        self.key = key
-        self.chunk = chunk
-        self.progress = progress
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        """``float32 [n, d]``, one vector a text, in the order given.
-
-        Raises:
-            DataError: the folder cannot be written.
-        """
+        """``float32 [n, d]``, one vector for each text; DataError if the folder cannot be written."""
         distinct = list(dict.fromkeys(texts))
         if not distinct:
             return self.encoder(distinct)
         vectors = np.empty((0, 0), dtype=np.float32)
         with tqdm(total=len(distinct), desc="encode", unit="sentence", disable=not self.progress) as bar:
-            for start, part in self._chunks(distinct):
+            for start in range(0, len(distinct), self.chunk):
+                part = distinct[start : start + self.chunk]
                 rows = self._vectors(part)
                 if not start:
                     vectors = np.empty((len(distinct), rows.shape[1]), dtype=np.float32)
                 vectors[start : start + len(part)] = rows
                 bar.update(len(part))
-        if len(distinct) == len(texts):  # no second copy of what may be a gigabyte
-            return vectors
-        row_of = {text: row for row, text in enumerate(distinct)}
-        return vectors[[row_of[text] for text in texts]]
+        return _repeated(vectors, distinct, texts)
 
     def clear(self) -> None:
         """Remove the chunks, and the folder if it holds nothing else."""
         self.kept.clear()
-
-    def _chunks(self, texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
-        for start in range(0, len(texts), self.chunk):
-            yield start, texts[start : start + self.chunk]
 
     def _vectors(self, texts: Sequence[str]) -> np.ndarray:
         name = hash_texts(self.key, *texts)

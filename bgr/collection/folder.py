@@ -1,7 +1,7 @@
 """The folder of a collection: its manifest, the hashes of its files, and how it changes.
 
-One writer at a time puts new files beside the old and replaces the manifest last; the manifest decides which of the
-folder's other files count. So whatever interrupts a change leaves the old state.
+One writer at a time puts new files beside the old ones and replaces the manifest last. Only files that the manifest
+names count, so an interrupted change leaves the old state.
 """
 
 from __future__ import annotations
@@ -14,53 +14,58 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from filelock import FileLock, Timeout
-from tqdm import tqdm
+from pydantic import Field
 
 from bgr.errors import DataError
 from bgr.utils.atomic_io import read_json, replaced, writing
-from bgr.utils.json_utils import is_text, shown
+from bgr.utils.json_utils import repr_short
+from bgr.utils.settings import STRICT, problems, validated
 
 FORMAT = 3
-"""Of the folder; raised when older versions could not read it, or would split words in another way."""
+"""Format of the folder; raised when older versions cannot read it, or split words differently."""
 
 FORMATS = (1, 2, FORMAT)
-"""Those that are read: before files had hashes, before there were triples, now."""
+"""Formats that are read: without hashes of files, without triples, and the present one."""
 
 NAME = "manifest.json"
 
 LOCK = ".lock"
 
+MAX_NAMED = 3
+"""Maximum number of damaged files or faults that a message names."""
+
 ENCODED = "encoded"
-"""Folder, in that of the collection, of the vectors that an interrupted run had finished; the next run reads them."""
+"""Folder of the vectors that an interrupted run has finished; the next run reads them."""
 
 KEPT = re.compile(r"(extractions|replies)\.db(-journal|-wal|-shm)?")
-"""Files of an extraction of triples, which stay beside what the manifest names."""
+"""Files of an extraction of triples, which the manifest does not name."""
 
 PIECE = re.compile(r"(segment|deleted|triples)-(\d{6,12})")
-"""Folders of passages and of triples, and lists of deleted rows: only these are removed when they are out of date."""
+"""Folders of passages and of triples, and lists of deleted rows; others are not removed when they are out of date."""
 
 FILE = re.compile(r"[a-z_]+\.(npy|jsonl|json)")
 """Files in such a folder."""
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+Count = Annotated[int, Field(ge=0, lt=2**40)]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 @dataclass(frozen=True)
 class Piece:
     """A file or folder of the collection.
 
-    Args:
-        name: in the folder of the collection.
-        passages: how many it is about; of triples, how many triples.
-        sha256: of its files by their path in the collection; none where an older version wrote it.
+    `passages` counts its passages, or triples; `sha256` has its files' hashes by path, which older versions did not
+    write.
     """
 
-    name: str
-    passages: int
-    sha256: Mapping[str, str] = field(default_factory=dict)
+    __pydantic_config__ = STRICT
+
+    name: Annotated[str, Field(pattern=rf"^{PIECE.pattern}$")]  # no name leads out of the folder
+    passages: Count
+    sha256: Mapping[str, Sha256] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -69,19 +74,21 @@ class Manifest:
 
     Args:
         corpus: hash of the passages that are left, `Corpus.hash`.
-        passages: their number.
+        passages: number of passages that are left.
         encoder: key of the encoder of the vectors; ``None`` without vectors.
-        dimensions: of the vectors, 0 where there are none.
-        half: whether they are float16.
-        segments: folders of passages, in order; deleted passages are counted in them.
-        deleted: file of the deleted rows; ``None`` where nothing is deleted.
+        dimensions: of the vectors, 0 without vectors.
+        half: whether the vectors are float16.
+        segments: folders of passages, in order, including deleted passages.
+        deleted: file of the deleted rows; ``None`` if nothing is deleted.
         triples: folder of a triple index over rows; ``None`` without triples.
     """
 
+    __pydantic_config__ = STRICT
+
     corpus: str
-    passages: int
+    passages: Count
     encoder: str | None
-    dimensions: int
+    dimensions: Count
     half: bool
     segments: tuple[Piece, ...]
     deleted: Piece | None = None
@@ -89,7 +96,7 @@ class Manifest:
 
     @property
     def rows(self) -> int:
-        """Passages in all segments, deleted ones included."""
+        """Number of passages in all segments, including deleted ones."""
         return sum(piece.passages for piece in self.segments)
 
     @property
@@ -98,83 +105,44 @@ class Manifest:
         return (*self.segments, *(piece for piece in (self.deleted, self.triples) if piece is not None))
 
     def write(self, folder: Path) -> None:
-        """Put this state in place of the folder's last one.
-
-        Raises:
-            DataError: the folder cannot be written.
-        """
+        """Replace the state of the folder; DataError if it cannot be written."""
         with replaced(folder / NAME) as file:
             json.dump({"format": FORMAT, **asdict(self)}, file, indent=2)
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The state of a collection's folder.
-
-    Raises:
-        DataError: no collection, of another format, or damaged.
-    """
+    """The state of the folder; DataError if it holds no collection, one of another format, or a damaged one."""
     path = folder / NAME
     if not path.is_file():
         raise DataError(f"{folder}: no collection is there (no {NAME}); build it first")
     row = read_json(path)
     if not isinstance(row, dict):
         raise _damaged(path, "it holds no object")
-    form = row.get("format")
+    form = row.pop("format", None)
     if form not in FORMATS or isinstance(form, bool):
         known = f"{FORMATS[0]} to {FORMAT}"
-        raise DataError(f"{path}: format {shown(form)}, this version reads {known}; build the collection again")
-    row = {key: value for key, value in row.items() if key != "format"}
+        raise DataError(f"{path}: format {repr_short(form)}, this version reads {known}; build the collection again")
     if form != FORMAT:
-        row = {**row, "triples": None}
+        row["triples"] = None
     if row.keys() != Manifest.__dataclass_fields__.keys():
-        raise _damaged(path, f"it holds {shown(sorted(row))}")
-    return _checked(path, row)
-
-
-def _checked(path: Path, row: dict[str, Any]) -> Manifest:
-    if not isinstance(row["segments"], list):
-        raise _damaged(path, f"segments is {shown(row['segments'])}")
-    row["segments"] = tuple(_piece(path, piece, "segment") for piece in row["segments"])
-    for kind in ("deleted", "triples"):
-        if row[kind] is not None:
-            row[kind] = _piece(path, row[kind], kind)
-    manifest = Manifest(**row)
-    for key in ("passages", "dimensions"):
-        if not _is_count(row[key]):
-            raise _damaged(path, f"{key} is {shown(row[key])}")
-    if not is_text(manifest.corpus) or not (manifest.encoder is None or is_text(manifest.encoder)):
-        raise _damaged(path, "corpus and encoder must be texts")
-    if not isinstance(manifest.half, bool) or (manifest.encoder is None) != (manifest.dimensions == 0):
-        raise _damaged(path, "encoder, dimensions and half do not fit together")
-    gone = manifest.deleted.passages if manifest.deleted else 0
-    if manifest.rows - gone != manifest.passages:
-        raise _damaged(path, f"{manifest.rows} passages less {gone} deleted are not {manifest.passages}")
+        raise _damaged(path, f"it holds {repr_short(sorted(row))}")
+    if found := problems(Manifest, row):
+        raise _damaged(path, "; ".join(found[:MAX_NAMED]))
+    manifest: Manifest = validated(Manifest, row)
+    kinds = ["segment"] * len(manifest.segments) + [kind for kind in ("deleted", "triples") if row[kind] is not None]
+    for kind, piece in zip(kinds, manifest.pieces, strict=True):
+        if not piece.name.startswith(f"{kind}-") or not all(_is_in(piece, file) for file in piece.sha256):
+            raise _damaged(path, f"{repr_short(asdict(piece))} is not a piece of kind {kind}")
+    if (manifest.encoder is None) != (manifest.dimensions == 0):
+        raise _damaged(path, "encoder and dimensions do not fit together")
+    deleted = manifest.deleted.passages if manifest.deleted else 0
+    if manifest.rows - deleted != manifest.passages:
+        raise _damaged(path, f"{manifest.rows} passages less {deleted} deleted are not {manifest.passages}")
     return manifest
 
 
-def _piece(path: Path, value: Any, kind: str) -> Piece:
-    value = {"sha256": {}, **value} if isinstance(value, dict) else {}
-    fits = value.keys() == Piece.__dataclass_fields__.keys() and isinstance(value["name"], str)
-    found = PIECE.fullmatch(value["name"]) if fits else None
-    if not found or found[1] != kind or not _is_count(value["passages"]):  # no name may lead out of the folder
-        raise _damaged(path, f"{shown(value)} is not a piece of kind {kind}")
-    if not _are_hashes(value["name"], value["sha256"]):
-        raise _damaged(path, f"sha256 of {value['name']} is {shown(value['sha256'])}")
-    return Piece(**value)
-
-
-def _are_hashes(name: str, value: Any) -> bool:
-    """True if these are hashes of files of a piece, none of them outside it."""
-    return isinstance(value, dict) and all(
-        isinstance(digest, str)
-        and _SHA256.fullmatch(digest)
-        and (file == name or (file.startswith(name) and FILE.fullmatch(file.removeprefix(f"{name}/"))))
-        for file, digest in value.items()
-    )
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**40
+def _is_in(piece: Piece, file: str) -> bool:
+    return file == piece.name or bool(FILE.fullmatch(file.removeprefix(f"{piece.name}/")))
 
 
 def _damaged(path: Path, what: str) -> DataError:
@@ -182,21 +150,17 @@ def _damaged(path: Path, what: str) -> DataError:
 
 
 BLOCK = 1 << 20
-"""Bytes read at a time."""
+"""Number of bytes read at a time."""
 
 
 def hashed(folder: Path, piece: Piece) -> Piece:
-    """The piece with the hashes of its files, which are all written; they are read once more.
-
-    Raises:
-        DataError: a file cannot be read.
-    """
+    """The piece with the hashes of its files, which are read again; DataError if one cannot be read."""
     with writing(folder / piece.name):
         return replace(piece, sha256={file: digest(folder / file) for file in files_of(folder, piece)})
 
 
 def files_of(folder: Path, piece: Piece) -> Iterator[str]:
-    """The files of a piece that exist, by their path in the collection's folder."""
+    """The existing files of a piece, by their paths in the collection's folder."""
     path = folder / piece.name
     if path.is_dir():
         yield from sorted(f"{piece.name}/{file.name}" for file in path.iterdir() if FILE.fullmatch(file.name))
@@ -205,7 +169,7 @@ def files_of(folder: Path, piece: Piece) -> Iterator[str]:
 
 
 def digest(path: Path, report: Callable[[int], object] = lambda read: None) -> str:
-    """SHA-256 of a file; `report` is called with the size of every block that was read."""
+    """SHA-256 of a file; `report` is called with the size of each block."""
     found = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(BLOCK):
@@ -214,54 +178,16 @@ def digest(path: Path, report: Callable[[int], object] = lambda read: None) -> s
     return found.hexdigest()
 
 
-MAX_NAMED = 3
-"""Damaged files that a message names."""
-
-
-@dataclass(frozen=True)
-class Verified:
-    """The files that were compared, their size in bytes, and files without a hash, which an older version wrote."""
-
-    files: int
-    bytes: int
-    unhashed: tuple[str, ...]
-
-
-def verify_files(folder: Path, manifest: Manifest, *, progress: bool = False) -> Verified:
-    """Read every file of a collection and compare it with its hash.
-
-    Raises:
-        DataError: files are missing or hold something else; the message names them.
-    """
-    pieces = manifest.pieces
-    wanted = {file: sha256 for piece in pieces for file, sha256 in piece.sha256.items()}
-    try:
-        sizes = {file: (folder / file).stat().st_size for piece in pieces for file in files_of(folder, piece)}
-        bar = tqdm(total=sum(sizes.values()), desc="verify", unit="B", unit_scale=True, disable=not progress, delay=1)
-        with bar:
-            found = {file: digest(folder / file, bar.update) for file in sizes}
-    except OSError as error:
-        raise DataError(f"{folder}: cannot be read: {error.strerror or error}") from None
-    bad = [file for file, sha256 in wanted.items() if found.get(file) != sha256]
-    if bad:
-        more = f" and {len(bad) - MAX_NAMED} more" if len(bad) > MAX_NAMED else ""
-        names = ", ".join(bad[:MAX_NAMED])
-        raise DataError(
-            f"{folder}: {names}{more}: not what was written (damaged or changed); build the collection again"
-        )
-    return Verified(len(wanted), sum(sizes[file] for file in wanted), tuple(sorted(sizes.keys() - wanted.keys())))
-
-
 _HALF = re.compile(rf"\.{re.escape(NAME)}\..*\.half|\.triples-\d+\.bgr-(half|old)-.*")
-"""Files that a killed writer had not finished."""
+"""Unfinished files of a writer that was killed."""
 
 
 @contextmanager
 def changing(folder: Path) -> Iterator[str]:
-    """Lock the folder and remove what a killed writer left; gives a number of six digits that no file in it has.
+    """Lock the folder and remove what a killed writer left. Yields a number of six digits that no file has yet.
 
     Raises:
-        DataError: another process is changing it, or it cannot be written.
+        DataError: another process is changing the folder, or it cannot be written.
     """
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -279,7 +205,7 @@ def changing(folder: Path) -> Iterator[str]:
 
 
 def tidy(folder: Path) -> None:
-    """Remove pieces that the manifest does not name; vectors of an interrupted run stay."""
+    """Remove pieces that the manifest does not name; the vectors of an interrupted run stay."""
     try:
         names = {piece.name for piece in read_manifest(folder).pieces}
     except DataError:
@@ -293,11 +219,7 @@ def tidy(folder: Path) -> None:
 
 
 def check_free(folder: Path, overwrite: bool) -> None:
-    """Refuse to build over a collection, unless that is wanted, and over anything else in any case.
-
-    Raises:
-        DataError: the folder is taken.
-    """
+    """Check that the folder is new, empty, or a collection to overwrite; DataError otherwise."""
     if not folder.exists():
         return
     if not folder.is_dir():

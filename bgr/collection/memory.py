@@ -1,11 +1,10 @@
-"""Texts that a collection searches without a folder of its own: given ones, or some of another collection's."""
+"""Texts that a collection searches without a folder of its own: in memory, or a part of another collection."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -13,73 +12,48 @@ from bgr.collection.bm25 import Bm25Search
 from bgr.collection.corpus import Corpus
 from bgr.collection.embedding import VectorStore, passage_encoder
 from bgr.collection.search import Search
+from bgr.collection.segments import FolderState, no_encoder
 from bgr.collection.triples.index import TripleIndex
 from bgr.collection.triples.openie import read_openie
 from bgr.collection.triples.triple import Triple
 from bgr.collection.vectors import Encoder, VectorRows, check_unit
 from bgr.errors import DataError
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 MINILM = "minilm"
 """Name of the packaged encoder."""
 
 CHUNK = 1024
-"""Texts that are encoded and kept together."""
+"""Number of texts that are encoded and kept together."""
 
 Triples = Iterable[Triple] | Callable[[], Iterable[Triple]] | str | Path
-"""Triples, a function that makes them when they are needed, or the path of an OpenIE file."""
-
-
-class Source(Protocol):
-    """The texts of a collection and what was made of them; each part is made when it is first asked for."""
-
-    def __len__(self) -> int: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def hash(self) -> str: ...
-    @property
-    def corpus(self) -> Corpus: ...
-    @property
-    def bm25(self) -> Search: ...
-    @property
-    def vectors(self) -> VectorRows: ...
-    @property
-    def triples(self) -> TripleIndex | None: ...
+"""Triples, a function that returns them when they are first needed, or the path of an OpenIE file."""
 
 
 class LazyEncoder:
     """An encoder that is loaded when it is first needed.
 
     Args:
-        encoder: texts to unit vectors; `MINILM` or a local folder stands for a `SentenceEncoder`; ``None`` for none.
-        key: name of the encoder; needed where it has no method ``identity``.
+        encoder: texts to unit vectors, or `MINILM` or a local folder for a `SentenceEncoder`; ``None`` for no vectors.
+        key: name of the encoder; required if it has no method ``identity``.
     """
 
     def __init__(self, encoder: Encoder | str | Path | None, key: str | None = None) -> None:
         if key is not None and (encoder is None or not key):
-            raise ValueError(f"a key ({shown(key)}) without an encoder, or an empty one; give both or neither")
+            raise ValueError(f"a key ({repr_short(key)}) without an encoder, or an empty one; give both or neither")
         self.given = encoder
         self._key = key
 
     @cached_property
     def encoder(self) -> Encoder | None:
-        """Texts to unit vectors.
-
-        Raises:
-            CheckpointError: the folder does not hold an encoder.
-        """
+        """Texts to unit vectors; CheckpointError if the folder does not hold an encoder."""
         if isinstance(self.given, str | Path):
             return passage_encoder(None if self.given == MINILM else self.given)
         return self.given
 
     @cached_property
     def key(self) -> str | None:
-        """Name of the encoder, the same on every machine.
-
-        Raises:
-            ValueError: nothing names it.
-        """
+        """Name of the encoder, the same on every machine; ValueError if nothing names it."""
         if self._key is not None or self.encoder is None:
             return self._key
         identity = getattr(self.encoder, "identity", None)
@@ -89,32 +63,14 @@ class LazyEncoder:
 
 
 class Memory:
-    """Texts in memory.
-
-    Args:
-        corpus: the texts.
-        encoder: of the vectors.
-        triples: `Triple.passage` is in the corpus.
-        cache: folder of vectors that are not encoded again.
-        progress: show bars on standard error.
-    """
+    """Texts in memory; see `Collection.in_memory`."""
 
     def __init__(
         self, corpus: Corpus, encoder: LazyEncoder, triples: Triples, cache: str | Path | None, *, progress: bool
     ) -> None:
-        self.corpus = corpus
-        self._encoder = encoder
-        self._triples = triples
-        self._cache = cache
-        self._progress = progress
+        self.corpus, self._encoder, self._triples = corpus, encoder, triples
+        self._cache, self._progress = cache, progress
         self.name = "collection in memory"
-
-    def __len__(self) -> int:
-        return len(self.corpus)
-
-    @property
-    def hash(self) -> str:
-        return self.corpus.hash
 
     @cached_property
     def bm25(self) -> Bm25Search:
@@ -133,7 +89,7 @@ class Memory:
     def _encode(self) -> Encoder:
         encoder = self._encoder.encoder
         if encoder is None:
-            return no_vectors
+            return no_encoder
         if self._cache is None:
             return encoder
         exact = getattr(encoder, "fingerprint", None)
@@ -142,25 +98,13 @@ class Memory:
 
 
 class Part:
-    """Some texts of another collection; nothing is encoded again.
-
-    Args:
-        whole: the other collection.
-        indices: ``int64 [n]``, each once.
-    """
+    """Some texts of another collection, ``int64 [n]``, each once; nothing is encoded again."""
 
     def __init__(self, whole: Source, indices: np.ndarray) -> None:
         self.whole = whole
         self.indices = indices
-        self.corpus = Corpus(whole.corpus[index] for index in indices.tolist())
-        self.name = f"{len(indices)} texts of {whole.name}"
-
-    def __len__(self) -> int:
-        return len(self.indices)
-
-    @property
-    def hash(self) -> str:
-        return self.corpus.hash
+        self.corpus: Corpus = Corpus(whole.corpus[index] for index in indices.tolist())
+        self.name: str = f"{len(indices)} texts of {whole.name}"
 
     @cached_property
     def bm25(self) -> Search:
@@ -175,21 +119,12 @@ class Part:
         return None if self.whole.triples is None else self.whole.triples.of_passages(self.indices)
 
 
-def no_vectors(texts: object) -> np.ndarray:
-    """Stands for an encoder where there are no vectors.
-
-    Raises:
-        DataError: always.
-    """
-    raise DataError("the collection has no encoder; open or build it with one")
+Source = FolderState | Memory | Part
+"""The texts of a collection and what is derived from them: ``corpus``, ``bm25``, ``vectors`` and ``triples``."""
 
 
 def read_triples(triples: Triples, corpus: Corpus) -> list[Triple]:
-    """The triples of a corpus, whatever form they have.
-
-    Raises:
-        DataError: the file cannot be read, or a triple is of a passage that does not exist.
-    """
+    """The triples of a corpus; DataError if the file cannot be read, or a passage does not exist."""
     if isinstance(triples, str | Path):
         return list(read_openie(triples, corpus).triples)
     found = list(triples() if callable(triples) else triples)

@@ -1,4 +1,4 @@
-"""Search in Milvus, a local database of milvus-lite or a server, by the same code."""
+"""Search in Milvus, in a local database of milvus-lite or on a server."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from bgr.collection.corpus import Corpus, Passage
 from bgr.collection.search import Hits, Search, ordered
 from bgr.collection.vectors import Encoder, VectorRows, check_unit
 from bgr.errors import BgrError, DataError
-from bgr.utils.json_utils import one_line, shown
+from bgr.utils.json_utils import one_line, repr_short
 
 ROWS, QUERIES = 1000, 256
-"""Vectors and queries in one message; Milvus takes 64 MB a message."""
+"""Number of vectors and of queries in one message, which Milvus limits to 64 MB."""
 
 ID_BYTES = 1024
-"""The longest id that a collection holds."""
+"""Maximum length of an id."""
 
 
 class MilvusCollection:
-    """One collection of ids and unit vectors in Milvus, which need not exist yet; its properties name its origin.
+    """A collection of ids and unit vectors in Milvus, which need not exist yet; its properties name its origin.
 
-    Index ``FLAT``, inner product, strong consistency.
+    It has an index ``FLAT``, inner product, and strong consistency.
 
     Args:
         uri: a path that ends in ``.db`` (milvus-lite), or ``http://host:port`` of a server.
         name: letters, digits and underscores.
-        token: of a server that asks for one, ``user:password``.
+        token: ``user:password``, if the server requires it.
         timeout: seconds to wait for a server.
 
     Raises:
         BgrError: pymilvus is not installed.
-        DataError: no answer; so do all methods.
+        DataError: Milvus does not answer or reports an error; all methods raise it as well.
     """
 
     def __init__(self, uri: str, name: str, *, token: str = "", timeout: float = 10.0) -> None:
@@ -47,76 +47,71 @@ class MilvusCollection:
         except ImportError:
             raise BgrError("Milvus needs its client: pip install pymilvus milvus-lite") from None
         self._errors = MilvusException
-        with self._told():
+        with self._one_line_errors():
             self._client = MilvusClient(uri, token=token, timeout=timeout)
 
     def exists(self) -> bool:
         """True if the collection exists."""
-        with self._told():
+        with self._one_line_errors():
             return bool(self._client.has_collection(self.name))
 
     def create(self, width: int, properties: Mapping[str, str]) -> None:
-        """Make the collection, without rows, for vectors of `width` dimensions."""
+        """Create the collection, without rows, for vectors of `width` dimensions."""
         from pymilvus import DataType
 
-        with self._told():
+        with self._one_line_errors():
             schema = self._client.create_schema(auto_id=False, enable_dynamic_field=False)
             schema.add_field("id", DataType.VARCHAR, is_primary=True, max_length=ID_BYTES)
             schema.add_field("vector", DataType.FLOAT_VECTOR, dim=width)
             index = self._client.prepare_index_params()
             index.add_index(field_name="vector", index_type="FLAT", metric_type="IP")
-            self._client.create_collection(
-                self.name,
-                schema=schema,
-                index_params=index,
-                properties=dict(properties),
-                consistency_level="Strong",
-            )
+            about = {"properties": dict(properties), "consistency_level": "Strong"}
+            self._client.create_collection(self.name, schema=schema, index_params=index, **about)
 
     def drop(self) -> None:
         """Remove the collection with all rows."""
-        with self._told():
+        with self._one_line_errors():
             self._client.drop_collection(self.name)
 
     def open(self) -> dict[str, str]:
-        """Load the collection for search, and give its properties."""
-        with self._told():
+        """Load the collection for search, and return its properties."""
+        with self._one_line_errors():
             self._client.load_collection(self.name)
             return dict(self._client.describe_collection(self.name).get("properties") or {})
 
     def mark(self, properties: Mapping[str, str]) -> None:
         """Set some properties."""
-        with self._told():
+        with self._one_line_errors():
             self._client.alter_collection_properties(self.name, dict(properties))
 
     def insert(self, ids: Sequence[str], vectors: np.ndarray) -> None:
         """Add rows, ``float32 [n, d]``."""
         for start in range(0, len(ids), ROWS):
             part = zip(ids[start : start + ROWS], vectors[start : start + ROWS], strict=True)
-            with self._told():
+            with self._one_line_errors():
                 self._client.insert(self.name, [{"id": name, "vector": vector} for name, vector in part])
 
     def delete(self, ids: Sequence[str]) -> None:
         """Remove rows."""
         for start in range(0, len(ids), ROWS):
-            with self._told():
+            with self._one_line_errors():
                 self._client.delete(self.name, ids=list(ids[start : start + ROWS]))
 
     def count(self) -> int:
-        """Rows, as Milvus counts them."""
-        with self._told():
+        """Number of rows, as Milvus counts them."""
+        with self._one_line_errors():
             found = self._client.query(self.name, filter="", output_fields=["count(*)"])
         return int(found[0]["count(*)"])
 
     def search(
         self, queries: np.ndarray, k: int, ids: Sequence[str] | None = None
     ) -> Iterator[list[tuple[str, float]]]:
-        """Id and score of the `k` nearest rows, of all or of some ids, best first, for each of ``float32 [q, d]``."""
-        # quoted as JSON: milvus-lite knows no parameters of a filter
+        """Id and score of the `k` nearest rows (of all or some ids), best first, for queries ``float32 [q, d]``."""
+        # quoted as JSON, since milvus-lite has no parameters of a filter
         chosen = {} if ids is None else {"filter": f"id in {json.dumps(list(ids), ensure_ascii=False)}"}
         for start in range(0, len(queries), QUERIES):
             part = list(queries[start : start + QUERIES])
-            with self._told():
+            with self._one_line_errors():
                 answers = self._client.search(
                     self.name, data=part, limit=k, search_params={"metric_type": "IP"}, **chosen
                 )
@@ -128,8 +123,7 @@ class MilvusCollection:
         self._client.close()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Turn an error of Milvus into one line."""
+    def _one_line_errors(self) -> Iterator[None]:
         try:
             yield
         except self._errors as error:
@@ -141,28 +135,25 @@ CORPUS, ENCODER = "bgr.corpus", "bgr.encoder"
 
 
 class MilvusSearch(Search):
-    """A collection of vectors, one for each passage, fact or triple of a corpus, searched exactly.
+    """Exact search over vectors in Milvus, one for each passage of a corpus.
 
-    Milvus holds ids and vectors; the corpus, which gives indices and texts, stays here. The collection is marked while
-    it changes, so that an interrupted change is refused when it is opened; build it again then.
+    Milvus holds ids and vectors; the corpus with indices and texts stays in memory. The collection is marked while it
+    changes, so that an interrupted change is refused when it is opened; then build it again.
 
     Args:
-        collection: for each corpus one, ``MilvusCollection(uri, "passages")`` or ``"facts"`` or ``"triples"``.
+        collection: one for each corpus, such as ``MilvusCollection(uri, "passages")``.
         corpus: the texts.
         encoder: of queries and of inserted passages.
-        key: names the encoder: `SentenceEncoder.identity`, or any text.
+        key: name of the encoder, `SentenceEncoder.identity` or any text.
 
     Raises:
-        DataError: no such collection, or it is of another corpus or encoder, or Milvus does not answer.
+        DataError: no such collection, or one of another corpus or encoder, or Milvus does not answer.
     """
 
     def __init__(self, collection: MilvusCollection, corpus: Corpus, encoder: Encoder, *, key: str) -> None:
         if not collection.exists():
             raise DataError(f"{collection.where}: no such collection; build it first")
-        self.collection = collection
-        self.corpus = corpus
-        self.encoder = encoder
-        self.key = key
+        self.collection, self.corpus, self.encoder, self.key = collection, corpus, encoder, key
         self._check(collection.open())
 
     @classmethod
@@ -177,22 +168,20 @@ class MilvusSearch(Search):
         overwrite: bool = False,
         progress: bool = False,
     ) -> MilvusSearch:
-        """Make the collection and insert the corpus.
+        """Create the collection and insert the corpus.
 
         Args:
             collection, corpus, encoder, key: as for the class.
-            vectors: of the corpus, where it is encoded already.
-            overwrite: drop a collection that is there.
-            progress: show a bar on standard error.
+            vectors: of the corpus, if it is encoded already.
+            overwrite: replace an existing collection.
 
         Raises:
-            DataError: the collection is there already, or Milvus does not answer.
+            DataError: the collection exists already, or Milvus does not answer.
             ValueError: the encoder does not give unit vectors.
         """
         if collection.exists():
             if not overwrite:
-                where = collection.where
-                raise DataError(f"{where}: is there already; open it, or build with overwrite to replace it")
+                raise DataError(f"{collection.where}: is there already; open it, or build with overwrite to replace it")
             collection.drop()
         nothing = Corpus([])
         width = encoder([""]).shape[1] if vectors is None else vectors.width
@@ -205,15 +194,15 @@ class MilvusSearch(Search):
         return len(self.corpus)
 
     def count(self) -> int:
-        """Rows in the collection, as Milvus counts them."""
+        """Number of rows, as Milvus counts them."""
         return self.collection.count()
 
     def insert(self, passages: Sequence[Passage], vectors: VectorRows | None = None, *, progress: bool = False) -> None:
-        """Append passages, whose `vectors` may be known; `progress` shows a bar on standard error.
+        """Append passages, which are encoded unless their vectors are given.
 
         Raises:
-            DataError: an id is taken or too long, or Milvus refuses.
-            ValueError: the encoder does not give unit vectors, or there is not one for each passage.
+            DataError: an id is taken or too long, or Milvus reports an error.
+            ValueError: there is not one unit vector for each passage.
         """
         if vectors is not None and len(vectors) != len(passages):
             raise ValueError(f"{len(vectors)} vectors for {len(passages)} passages")
@@ -224,7 +213,7 @@ class MilvusSearch(Search):
             raise DataError(f"{where}: {error}; nothing was inserted") from None
         long = next((p.id for p in passages if not 0 < len(p.id.encode(errors="replace")) <= ID_BYTES), None)
         if long is not None:
-            raise DataError(f"{where}: the id {shown(long)} must have 1 to {ID_BYTES} bytes; nothing was inserted")
+            raise DataError(f"{where}: the id {repr_short(long)} must have 1 to {ID_BYTES} bytes; nothing was inserted")
         bar = tqdm(total=len(passages), desc="insert", unit=" vectors", disable=not progress, delay=1)
         with self._changing(corpus), bar:
             for start in range(0, len(passages), ROWS):
@@ -237,30 +226,25 @@ class MilvusSearch(Search):
                 bar.update(len(part))
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Delete passages by id; later ones move up in index.
-
-        Raises:
-            DataError: an id that no passage has, or Milvus refuses.
-        """
+        """Delete passages by id; DataError if no passage has one of the ids. The indices of later passages decrease."""
         gone = set(ids)
         unknown = sorted(gone - self.corpus.index_of.keys())
         if unknown:
-            raise DataError(f"{self.collection.where}: no passage has the id {shown(unknown[0])}; nothing was deleted")
+            raise DataError(
+                f"{self.collection.where}: no passage has the id {repr_short(unknown[0])}; nothing was deleted"
+            )
         with self._changing(Corpus(passage for passage in self.corpus if passage.id not in gone)):
             self.collection.delete(sorted(gone))
 
     def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
         """See `Search`; scores are cosines as Milvus computes them.
 
-        Milvus decides which of several equal ones are among the `k` best; a server gives at most 16,384.
-
-        Raises:
-            DataError: Milvus refuses, or holds what the corpus does not.
+        Milvus decides which of several equal ones are among the `k` best; a server returns at most 16,384.
         """
         return self.search_ids(queries, k)
 
     def search_ids(self, queries: Sequence[str], k: int, ids: Sequence[str] | None = None) -> list[Hits]:
-        """As `search_all`, among some ids only."""
+        """As `search_all`, among some ids."""
         k = max(min(k, len(self) if ids is None else len(ids)), 0)
         if not k or not queries:
             return [Hits(np.zeros(0, np.int64), np.zeros(0, np.float32)) for _ in queries]
@@ -268,42 +252,42 @@ class MilvusSearch(Search):
         return [self._hits(answer) for answer in self.collection.search(vectors, k, ids)]
 
     def subset(self, indices: np.ndarray) -> MilvusSubset:
-        """See `Search`; Milvus searches the rows of these ids."""
+        """See `Search`; Milvus searches only the rows of these ids."""
         return MilvusSubset(self, indices)
 
     def _hits(self, answer: list[tuple[str, float]]) -> Hits:
         unknown = next((name for name, _ in answer if name not in self.corpus.index_of), None)
         if unknown is not None:
-            where = self.collection.where
-            raise DataError(
-                f"{where}: holds the id {shown(unknown)}, the corpus does not; build it again with overwrite"
-            )
+            what = f"holds the id {repr_short(unknown)}, the corpus does not; build it again with overwrite"
+            raise DataError(f"{self.collection.where}: {what}")
         indices = np.array([self.corpus.index_of[name] for name, _ in answer], dtype=np.int64)
         return ordered(indices, np.array([score for _, score in answer], dtype=np.float32))
 
     def _check(self, properties: dict[str, str]) -> None:
         problems, made_of, made_with = [], properties.get(CORPUS), properties.get(ENCODER)
         if made_of != self.corpus.hash:
-            made = f"built of a corpus with hash {made_of[:12]}" if made_of else "left by a change that was cut off"
+            made = (
+                f"built from a corpus with hash {made_of[:12]}" if made_of else "left by a change that was interrupted"
+            )
             problems.append(f"{made}, not of the {len(self)} passages, hash {self.corpus.hash[:12]}, given")
         if made_with != self.key:
-            problems.append(f"built with encoder {shown(made_with)}, not with {shown(self.key)}")
+            problems.append(f"built with encoder {repr_short(made_with)}, not with {repr_short(self.key)}")
         if problems:
             todo = "build it again with overwrite, or open it with what it was built from"
             raise DataError(f"{self.collection.where}: {'; '.join(problems)}; {todo}")
 
     @contextmanager
     def _changing(self, corpus: Corpus) -> Iterator[None]:
-        """Mark the collection as changing until it is that of the new corpus."""
+        """Mark the collection as changing until it holds the new corpus."""
         self.collection.mark({CORPUS: "", ENCODER: self.key})
         yield
         self.collection.mark({CORPUS: corpus.hash, ENCODER: self.key})
         self.corpus = corpus
-        self.__dict__.pop("_subsets", None)  # of the last corpus
+        self.__dict__.pop("_subsets", None)  # those of the last corpus
 
 
 class MilvusSubset(Search):
-    """Some texts of a `MilvusSearch`; hits count in `indices`."""
+    """Search over some texts of a `MilvusSearch`."""
 
     def __init__(self, whole: MilvusSearch, indices: np.ndarray) -> None:
         self.whole = whole

@@ -1,6 +1,6 @@
-"""The interface of all searches, and what they share: hits, the best of many scores, subsets, rank fusion.
+"""The interface of all searches, with hits, subsets and rank fusion.
 
-Scores of several origins are made comparable by reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009) or by
+Scores of several searches are combined by reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009) or by
 percentile ranks (BridgeRAG, arXiv 2604.03384).
 """
 
@@ -20,7 +20,7 @@ class Hits(NamedTuple):
     """The result of one query, best first.
 
     Args:
-        indices: ``int64 [k]`` into the list that is searched; fewer where the list is shorter.
+        indices: ``int64 [k]`` into the list that is searched; fewer if the list is shorter.
         scores: ``float32 [k]``, higher is better; the scale depends on the search.
     """
 
@@ -29,14 +29,13 @@ class Hits(NamedTuple):
 
 
 Within = Sequence[np.ndarray | None]
-"""One item a query: the indices of the texts that may answer it, or ``None`` for all texts."""
+"""For each query the indices of the texts that are searched, or ``None`` for all texts."""
 
 
 class Search(ABC):
-    """Searches one list of texts.
+    """A search over one list of texts.
 
-    A subclass answers queries over the whole list (`search_all`); where it can search a part of the list without
-    searching the rest, it overrides `subset`, too.
+    A subclass implements `search_all`, and overrides `subset` if it can search a part of the list more efficiently.
     """
 
     @abstractmethod
@@ -45,20 +44,18 @@ class Search(ABC):
 
     @abstractmethod
     def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
-        """The `k` best of all texts for each query, equal scores by index."""
+        """The `k` best of all texts for each query; equal scores rank by index."""
 
     def search(self, queries: Sequence[str], k: int, within: Within | None = None) -> list[Hits]:
         """The `k` best texts for each query.
 
         Args:
-            queries: the texts to search for.
-            k: hits for each query; fewer where fewer texts are searched.
-            within: for each query the distinct indices of the texts that may answer it, ascending, or ``None`` for all
-                texts. The result is that of a search built over these texts alone (in BM25 their own word statistics
-                count), except that indices count in the whole list. Equal scores rank in the order of the subset.
+            within: for each query the distinct indices of the texts that are searched, or ``None`` for all texts. The
+                result is that of a search built over these texts alone (BM25 uses their own word statistics), except
+                that indices refer to the whole list. Equal scores rank in the order of the subset.
 
         Raises:
-            ValueError: `within` has another length than `queries`, or indices that are not in the list or repeat.
+            ValueError: `within` has another length than `queries`, or indices that are out of range or repeated.
         """
         if within is None:
             return self.search_all(queries, k) if queries else []
@@ -77,9 +74,9 @@ class Search(ABC):
         return [one for one in found if one is not None]
 
     def subset(self, indices: np.ndarray) -> Search:
-        """A search over some of the texts; its hits count in `indices`, ``int64 [n]``, each once.
+        """A search over some of the texts, ``int64 [n]``, each once; its hits are positions in `indices`.
 
-        This one filters the hits of the whole list, which is right where scores do not depend on the other texts.
+        By default it filters the hits of the whole list, which is correct if scores do not depend on the other texts.
         """
         return _Filtered(self, indices)
 
@@ -89,11 +86,7 @@ class Search(ABC):
 
 
 def check_subset(indices: np.ndarray, size: int) -> np.ndarray:
-    """The indices as ``int64 [n]``.
-
-    Raises:
-        ValueError: an index is below 0, not below `size`, or repeated.
-    """
+    """The indices as ``int64 [n]``; ValueError if an index is out of range or repeated."""
     found = np.asarray(indices, dtype=np.int64)
     if found.ndim != 1 or (len(found) and not 0 <= found.min() <= found.max() < size):
         raise ValueError(f"a subset has shape {found.shape} with indices outside 0 to {size - 1}")
@@ -103,11 +96,11 @@ def check_subset(indices: np.ndarray, size: int) -> np.ndarray:
 
 
 MAX_SUBSETS, MAX_SUBSET_TEXTS = 256, 50_000
-"""Subsets that are kept for the next call, and their texts in sum."""
+"""Maximum number of subsets that are cached, and of their texts in total."""
 
 
 class _SubsetCache:
-    """The searches over the subsets that were asked for last: the steps of one question share theirs."""
+    """The most recently used searches over subsets, which the steps of one question share."""
 
     def __init__(self, search: Search) -> None:
         self.search = search
@@ -128,7 +121,7 @@ class _SubsetCache:
 
 
 class _Filtered(Search):
-    """A part of another search, found by searching all of it."""
+    """A part of another search, which searches all of it."""
 
     def __init__(self, search: Search, indices: np.ndarray) -> None:
         self.whole = search
@@ -143,13 +136,12 @@ class _Filtered(Search):
         found = []
         for hits in self.whole.search_all(queries, len(self.whole)):
             local = position[hits.indices]
-            own = ordered(local[local >= 0], hits.scores[local >= 0])
-            found.append(Hits(own.indices[: max(k, 0)], own.scores[: max(k, 0)]))
+            found.append(_first(ordered(local[local >= 0], hits.scores[local >= 0]), k))
         return found
 
 
 def _groups(within: Within) -> list[tuple[np.ndarray | None, list[int]]]:
-    """The distinct subsets, in order of first appearance, each with the numbers of its queries."""
+    """The distinct subsets in order of first appearance, each with the numbers of its queries."""
     groups: dict[bytes | None, tuple[np.ndarray | None, list[int]]] = {}
     for number, one in enumerate(within):
         indices = None if one is None else np.ascontiguousarray(one, dtype=np.int64)
@@ -158,7 +150,7 @@ def _groups(within: Within) -> list[tuple[np.ndarray | None, list[int]]]:
 
 
 def best(scores: np.ndarray, k: int) -> Hits:
-    """The `k` highest of ``float32 [n]`` (all if there are fewer), best first, equal scores by index."""
+    """The `k` highest scores of ``float32 [n]`` (all if there are fewer), best first, equal scores by index."""
     k = max(min(k, len(scores)), 0)
     if 0 < k < len(scores):
         limit = np.partition(scores, len(scores) - k)[len(scores) - k]  # the k-th best score
@@ -175,26 +167,24 @@ def ordered(indices: np.ndarray, scores: np.ndarray) -> Hits:
     return Hits(indices[order].astype(np.int64), scores[order].astype(np.float32))
 
 
+def _first(hits: Hits, k: int) -> Hits:
+    return Hits(hits.indices[: max(k, 0)], hits.scores[: max(k, 0)])
+
+
 K = 60
-"""The paper's constant: how little the very first ranks count more than those after them."""
+"""The constant of the paper; the larger it is, the less the first ranks stand out."""
 
 
 def rrf(rankings: Sequence[Sequence[int]], *, k: int = K, weights: Sequence[float] | None = None) -> Hits:
     """One ranking from several: ``score(index) = sum over rankings r of weight_r / (k + rank_r(index))``.
 
-    Ranks count from 1; a ranking that lacks an index adds nothing to it. The sums are exact before they are rounded, so
-    that the order of the rankings does not matter; equal sums rank by index.
+    Ranks start at 1. Sums are exact before they are rounded, so that the order of the rankings does not matter; equal
+    sums rank by index.
 
-    Args:
-        rankings: indices, best first, each at most once in a ranking.
-        k: the constant of the formula, 0 or more.
-        weights: one for each ranking; ``None`` gives all the same weight.
-
-    Returns:
-        Every index of any ranking.
+    Each ranking has indices, best first, each at most once; ``None`` weights all rankings equally.
 
     Raises:
-        ValueError: another number of weights than of rankings, a negative `k`, or a ranking with one index twice.
+        ValueError: another number of weights than of rankings, a negative `k`, or a ranking with a repeated index.
     """
     weights = [1.0] * len(rankings) if weights is None else weights
     if len(weights) != len(rankings):
@@ -215,13 +205,11 @@ def rrf(rankings: Sequence[Sequence[int]], *, k: int = K, weights: Sequence[floa
 def pit(scores: Sequence[float] | np.ndarray) -> np.ndarray:
     """Percentile ranks: for each score the share of all scores that are not above it (probability integral transform).
 
-    Above 0, at most 1; the highest is always 1, equal scores get the same. Only the order of the scores counts.
-
     Args:
         scores: ``[n]`` of any scale; −∞ is allowed and lowest.
 
     Returns:
-        ``float64 [n]``; empty for no scores.
+        ``float64 [n]``, above 0 and at most 1; the highest is always 1, and equal scores have equal ranks.
 
     Raises:
         ValueError: not one row of numbers, or a score is NaN.
@@ -235,19 +223,16 @@ def pit(scores: Sequence[float] | np.ndarray) -> np.ndarray:
 
 
 DEPTH = 100
-"""Hits of each search that are fused; more where more are asked for."""
+"""Minimum number of hits of each search that are fused."""
 
 
 class HybridSearch(Search):
-    """RRF over any searches of one list of texts.
+    """Reciprocal rank fusion of searches over the same texts.
 
-    A hit whose score is 0 is left out: in BM25 such a text shares no word with the query, and its rank is that of its
-    index. So there may be fewer hits than `k` where no search is dense.
+    Hits with a score of 0 are left out: in BM25 such a text shares no word with the query, and its rank is arbitrary.
+    So there may be fewer than `k` hits if no search is dense.
 
-    Args:
-        searches: one or more, over the same texts.
-        depth: hits of each search that are fused, at least; up to this `k` the result for `k` begins that for more.
-        k: the constant of `rrf`.
+    At least `depth` hits of each search are fused; up to it, a smaller `k` gives a prefix of a larger one.
 
     Raises:
         ValueError: no search, or searches over lists of different lengths.
@@ -267,13 +252,11 @@ class HybridSearch(Search):
     def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
         """See `Search`; scores are those of `rrf`."""
         found = [search.search_all(queries, max(k, self.depth)) for search in self.searches]
-        fused = (rrf([_matched(hits) for hits in of_query], k=self.k) for of_query in zip(*found, strict=True))
-        return [Hits(hits.indices[: max(k, 0)], hits.scores[: max(k, 0)]) for hits in fused]
+        matched = [
+            [hits.indices[hits.scores != 0].tolist() for hits in of_query] for of_query in zip(*found, strict=True)
+        ]
+        return [_first(rrf(rankings, k=self.k), k) for rankings in matched]
 
     def subset(self, indices: np.ndarray) -> HybridSearch:
         """See `Search`: the fusion of the subsets of all searches."""
         return HybridSearch([search.subset(indices) for search in self.searches], depth=self.depth, k=self.k)
-
-
-def _matched(hits: Hits) -> list[int]:
-    return hits.indices[hits.scores != 0].tolist()

@@ -1,12 +1,13 @@
-"""The files of a collection: segments of passages that were added together, and all of them as one open state.
+"""The files of a collection: segments of passages that were added together, and the open state that consists of them.
 
-A segment holds its passages as JSON lines, their words counted, and their vectors. A state is what searches read,
-whatever is added or deleted meanwhile.
+A segment holds its passages as JSON lines, the counts of their words, and their vectors. Searches read one state, even
+if texts are added or deleted meanwhile.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -17,24 +18,20 @@ from bgr.collection.arrays import LiveRows, open_array, save_rows
 from bgr.collection.bm25 import CountedBm25Search
 from bgr.collection.corpus import Corpus, Passage, load_corpus, save_corpus
 from bgr.collection.embedding import CHUNK, VectorStore
-from bgr.collection.folder import ENCODED, Manifest, Piece, Verified, hashed, read_manifest, verify_files
+from bgr.collection.folder import ENCODED, MAX_NAMED, Manifest, Piece, digest, files_of, hashed, read_manifest
 from bgr.collection.triples.index import TripleIndex
 from bgr.collection.vectors import Encoder, VectorRows, check_unit
 from bgr.collection.word_counts import CountsFolder, WordCounts, count_words, save_counts
 from bgr.errors import DataError
 from bgr.utils.atomic_io import writing
 from bgr.utils.cache import ChunkCache
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 PASSAGES, VECTORS = "passages.jsonl", "vectors.npy"
 
 
 class Segment:
-    """An open segment; the vectors are memory-mapped, the passages are read when they are asked for.
-
-    Raises:
-        DataError: a file is missing, damaged, or of another size than it must have.
-    """
+    """An open segment with memory-mapped vectors; DataError if a file is missing, damaged, or has the wrong size."""
 
     def __init__(self, folder: Path, size: int, dimensions: int, half: bool) -> None:
         self.folder = folder
@@ -44,30 +41,16 @@ class Segment:
         self.vectors = open_array(folder / VECTORS, dtype, (size, dimensions)) if dimensions else None
 
     def passages(self) -> Corpus:
-        """All of them, deleted ones included.
-
-        Raises:
-            DataError: the file is damaged.
-        """
-        corpus = load_corpus(self.folder / PASSAGES)
+        """All passages, including deleted ones; DataError if the file is damaged."""
+        path = self.folder / PASSAGES
+        corpus = load_corpus(path)
         if len(corpus) != self.size:
-            raise DataError(
-                f"{self.folder / PASSAGES}: {len(corpus)} passages of {self.size}; build the collection again"
-            )
+            raise DataError(f"{path}: {len(corpus)} passages of {self.size}; build the collection again")
         return corpus
 
 
 def write_segment(folder: Path, passages: Sequence[Passage], counts: WordCounts | None = None) -> None:
-    """Make the folder of a segment, without vectors yet.
-
-    Args:
-        folder: does not exist yet.
-        passages: at least one.
-        counts: of their words, if they are known.
-
-    Raises:
-        DataError: it cannot be written.
-    """
+    """Write passages (at least one) and their counts to a new folder; DataError if it cannot be written."""
     with writing(folder):
         folder.mkdir()
     save_corpus(passages, folder / PASSAGES)
@@ -84,19 +67,10 @@ def new_segment(
     half: bool = False,
     progress: bool = False,
 ) -> tuple[Piece, int]:
-    """Write a segment that the manifest does not name yet.
-
-    Args:
-        folder: of the collection.
-        number: of the segment, six digits.
-        passages: at least one.
-        encoder: ``None`` for no vectors. Vectors that an interrupted run had finished are not encoded again.
-        key: names the encoder.
-        half: whether to keep the vectors as float16.
-        progress: show a bar on standard error.
+    """Write a segment that the manifest does not name yet; vectors of an interrupted run are not encoded again.
 
     Returns:
-        The segment with its size and hashes, and the dimensions of its vectors, 0 without.
+        The segment with its size and hashes, and the dimensions of its vectors, 0 without an encoder.
 
     Raises:
         DataError: it cannot be written.
@@ -112,7 +86,7 @@ def new_segment(
 
 
 def forget_encoded(folder: Path) -> None:
-    """Remove the vectors that were kept in case the run is interrupted, once they are in place."""
+    """Remove the vectors that were kept in case of an interruption."""
     ChunkCache(folder / ENCODED, "vectors").clear()
 
 
@@ -125,11 +99,7 @@ def _encoded(passages: Sequence[Passage], encoder: Encoder, progress: bool) -> I
 
 
 class FolderState:
-    """The open files of one manifest; vectors and counts are memory-mapped.
-
-    Raises:
-        DataError: a file is missing, damaged or cut short.
-    """
+    """The open files of a manifest, memory-mapped; DataError if a file is missing, damaged or cut short."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.folder = folder
@@ -138,18 +108,10 @@ class FolderState:
         self.segments = [Segment(folder / piece.name, piece.passages, *shape) for piece in manifest.segments]
         self.live = LiveRows(manifest.rows, self._deleted())
         self.name = str(folder)
-        self.hash = manifest.corpus
-
-    def __len__(self) -> int:
-        return self.manifest.passages
 
     @cached_property
     def corpus(self) -> Corpus:
-        """The passages that are left, read when first asked for.
-
-        Raises:
-            DataError: a file of passages is damaged.
-        """
+        """The passages that are left; DataError if a file is damaged."""
         everything = [passage for segment in self.segments for passage in segment.passages()]
         mask = self.live.mask().tolist()
         try:
@@ -162,59 +124,43 @@ class FolderState:
 
     @cached_property
     def bm25(self) -> CountedBm25Search:
-        """BM25 over the passages that are left."""
         return CountedBm25Search([segment.counts for segment in self.segments], self.live)
 
     @cached_property
     def vectors(self) -> VectorRows:
-        """The vectors of the passages that are left.
-
-        Raises:
-            DataError: the collection was built without an encoder.
-        """
+        """The vectors of the passages that are left; DataError if the collection was built without an encoder."""
         if self.manifest.encoder is None:
             raise DataError(f"{self.folder}: the collection has no vectors; build it again with an encoder")
         return VectorRows([part.vectors for part in self.segments if part.vectors is not None], self.live)
 
     @cached_property
     def row_triples(self) -> TripleIndex | None:
-        """The triple index as it is on disk, where passages count in rows; its vectors are empty without an encoder.
-
-        Raises:
-            DataError: a file of it is damaged.
-        """
+        """The triple index on disk, in which `Triple.passage` is a row; DataError if a file is damaged."""
         piece = self.manifest.triples
         if piece is None:
             return None
         key = self.manifest.encoder or ""
-        index = TripleIndex.open(self.folder / piece.name, _no_encoder, corpus_hash=None, encoder_key=key)
-        rows = index.passages
+        index = TripleIndex.open(self.folder / piece.name, no_encoder, corpus_hash=None, encoder_key=key)
+        rows, path = index.passages, self.folder / piece.name
         if len(rows) and not 0 <= rows.min() <= rows.max() < self.manifest.rows:
-            raise DataError(
-                f"{self.folder / piece.name}: damaged (a passage beyond the last); import the triples again"
-            )
+            raise DataError(f"{path}: damaged (a passage beyond the last); import the triples again")
         return index
 
     @cached_property
     def triples(self) -> TripleIndex | None:
-        """The same, where passages count in the corpus; without the encoder of queries."""
+        """The triple index, in which `Triple.passage` is an index into the corpus; without the encoder of queries."""
         index = self.row_triples
         return None if index is None else index.moved(self.live.index_of(index.passages))
 
     def check(self, corpus: Corpus | None, key: str | None) -> None:
-        """Refuse a collection of another corpus or encoder; ``None`` accepts any.
-
-        Raises:
-            DataError: says what differs and what to do.
-        """
-        own = self.manifest
-        problems = []
+        """Check the corpus and the encoder; DataError says what differs and what to do. ``None`` accepts any."""
+        own, problems = self.manifest, []
         if corpus is not None and corpus.hash != own.corpus:
             theirs = f"{len(corpus)} passages, hash {corpus.hash[:12]}"
             problems.append(f"built from {own.passages} passages, hash {own.corpus[:12]}, not from the {theirs} given")
         if key is not None and key != own.encoder:
-            made = f"with encoder {shown(own.encoder)}" if own.encoder else "without an encoder"
-            problems.append(f"built {made}, not with {shown(key)}")
+            made = f"with encoder {repr_short(own.encoder)}" if own.encoder else "without an encoder"
+            problems.append(f"built {made}, not with {repr_short(key)}")
         if problems:
             todo = "build the collection again with overwrite, or open it with what it was built from"
             raise DataError(f"{self.folder}: {'; '.join(problems)}; {todo}")
@@ -229,31 +175,45 @@ class FolderState:
         return np.asarray(rows)
 
 
-def _no_encoder(texts: Sequence[str]) -> np.ndarray:
-    raise DataError(f"{len(texts)} texts to encode, and the collection is open without its encoder")
+def no_encoder(texts: Sequence[str]) -> np.ndarray:
+    """Stands for the encoder of a collection without one: raises DataError."""
+    raise DataError(f"{len(texts)} texts to encode, and the collection has no encoder; open or build it with one")
+
+
+@dataclass(frozen=True)
+class Verified:
+    """Number and size of the files that were compared, and the files without a hash (of an older version)."""
+
+    files: int
+    bytes: int
+    unhashed: tuple[str, ...]
 
 
 def open_state(folder: Path) -> FolderState:
-    """The folder's present state.
-
-    Raises:
-        DataError: no collection, of another format, or a file is missing, damaged or cut short.
-    """
+    """The present state of a folder; DataError if there is no collection, or a damaged or incompatible one."""
     manifest = read_manifest(folder)
     try:
         return FolderState(folder, manifest)
     except DataError:
         if read_manifest(folder) == manifest:
             raise
-    return open_state(folder)  # it was changed, and what the last state needed removed, between two reads
+    return open_state(folder)  # between two reads it was changed, and files of the old state were removed
 
 
 def verify(state: FolderState, *, progress: bool = False) -> Verified:
-    """Read every file of a collection and compare it with its hash, and the passages with the hash of their corpus.
-
-    Raises:
-        DataError: files are missing or hold something else; the message names them.
-    """
-    found = verify_files(state.folder, state.manifest, progress=progress)
-    _ = state.corpus  # compares its own hash, the only one that the oldest version kept
-    return found
+    """Compare every file and the passages with their hashes; DataError names damaged or missing files."""
+    folder, pieces = state.folder, state.manifest.pieces
+    wanted = {file: sha256 for piece in pieces for file, sha256 in piece.sha256.items()}
+    try:
+        sizes = {file: (folder / file).stat().st_size for piece in pieces for file in files_of(folder, piece)}
+        size = sum(sizes.values())
+        with tqdm(total=size, desc="verify", unit="B", unit_scale=True, disable=not progress, delay=1) as bar:
+            found = {file: digest(folder / file, bar.update) for file in sizes}
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be read: {error.strerror or error}") from None
+    bad = [file for file, sha256 in wanted.items() if found.get(file) != sha256]
+    if bad:
+        names = ", ".join(bad[:MAX_NAMED]) + (f" and {len(bad) - MAX_NAMED} more" if len(bad) > MAX_NAMED else "")
+        raise DataError(f"{folder}: {names}: not what was written (damaged or changed); build the collection again")
+    _ = state.corpus  # compares the hash of the corpus, the only one in the oldest format
+    return Verified(len(wanted), sum(sizes[file] for file in wanted), tuple(sorted(sizes.keys() - wanted.keys())))

@@ -1,4 +1,4 @@
-"""Exact nearest neighbors by inner product, among unit vectors in memory or on disk, and the dense search over them."""
+"""Exact nearest neighbors by inner product among unit vectors, in memory or on disk, and dense search."""
 
 from __future__ import annotations
 
@@ -14,24 +14,17 @@ from bgr.collection.arrays import LiveRows
 from bgr.collection.search import Hits, Search, ordered
 
 BLOCK = 4096
-"""Queries in one call; FAISS itself works in blocks of so many, so that cutting here changes no bit of the result."""
+"""Number of queries in one call; FAISS uses the same blocks itself, so that cutting changes no bit of the result."""
 
 
 def nearest(queries: np.ndarray, vectors: np.ndarray, count: int, *, progress: bool = False) -> np.ndarray:
-    """The rows of `vectors` with the largest inner products, best first.
+    """The `count` rows of `vectors` with the largest inner products, best first; the vectors are not copied.
 
-    Args:
-        queries: ``float32 [q, d]``.
-        vectors: ``float32 [n, d]``; they are searched in place, no copy is made of what may be a gigabyte.
-        count: how many for each query; all where there are fewer.
-        progress: show a bar on standard error.
-
-    Returns:
-        ``int64 [q, min(count, n)]``.
+    *Shape:* ``float32 [q, d]``, ``float32 [n, d]`` -> ``int64 [q, min(count, n)]``.
     """
     count = min(count, len(vectors))
     found = np.empty((len(queries), count), dtype=np.int64)
-    # the last block takes the rest: FAISS adds up otherwise where there are very few queries
+    # the last block takes the rest: FAISS sums in another order if there are very few queries
     bounds = [*range(0, max(len(queries) - BLOCK, 0) + 1, BLOCK), len(queries)]
     with tqdm(total=len(queries), desc="search", unit="question", disable=not progress) as bar:
         for start, end in pairwise(bounds):
@@ -41,46 +34,45 @@ def nearest(queries: np.ndarray, vectors: np.ndarray, count: int, *, progress: b
 
 
 def widened(rows: np.ndarray, space: np.ndarray) -> np.ndarray:
-    """Rows as float32, in the beginning of `space`; PyTorch converts in hardware, eight times as fast as NumPy.
+    """Rows ``float16 [n, d]`` as float32 at the beginning of `space`, ``float32 [n or more, d]``.
 
-    *Shape:* ``float16 [n, d]``, ``float32 [n or more, d]`` -> ``float32 [n, d]``.
+    PyTorch converts in hardware, eight times as fast as NumPy.
     """
-    torch.from_numpy(space[: len(rows)]).copy_(torch.from_numpy(np.asarray(_Lent(rows))))
+    torch.from_numpy(space[: len(rows)]).copy_(torch.from_numpy(np.asarray(_SeeminglyWritable(rows))))
     return space[: len(rows)]
 
 
-class _Lent:
-    """An array as if it could be written to, which nothing here does: PyTorch warns of one that cannot.
+class _SeeminglyWritable:
+    """A read-only array that claims to be writable, since PyTorch warns of read-only ones; nothing writes to it.
 
-    Mapping files copy-on-write would quiet it too, but the system refuses that for a file larger than the memory.
+    Mapping files copy-on-write would also avoid the warning, but fails for a file larger than the memory.
     """
 
     def __init__(self, rows: np.ndarray) -> None:
-        self.rows = rows  # keeps its memory
+        self.rows = rows  # keeps the memory alive
         self.__array_interface__ = {**rows.__array_interface__, "data": (rows.ctypes.data, False)}
 
 
 HALF_BLOCK = 4096
-"""Rows of float16 that are turned into float32 at a time: 6 MB at 384 numbers each, which caches hold."""
+"""Number of float16 rows converted to float32 at a time: 6 MB with 384 dimensions, which fits into caches."""
 
 QUERIES = 1024
-"""Queries searched at a time."""
+"""Number of queries searched at a time."""
 
 UNIT = 2e-3
-"""How far a vector's length may be from 1 (float16 alone makes 5e-4)."""
+"""Tolerance of the length of a unit vector (float16 causes up to 5e-4)."""
 
 
 class VectorRows:
-    """Unit vectors, read in place: memory-mapped parts cost no memory of this process.
+    """Unit vectors, which may be memory-mapped.
 
-    FAISS finds candidates; their scores are then computed again in float64, each by itself, and rounded. So a score
-    does not depend on how many queries come at once or how rows are divided among parts, equal vectors have equal
-    scores and rank by index, and deleted rows are left out. More candidates are drawn until FAISS' rounding cannot have
-    left out one of the best.
+    FAISS finds candidates. Their scores are then computed again in float64, one by one, and rounded, so that a score
+    depends neither on the other queries nor on the division into parts; equal vectors have equal scores and rank by
+    index. More candidates are requested until the rounding of FAISS cannot have left out one of the best.
 
     Args:
         parts: ``[n, d]`` each, float32 or float16, C-contiguous.
-        live: which rows of all parts are not deleted; ``None`` where none is.
+        live: the rows of all parts that are not deleted; ``None`` for all.
 
     Raises:
         ValueError: parts of different widths, or another number of rows than `live` has.
@@ -100,14 +92,14 @@ class VectorRows:
         return len(self.live)
 
     def take(self, indices: np.ndarray) -> np.ndarray:
-        """The vectors of some indices, ``int64 [n]`` → ``float32 [n, d]``."""
+        """The vectors of indices, ``int64 [n]`` → ``float32 [n, d]``."""
         return self._take(self.live.row_of(np.asarray(indices, dtype=np.int64)))
 
     def nearest(self, queries: np.ndarray, k: int) -> list[Hits]:
-        """The `k` vectors (all if there are fewer) with the largest inner products for each of ``float32 [q, d]``.
+        """The `k` vectors (all if there are fewer) with the largest inner products for each query, ``float32 [q, d]``.
 
         Raises:
-            ValueError: queries of another width, or with a number that is not finite.
+            ValueError: the queries have another width, or a number that is not finite.
         """
         k = max(min(k, len(self)), 0)
         queries = np.ascontiguousarray(queries, dtype=np.float32)
@@ -140,25 +132,25 @@ class VectorRows:
         return [hits[query] for query in range(len(queries))]
 
     def _slack(self, query: int, queries: np.ndarray) -> float:
-        """How far a product in float32 may be from the true one, twice: ``d · 2^-24 · |q| · |v|``, ``|v|`` about 1."""
+        """Twice the maximum error of a product in float32: ``d · 2^-24 · |q| · |v|``, ``|v|`` about 1."""
         return 2 * (self.width + 2) * 2.0**-24 * (1 + UNIT) * float(np.linalg.norm(queries[query]))
 
     def _candidates(self, queries: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """The `count` best rows, deleted ones included, as FAISS ranks them: scores and rows ``[q, count]``."""
+        """Scores and rows ``[q, count]`` of the best rows, including deleted ones, as FAISS ranks them."""
         score, row = np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
         for start, block in self._blocks():
             part = faiss.knn(queries, block, min(count, len(block)), metric=faiss.METRIC_INNER_PRODUCT)
             score = np.concatenate([score, part[0]], axis=1)
-            # -1 where a damaged vector is no number
+            # -1 for a damaged vector that is not a number
             row = np.concatenate([row, np.where(part[1] < 0, -1, part[1] + start)], axis=1)
-            if start:  # a first block is sorted by itself
+            if start:  # the first block is sorted already
                 order = np.argsort(-score, axis=1, kind="stable")[:, :count]
                 score, row = np.take_along_axis(score, order, axis=1), np.take_along_axis(row, order, axis=1)
         return score, row
 
     def _blocks(self) -> Iterator[tuple[int, np.ndarray]]:
-        """First row and rows of each block in float32; a block is overwritten by the next."""
-        space = np.empty((HALF_BLOCK, self.width), dtype=np.float32)  # no memory until it is written to
+        """First row and rows of each block in float32; the next block overwrites it."""
+        space = np.empty((HALF_BLOCK, self.width), dtype=np.float32)  # takes no memory before it is written to
         for start, part in zip(self.starts.tolist(), self.parts, strict=False):
             whole = part.dtype == np.float32
             size = max(len(part), 1) if whole else HALF_BLOCK
@@ -182,11 +174,7 @@ class VectorRows:
 
 
 def check_unit(vectors: np.ndarray, count: int, where: str) -> np.ndarray:
-    """Check that an encoder returned ``[count, d]`` unit vectors for `count` texts, and return them.
-
-    Raises:
-        ValueError: another shape, or a vector whose length is not 1; begins with `where`.
-    """
+    """Return the vectors; ValueError, with `where` before its message, unless they are unit vectors ``[count, d]``."""
     if vectors.ndim != 2 or len(vectors) != count:
         raise ValueError(
             f"{where}: the encoder gave shape {vectors.shape} for {count} texts; one row for each is allowed"
@@ -201,16 +189,11 @@ def check_unit(vectors: np.ndarray, count: int, where: str) -> np.ndarray:
 
 
 Encoder = Callable[[Sequence[str]], np.ndarray]
-"""Texts to unit vectors, ``float32 [n, d]``; `SentenceEncoder` and `VectorStore` are such."""
+"""Texts to unit vectors, ``float32 [n, d]``, such as `SentenceEncoder` and `VectorStore`."""
 
 
 class DenseSearch(Search):
-    """The texts whose vectors have the largest inner product with the query's, exactly.
-
-    Args:
-        encoder: of the queries; the one that encoded the texts.
-        vectors: of the texts.
-    """
+    """Exact search for the texts whose vectors have the largest inner product with the query's."""
 
     def __init__(self, encoder: Encoder, vectors: VectorRows) -> None:
         self.encoder = encoder
@@ -218,11 +201,7 @@ class DenseSearch(Search):
 
     @classmethod
     def of_texts(cls, texts: Sequence[str], encoder: Encoder) -> DenseSearch:
-        """Encode the texts and keep their vectors in memory.
-
-        Raises:
-            ValueError: the encoder does not give one unit vector for each text.
-        """
+        """Encode the texts; ValueError if the encoder does not give one unit vector for each text."""
         vectors = check_unit(encoder(texts), len(texts), "texts")
         return cls(encoder, VectorRows([np.ascontiguousarray(vectors, dtype=np.float32)]))
 

@@ -1,4 +1,4 @@
-"""The number of times that each word occurs in each text: all that BM25 needs, whatever is added or deleted later."""
+"""Counts of the words of each text, from which BM25 is computed after any additions and deletions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from pathlib import Path
+from typing import Any
 
 import bm25s
 import numpy as np
@@ -16,20 +17,16 @@ from bgr.errors import DataError
 
 
 def split_words(texts: Sequence[str]) -> list[list[str]]:
-    """The words of each text that count, in order."""
-    if not texts:
-        return []
-    return bm25s.tokenize(list(texts), lower=True, stopwords="english", return_ids=False, show_progress=False)
+    """The words of each text in order, without stop words."""
+    return _tokenized(texts, return_ids=False) if texts else []
 
 
-def number_words(texts: Sequence[str]) -> tuple[list[list[int]], list[str]]:
-    """The same words as numbers into the vocabulary, and the vocabulary."""
-    found = bm25s.tokenize(list(texts), lower=True, stopwords="english", return_ids=True, show_progress=False)
-    return found.ids, list(found.vocab)
+def _tokenized(texts: Sequence[str], *, return_ids: bool) -> Any:
+    return bm25s.tokenize(list(texts), lower=True, stopwords="english", return_ids=return_ids, show_progress=False)
 
 
 BLOCK = 10_000
-"""Texts split into words at a time, which bounds the memory of their lists."""
+"""Number of texts that are split into words at a time, which bounds the memory."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +35,10 @@ class WordCounts:
 
     Args:
         words: in UTF-8.
-        word: ``int32 [p]``, number of a word; a pair of word and text stands once.
+        word: ``int32 [p]``, number of a word; pairs of word and text are distinct.
         row: ``int32 [p]``, the text, ascending within a word.
-        count: ``int32 [p]``, how often the word stands in the text, 1 or more.
-        lengths: ``int32 [n]``, words of each text.
+        count: ``int32 [p]``, how often the word occurs in the text, 1 or more.
+        lengths: ``int32 [n]``, number of words of each text.
     """
 
     words: list[bytes]
@@ -52,12 +49,12 @@ class WordCounts:
 
 
 def count_words(texts: Sequence[str]) -> WordCounts:
-    """Count a list of texts, of any length."""
+    """Count the words of texts."""
     return merge([_count_block(texts[start : start + BLOCK]) for start in range(0, len(texts), BLOCK)])
 
 
 def merge(parts: Sequence[WordCounts]) -> WordCounts:
-    """The counts of the texts of all parts one after another; words and pairs in order of the words' bytes."""
+    """The counts of the concatenated parts; words and pairs are in the order of the words' bytes."""
     words = sorted(set(chain.from_iterable(part.words for part in parts)))
     number = {word: index for index, word in enumerate(words)}
     starts = [0, *accumulate(len(part.lengths) for part in parts)]
@@ -76,7 +73,7 @@ def merge(parts: Sequence[WordCounts]) -> WordCounts:
 
 
 def keep_texts(counts: WordCounts, live: np.ndarray) -> WordCounts:
-    """The counts of those texts alone for which ``live`` (``bool [n]``) is true."""
+    """The counts of the texts for which ``live`` (``bool [n]``) is true."""
     kept = live[counts.row]
     row = (np.cumsum(live) - 1)[counts.row[kept]].astype(np.int32)
     used, word = np.unique(counts.word[kept], return_inverse=True)
@@ -85,11 +82,7 @@ def keep_texts(counts: WordCounts, live: np.ndarray) -> WordCounts:
 
 
 def save_counts(folder: Path, counts: WordCounts) -> None:
-    """Write counts in the order that `merge` gives them, as arrays of a folder that exists.
-
-    Raises:
-        DataError: the folder cannot be written.
-    """
+    """Write counts of `merge` as arrays in an existing folder; DataError if it cannot be written."""
     starts = np.searchsorted(counts.word, np.arange(len(counts.words) + 1))
     save_array(folder / "words.npy", np.frombuffer(b"".join(counts.words), dtype=np.uint8))
     save_array(folder / "word_ends.npy", np.cumsum([len(word) for word in counts.words], dtype=np.int64))
@@ -100,15 +93,7 @@ def save_counts(folder: Path, counts: WordCounts) -> None:
 
 
 class CountsFolder:
-    """Counts on disk; a look-up reads what it needs.
-
-    Args:
-        folder: written by `save_counts`.
-        size: texts that it must hold.
-
-    Raises:
-        DataError: a file is missing, damaged, or does not fit the others.
-    """
+    """Memory-mapped counts of `size` texts, as `save_counts` wrote them; DataError if a file is missing or damaged."""
 
     def __init__(self, folder: Path, size: int) -> None:
         self.folder = folder
@@ -121,11 +106,7 @@ class CountsFolder:
         self.lengths = open_array(folder / "lengths.npy", np.int32, (size,))
 
     def texts_with(self, word: bytes) -> tuple[np.ndarray, np.ndarray]:
-        """The texts that hold a word, ascending, and how often: ``int32 [p]`` each.
-
-        Raises:
-            DataError: the file names a text that does not exist.
-        """
+        """The texts that contain a word, ascending, and how often: ``int32 [p]`` each; DataError for a damaged file."""
         index = bisect_left(range(len(self.ends)), word, key=self._word)
         if index == len(self.ends) or self._word(index) != word:
             return self.rows[:0], self.counts[:0]
@@ -136,7 +117,7 @@ class CountsFolder:
         return rows, self.counts[at]
 
     def load(self) -> WordCounts:
-        """All of it, in memory."""
+        """All counts, in memory."""
         words = [self._word(index) for index in range(len(self.ends))]
         word = np.repeat(np.arange(len(words), dtype=np.int32), np.diff(self.starts))
         return WordCounts(words, word, np.asarray(self.rows), np.asarray(self.counts), np.asarray(self.lengths))
@@ -147,10 +128,10 @@ class CountsFolder:
 
 
 def _count_block(texts: Sequence[str]) -> WordCounts:
-    numbers, words = number_words(texts)
-    lengths = np.array([len(row) for row in numbers], dtype=np.int32)
-    flat = np.fromiter(chain.from_iterable(numbers), dtype=np.int64, count=int(lengths.sum()))
+    found = _tokenized(texts, return_ids=True)
+    lengths = np.array([len(row) for row in found.ids], dtype=np.int32)
+    flat = np.fromiter(chain.from_iterable(found.ids), dtype=np.int64, count=int(lengths.sum()))
     pairs, counts = np.unique(flat * len(texts) + np.repeat(np.arange(len(texts)), lengths), return_counts=True)
     word, row = np.divmod(pairs, max(len(texts), 1))
-    encoded = [text.encode(errors="surrogatepass") for text in words]
+    encoded = [text.encode(errors="surrogatepass") for text in found.vocab]
     return WordCounts(encoded, word.astype(np.int32), row.astype(np.int32), counts.astype(np.int32), lengths)

@@ -5,22 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bgr.collection import options as opt
 from bgr.collection.collection import Collection
 from bgr.collection.corpus import Corpus, load_corpus, save_corpus
-from bgr.collection.folder import NAME, Verified, check_free
+from bgr.collection.folder import NAME, check_free
 from bgr.collection.memory import MINILM
-from bgr.collection.search import Hits, HybridSearch, Search
+from bgr.collection.search import HybridSearch, Search
+from bgr.collection.segments import Verified
 from bgr.collection.triples.extraction import Extracted, extract_triples
 from bgr.collection.triples.openie import Imported, read_openie, write_openie
 from bgr.collection.triples.triple import entity_key
-from bgr.data.multihop.corpora import read_corpus
+from bgr.data.multihop.load import read_corpus
 from bgr.data.reasongraphqa.io.fact_records import fact_corpus, read_facts
 from bgr.errors import DataError
+from bgr.utils.atomic_io import writing
 
 if TYPE_CHECKING:
     from bgr.collection.milvus import MilvusCollection
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
 
 
 def read_passages(path: Path) -> Corpus:
-    """The texts of a collection, of a corpus file, or of a published corpus, whose texts get ids of title and text.
+    """The texts of a collection, of a corpus file, or of a published corpus, in which title and text give the id.
 
     Raises:
-        DataError: it is missing or damaged, or holds something else; the message names the place.
+        DataError: the file is missing, damaged or of another form; the message names the location.
     """
     if (path / NAME).is_file():
         return Collection.open(path, encoder=None).corpus
-    return load_corpus(path) if _has_ids(path) else read_corpus(path).pool.corpus()
+    return load_corpus(path) if _has_ids(path) else read_corpus(path).corpus()
 
 
 def build(options: opt.BuildOptions) -> Collection:
@@ -54,7 +55,7 @@ def build(options: opt.BuildOptions) -> Collection:
 
 
 def add(options: opt.AddOptions) -> tuple[Collection, int]:
-    """Append texts. Gives the collection and how many were added; see `Collection.add` for the errors."""
+    """Append texts. Returns the collection and the number of new texts; see `Collection.add` for the errors."""
     new = read_passages(options.corpus)
     collection = _open(options.folder, options.encoder)
     collection.add(new, options.triples or ())
@@ -109,14 +110,16 @@ def search(options: opt.SearchOptions) -> list[dict[str, Any]]:
     method = options.method or ("hybrid" if collection.manifest.encoder else "bm25")
     with _search(options, collection, method) as one:
         found = one.search(options.questions, options.k)
-    return [
-        {"question": question, "method": method, "passages": _passages(hits, collection.corpus)}
-        for question, hits in zip(options.questions, found, strict=True)
-    ]
+    rows = []
+    for question, hits in zip(options.questions, found, strict=True):
+        pairs = zip(hits.scores.tolist(), hits.indices.tolist(), strict=True)
+        passages = [{"score": score, **vars(collection.corpus[index])} for score, index in pairs]
+        rows.append({"question": question, "method": method, "passages": passages})
+    return rows
 
 
 def upload(options: opt.UploadOptions) -> tuple[str, int]:
-    """Put a collection's vectors into Milvus. Gives where they are and how many.
+    """Put a collection's vectors into Milvus. Returns their location there, and their number.
 
     Raises:
         DataError: as `search`, or there is such a collection in Milvus already.
@@ -125,9 +128,9 @@ def upload(options: opt.UploadOptions) -> tuple[str, int]:
 
     collection = _open(options.folder, options.encoder)
     dense, key = collection.dense, str(collection.manifest.encoder)
-    with closing(_milvus(options)) as there:
+    with closing(_milvus(options)) as store:
         made = MilvusSearch.build(
-            there,
+            store,
             collection.corpus,
             dense.encoder,
             key=key,
@@ -135,7 +138,7 @@ def upload(options: opt.UploadOptions) -> tuple[str, int]:
             overwrite=options.overwrite,
             progress=True,
         )
-        return there.where, made.count()
+        return store.where, made.count()
 
 
 def import_triples(options: opt.ImportOptions) -> tuple[Collection, Imported]:
@@ -144,16 +147,8 @@ def import_triples(options: opt.ImportOptions) -> tuple[Collection, Imported]:
     return collection, collection.import_triples(options.file)
 
 
-@dataclass(frozen=True)
-class Checked:
-    """Counts of `check_triples`: of the file, and of the texts and entities."""
-
-    found: Imported
-    counts: dict[str, Any]
-
-
-def check_triples(options: opt.CheckOptions) -> Checked:
-    """Count the triples that a file holds for a corpus.
+def check_triples(options: opt.CheckOptions) -> tuple[Imported, dict[str, Any]]:
+    """The triples that a file holds for a corpus, and their counts, with those of the texts and entities.
 
     Raises:
         DataError: the file is missing or not valid, or none of its texts is in the corpus.
@@ -164,7 +159,7 @@ def check_triples(options: opt.CheckOptions) -> Checked:
     for triple in found.triples:
         for end in (triple.subject, triple.object):
             passages.setdefault(entity_key(end), set()).add(triple.passage)
-    counts = {
+    return found, {
         "passages": len(corpus),
         "triples": len(found.triples),
         "rows": found.rows,
@@ -175,7 +170,6 @@ def check_triples(options: opt.CheckOptions) -> Checked:
         "entities": len(passages),
         "shared entities": sum(len(where) > 1 for where in passages.values()),
     }
-    return Checked(found, counts)
 
 
 def extract(options: opt.ExtractOptions) -> Extracted:
@@ -196,7 +190,10 @@ def extract(options: opt.ExtractOptions) -> Extracted:
     assert options.out is not None
     assert options.corpus is not None
     out, kept = options.out, options.out.with_name(f"{options.out.name}.db")
-    _check_output(out, kept, overwrite=options.overwrite)
+    if out.is_dir():
+        raise DataError(f"{out}: is a folder; name a file")
+    if out.exists() and not kept.exists() and not options.overwrite:
+        raise DataError(f"{out}: exists already, and no {kept.name} to resume from; give --overwrite to replace it")
     corpus = Corpus(read_passages(options.corpus)[: options.limit])
     llm = _llm(options, out.with_name(f"{out.name}.replies.db"))
     if options.overwrite:  # after everything that may be wrong was checked
@@ -207,7 +204,7 @@ def extract(options: opt.ExtractOptions) -> Extracted:
 
 
 def facts(options: opt.FactsOptions) -> tuple[int, int]:
-    """Write the triples that ReasonGraphQA's facts were made from. Gives the numbers of triples and of facts.
+    """Write the triples that ReasonGraphQA's facts were made from. Returns the numbers of triples and of facts.
 
     Raises:
         DataError: a file exists already, or the dataset names no triples.
@@ -244,9 +241,9 @@ def _search(options: opt.SearchOptions, collection: Collection, method: str) -> 
         return
     from bgr.collection.milvus import MilvusSearch
 
-    dense = collection.dense  # which says what is missing
-    with closing(_milvus(options)) as there:
-        vectors = MilvusSearch(there, collection.corpus, dense.encoder, key=str(collection.manifest.encoder))
+    dense = collection.dense  # its error says what is missing
+    with closing(_milvus(options)) as store:
+        vectors = MilvusSearch(store, collection.corpus, dense.encoder, key=str(collection.manifest.encoder))
         yield vectors if method == "dense" else HybridSearch([collection.bm25, vectors])
 
 
@@ -256,11 +253,6 @@ def _milvus(options: opt.MilvusOptions) -> MilvusCollection:
     return MilvusCollection(str(options.milvus), options.milvus_collection)
 
 
-def _passages(hits: Hits, corpus: Corpus) -> list[dict[str, Any]]:
-    pairs = zip(hits.indices.tolist(), hits.scores.tolist(), strict=True)
-    return [{"score": score, **vars(corpus[index])} for index, score in pairs]
-
-
 def _llm(options: opt.ExtractOptions, replies: Path) -> Llm:
     from bgr.llm.backends.loading import load_backend
     from bgr.llm.language_model import Llm
@@ -268,26 +260,14 @@ def _llm(options: opt.ExtractOptions, replies: Path) -> Llm:
 
     model = load_backend(options.llm)
     path = options.replay or replies
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from None
     return Llm(model, replay=Replay(path, replay_only=options.replay_only))
 
 
-def _check_output(out: Path, kept: Path, *, overwrite: bool) -> None:
-    """Refuse to replace what this command did not write."""
-    if out.is_dir():
-        raise DataError(f"{out}: is a folder; name a file")
-    if out.exists() and not kept.exists() and not overwrite:
-        raise DataError(f"{out}: exists already, and no {kept.name} to resume from; give --overwrite to replace it")
-
-
 def _remove(path: Path) -> None:
-    try:
+    with writing(path):
         path.unlink(missing_ok=True)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def _has_ids(path: Path) -> bool:
@@ -301,6 +281,6 @@ def _has_ids(path: Path) -> bool:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
     try:
         row = json.loads(first) if first.lstrip().startswith("{") else None
-    except (ValueError, RecursionError):  # the reader says what is wrong
+    except (ValueError, RecursionError):  # the reader reports the error
         return False
     return isinstance(row, dict) and "id" in row and ("text" in row or not {"title", "body"} <= row.keys())

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import EvidenceGraph
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import is_text, repr_short
 
 QUESTION_TYPES = ("query", "comparison", "count", "boolean", "qualifier")
 STRUCTURES = ("SC-SH", "SC-MH", "MC-SH", "MC-MH")
+STEP_FIELDS = ("function", "dependencies", "inputs")
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,13 @@ class Example:
     def __post_init__(self) -> None:
         if self.graph.nodes and self.graph.nodes[-1] >= len(self.facts):
             raise DataError(
-                f"sample {shown(self.id)}: the graph names fact {shown(self.graph.nodes[-1])}, "
+                f"sample {repr_short(self.id)}: the graph names fact {repr_short(self.graph.nodes[-1])}, "
                 f"but there are {len(self.facts)} candidates"
             )
         if self.type not in QUESTION_TYPES:
             raise DataError(
-                f"sample {shown(self.id)}: unknown type {shown(self.type)}, known: {', '.join(QUESTION_TYPES)}"
+                f"sample {repr_short(self.id)}: unknown type {repr_short(self.type)}, known: "
+                f"{', '.join(QUESTION_TYPES)}"
             )
 
     @property
@@ -70,23 +72,66 @@ class Example:
         }
 
     @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Example:
-        """The inverse of `to_json`.
+    def from_json(cls, record: Any) -> Example:
+        """The inverse of `to_json`, which checks every field; other fields are ignored.
 
         Raises:
-            DataError: a field is missing or the graph is invalid; the message names the sample.
+            DataError: not an object, a field is missing or has another type, the graph violates a constraint, or the
+                structure is not the graph's; the message names the sample and what is allowed.
         """
+        if not isinstance(record, Mapping):
+            raise DataError("a line must have one object")
+        for name, (check, allowed) in _CHECKS.items():
+            if name not in record:
+                raise _refusal(record, f"field {name!r} is missing")
+            if not check(record[name]):
+                raise _refusal(record, f"{name} is {repr_short(record[name])}, allowed: {allowed}")
         try:
-            return cls(
-                id=str(record["id"]),
-                question=record["question"],
-                facts=tuple(record["facts"]),
-                graph=EvidenceGraph([(a, b) for a, b in record["edges"]]),
-                answer=record["answer"],
-                program=tuple(record["program"]),
-                type=record["type"],
+            graph = EvidenceGraph([(a, b) for a, b in record["edges"]])
+        except BgrError as error:
+            raise _refusal(record, str(error)) from error
+        if record.get("structure", graph.structure) != graph.structure:
+            raise _refusal(
+                record, f"structure is {repr_short(record['structure'])}, but its graph is {graph.structure}"
             )
-        except KeyError as error:
-            raise DataError(f"sample {shown(record.get('id', '?'))}: field {error.args[0]!r} is missing") from error
-        except (BgrError, TypeError, ValueError) as error:
-            raise DataError(f"sample {shown(record.get('id', '?'))}: {error}") from error
+        id, question, answer, kind = (record[name] for name in ("id", "question", "answer", "type"))
+        return cls(id, question, tuple(record["facts"]), graph, answer, tuple(record["program"]), kind)
+
+
+def _refusal(record: Mapping[str, Any], message: str) -> DataError:
+    return DataError(f"sample {repr_short(record.get('id', '?'))}: {message}")
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(map(is_text, value))
+
+
+def _are_numbers(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(type(number) is int and abs(number) < 2**63 for number in value)
+
+
+def _are_pairs(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(_are_numbers(pair) and len(pair) == 2 for pair in value)
+
+
+def _are_steps(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(
+        isinstance(step, Mapping)
+        and set(step) == set(STEP_FIELDS)
+        and is_text(step["function"])
+        and _are_numbers(step["dependencies"])
+        and _are_texts(step["inputs"])
+        for step in value
+    )
+
+
+_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "id": (is_text, "a text"),
+    "question": (is_text, "a text"),
+    "facts": (_are_texts, "a list of texts"),
+    "edges": (_are_pairs, "a list of pairs of integers"),
+    "answer": (is_text, "a text"),
+    "program": (_are_steps, f"a list of steps {{{', '.join(STEP_FIELDS)}}} with a text, integers and texts"),
+    "type": (is_text, "a text"),
+}
+"""The fields of a record: the check of a value, and what the check allows."""

@@ -114,7 +114,7 @@ class ShowOptions(DatasetOptions):
         number: index of the sample in the split, from 0 (default: 0).
         random: choose a random sample of the split.
         seed: seed of --random.
-        draw: draw the graph to this .png or .html file.
+        draw: draw the graph to this .png, .svg or .html file.
         overwrite: replace the drawing if it exists.
     """
 

@@ -1,9 +1,9 @@
 """Algorithms on sets of edges: cycles, single-edit neighbors, the most probable DAG.
 
 `best_dag` is a branch-and-bound search. With the log-odds of independent edges as weights, the total weight is the
-log-probability up to a constant. Without constraints, the best graph consists of all edges of weight 0 and above.
-If that graph violates a constraint, each way to repair it becomes a subproblem in which some edges are required and
-others forbidden. The subproblem with the highest bound is searched first.
+log-probability up to a constant, and the best graph without constraints has all edges of weight 0 and above. If it
+violates a constraint, each way to repair it becomes a subproblem in which some edges are required and others forbidden.
+The subproblem with the highest bound is searched first.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import heapq
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 import networkx as nx
 
@@ -71,10 +70,8 @@ def changes(edges: Edges, addable: Iterable[Edge]) -> Iterator[Edges]:
     that starts in the graph, or lets such an edge replace one with the same source or target. Empty sets and `edges`
     itself are skipped. A set may be yielded more than once.
     """
-    for other in _untidied(edges, addable):
-        found = tidy(other)
-        if found and found != edges:
-            yield found
+    tidied = map(tidy, _untidied(edges, addable))
+    yield from (found for found in tidied if found and found != edges)
 
 
 def _untidied(edges: Edges, addable: Iterable[Edge]) -> Iterator[Edges]:
@@ -104,42 +101,31 @@ Problem = tuple[frozenset[Edge], frozenset[Edge]]
 """Edges that must be in the graph, and edges that must not."""
 
 
-@dataclass(frozen=True)
-class BestDag:
-    """The edges found. With `exact`, no valid set of edges has a greater total weight."""
-
-    edges: frozenset[Edge]
-    exact: bool
-
-
-def best_dag(weights: Mapping[Edge, float], *, max_problems: int = MAX_PROBLEMS) -> BestDag:
+def best_dag(weights: Mapping[Edge, float], *, max_problems: int = MAX_PROBLEMS) -> Edges | None:
     """Find the edges of greatest total weight that form a DAG in which every fact is reachable from the question.
 
     The DAG has at least one edge from the question; the result is empty if there is no such edge. An edge of negative
     weight is used only if it enables others that outweigh it, or as the only edge from the question.
 
-    Args:
-        weights: weight of every edge that may be used.
-        max_problems: limit on the subproblems. If the search exceeds it, the result is empty and not exact, and the
-            caller chooses a fallback.
+    If the search exceeds `max_problems` subproblems, the result is ``None``.
     """
     order = sorted(weights, key=lambda edge: (-weights[edge], edge))
     waiting = [(0.0, 0, (frozenset[Edge](), frozenset[Edge]()))]
     opened = 0
     while waiting:
-        _, _, problem = heapq.heappop(waiting)
+        problem = heapq.heappop(waiting)[2]
         forced, forbidden = problem
         chosen = [edge for edge in order if edge in forced or (weights[edge] >= 0 and edge not in forbidden)]
         ways = _mend(chosen, problem, order)
         if ways is None:
-            return BestDag(frozenset(chosen), True)
+            return frozenset(chosen)
         for way in ways:
             opened += 1
             if opened > max_problems:
-                return BestDag(frozenset(), False)
+                return None
             bound = sum(w for edge, w in weights.items() if edge in way[0] or (w >= 0 and edge not in way[1]))
             heapq.heappush(waiting, (-bound, opened, way))
-    return BestDag(frozenset(), True)
+    return frozenset()
 
 
 def _mend(chosen: list[Edge], problem: Problem, order: list[Edge]) -> Iterable[Problem] | None:
@@ -147,15 +133,21 @@ def _mend(chosen: list[Edge], problem: Problem, order: list[Edge]) -> Iterable[P
 
     No two of them allow the same graph, and together they allow every graph that the problem allows.
     """
+    forced, forbidden = problem
     if not any(a == ROOT for a, _ in chosen):
         return _one_of([edge for edge in order if edge[0] == ROOT], problem)
     reached = {b for _, b in chosen}
     lost = min((a for a, _ in chosen if a != ROOT and a not in reached), default=None)
     if lost is not None:
-        return [*_one_of([edge for edge in order if edge[1] == lost], problem), *_without(lost, problem, order)]
+        touching = {edge for edge in order if lost in edge}
+        without = [] if touching & forced else [(forced, forbidden | touching)]
+        return [*_one_of([edge for edge in order if edge[1] == lost], problem), *without]
     # every fact now has an incoming edge, so without a cycle each path backward ends at the question
     cycle = find_cycle(chosen)
-    return None if cycle is None else _break(cycle, problem)
+    if cycle is None:
+        return None
+    free = [edge for edge in cycle if edge not in forced]  # one subproblem for each that is the first one absent
+    return [(forced | set(free[:i]), forbidden | {edge}) for i, edge in enumerate(free)]
 
 
 def _one_of(edges: list[Edge], problem: Problem) -> Iterator[Problem]:
@@ -166,31 +158,12 @@ def _one_of(edges: list[Edge], problem: Problem) -> Iterator[Problem]:
             yield forced | {edge}, forbidden | set(edges[:i])
 
 
-def _without(node: int, problem: Problem, order: list[Edge]) -> Iterator[Problem]:
-    """Exclude the fact from the graph."""
-    forced, forbidden = problem
-    touching = {edge for edge in order if node in edge}
-    if not touching & forced:
-        yield forced, forbidden | touching
-
-
-def _break(cycle: list[Edge], problem: Problem) -> Iterator[Problem]:
-    """Forbid at least one edge of the cycle: one subproblem for each edge that is the first one absent."""
-    forced, forbidden = problem
-    free = [edge for edge in cycle if edge not in forced]
-    for i, edge in enumerate(free):
-        yield forced | set(free[:i]), forbidden | {edge}
-
-
 def find_cycle(edges: Iterable[Edge]) -> list[Edge] | None:
     """The edges of one cycle, or ``None``. Facts without predecessors are removed until only cycles are left."""
     before: dict[int, list[int]] = {}
     for a, b in edges:
         before.setdefault(b, []).append(a)
-    while True:
-        loose = [node for node, sources in before.items() if not any(a in before for a in sources)]
-        if not loose:
-            break
+    while loose := [node for node, sources in before.items() if not any(a in before for a in sources)]:
         for node in loose:
             del before[node]
     if not before:
@@ -217,10 +190,8 @@ def graph_of(odds: Mapping[Edge, float]) -> tuple[EvidenceGraph, list[Edge]]:
 
 
 def acyclic(edges: Mapping[Edge, float]) -> tuple[list[Edge], list[Edge]]:
-    """Split scored edges into a DAG and the edges left out of it.
-
-    Edges are added by falling score, and ties by number. An edge that would close a cycle is left out.
-    """
+    """Split scored edges into a DAG and the edges left out of it: by falling score, ties by number, each edge that
+    would close a cycle."""
     graph: nx.DiGraph = nx.DiGraph()
     kept: list[Edge] = []
     dropped: list[Edge] = []

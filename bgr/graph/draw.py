@@ -1,4 +1,4 @@
-"""Drawing of evidence graphs as a text tree, a PNG image or an HTML page.
+"""Drawing of evidence graphs as a text tree, a PNG or SVG image, or an HTML page.
 
 Facts and questions are untrusted input: control characters are removed, no text is interpreted as mathematics or HTML,
 and the page loads no other resources.
@@ -9,8 +9,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from html import escape
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
@@ -25,32 +27,44 @@ COLORS = {  # state: line, fill
     "missed": ("#b07a10", "#fff8e1"),
 }
 LEGEND = (("right", "in both"), ("wrong", "retrieved, not in gold"), ("missed", "in gold, not retrieved"))
-ENDINGS = (".png", ".html")
-LEGEND_HEIGHT = 22.0
-"""Space for the legend below the graph, in points."""
+ENDINGS = (".png", ".svg", ".html")
+LEGEND_HEIGHT = 22.0  # points below the graph
 
 
 def draw(
     graph: EvidenceGraph, facts: Sequence[str], question: str, path: str | Path, gold: EvidenceGraph | None = None
 ) -> None:
-    """Write a ``.png`` or ``.html`` file, depending on the suffix of `path`.
+    """Write an image (.png, .svg), or a self-contained HTML page with the graph and the evidence in order (.html).
+
+    The graph runs from left to right. With `gold`, correct parts are green, wrong ones red, missed ones dashed.
 
     Raises:
-        BgrError: the suffix is another one.
+        BgrError: the suffix of `path` is another one.
     """
-    writers = {".png": draw_png, ".html": draw_html}
     ending = Path(path).suffix.lower()
-    if ending not in writers:
-        raise BgrError(f"{path}: cannot draw {ending or 'a file without an ending'}, allowed: .html, .png")
-    writers[ending](graph, facts, question, path, gold)
+    if ending not in ENDINGS:
+        raise BgrError(f"{path}: cannot draw {ending or 'a file without an ending'}, allowed: {', '.join(ENDINGS)}")
+    picture = lay_out(graph, facts, question, gold)
+    if ending != ".html":
+        Path(path).write_bytes(_image(picture, ending[1:], legend=gold is not None))
+        return
+    evidence = "\n".join(f'<li><span class="n">[{n}]</span> {_html(facts[n])}</li>' for n in graph.order())
+    legend = " ".join(f'<span style="color:{COLORS[state][0]}">■ {text}</span>' for state, text in LEGEND)
+    svg = _image(picture, "svg", legend=False).decode()
+    page = PAGE.format(
+        title=_html(question),
+        svg=svg[svg.index("<svg") :],
+        legend=f"<p>{legend}</p>" if gold is not None else "",
+        evidence=f"<ol>\n{evidence}\n</ol>" if evidence else "<p>No evidence.</p>",
+    )
+    Path(path).write_text(page, encoding="utf-8")
 
 
 def check_drawing(path: Path, *, overwrite: bool) -> None:
     """Check before any work that a graph can be drawn to `path`.
 
     Raises:
-        DataError: the ending is not that of a drawing, the file exists and may not be replaced, or the folder does not
-            exist.
+        DataError: the suffix is unknown, the file exists and may not be replaced, or the folder does not exist.
     """
     if path.suffix.lower() not in ENDINGS:
         raise DataError(f"{path}: unknown kind of drawing {path.suffix!r}, allowed: {', '.join(ENDINGS)}")
@@ -89,76 +103,62 @@ def _children(graph: EvidenceGraph, node: int, indent: str) -> list[tuple[Edge, 
     return [((node, child), indent, child == after[-1]) for child in reversed(after)]
 
 
-def draw_png(
-    graph: EvidenceGraph, facts: Sequence[str], question: str, path: str | Path, gold: EvidenceGraph | None = None
-) -> None:
-    """Write a PNG image with the graph from left to right. With `gold`, correct parts are green, wrong ones red, missed
-    ones dashed."""
+def _image(picture: Picture, kind: str, *, legend: bool) -> bytes:
+    """The picture as a PNG or an SVG file; equal pictures give equal bytes."""
+    from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    picture = lay_out(graph, facts, question, gold)
-    height = picture.height + (LEGEND_HEIGHT if gold is not None else 0)
+    height = picture.height + (LEGEND_HEIGHT if legend else 0)
     figure = Figure(figsize=(picture.width / 72, height / 72))
     FigureCanvasAgg(figure)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, picture.width), ylim=(height, 0))
     axes.axis("off")
     for arrow in picture.arrows:
-        _png_arrow(axes, arrow)
+        _draw_arrow(axes, arrow)
     for box in picture.boxes:
-        _png_box(axes, box)
-    if gold is not None:
-        x = 8.0
+        _draw_box(axes, box)
+    if legend:
+        x, y = 8.0, picture.height + LEGEND_HEIGHT / 2
         for state, text in LEGEND:
-            axes.text(
-                x, picture.height + LEGEND_HEIGHT / 2, f"■ {text}", color=COLORS[state][0], fontsize=FONT, va="center"
-            )
+            axes.text(x, y, f"■ {text}", color=COLORS[state][0], fontsize=FONT, va="center")
             x += text_width(text) + 24
-    with warnings.catch_warnings():  # a glyph missing from the font is drawn as a box
+    content = BytesIO()
+    # letters of an SVG stay text; a glyph missing from the font of a PNG is drawn as a box
+    with warnings.catch_warnings(), rc_context({"svg.fonttype": "none", "svg.hashsalt": "graph"}):
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure.savefig(path, dpi=160, facecolor="white", format="png")
+        metadata = {"Date": None} if kind == "svg" else None
+        figure.savefig(content, dpi=160, facecolor="white", format=kind, metadata=metadata)
+    return content.getvalue()
 
 
-def _png_arrow(axes, arrow: Arrow) -> None:  # type: ignore[no-untyped-def]  # matplotlib is untyped here
+def _draw_arrow(axes, arrow: Arrow) -> None:  # type: ignore[no-untyped-def]  # matplotlib is untyped here
     from matplotlib.patches import PathPatch, Polygon
     from matplotlib.path import Path as Curve
 
     color, _ = COLORS[arrow.state]
     points = [arrow.points[0]]
-    codes = [Curve.MOVETO]
     for start, end in pairwise(arrow.points):
         points += [*bends(start, end), end]
-        codes += [Curve.CURVE4] * 3
+    curve = Curve(points, [Curve.MOVETO, *[Curve.CURVE4] * (len(points) - 1)])
     style = "--" if arrow.state == "missed" else "-"
-    axes.add_patch(
-        PathPatch(Curve(points, codes), fill=False, edgecolor=color, linewidth=1.1, linestyle=style, zorder=1)
-    )
+    axes.add_patch(PathPatch(curve, fill=False, edgecolor=color, linewidth=1.1, linestyle=style, zorder=1))
     axes.add_patch(Polygon(_head(arrow), closed=True, color=color, linewidth=0, zorder=3))
     if arrow.label:
         frame = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-        axes.text(
-            *arrow.label_at, arrow.label, ha="center", va="center", fontsize=6.5, color=color, bbox=frame, zorder=4
-        )
+        place = {"ha": "center", "va": "center", "bbox": frame, "zorder": 4}
+        axes.text(*arrow.label_at, arrow.label, fontsize=6.5, color=color, **place)
 
 
-def _png_box(axes, box: Box) -> None:  # type: ignore[no-untyped-def]
+def _draw_box(axes, box: Box) -> None:  # type: ignore[no-untyped-def]
     from matplotlib.patches import FancyBboxPatch
 
     line, fill = COLORS[box.state]
     corner = (box.x - box.width / 2, box.y - box.height / 2)
     style = "--" if box.state == "missed" else "-"
-    frame = FancyBboxPatch(
-        corner,
-        box.width,
-        box.height,
-        boxstyle="round,pad=0,rounding_size=4",
-        facecolor=fill,
-        edgecolor=line,
-        linestyle=style,
-        zorder=2,
-    )
-    axes.add_patch(frame)
+    looks: dict[str, Any] = {"facecolor": fill, "edgecolor": line, "linestyle": style, "zorder": 2}
+    axes.add_patch(FancyBboxPatch(corner, box.width, box.height, boxstyle="round,pad=0,rounding_size=4", **looks))
     for number, text in enumerate(box.lines):
         y = box.y + LINE * (number - (len(box.lines) - 1) / 2)
         axes.text(corner[0] + 6, y, text, fontsize=FONT, va="center_baseline", zorder=3, parse_math=False)
@@ -168,22 +168,6 @@ def _head(arrow: Arrow) -> list[tuple[float, float]]:
     """Corners of the arrowhead; every arrow ends horizontally."""
     x, y = arrow.points[-1]
     return [(x, y), (x - 7, y - 3), (x - 7, y + 3)]
-
-
-def draw_html(
-    graph: EvidenceGraph, facts: Sequence[str], question: str, path: str | Path, gold: EvidenceGraph | None = None
-) -> None:
-    """Write a self-contained page: the graph as SVG (full sentences on hover), then the evidence in order."""
-    picture = lay_out(graph, facts, question, gold)
-    evidence = "\n".join(f'<li><span class="n">[{n}]</span> {_html(facts[n])}</li>' for n in graph.order())
-    legend = " ".join(f'<span style="color:{COLORS[state][0]}">■ {text}</span>' for state, text in LEGEND)
-    page = PAGE.format(
-        title=_html(question),
-        svg=_svg(picture),
-        legend=f"<p>{legend}</p>" if gold is not None else "",
-        evidence=f"<ol>\n{evidence}\n</ol>" if evidence else "<p>No evidence.</p>",
-    )
-    Path(path).write_text(page, encoding="utf-8")
 
 
 PAGE = """<!DOCTYPE html>
@@ -215,48 +199,3 @@ h1 {{ font-size: 1.2rem; }}
 
 def _html(text: str) -> str:
     return escape(clean(text), quote=True)
-
-
-def _svg(picture: Picture) -> str:
-    width, height = picture.width, picture.height
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{1.35 * width:.0f}" height="{1.35 * height:.0f}" '
-        f'viewBox="0 0 {width:.1f} {height:.1f}" font-family="DejaVu Sans, Verdana, sans-serif" font-size="{FONT}">'
-    ]
-    parts += [_svg_arrow(arrow) for arrow in picture.arrows]
-    parts += [_svg_box(box) for box in picture.boxes]
-    return "\n".join([*parts, "</svg>"])
-
-
-def _svg_arrow(arrow: Arrow) -> str:
-    color, _ = COLORS[arrow.state]
-    curve = f"M{_xy(arrow.points[0])}"
-    for start, end in pairwise(arrow.points):
-        curve += " C" + " ".join(_xy(point) for point in (*bends(start, end), end))
-    dashes = ' stroke-dasharray="4 3"' if arrow.state == "missed" else ""
-    head = " ".join(_xy(point) for point in _head(arrow))
-    text = f'<path d="{curve}" fill="none" stroke="{color}" stroke-width="1.1"{dashes}/>'
-    text += f'<polygon points="{head}" fill="{color}"/>'
-    if arrow.label:
-        x, y = arrow.label_at
-        width = 4.3 * len(arrow.label) + 1
-        text += f'<rect x="{x - width / 2:.1f}" y="{y - 4.5:.1f}" width="{width:.1f}" height="9" fill="#fff"/>'
-        text += f'<text x="{x:.1f}" y="{y + 2.4:.1f}" text-anchor="middle" font-size="6.5" '
-        text += f'fill="{color}">{arrow.label}</text>'
-    return text
-
-
-def _svg_box(box: Box) -> str:
-    line, fill = COLORS[box.state]
-    x, y = box.x - box.width / 2, box.y - box.height / 2
-    dashes = ' stroke-dasharray="4 3"' if box.state == "missed" else ""
-    text = f'<g><title>{escape(box.text)}</title><rect x="{x:.1f}" y="{y:.1f}" width="{box.width:.1f}" '
-    text += f'height="{box.height:.1f}" rx="4" fill="{fill}" stroke="{line}"{dashes}/>'
-    for number, content in enumerate(box.lines):
-        baseline = box.y + LINE * (number - (len(box.lines) - 1) / 2) + 0.36 * FONT
-        text += f'<text x="{x + 6:.1f}" y="{baseline:.1f}">{escape(content)}</text>'
-    return text + "</g>"
-
-
-def _xy(point: tuple[float, float]) -> str:
-    return f"{point[0]:.1f},{point[1]:.1f}"

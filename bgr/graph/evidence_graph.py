@@ -54,7 +54,7 @@ class EvidenceGraph:
             raise GraphError(f"facts {sorted(lost)} cannot be reached from the question")
 
     def to_networkx(self) -> nx.DiGraph:
-        """A new ``networkx.DiGraph``. It always contains the root, and scored edges have the attribute ``score``."""
+        """A new ``networkx.DiGraph`` with the root; scored edges have the attribute ``score``."""
         graph: nx.DiGraph = nx.DiGraph()
         graph.add_node(ROOT)
         for a, b in sorted(self.edges):
@@ -78,17 +78,11 @@ class EvidenceGraph:
 
     @cached_property
     def _successors(self) -> dict[int, tuple[int, ...]]:
-        table: dict[int, list[int]] = {}
-        for a, b in sorted(self.edges):
-            table.setdefault(a, []).append(b)
-        return {a: tuple(b) for a, b in table.items()}
+        return _grouped(self.edges)
 
     @cached_property
     def _predecessors(self) -> dict[int, tuple[int, ...]]:
-        table: dict[int, list[int]] = {}
-        for a, b in sorted(self.edges):
-            table.setdefault(b, []).append(a)
-        return {b: tuple(a) for b, a in table.items()}
+        return _grouped((b, a) for a, b in self.edges)
 
     def successors(self, node: int) -> tuple[int, ...]:
         return self._successors.get(node, ())
@@ -121,10 +115,7 @@ class EvidenceGraph:
         return f"{'MC' if branching else 'SC'}-{'MH' if self.hops > 1 else 'SH'}"
 
     def order(self) -> list[int]:
-        """The facts in the order of reasoning: predecessors first, and chain by chain.
-
-        The order is depth first from the root, smallest number first; a fact waits for all its predecessors.
-        """
+        """The facts in the order of reasoning: depth first, smallest number first, after all their predecessors."""
         written: list[int] = []
         waiting = {node: len(self.predecessors(node)) for node in self.nodes}
         stack = [ROOT]
@@ -141,14 +132,20 @@ class EvidenceGraph:
     def relabel(self, indices: Mapping[int, int]) -> EvidenceGraph:
         """The same graph with each fact ``n`` renamed to ``indices[n]``."""
         full = {ROOT: ROOT, **indices}
-        return EvidenceGraph(
-            [(full[a], full[b]) for a, b in self.edges],
-            {(full[a], full[b]): score for (a, b), score in self.scores.items()},
-        )
+        scores = {(full[a], full[b]): score for (a, b), score in self.scores.items()}
+        return EvidenceGraph([(full[a], full[b]) for a, b in self.edges], scores)
 
     def to_json(self) -> list[list[int]]:
         """Sorted edge list ``[[a, b], …]``, the root as ``-1``."""
         return [list(edge) for edge in sorted(self.edges)]
+
+
+def _grouped(pairs: Iterable[Edge]) -> dict[int, tuple[int, ...]]:
+    """The second numbers of the pairs in increasing order, by the first number."""
+    groups: dict[int, list[int]] = {}
+    for key, value in sorted(pairs):
+        groups.setdefault(key, []).append(value)
+    return {key: tuple(values) for key, values in groups.items()}
 
 
 def next_nodes(graph: EvidenceGraph, node: int | None, direction: str) -> tuple[int, ...]:

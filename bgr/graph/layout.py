@@ -7,7 +7,7 @@ their vertical positions are as close to those of the neighbors as the spacing a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -72,17 +72,14 @@ def lay_out(graph: EvidenceGraph, facts: Sequence[str], question: str, gold: Evi
     layers, chains = _layers(graph, sorted(states))
     _sort_layers(layers, chains)
     ys = _heights(layers, chains, heights)
-    xs = {
-        node: BOX_WIDTH / 2 + PAD + number * (BOX_WIDTH + GAP_X)
-        for number, layer in enumerate(layers)
-        for node in layer
-    }
+    step = BOX_WIDTH + GAP_X
+    xs = {node: BOX_WIDTH / 2 + PAD + number * step for number, layer in enumerate(layers) for node in layer}
     boxes = [
         Box(n, lines[n], texts[n], _node_state(n, graph, gold), xs[n], ys[n], BOX_WIDTH, heights[n]) for n in nodes
     ]
     centers = {node: (xs[node], ys[node]) for node in xs}
     arrows = _arrows(states, chains, centers, heights, graph.scores)
-    width = len(layers) * (BOX_WIDTH + GAP_X) - GAP_X + 2 * PAD
+    width = len(layers) * step - GAP_X + 2 * PAD
     return Picture(tuple(boxes), arrows, width, max(y + _half(node, heights) for node, y in ys.items()) + PAD)
 
 
@@ -121,8 +118,11 @@ def _layers(graph: EvidenceGraph, edges: Sequence[Edge]) -> tuple[list[list[Node
     return layers, chains
 
 
-def _neighbors(layers: list[list[Node]], chains: Mapping[Edge, list[Node]]) -> tuple[dict, dict]:
-    """The neighbors of each node in the layer before and in the layer after."""
+def _sweeps(
+    layers: list[list[Node]], chains: Mapping[Edge, list[Node]]
+) -> Iterator[tuple[list[Node], Mapping[Node, list[Node]]]]:
+    """Each layer in turn with the neighbors of all nodes: forward with those in the layer before, then backward with
+    those in the layer after, and so on."""
     level = {node: number for number, layer in enumerate(layers) for node in layer}
     before: dict[Node, list[Node]] = {node: [] for node in level}
     after: dict[Node, list[Node]] = {node: [] for node in level}
@@ -131,32 +131,29 @@ def _neighbors(layers: list[list[Node]], chains: Mapping[Edge, list[Node]]) -> t
             if level[b] == level[a] + 1:
                 before[b].append(a)
                 after[a].append(b)
-    return before, after
+    for sweep in range(SWEEPS):
+        yield from (
+            ((layer, after) for layer in reversed(layers)) if sweep % 2 else ((layer, before) for layer in layers)
+        )
 
 
 def _sort_layers(layers: list[list[Node]], chains: Mapping[Edge, list[Node]]) -> None:
-    """Sort each layer by the mean position of the neighbors, sweeping forward and backward in turn."""
-    before, after = _neighbors(layers, chains)
-    for sweep in range(SWEEPS):
-        near = after if sweep % 2 else before
-        for layer in reversed(layers) if sweep % 2 else layers:
-            position = {node: n for other in layers for n, node in enumerate(other)}
-            layer.sort(key=lambda node: _mean([position[n] for n in near[node]], position[node]))
+    """Sort each layer by the mean position of the neighbors."""
+    for layer, near in _sweeps(layers, chains):
+        position = {node: n for other in layers for n, node in enumerate(other)}
+        layer.sort(key=lambda node: _mean([position[n] for n in near[node]], position[node]))
 
 
 def _heights(
     layers: list[list[Node]], chains: Mapping[Edge, list[Node]], heights: Mapping[int, float]
 ) -> dict[Node, float]:
     """The y of each node: near its neighbors, in the order of its layer, with at least the gap between two boxes."""
-    before, after = _neighbors(layers, chains)
     ys: dict[Node, float] = {}
     for layer in layers:
         ys |= dict(zip(layer, _spread([0.0] * len(layer), layer, heights), strict=True))
-    for sweep in range(SWEEPS):
-        near = after if sweep % 2 else before
-        for layer in reversed(layers) if sweep % 2 else layers:
-            wanted = [_mean([ys[n] for n in near[node]], ys[node]) for node in layer]
-            ys |= dict(zip(layer, _spread(wanted, layer, heights), strict=True))
+    for layer, near in _sweeps(layers, chains):
+        wanted = [_mean([ys[n] for n in near[node]], ys[node]) for node in layer]
+        ys |= dict(zip(layer, _spread(wanted, layer, heights), strict=True))
     top = min(y - _half(node, heights) for node, y in ys.items()) - PAD
     return {node: y - top for node, y in ys.items()}
 
@@ -204,18 +201,15 @@ def _arrows(
                 ports[edge] = (x + side * BOX_WIDTH / 2, y + step * (number - (len(group) - 1) / 2))
     arrows = []
     for edge in edges:
-        middle = [p for n in chains[edge][1:-1] for p in _through(centers[n])]
+        # an edge crosses a layer horizontally, from the left side of its column to the right side
+        inner = [centers[node] for node in chains[edge][1:-1]]
+        middle = [(x + side * BOX_WIDTH / 2, y) for x, y in inner for side in (-1, 1)]
         points = (leave[edge], *middle, arrive[edge])
         fan_in = sum(e[1] == edge[1] for e in edges) > sum(e[0] == edge[0] for e in edges)
         at = curve_point(points[0], points[1], 0.3) if fan_in else curve_point(points[-2], points[-1], 0.7)
         label = f"{scores[edge]:.2f}" if edge in scores else ""
         arrows.append(Arrow(edge, points, states[edge], label, at))
     return tuple(arrows)
-
-
-def _through(point: Point) -> tuple[Point, Point]:
-    """An edge crosses a layer horizontally, from the left side of its column to the right side."""
-    return (point[0] - BOX_WIDTH / 2, point[1]), (point[0] + BOX_WIDTH / 2, point[1])
 
 
 def bends(start: Point, end: Point) -> tuple[Point, Point]:

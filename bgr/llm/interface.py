@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,13 +10,11 @@ from bgr.errors import BgrError
 
 
 class LlmError(BgrError):
-    """A call that a backend could not complete. The message is one line: the backend, the problem, the number of
-    tries."""
+    """A call that a backend could not complete. The message is one line with the backend and the problem."""
 
 
 class Unreachable(LlmError):
-    """A call that failed for a reason that affects all calls: the server is missing, overloaded during all tries, or
-    refuses the key or the model."""
+    """A call that failed for a reason that affects all calls, such as an overloaded server or a refused key."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +30,8 @@ class Request:
     """One call.
 
     Args:
-        step: step of the calling method, for example ``gear.read``; for usage statistics, not for the model.
-        messages: the chat so far.
+        step: step of the calling method, for example ``gear.read``; for messages, not for the model.
         schema: JSON schema of the reply; ``None`` for free text.
-        max_tokens: maximum length of the reply.
         temperature: 0 selects the most likely token each time.
         seed: random seed for temperatures above 0.
         top_logprobs: number of most likely first tokens to return with their log-probabilities (`Completion.first`);
@@ -61,9 +56,7 @@ class Completion:
     """The reply of a model.
 
     Args:
-        text: the generated text.
-        tokens_in, tokens_out: tokens of prompt and reply; `tokens_in` is 0 if the backend did not count them, since no
-            prompt is empty.
+        tokens_in, tokens_out: tokens of prompt and reply; `tokens_in` is 0 if the backend did not count them.
         cut: true if `max_tokens` ended the reply.
         first: the most likely first tokens; never empty if the request asks for them.
         seconds: time it took; ignored when replies are compared.
@@ -77,30 +70,27 @@ class Completion:
     seconds: float = field(default=0.0, compare=False)
 
 
-class Backend(ABC):
-    """A language model that can be called.
+Result = Completion | LlmError
+
+
+class Backend:
+    """A language model that can be called. Subclasses override `complete` or `each`.
 
     `name` identifies the model by everything that determines its replies. It is part of the key of cached replies.
     """
 
     name: str
 
-    @abstractmethod
-    def complete(self, requests: Sequence[Request]) -> list[Completion | LlmError]:
+    def complete(self, requests: Sequence[Request]) -> list[Result]:
         """One result for each request, in order. A failure does not affect the other requests."""
+        return [result for _, result in sorted(self.each(requests), key=lambda pair: pair[0])]
 
-    def each(self, requests: Sequence[Request]) -> Generator[tuple[int, Completion | LlmError], None, None]:
-        """Yield the results of `complete` with the index of the request, in any order. Backends that complete some
-        requests before others yield them at once, so that they can be cached even if the process is killed later.
-        Closing the generator cancels the remaining requests."""
+    def each(self, requests: Sequence[Request]) -> Generator[tuple[int, Result], None, None]:
+        """Yield the results of `complete` with the index of the request, in any order and as soon as they are known, so
+        that they are cached even if the process is killed later. Closing the generator cancels the other requests."""
         yield from enumerate(self.complete(requests))
 
     def refusal(self, request: Request) -> LlmError | None:
-        """The reason why a request can never be answered, if it is known without calling the model, else ``None``.
-        In replay-only mode such a request is a failure, not a missing reply."""
+        """The reason why a request can never be answered, if it is known without a call. In replay-only mode such a
+        request is a failure, not a missing reply."""
         return None
-
-
-def in_order(results: Iterable[tuple[int, Completion | LlmError]]) -> list[Completion | LlmError]:
-    """Sort the results of `Backend.each` as `Backend.complete` returns them."""
-    return [result for _, result in sorted(results, key=lambda pair: pair[0])]

@@ -1,22 +1,18 @@
-"""The language model as retrievers and readers use it: batches of requests in, parsed replies out.
-
-`Llm` combines a backend with a replay cache, a budget and one retry of replies that cannot be parsed. `ParsedReply` is
-the result of one step of a method.
-"""
+"""The language model as retrievers and readers use it: batches of requests in, parsed replies out."""
 
 from __future__ import annotations
 
 import json
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 
-from bgr.llm.calls import Call, Calls
-from bgr.llm.interface import Alternatives, Backend, LlmError, Message, Request
-from bgr.llm.replay import Replay
+from bgr.llm.interface import Alternatives, Backend, Completion, LlmError, Message, Request, Result, Unreachable
+from bgr.llm.prompts import AGAIN, Prompts
+from bgr.llm.replay import Replay, ReplayError, key_of
 from bgr.llm.structured import parse_object, parse_text
 from bgr.llm.usage import Budget, Usage
 
@@ -30,10 +26,10 @@ class Reply:
 
     Args:
         value: the text, or the object if the request has a schema; ``None`` for a failure.
-        text: the text of the model's last reply.
+        text: the model's last reply.
         failure: one line that says why there is no value.
         usage: usage of all calls for this request.
-        first: the most likely first tokens of that text with their log-probabilities, if requested.
+        first: the most likely first tokens of the text, if requested.
     """
 
     value: Any
@@ -48,36 +44,32 @@ class LanguageModel(ABC):
 
     @abstractmethod
     def ask(self, requests: Sequence[Request]) -> list[Reply]:
-        """One reply for each request, in order. An unusable reply is a failure, never an exception. Only an exhausted
-        budget or an unreachable backend raises (`BgrError`)."""
+        """One reply for each request, in order. An unusable reply is a failure and does not raise.
+
+        Raises:
+            BgrError: the budget is exhausted, or the backend cannot be reached.
+        """
+
+
+class _Call(NamedTuple):
+    """The result of one call and its usage."""
+
+    result: Result
+    usage: Usage
 
 
 class Llm(LanguageModel):
-    """A backend with a replay cache and a budget.
+    """A backend with a replay cache, a budget and one retry of replies that cannot be used.
 
     If a reply is unusable (an empty text, or an object that violates the schema even after repair), the model is asked
     once more and told the problem; a second unusable reply is a failure. A call that the backend could not complete is
-    a failure at once. It is not cached, so the next run tries it again.
-
-    Args:
-        backend: the model.
-        replay: cache of replies; ``None`` for no cache.
-        budget: limits of the run.
+    a failure at once. It is not cached, so the next run tries it again. Equal requests are sent once.
     """
 
     def __init__(self, backend: Backend, *, replay: Replay | None = None, budget: Budget | None = None) -> None:
-        self.backend = backend
-        self._calls = Calls(backend, replay, budget)
-
-    @property
-    def usage(self) -> Usage:
+        self.backend, self._replay, self._budget = backend, replay, budget
+        self.usage = Usage()
         """Usage of all calls so far."""
-        return self._calls.usage
-
-    @property
-    def usage_by_step(self) -> dict[str, Usage]:
-        """Usage of all calls so far, by step."""
-        return dict(self._calls.by_step)
 
     def ask(self, requests: Sequence[Request]) -> list[Reply]:
         """One reply for each request, in order; at most two batches of calls.
@@ -87,29 +79,101 @@ class Llm(LanguageModel):
             ReplayError: a reply is missing in replay-only mode.
             LlmError: no call of a batch could reach the model.
         """
-        replies = [_parse(request, call) for request, call in zip(requests, self._calls.make(requests), strict=True)]
-        again = [i for i, reply in enumerate(replies) if reply.failure and not isinstance(reply, _Lost)]
-        calls = self._calls.make([_with_problem(requests[i], replies[i]) for i in again])
+        calls = self._call(requests)
+        replies = [_parse(request, call) for request, call in zip(requests, calls, strict=True)]
+        again = [i for i, call in enumerate(calls) if replies[i].failure and isinstance(call.result, Completion)]
+        calls = self._call([_with_problem(requests[i], replies[i]) for i in again])
         for i, call in zip(again, calls, strict=True):
             reply = _parse(requests[i], call)
-            text = replies[i].text if isinstance(reply, _Lost) else reply.text
+            text = reply.text if isinstance(call.result, Completion) else replies[i].text
             replies[i] = replace(reply, text=text, usage=replies[i].usage + reply.usage)
-        return [self._closed(request, reply) for request, reply in zip(requests, replies, strict=True)]
+        for i, reply in enumerate(replies):
+            if reply.failure is not None:
+                self.usage += Usage(failed=1)
+                replies[i] = replace(reply, usage=reply.usage + Usage(failed=1))
+        return replies
 
-    def _closed(self, request: Request, reply: Reply) -> Reply:
-        """The final reply; a failure is added to the usage."""
-        failed = Usage(failed=int(reply.failure is not None))
-        self._calls.count(request.step, failed)
-        return Reply(reply.value, reply.text, reply.failure, reply.usage + failed, reply.first)
+    def _call(self, requests: Sequence[Request]) -> list[_Call]:
+        """One call for each request, in order. A repeated request counts as cached, also within the batch."""
+        keys = [key_of(self.backend.name, request) for request in requests]
+        calls: dict[int, _Call] = {}
+        missing: dict[str, int] = {}  # the first request with each key
+        for i, key in enumerate(keys):
+            cached = self._replay.get(key) if self._replay is not None and key not in missing else None
+            if cached is not None:
+                calls[i] = self._repeated(cached)
+            else:
+                missing.setdefault(key, i)
+        sent = self._send({key: requests[i] for key, i in missing.items()})
+        for i, key in enumerate(keys):
+            if i not in calls:
+                calls[i] = sent[key] if missing[key] == i else self._repeated(sent[key].result)
+        return [calls[i] for i in range(len(keys))]
+
+    def _send(self, missing: dict[str, Request]) -> dict[str, _Call]:
+        """Send requests by key; each result is cached and counted as soon as it arrives.
+
+        The seconds of a call are counted from the previous result, so their sum is the elapsed time.
+        """
+        if not missing:
+            return {}
+        if self._replay is not None and self._replay.replay_only:
+            return self._refused(missing, self._replay)
+        if self._budget is not None:
+            self._budget.check(self.usage, len(missing))
+        keys, requests, done = list(missing), list(missing.values()), {}
+        before = time.perf_counter()
+        # always closed, so that calls in progress do not continue after the budget is exhausted
+        with closing(self.backend.each(requests)) as results:
+            for i, result in results:
+                now = time.perf_counter()
+                result = self._cached(keys[i], requests[i], result, now - before)
+                done[keys[i]] = self._counted(result, Usage(calls=1, seconds=now - before))
+                before = now
+                if self._budget is not None and len(done) < len(keys):
+                    self._budget.check(self.usage, len(keys) - len(done))
+        failures = [call.result for call in done.values() if isinstance(call.result, Unreachable)]
+        if len(failures) == len(keys):
+            raise Unreachable(f"{failures[0]}; answered calls are not lost: run again to resume")
+        return done
+
+    def _refused(self, missing: dict[str, Request], replay: Replay) -> dict[str, _Call]:
+        """Failures of requests that can never be answered; any other request is missing from the cache."""
+        found = {key: self.backend.refusal(request) for key, request in missing.items()}
+        lost = [missing[key].step for key, why in found.items() if why is None]
+        if lost:
+            raise ReplayError(
+                f"{replay.path}: {len(lost):,} replies of step {lost[0]} are missing for {self.backend.name}; "
+                "run without --replay-only to ask for them"
+            )
+        return {key: self._counted(why, Usage()) for key, why in found.items() if why is not None}
+
+    def _cached(self, key: str, request: Request, result: Result, seconds: float) -> Result:
+        """The result; a reply is cached without characters that cannot be encoded."""
+        if isinstance(result, LlmError):
+            return result
+        clean = replace(result, text=result.text.encode("utf-8", "replace").decode(), seconds=seconds)
+        return clean if self._replay is None else self._replay.put(key, self.backend.name, request.step, clean)
+
+    def _counted(self, result: Result, usage: Usage) -> _Call:
+        """The call with its tokens, added to the usage. Failed calls are not counted as answered."""
+        if isinstance(result, LlmError):
+            usage = replace(usage, calls=0)
+        else:
+            tokens = {"tokens_in": result.tokens_in, "tokens_out": result.tokens_out}
+            usage = replace(usage, **tokens, uncounted=int(result.tokens_in == 0))
+        self.usage += usage
+        return _Call(result, usage)
+
+    def _repeated(self, result: Result) -> _Call:
+        """The call of a request whose result is known."""
+        usage = Usage(cached=1, seconds_saved=result.seconds) if isinstance(result, Completion) else Usage()
+        return self._counted(result, usage)
 
 
-class _Lost(Reply):
-    """A reply that never arrived; asking the model again would not help."""
-
-
-def _parse(request: Request, call: Call) -> Reply:
+def _parse(request: Request, call: _Call) -> Reply:
     if isinstance(call.result, LlmError):
-        return _Lost(None, "", " ".join(str(call.result).split()), call.usage)
+        return Reply(None, "", " ".join(str(call.result).split()), call.usage)
     text, first = call.result.text, call.result.first
     value, problem = parse_text(text) if request.schema is None else parse_object(text, request.schema)
     if request.schema is None and first and problem:
@@ -121,14 +185,9 @@ def _with_problem(request: Request, reply: Reply) -> Request:
     """The request with two more turns: the reply and its problem."""
     # some chat templates refuse an empty turn, or two of the same role in a row
     quoted = reply.text[:MAX_QUOTED] if reply.text.strip() else "(nothing)"
-    prompt = _prompt("again_text" if request.schema is None else "again_object")
+    prompt = Prompts(AGAIN)("again_text" if request.schema is None else "again_object")
     prompt = prompt.replace("{schema}", json.dumps(request.schema)).replace("{problem}", str(reply.failure))
     return replace(request, messages=(*request.messages, Message("assistant", quoted), Message("user", prompt)))
-
-
-@cache
-def _prompt(name: str) -> str:
-    return (files("bgr.llm") / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
 class ParsedReply(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -27,17 +26,13 @@ so a name does not change when its package moves."""
 
 
 class Prompts:
-    """The prompts of one package, by name.
-
-    Args:
-        package: a name in `FOLDERS`, for example ``bgr.gear``, or a package.
-    """
+    """The prompts of a name in `FOLDERS`, for example ``bgr.gear``, or of a package."""
 
     def __init__(self, package: str) -> None:
         self.package = package
 
     def __call__(self, step: str, **values: str) -> str:
-        """The text of a step with its placeholders filled in one pass: braces in a value are kept.
+        """The text of a step with its placeholders filled in one pass, so braces in a value are kept.
 
         Raises:
             KeyError: a placeholder of the step's file has no value.
@@ -46,21 +41,14 @@ class Prompts:
 
 
 def prompts_hash(*packages: str) -> str:
-    """SHA-256 of the names and texts of all prompts of some packages and of the prompts for retries.
-
-    Results are keyed by it, because other prompts give other results.
-
-    Args:
-        packages: names as for `Prompts`, in any order.
-    """
-    return hash_texts(*(part for package in sorted({AGAIN, *packages}) for part in _named_texts(package)))
-
-
-def _named_texts(package: str) -> Iterable[str]:
-    found = [file for file in _folder(package).iterdir() if file.name.endswith(".md")]
-    for file in sorted(found, key=lambda file: file.name):
-        yield f"{package}/{file.name}"
-        yield file.read_text(encoding="utf-8")
+    """SHA-256 of the names and texts of all prompts of some packages (see `Prompts`), in any order, and of the prompts
+    for retries. Results are keyed by it, because other prompts give other results."""
+    texts: list[str] = []
+    for package in sorted({AGAIN, *packages}):
+        found = [file for file in _folder(package).iterdir() if file.name.endswith(".md")]
+        for file in sorted(found, key=lambda file: file.name):
+            texts += [f"{package}/{file.name}", file.read_text(encoding="utf-8")]
+    return hash_texts(*texts)
 
 
 def _folder(package: str) -> Traversable:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 from bgr.errors import BgrError, DataError
@@ -17,7 +16,6 @@ APPLICATION = 0x62677272
 FORMAT = 2
 """SQLite's `user_version`: version of the table and of the key."""
 HEAD = b"SQLite format 3\0"
-"""First bytes of every SQLite database."""
 WAIT = 60.0
 """Seconds to wait for another process to write."""
 WITH_FIRST = "first:"
@@ -36,11 +34,10 @@ class ReplayError(BgrError):
 
 
 def key_of(backend: str, request: Request) -> str:
-    """SHA-256 of everything that determines a reply.
+    """SHA-256 of everything that determines a reply, which the step does not.
 
-    The step is not included, so equal requests of two steps get the same reply. The order of a schema's properties is
-    included, because a constrained model generates them in this order. The number of log-probabilities is included only
-    if it is not 0, so that older keys stay valid.
+    The order of a schema's properties is included, because a constrained model generates them in this order, and the
+    number of log-probabilities only if it is not 0, so that older keys stay valid.
     """
     messages = [[message.role, message.content] for message in request.messages]
     parts = [backend, messages, request.schema, request.max_tokens, float(request.temperature), request.seed]
@@ -50,14 +47,12 @@ def key_of(backend: str, request: Request) -> str:
 
 
 class Replay:
-    """A cache of replies in one SQLite file.
+    """A cache of replies in one SQLite file, which several processes may read and write at once.
 
-    Several processes may read and write it at once. Each reply is on disk when `put` returns, so a process that is
-    killed loses none of them.
+    Each reply is on disk when `put` returns, so a process that is killed loses none of them.
 
-    Args:
-        path: the file; it is created with its parent folders if it is missing.
-        replay_only: the file must exist, and calls without a cached reply are refused.
+    The file is created if it is missing. With `replay_only` it must exist, and calls without a cached reply are
+    refused.
 
     Raises:
         DataError: the file is not a replay cache, has a later format, or cannot be opened.
@@ -69,8 +64,7 @@ class Replay:
             raise DataError(f"{self.path}: no such file; a run without --replay-only creates it")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            mode = "rw" if replay_only else "rwc"
-            uri = f"{self.path.absolute().as_uri()}?mode={mode}"
+            uri = f"{self.path.absolute().as_uri()}?mode={'rw' if replay_only else 'rwc'}"
             # every statement is its own transaction
             self._file = sqlite3.connect(uri, uri=True, timeout=WAIT, isolation_level=None)
         except (sqlite3.Error, OSError) as error:
@@ -83,15 +77,10 @@ class Replay:
             raise error if isinstance(error, DataError) else self._problem(error) from None
 
     def get(self, key: str) -> Completion | None:
-        """The reply with the given key, if any.
-
-        Raises:
-            DataError: the file cannot be read, or the row is damaged.
-        """
+        """The reply with the given key, if any; DataError if the file cannot be read or the row is damaged."""
+        select = "SELECT text, tokens_in, tokens_out, cut, seconds FROM replies WHERE key = ?"
         try:
-            with closing(self._file.cursor()) as cursor:
-                cursor.execute("SELECT text, tokens_in, tokens_out, cut, seconds FROM replies WHERE key = ?", (key,))
-                row = cursor.fetchone()
+            row = self._file.execute(select, (key,)).fetchone()
         except sqlite3.Error as error:
             raise self._problem(error) from None
         if row is None:
@@ -99,10 +88,11 @@ class Replay:
         text, tokens_in, tokens_out, cut, seconds = row
         text, first = _unpacked(text) if key.startswith(WITH_FIRST) else (text, ())
         if not isinstance(text, str) or not all(isinstance(n, int) and n >= 0 for n in row[1:4]):
-            raise DataError(
-                f"{self.path}: the reply under {key[:16]}… is damaged; delete the file to request all replies again"
-            )
-        return Completion(text, tokens_in, tokens_out, bool(cut), first, _seconds(seconds))
+            problem = f"the reply under {key[:16]}… is damaged; delete the file to request all replies again"
+            raise DataError(f"{self.path}: {problem}")
+        # seconds do not affect results, so a damaged value is replaced
+        seconds = seconds if isinstance(seconds, float) and 0 <= seconds < float("inf") else 0.0
+        return Completion(text, tokens_in, tokens_out, bool(cut), first, seconds)
 
     def put(self, key: str, backend: str, step: str, reply: Completion) -> Completion:
         """Write a reply and return the one in the cache, since another process may have been faster.
@@ -113,17 +103,14 @@ class Replay:
         text = json.dumps([reply.text, reply.first]) if key.startswith(WITH_FIRST) else reply.text
         row = (key, backend, step, text, reply.tokens_in, reply.tokens_out, int(reply.cut), reply.seconds)
         try:
-            with closing(self._file.cursor()) as cursor:
-                cursor.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-                written = cursor.rowcount == 1
+            insert = self._file.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
         except sqlite3.Error as error:
             raise self._problem(error) from None
-        return reply if written else self.get(key) or reply
+        return reply if insert.rowcount == 1 else self.get(key) or reply
 
     def __len__(self) -> int:
         """The number of replies."""
-        with closing(self._file.cursor()) as cursor:
-            return int(cursor.execute("SELECT COUNT(*) FROM replies").fetchone()[0])
+        return int(self._file.execute("SELECT COUNT(*) FROM replies").fetchone()[0])
 
     def close(self) -> None:
         """Close the file."""
@@ -136,8 +123,7 @@ class Replay:
         self.close()
 
     def _check_head(self) -> None:
-        """Check the first bytes: SQLite treats a file shorter than a page as an empty database and would overwrite
-        it."""
+        """Check the first bytes, because SQLite would overwrite a file that is shorter than a page."""
         with self.path.open("rb") as file:
             head = file.read(len(HEAD))
         if head and head != HEAD:
@@ -145,40 +131,28 @@ class Replay:
 
     def _prepare(self) -> None:
         """Create the table in an empty file; check any other file."""
-        if self._number("schema_version") == 0 and not self.replay_only:
-            self._create()
+        if not self.replay_only:
+            self._migrate("schema_version", 0, _TABLE, f"PRAGMA application_id = {APPLICATION}")
         if self._number("application_id") != APPLICATION:
             raise DataError(f"{self.path}: a database, but not a replay cache; give another file")
-        if self._number("user_version") == 1:
-            self._upgrade()
+        self._migrate("user_version", 1, _FROM_1)
         if (found := self._number("user_version")) != FORMAT:
             raise DataError(f"{self.path}: a replay cache of format {found}; this version reads format {FORMAT}")
 
-    def _create(self) -> None:
-        self._file.execute("BEGIN IMMEDIATE")
-        if self._number("schema_version") == 0:  # no other process was faster
-            self._file.execute(_TABLE)
-            self._file.execute(f"PRAGMA application_id = {APPLICATION}")
-            self._file.execute(f"PRAGMA user_version = {FORMAT}")
-        self._file.execute("COMMIT")
-
-    def _upgrade(self) -> None:
-        self._file.execute("BEGIN IMMEDIATE")
-        if self._number("user_version") == 1:  # no other process was faster
-            self._file.execute(_FROM_1)
-            self._file.execute(f"PRAGMA user_version = {FORMAT}")
-        self._file.execute("COMMIT")
+    def _migrate(self, pragma: str, old: int, *statements: str) -> None:
+        """Bring a file whose `pragma` has the value `old` to the current format."""
+        if self._number(pragma) == old:
+            self._file.execute("BEGIN IMMEDIATE")
+            if self._number(pragma) == old:  # no other process was faster
+                for statement in (*statements, f"PRAGMA user_version = {FORMAT}"):
+                    self._file.execute(statement)
+            self._file.execute("COMMIT")
 
     def _number(self, pragma: str) -> int:
         return int(self._file.execute(f"PRAGMA {pragma}").fetchone()[0])
 
     def _problem(self, error: Exception) -> DataError:
         return DataError(f"{self.path}: cannot be used as a replay cache: {one_line(error)}")
-
-
-def _seconds(value: object) -> float:
-    """Seconds, or 0 for a damaged value, since seconds do not affect results."""
-    return value if isinstance(value, float) and 0 <= value < float("inf") else 0.0
 
 
 def _unpacked(packed: object) -> tuple[str | None, Alternatives]:

@@ -27,14 +27,10 @@ def parse_text(text: str) -> tuple[str | None, str | None]:
 
 
 def parse_object(text: str, schema: Mapping[str, Any]) -> tuple[Any, str | None]:
-    """Parse the object in a reply.
+    """Parse the object in a reply by its JSON schema.
 
     If the text is not JSON that satisfies the schema, it is repaired (words and code fences around the object, missing
     quotes and brackets) and parsed again. A truncated reply may lose its end this way.
-
-    Args:
-        text: any string.
-        schema: JSON schema of the object.
 
     Returns:
         The object and ``None``, or ``None`` and one line that describes the problem. Strings contain no lone
@@ -57,8 +53,7 @@ class _Unreadable(Exception):
 
 
 def _candidates(text: str) -> Iterator[Any]:
-    """Possible values of the text, most likely first; an `_Unreadable` takes the place of a value that has a
-    problem."""
+    """Possible values of the text, most likely first, with an `_Unreadable` in place of each that has a problem."""
     if not text.strip():
         return
     try:
@@ -84,7 +79,7 @@ def _repaired(text: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """The value in a form that JSON can represent: lone surrogates become question marks.
+    """The value with question marks for lone surrogates.
 
     Raises:
         ValueError: a number that is not finite, or of thousands of digits.

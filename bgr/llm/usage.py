@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from bgr.errors import BgrError
@@ -17,11 +17,10 @@ class Usage:
         calls: calls answered by a model, without those from the replay cache.
         cached: calls answered from the replay cache.
         failed: steps without a usable reply after one retry.
-        tokens_in, tokens_out: tokens of prompts and replies in all calls, including cached ones: what the method needs
-            however often it is run.
+        tokens_in, tokens_out: tokens of prompts and replies in all calls, including cached ones.
         seconds: time spent in calls that were not cached.
         seconds_saved: time that the cached replies took originally.
-        uncounted: replies without token counts; if there are any, the total number of tokens is unknown.
+        uncounted: replies without token counts.
     """
 
     calls: int = 0
@@ -38,12 +37,12 @@ class Usage:
 
     def to_json(self) -> dict[str, Any]:
         """All fields by name."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        return asdict(self)
 
 
 @dataclass(frozen=True)
 class Price:
-    """Price of a model per million tokens of prompts and of replies, in any currency."""
+    """Price of a model per million tokens, in any currency."""
 
     per_million_in: float = 0.0
     per_million_out: float = 0.0
@@ -63,11 +62,8 @@ class BudgetError(BgrError):
 class Budget:
     """Limits on the usage of one process, including calls answered from the replay cache.
 
-    A run that is stopped and started again with the same requests therefore stops at the same point and pays for
-    nothing twice. Results that are complete and not requested again do not count.
-
-    The number of calls is never exceeded. Tokens and cost are only known after a call, so the calls in progress may
-    exceed these limits.
+    A run that is started again with the same requests therefore stops at the same point and pays for nothing twice.
+    Calls in progress may exceed the limits on tokens and cost, which are only known after a call.
 
     Args:
         calls, tokens, cost: maximum of each (tokens of prompts and replies together); ``None`` for no limit.

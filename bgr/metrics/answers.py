@@ -1,16 +1,17 @@
 """Scores of answers: exact match in KQA Pro's form, and EM and F1 of short answers in SQuAD's form.
 
-MuSiQue, HotpotQA and 2WikiMultihopQA use SQuAD's EM and F1. Unlike HotpotQA's script, which also sets F1 to 0 if only
-one side is just yes, no or noanswer, this module scores such a pair by its words.
+MuSiQue, HotpotQA and 2WikiMultihopQA use SQuAD's. HotpotQA's script also sets F1 to 0 if only one side is just yes, no
+or noanswer; this module scores such a pair by its words.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 import re
 import string
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bgr.utils.quantities import find_quantities
 
@@ -87,9 +88,7 @@ def plain_answer(text: str) -> str:
 
 def answer_em(predicted: str | None, answers: Sequence[str]) -> float:
     """1 if the plain form equals that of one of the answers, else 0. ``None`` or no answers give 0."""
-    if predicted is None:
-        return 0.0
-    return float(any(plain_answer(predicted) == plain_answer(answer) for answer in answers))
+    return _best(operator.eq, predicted, answers)
 
 
 def answer_f1(predicted: str | None, answers: Sequence[str]) -> float:
@@ -97,24 +96,26 @@ def answer_f1(predicted: str | None, answers: Sequence[str]) -> float:
 
     If one side has no words left, F1 is 1 if neither side has any, else 0. ``None`` or no answers give 0.
     """
-    if predicted is None:
-        return 0.0
-    return max(
-        (_word_f1(plain_answer(predicted).split(), plain_answer(answer).split()) for answer in answers), default=0
-    )
+    return _best(_word_f1, predicted, answers)
 
 
 def answer_partial(predicted: str | None, answers: Sequence[str]) -> float:
     """1 if, in plain form, the prediction is a contiguous part of an answer or an answer is one of the prediction.
 
-    Otherwise it is 0; higher is better. Its mean is the partial match accuracy of PRISM, Table 7; the paper does not
-    define it, so this definition is ours. If one side has no words left, it is 1 if neither side has any, else 0.
-    ``None`` or no answers give 0.
+    Otherwise it is 0; higher is better. Its mean is the partial match accuracy of PRISM, Table 7, which the paper does
+    not define. If one side has no words left, it is 1 if neither side has any, else 0. ``None`` or no answers give 0.
     """
+    return _best(_one_in_the_other, predicted, answers)
+
+
+def _best(
+    score: Callable[[Sequence[str], Sequence[str]], float], predicted: str | None, answers: Sequence[str]
+) -> float:
+    """The highest score of the prediction's words in plain form against those of an answer."""
     if predicted is None:
         return 0.0
     words = plain_answer(predicted).split()
-    return float(any(_one_in_the_other(words, plain_answer(answer).split()) for answer in answers))
+    return float(max((score(words, plain_answer(answer).split()) for answer in answers), default=0.0))
 
 
 def _one_in_the_other(first: Sequence[str], second: Sequence[str]) -> bool:

@@ -13,12 +13,8 @@ def expected_calibration_error(
 ) -> float:
     """``Σ_b n_b / n · |mean probability in b - observed frequency in b|`` over bins of equal width (Guo et al., 2017).
 
-    The value lies in [0, 1]; lower is better. It is 0 if there are no predictions.
-
-    Args:
-        probabilities: predictions in [0, 1]; a probability of 1 falls into the last bin.
-        happened: true for each event that happened.
-        bins: number of bins.
+    The value lies in [0, 1]; lower is better. It is 0 if there are no predictions. A probability of 1 falls into the
+    last bin; `happened` is true for each event that happened.
 
     Raises:
         ValueError: the lengths differ, or a probability is out of range.

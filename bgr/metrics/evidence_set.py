@@ -24,21 +24,16 @@ class EvidenceScores:
 
 
 def evidence_set(predicted: EvidenceGraph, gold: EvidenceGraph) -> EvidenceScores:
-    """`set_scores` of the facts of two graphs, without ``Q`` and the edges."""
+    """`set_scores` of the facts of two graphs."""
     return set_scores(predicted.nodes, gold.nodes)
 
 
 def set_scores(found: Iterable[Hashable], gold: Iterable[Hashable], *, missing: int = 0) -> EvidenceScores:
-    """Compare two sets.
+    """Compare two sets, of which duplicates do not count; `missing` further gold items can never be found.
 
-    precision = right / found, recall = right / gold, F1 is their harmonic mean, and em is 1 if the sets are equal.
-    If both are empty, all four are 1; if only one is empty, all four are 0. (The authors' code swaps precision and
+    precision = right / found, recall = right / gold, F1 is their harmonic mean, and em is 1 if the sets are equal. If
+    both are empty, all four are 1; if only one is empty, all four are 0. (The authors' code swaps precision and
     recall.)
-
-    Args:
-        found: retrieved items; duplicates do not count.
-        gold: relevant items; duplicates do not count.
-        missing: number of further relevant items that cannot be found at all; they count as not found.
     """
     retrieved, wanted = set(found), set(gold)
     needed = len(wanted) + missing
@@ -54,25 +49,14 @@ def set_scores(found: Iterable[Hashable], gold: Iterable[Hashable], *, missing: 
     )
 
 
-def recall_at(ranked: Sequence[Hashable], gold: Collection[Hashable], k: int, *, missing: int = 0) -> float:
-    """``|gold ∩ first k| / (|gold| + missing)``, 0 … 1, higher is better.
-
-    Args:
-        ranked: distinct items, best first; the list may be shorter than `k`.
-        gold: distinct relevant items.
-        k: length of the prefix that counts.
-        missing: number of further relevant items that cannot be found at all; they count as not found.
-
-    Returns:
-        NaN if there is no relevant item: leave such questions out of a mean.
-    """
-    return float(recalls_at(ranked, gold, (k,), missing=missing)[0])
-
-
 def recalls_at(
     ranked: Sequence[Hashable], gold: Collection[Hashable], ks: Sequence[int], *, missing: int = 0
 ) -> np.ndarray:
-    """`recall_at` for several k at once: ``float64 [len(ks)]``."""
+    """``|gold ∩ first k| / (|gold| + missing)`` for each k, 0 … 1, higher is better: float64 [len(ks)].
+
+    The items of `ranked`, best first, and of `gold` are distinct; `missing` further relevant items can never be found.
+    NaN if there is no relevant item: leave such questions out of a mean.
+    """
     needed = set(gold)
     total = len(needed) + missing
     if not total:

@@ -20,7 +20,6 @@ import math
 import time
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -43,44 +42,34 @@ ROUNDING = 1e-6
 """Tolerance for the bounds of `relax`, which are sums of floats."""
 
 
-class Gain(NamedTuple):
-    """The gain of the best mapping found and a proven upper bound; they are equal if the search was completed."""
+def best_gain(first: Side, second: Side, *, labeled: bool, time_limit: float) -> tuple[int, int]:
+    """Maximize ``2 * common edges - replaced facts`` over all mappings of the smaller graph into the larger one.
 
-    gain: int
-    bound: int
-
-
-def best_gain(first: Side, second: Side, *, labeled: bool, time_limit: float | None) -> Gain:
-    """Maximize ``2 * common edges - replaced facts`` over all mappings of the smaller graph into the larger one."""
-    start = time.perf_counter()
+    Returns:
+        The gain of the best mapping found, and a proven upper bound; they are equal if the search was completed.
+    """
+    deadline = time.perf_counter() + time_limit
     small, large = first, second
     # with equally many facts, the one with fewer edges: `relax` is exact if it is a tree
     if (len(small.facts), small.edges) > (len(large.facts), large.edges):
         small, large = large, small
     quick = quick_gain(small, large, labeled=labeled, visits=FIRST_VISITS)
     if quick.reached:
-        return Gain(quick.bound, quick.bound)
-    deadline = math.inf if time_limit is None else start + time_limit
+        return quick.bound, quick.bound
     search = _Search(small, large, labeled, deadline)
     if search.best < quick.bound and time.perf_counter() < deadline:
         quick = quick_gain(small, large, labeled=labeled, visits=MORE_VISITS, highest=quick.bound, known=search.best)
     if quick.reached or search.best == quick.bound:
-        return Gain(quick.bound, quick.bound)
+        return quick.bound, quick.bound
     return search.run(quick.bound)
 
 
 @dataclass(frozen=True)
 class _State:
-    """A partial mapping.
-
-    Args:
-        images: images of the first nodes of the smaller graph, in order.
-        used: bit set of these images.
-        gain: what the mapped nodes gain among themselves.
-        relaxed: bound of `relax` on the gain of any extension of this mapping, before its slack is subtracted.
-        crossing: ``[r, b]`` edges shared with mapped nodes if row r is mapped to column b.
-        out_free, in_free: ``[b]`` edges of the larger graph to and from unused nodes.
-    """
+    """A partial mapping: the images of the first nodes of the smaller graph in order, also as a bit set (`used`), and
+    their gain among themselves. `relaxed` is the bound of `relax` on the gain of any extension, before its slack is
+    subtracted; `crossing` ``[r, b]`` counts edges shared with mapped nodes if row r is mapped to column b, and
+    `out_free` and `in_free` ``[b]`` edges of the larger graph to and from unused nodes."""
 
     images: tuple[int, ...]
     used: int
@@ -92,7 +81,7 @@ class _State:
 
 
 class _OutOfTimeError(Exception):
-    pass
+    """The search has reached its deadline."""
 
 
 class _Search:
@@ -114,24 +103,21 @@ class _Search:
     def prices(self) -> Relaxed:
         return relax(*self.sides, self.replaced, self.best, self.deadline)
 
-    def run(self, highest: int) -> Gain:
+    def run(self, highest: int) -> tuple[int, int]:
         """Lower the target, from `highest` or a bound below it, until a mapping reaches it."""
         self.target = min(highest, self.rounded(self.prices.bound))
         while self.best < self.target:
             self.next_target = self.best
             try:
-                self.expand(self.start())
+                nothing = np.zeros_like(self.replaced)
+                self.expand(_State((), 0, 0, self.prices.start, nothing, self.b.sum(1), self.b.sum(0)))
             except _OutOfTimeError:
-                return Gain(self.best, max(self.best, self.target))
+                return self.best, max(self.best, self.target)
             self.target = max(self.best, self.next_target)
-        return Gain(self.best, self.best)
-
-    def start(self) -> _State:
-        nothing = np.zeros((len(self.a), len(self.b)), dtype=np.int64)
-        return _State((), 0, 0, self.prices.start, nothing, self.b.sum(1), self.b.sum(0))
+        return self.best, self.best
 
     def expand(self, state: _State) -> None:
-        """Search the branches below `state` that may reach the target, best child first, until a mapping reaches it."""
+        """Search below `state`, best child first, until a mapping reaches the target."""
         for child in self.children(state):
             if self.best >= self.target:
                 return
@@ -211,17 +197,13 @@ class _Search:
         return 2 * int((self.a * self.b[f[:, None], f]).sum()) - int(self.replaced[np.arange(len(f)), f].sum())
 
     def candidates(self, state: _State) -> np.ndarray:
-        """Images to try for the next node, without those that are equivalent to another one by symmetry.
-
-        Two rules are used: (1) of interchangeable nodes of the larger graph whose subtrees are all free, only the
-        lowest is tried; (2) interchangeable nodes of the smaller graph get images in rising order. Both keep the
-        mapping with the lexicographically lowest list of images of each class of symmetric mappings.
-        """
+        """Images to try for the next node: one mapping of each class of symmetric ones, that with the lexicographically
+        lowest images. (1) Of interchangeable nodes of the larger graph whose subtrees are free, only the lowest is
+        tried. (2) Interchangeable nodes of the smaller graph get images in rising order."""
         d = len(state.images)
         if d == 0:
             return np.array([0])
-        before = self.small.twin_before[d]
-        lowest = 0 if before is None else state.images[before]
+        lowest = state.images[self.small.twin_before[d]]
         seen: set[int] = set()
         images = []
         for node in range(1, len(self.b)):
@@ -238,7 +220,7 @@ class _Search:
 
 
 RELEASED_SECONDS = 0.8
-"""Time limit of the authors' code, in seconds."""
+"""Time limit of the authors' code."""
 
 
 @dataclass(frozen=True)
@@ -279,8 +261,9 @@ def graph_edit_distance(
         return GedResult(identity, identity, True)
     first, second = Side.of(predicted.edges), Side.of(gold.edges)
     base = abs(len(first.facts) - len(second.facts)) + first.edges + second.edges
-    found = best_gain(first, second, labeled=labeled, time_limit=time_limit)
-    return GedResult(base - found.bound, base - found.gain, found.bound == found.gain)
+    limit = math.inf if time_limit is None else time_limit
+    gain, bound = best_gain(first, second, labeled=labeled, time_limit=limit)
+    return GedResult(base - bound, base - gain, gain == bound)
 
 
 def _identity_distance(one: frozenset[Edge], two: frozenset[Edge], *, labeled: bool) -> int | None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,16 +26,9 @@ from bgr.graph.evidence_graph import ROOT, Edge
 
 
 class Side(NamedTuple):
-    """One of the two graphs, with nodes renumbered.
-
-    Node 0 is the root. Parents come before children; of the nodes that may come next, the one with the most edges does.
-
-    Args:
-        facts: fact number of each node, the root's first.
-        parents: predecessors of each node.
-        before, after: predecessors and successors of each node as bit sets.
-        edges: number of edges.
-    """
+    """One of the two graphs, with nodes renumbered: 0 is the root, and parents come before children. Of the nodes that
+    may come next, the one with the most edges does. `facts` has the fact number of each node, the root's first, and
+    `before` and `after` its predecessors and successors as bit sets; `edges` is the number of edges."""
 
     facts: list[int]
     parents: list[list[int]]
@@ -45,7 +38,6 @@ class Side(NamedTuple):
 
     @classmethod
     def of(cls, edges: Collection[Edge]) -> Side:
-        """Build it from the edges of an `EvidenceGraph`."""
         children: dict[int, list[int]] = {ROOT: []}
         degree: dict[int, int] = {}
         edges_in: dict[int, int] = {}
@@ -94,18 +86,15 @@ class Side(NamedTuple):
 class Kinds:
     """Classes of interchangeable facts of one graph.
 
-    Two facts are of one kind if they have the same predecessors and if the subgraphs reachable only through them are
-    isomorphic: swapping the two facts, each with its private subtree, is an automorphism.
-
-    Args:
-        kind: class number of each node.
-        subtree: bit set of the node and all nodes that can be reached through it only.
-        twin_before: the last earlier node of the same kind, or ``None``.
+    Two facts are of one `kind` if they have the same predecessors and if the subgraphs reachable only through them are
+    isomorphic: swapping the two facts, each with its private `subtree` (a bit set of the node and all nodes that can be
+    reached through it only), is an automorphism. `twin_before` is the last earlier node of the same kind, or 0 (the
+    root, which is of no other node's kind).
     """
 
     kind: list[int]
     subtree: list[int]
-    twin_before: list[int | None]
+    twin_before: list[int]
 
     @classmethod
     def of(cls, side: Side, shared: Collection[int]) -> Kinds:
@@ -124,12 +113,17 @@ class Kinds:
                 subtree[node] |= subtree[child]
         kinds: dict[tuple[int, int], int] = {}
         kind = [kinds.setdefault(key, len(kinds)) for key in zip(side.before, shape, strict=True)]
-        last: dict[int, int] = {}
-        twins: list[int | None] = []
-        for node, name in enumerate(kind):
-            twins.append(last.get(name))
-            last[name] = node
-        return cls(kind, subtree, twins)
+        return cls(kind, subtree, twins(kind))
+
+
+def twins(keys: Iterable[Hashable]) -> list[int]:
+    """The last earlier index with the same key, or 0, for each index."""
+    last: dict[Hashable, int] = {}
+    found = []
+    for i, key in enumerate(keys):
+        found.append(last.get(key, 0))
+        last[key] = i
+    return found
 
 
 ROUNDS = 60
@@ -142,9 +136,9 @@ NEVER = -1e9
 class Relaxed:
     """Bounds under the best prices.
 
-    If the parent of a node has the image q and the node is mapped to the image k, the bound falls by
-    ``with_parent[node, q]`` and rises by ``alone[node, k]``, plus 2 for each shared edge to its parents. After that
-    `slack` can be subtracted, because the children of a node share no more edges with it than its image has.
+    If a node, whose parent has the image q, is mapped to k, the bound falls by ``with_parent[node, q]`` and rises by
+    ``alone[node, k]``, plus 2 for each shared edge to its parents. After that `slack` can be subtracted, because the
+    children of a node share no more edges with it than its image has.
 
     Args:
         bound: upper bound on the gain of any mapping.
@@ -162,13 +156,8 @@ class Relaxed:
 
 
 def relax(small: Side, large: Side, replaced: np.ndarray, known: int, deadline: float) -> Relaxed:
-    """Compute the lowest upper bound found by the subgradient method.
-
-    Args:
-        replaced: ``[a, b]`` 1 where the image is another fact.
-        known: gain of some mapping, used for the step size.
-        deadline: value of `time.perf_counter` after which no further step is made.
-    """
+    """The lowest upper bound found by the subgradient method before the `deadline` (`time.perf_counter`). `replaced`
+    ``[a, b]`` is 1 where the image is another fact; `known` is the gain of some mapping, used for the step size."""
     trees = _Trees(small, large, replaced)
     price = np.zeros(len(large.facts))
     best: Relaxed | None = None
@@ -258,13 +247,8 @@ def good_order(edges: np.ndarray, other: np.ndarray, replaced: np.ndarray, deadl
     """Find a good mapping by swapping images, and its gain ``2 * common edges - replaced facts``.
 
     A mapping is an order of all ``b`` nodes: the image of node n of the smaller graph is at index n, and unused nodes
-    follow at the end.
-
-    Args:
-        edges: adjacency matrix ``[a, a]`` of the smaller graph.
-        other: adjacency matrix ``[b, b]`` of the larger one.
-        replaced: ``[a, b]`` 1 where the image is another fact.
-        deadline: value of `time.perf_counter` after which no further restart is made.
+    follow at the end. `edges` ``[a, a]`` and `other` ``[b, b]`` are the adjacency matrices of the smaller and the
+    larger graph; `replaced` ``[a, b]`` is 1 where the image is another fact. No restart is made after the `deadline`.
     """
     size = len(other)
     padded, costs = np.zeros_like(other), np.zeros_like(other)

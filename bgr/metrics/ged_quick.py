@@ -7,10 +7,10 @@ edge into it and into its image is known to be shared or lost. Two slacks hold t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from bgr.metrics.ged_bounds import Side
+from bgr.metrics.ged_bounds import Side, twins
 
 FEW = 4
 """Up to this number of nodes, searching is cheaper than comparing degrees and finding interchangeable nodes."""
@@ -30,14 +30,9 @@ class _EnoughError(Exception):
 def quick_gain(
     small: Side, large: Side, *, labeled: bool, visits: int, highest: int | None = None, known: int | None = None
 ) -> Quick:
-    """Lower the bound on ``2 * common edges - replaced facts`` until a mapping reaches it.
-
-    Args:
-        small, large: the two graphs; `large` has at least as many facts, and all facts of `small` are mapped.
-        visits: maximum number of partial mappings to visit.
-        highest: a proven bound to start from, if any.
-        known: gain of a known mapping, if any.
-    """
+    """Lower the bound on ``2 * common edges - replaced facts``, from the proven bound `highest` if there is one, until
+    a mapping reaches it. All facts of `small` are mapped, and `large` has at least as many. At most `visits` partial
+    mappings are visited; `known` is the gain of a known mapping, if any."""
     count, images = len(small.facts), len(large.facts)
     if count == 1:
         return Quick(0, True)
@@ -115,29 +110,16 @@ def _plan(small: Side, large: Side, partner: list[int], visits: int) -> _Plan:
         for node in range(count - 1, 1, -1):
             wanted[node - 1] = wanted[node] | partner[node]
     if count > FEW:
-        row_twin = _twins(list(zip(small.before, small.after, partner, strict=True)))
-        keys = [(large.before[k], large.after[k], named & 1 << k) for k in range(images)]
-        image_twin = [1 << twin if twin else 0 for twin in _twins(keys)]
+        row_twin = twins(zip(small.before, small.after, partner, strict=True))
+        keys = ((large.before[k], large.after[k], named & 1 << k) for k in range(images))
+        image_twin = [1 << twin if twin else 0 for twin in twins(keys)]
     lists = (small.parents, small.after, large.before, large.after, partner, wanted, row_twin, image_twin)
     return _Plan(*lists, [0] * count, [1] * count, [visits])
 
 
-def _twins(keys: Sequence[Hashable]) -> list[int]:
-    """The last earlier index with the same key, or 0, for each index."""
-    last: dict[Hashable, int] = {}
-    twins = []
-    for i, key in enumerate(keys):
-        twins.append(last.get(key, 0))
-        last[key] = i
-    return twins
-
-
 def _reaches(plan: _Plan, node: int, free: int, slack_small: int, slack_large: int) -> bool:
-    """Return true if `node` and all later nodes can be mapped to `free` images within the slacks.
-
-    It is one long function over a plain tuple because it runs thousands of times per pair: calls and attribute lookups
-    would dominate its cost.
-    """
+    """Return true if `node` and all later nodes can be mapped to `free` images within the slacks."""
+    # one long function over a plain tuple: it runs thousands of times, and calls and attributes would dominate its cost
     parents, children, before, after, partner, wanted, row_twin, image_twin, image, bit, left = plan
     left[0] -= 1
     if left[0] < 0:

@@ -27,18 +27,15 @@ def graph_structure_match(predicted: EvidenceGraph, gold: EvidenceGraph) -> bool
     """Graph Structure: true if the graphs are isomorphic as directed graphs with ``Q`` mapped to ``Q``.
 
     The facts' identity does not count. Two empty graphs match. Higher is better, and `graph_match` implies it. The
-    authors' code reports this metric under the name "graph". It does not pin ``Q``, which makes no difference if every
-    fact is reachable from ``Q``: then ``Q`` is the only node without predecessors.
+    authors' code reports this metric under the name "graph" and does not pin ``Q``, which makes no difference: ``Q`` is
+    the only node without predecessors.
     """
     if predicted.edges == gold.edges:
         return True
     if len(predicted.edges) != len(gold.edges) or len(predicted.nodes) != len(gold.nodes):
         return False
-    return _isomorphic(predicted, gold, _initial_colors(predicted), _initial_colors(gold))
-
-
-def _initial_colors(graph: EvidenceGraph) -> Colors:
-    return {ROOT: 0, **dict.fromkeys(graph.nodes, 1)}
+    colors = ({ROOT: 0, **dict.fromkeys(graph.nodes, 1)} for graph in (predicted, gold))
+    return _isomorphic(predicted, gold, *colors)
 
 
 def _isomorphic(a: EvidenceGraph, b: EvidenceGraph, colors_a: Colors, colors_b: Colors) -> bool:

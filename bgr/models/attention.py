@@ -49,12 +49,7 @@ def attend(
 
 
 class Attention(nn.Module):
-    """Multi-head attention with its projections.
-
-    Args:
-        width: ``d``.
-        heads: number of heads, a divisor of ``d``.
-    """
+    """Multi-head attention with its projections."""
 
     def __init__(self, *, width: int, heads: int) -> None:
         super().__init__()
@@ -84,13 +79,9 @@ class Padding:
 
 @dataclass(frozen=True)
 class Packing:
-    """Layout of rows in a flat tensor.
-
-    Args:
-        groups: number of rows and their length, for each run of adjacent rows of equal length.
-        within: ``[total]`` position of each token in its row.
-        padding: for attention on padded rows; ``None`` for attention group by group.
-    """
+    """Layout of rows in a flat tensor. `groups` gives the number of rows and their length for each run of adjacent rows
+    of equal length, `within` ``[total]`` the position of each token in its row; `padding` is for attention on padded
+    rows, ``None`` for attention group by group."""
 
     groups: tuple[tuple[int, int], ...]
     within: Tensor
@@ -122,9 +113,28 @@ def attend_in_rows(
     """Attention of every token over the tokens of its row. *Shape:* all ``[total, d]``."""
     # [total, d] -> [total, heads, d / heads]
     parts = [part.unflatten(-1, (heads, -1)) for part in (query, key, value)]
-    if packing.padding is None:
-        return _by_length(parts, packing.groups, dropout)
-    return _padded(parts, packing.padding, dropout)
+    if packing.padding is not None:
+        return _attend_padded(parts, packing.padding, dropout)
+    sizes = [count * length for count, length in packing.groups]
+    seen = []
+    for (_, length), *group in zip(packing.groups, *(part.split(sizes) for part in parts), strict=True):
+        # [n * t, heads, d / heads] -> [n, heads, t, d / heads]
+        rows = attend(*(part.unflatten(0, (-1, length)).transpose(1, 2) for part in group), dropout=dropout)
+        seen.append(rows.transpose(1, 2).flatten(0, 1).flatten(1))
+    return torch.cat(seen)
+
+
+def _attend_padded(parts: list[Tensor], padding: Padding, dropout: float) -> Tensor:
+    count, longest = padding.mask.shape[0], padding.mask.shape[-1]
+    query, key, value = (
+        part.new_zeros(count * longest, *part.shape[1:])
+        .index_copy(0, padding.indices, part)
+        .unflatten(0, (count, longest))
+        .transpose(1, 2)
+        for part in parts
+    )
+    seen = attend(query, key, value, padding.mask, dropout=dropout)
+    return seen.transpose(1, 2).flatten(0, 1)[padding.indices].flatten(1)
 
 
 def packed_layer(layer: BertLayer, states: Tensor, packing: Packing) -> Tensor:
@@ -136,27 +146,3 @@ def packed_layer(layer: BertLayer, states: Tensor, packing: Packing) -> Tensor:
     seen = attend_in_rows(query, key, value, packing, heads=part.num_attention_heads, dropout=dropout)
     states = layer.attention.output(seen, states)
     return layer.output(layer.intermediate(states), states)
-
-
-def _by_length(parts: list[Tensor], groups: tuple[tuple[int, int], ...], dropout: float) -> Tensor:
-    sizes = [count * length for count, length in groups]
-    seen = []
-    for (_, length), *group in zip(groups, *(part.split(sizes) for part in parts), strict=True):
-        # [n * t, heads, d / heads] -> [n, heads, t, d / heads]
-        query, key, value = (part.unflatten(0, (-1, length)).transpose(1, 2) for part in group)
-        rows = attend(query, key, value, dropout=dropout)
-        seen.append(rows.transpose(1, 2).flatten(0, 1).flatten(1))
-    return torch.cat(seen)
-
-
-def _padded(parts: list[Tensor], padding: Padding, dropout: float) -> Tensor:
-    count, longest = padding.mask.shape[0], padding.mask.shape[-1]
-    query, key, value = (
-        part.new_zeros(count * longest, *part.shape[1:])
-        .index_copy(0, padding.indices, part)
-        .unflatten(0, (count, longest))
-        .transpose(1, 2)
-        for part in parts
-    )
-    seen = attend(query, key, value, padding.mask, dropout=dropout)
-    return seen.transpose(1, 2).flatten(0, 1)[padding.indices].flatten(1)

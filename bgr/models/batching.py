@@ -14,38 +14,29 @@ from bgr.models.ragged import Ragged
 
 @dataclass(frozen=True)
 class Batch:
-    """The input of `BgrRetriever.encode_batch`.
-
-    Args:
-        questions: token ids, or cached lower states, of ``q`` questions.
-        facts: the same for the ``f`` distinct facts of the batch.
-        candidates: ``[q, c]`` each question's facts as indices into ``facts``, padded with −1.
-    """
+    """The input of `BgrRetriever.encode_batch`: token ids, or cached lower states, of ``q`` questions and of the ``f``
+    distinct facts of the batch, and ``candidates [q, c]``, each question's facts as indices into ``facts``, padded with
+    −1."""
 
     questions: Ragged
     facts: Ragged
     candidates: Tensor
 
     def to(self, *args: Any, **kwargs: Any) -> Batch:
-        return Batch(
-            self.questions.to(*args, **kwargs), self.facts.to(*args, **kwargs), self.candidates.to(*args, **kwargs)
-        )
+        questions, facts = (rows.to(*args, **kwargs) for rows in (self.questions, self.facts))
+        return Batch(questions, facts, self.candidates.to(*args, **kwargs))
 
 
 class Sentences:
     """Distinct texts and their token ids, which may be replaced by states of the encoder.
 
-    Args:
-        texts: any number of texts; duplicates are allowed.
-        tokenizer: a `transformers` tokenizer.
-        max_tokens: longer sentences are truncated.
+    Duplicates among the texts are allowed; a text of more than `max_tokens` is truncated.
     """
 
     def __init__(self, texts: Iterable[str], tokenizer: Any, *, max_tokens: int) -> None:
         self.number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-        self.rows = Ragged.from_lists(
-            tokenizer(list(self.number), truncation=True, max_length=max_tokens)["input_ids"] if self.number else []
-        )
+        cut = {"truncation": True, "max_length": max_tokens}
+        self.rows = Ragged.from_lists(tokenizer(list(self.number), **cut)["input_ids"] if self.number else [])
 
     def __len__(self) -> int:
         return len(self.number)

@@ -17,13 +17,7 @@ from bgr.utils.devices import for_matrices
 
 
 class ContextLayer(nn.Module):
-    """One pre-norm transformer layer (arXiv:2002.04745) over the joined tokens.
-
-    Args:
-        width: ``d``.
-        heads: attention heads.
-        dropout: probability.
-    """
+    """One pre-norm transformer layer (arXiv:2002.04745) over the joined tokens."""
 
     def __init__(self, *, width: int, heads: int, dropout: float) -> None:
         super().__init__()
@@ -48,14 +42,7 @@ class ContextLayer(nn.Module):
 
 
 class Context(nn.Module):
-    """All context layers on ragged rows: join each question with its candidates, run the layers, and split the result.
-
-    Args:
-        width: ``d``.
-        heads: attention heads.
-        layers: number of layers, 1 or more.
-        dropout: probability.
-    """
+    """All context layers on ragged rows: each question is joined with its candidates, and the result is split."""
 
     def __init__(self, *, width: int, heads: int, layers: int, dropout: float) -> None:
         super().__init__()
@@ -68,10 +55,11 @@ class Context(nn.Module):
     def forward(self, questions: Ragged, facts: Ragged, counts: Tensor) -> tuple[Ragged, Ragged]:
         """*Shape:* ``questions`` of ``q`` rows; ``facts`` of ``Σ counts`` rows, grouped by question; ``counts [q]`` →
         the same rows with new states."""
-        count = len(questions)
+        count, device = len(questions), counts.device
         rows = Ragged(torch.cat([questions.flat, facts.flat]), torch.cat([questions.lengths, facts.lengths]))
         # row numbers in the order: question 0, its candidates, question 1, its candidates, …
-        owner = torch.cat([torch.arange(count, device=counts.device), owners(counts)])
+        numbers = torch.arange(count, device=device)
+        owner = torch.cat([numbers, numbers.repeat_interleave(counts)])
         order = torch.argsort(owner, stable=True)
         joined = rows.select(order)
         is_fact = (order >= count).repeat_interleave(joined.lengths)
@@ -84,8 +72,3 @@ class Context(nn.Module):
         parted = Ragged(self.norm(states), joined.lengths).select(torch.argsort(order))
         split = int(questions.lengths.sum())
         return Ragged(parted.flat[:split], questions.lengths), Ragged(parted.flat[split:], facts.lengths)
-
-
-def owners(counts: Tensor) -> Tensor:
-    """``[2, 0, 3]`` → ``[0, 0, 2, 2, 2]``."""
-    return torch.arange(len(counts), device=counts.device).repeat_interleave(counts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from transformers import BertConfig, BertModel
 
 from bgr.models.attention import Packing, packed_layer
@@ -13,11 +13,8 @@ from bgr.models.ragged import Ragged, length_buckets
 class SentenceStates(nn.Module):
     """Token states of a BERT for rows of unequal length, without computation on padding (`bgr.models.attention`).
 
-    `lower` runs the embeddings and the frozen layers, `upper` the rest; ``upper(lower(ids))`` equals the BERT.
-
-    Args:
-        config: configuration of the BERT.
-        frozen_layers: number of layers in `lower`; with 0, the embeddings are trained too and `lower` is empty.
+    `lower` runs the embeddings and the frozen layers, `upper` the rest; ``upper(lower(ids))`` equals the BERT. With 0
+    frozen layers, the embeddings are trained too and `lower` is empty.
     """
 
     def __init__(self, config: BertConfig, *, frozen_layers: int) -> None:
@@ -63,20 +60,15 @@ class SentenceStates(nn.Module):
         needs_embedding = not rows.flat.is_floating_point()
         if first == last and not needs_embedding:
             return rows
-        pieces, taken = [], []
-        # groups of similar length, of limited size
-        for group in length_buckets(rows.lengths, waste=1.0):
-            part = rows.select(group)
-            packing = Packing.of(part.lengths)
-            states = self._embedded(part.flat, packing) if needs_embedding else part.flat
+        pieces = []
+        groups = length_buckets(rows.lengths, waste=1.0)  # of similar length and limited size
+        for part in map(rows.select, groups):
+            packing, states = Packing.of(part.lengths), part.flat
+            if needs_embedding:
+                kinds, positions = torch.zeros_like(states)[None], packing.within[None]
+                states = self.bert.embeddings(states[None], token_type_ids=kinds, position_ids=positions)[0]
             for layer in self.bert.encoder.layer[first:last]:
                 states = packed_layer(layer, states, packing)
             pieces.append(states)
-            taken.append(group)
-        order = torch.cat(taken)
+        order = torch.cat(groups)
         return Ragged(torch.cat(pieces), rows.lengths[order]).select(torch.argsort(order))
-
-    def _embedded(self, ids: Tensor, packing: Packing) -> Tensor:
-        # all tokens at once: the gradient of an embedding table is as large as the table for any number of lookups
-        kinds = torch.zeros_like(ids)[None]
-        return self.bert.embeddings(ids[None], token_type_ids=kinds, position_ids=packing.within[None])[0]

@@ -49,12 +49,8 @@ class TokenMarks(nn.Module):
     """Marks every token of a question and of its candidates by whether a similar token occurs on the other side.
 
     The marks are added to the token states before the layers of `bgr.models.context`. A single layer of attention can
-    then look for *the other facts about this film that the question names*.
-
-    Args:
-        width: ``d``.
-        heads: projections, each with its own cosine.
-        size: width of a projection.
+    then look for *the other facts about this film that the question names*. Each of `heads` projections, of width
+    `size`, has its own cosine.
     """
 
     def __init__(self, *, width: int, heads: int = 2, size: int = 64) -> None:
@@ -85,14 +81,9 @@ class TokenMarks(nn.Module):
 class LateInteraction(nn.Module):
     """Scores for pairs of sentences: how well the tokens of each are matched by the other.
 
-    The match of token ``i`` is ``m_i``, `TokenSimilarity` of its best cosine with the tokens of the other side. ``k``
-    learned weightings sum the matches over the sentence: one may look at names, another at the words of the relation.
-
-    Args:
-        width: ``d``.
-        heads: projections, each with its own cosine.
-        size: ``s``, width of a projection.
-        weightings: ``k``, number of weighted sums.
+    Each of `heads` projections of width `size` (``s``) has its own cosine. The match of token ``i`` is ``m_i``,
+    `TokenSimilarity` of its best cosine with the tokens of the other side. ``k`` learned `weightings` sum the matches
+    over the sentence: one may look at names, another at the words of the relation.
     """
 
     def __init__(self, *, width: int, heads: int = 2, size: int = 64, weightings: int = 8) -> None:
@@ -110,19 +101,16 @@ class LateInteraction(nn.Module):
             self.path.weight.copy_(self.fact.weight)
 
     def of_facts(self, rows: Ragged) -> Tokens:
-        """Project the tokens of facts. *Shape:* states ``[total, d]`` of ``f`` rows."""
+        """Project the tokens of facts, ``[total, d]`` of ``f`` rows."""
         return self._tokens(rows, self.fact(rows.flat), self.fact_weight(rows.flat))
 
     def of_paths(self, rows: Ragged) -> Tokens:
-        """Project the tokens of paths. *Shape:* states ``[total, d]`` of ``p`` rows."""
+        """Project the tokens of paths, ``[total, d]`` of ``p`` rows."""
         return self._tokens(rows, self.path(rows.flat), self.path_weight(rows.flat))
 
     def _tokens(self, rows: Ragged, vectors: Tensor, weights: Tensor) -> Tokens:
         unit = F.normalize(vectors.unflatten(-1, (self.heads, -1)), dim=-1)
-        return Tokens(
-            replace(rows, flat=unit).padded(),
-            replace(rows, flat=weights).padded(float("-inf")).softmax(1),
-        )
+        return Tokens(replace(rows, flat=unit).padded(), replace(rows, flat=weights).padded(float("-inf")).softmax(1))
 
     def forward(self, facts: Tokens, paths: Tokens) -> Tensor:
         """*Shape:* ``facts [p, c, …]`` (each path's candidates), ``paths [p, …]`` → ``[p, c, 2 · heads · k]``."""
@@ -133,13 +121,9 @@ class LateInteraction(nn.Module):
         # padding is the zero vector: its cosine is 0, and `TokenSimilarity` clips cosines at 0
         of_fact, of_path = (self.matched(largest(cosines, dim)) for dim in (-1, -2))
         # [p, heads, c, t], [p, c, t, k] -> [p, c, heads, k]
-        return torch.cat(
-            [
-                torch.einsum("phct,pctk->pchk", of_fact, facts.weights).flatten(2),
-                torch.einsum("phct,ptk->pchk", of_path, paths.weights).flatten(2),
-            ],
-            dim=-1,
-        )
+        fact_scores = torch.einsum("phct,pctk->pchk", of_fact, facts.weights)
+        path_scores = torch.einsum("phct,ptk->pchk", of_path, paths.weights)
+        return torch.cat([fact_scores.flatten(2), path_scores.flatten(2)], dim=-1)
 
 
 def largest(values: Tensor, dim: int) -> Tensor:

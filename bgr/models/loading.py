@@ -7,12 +7,11 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from torch import nn
 from transformers import PretrainedConfig, PreTrainedModel
 
 from bgr.errors import CheckpointError
 from bgr.utils.atomic_io import read_json
-from bgr.utils.json_utils import one_line, shown
+from bgr.utils.json_utils import one_line, repr_short
 
 
 def load_weights(home: Path, kind: type[PreTrainedModel], config: PretrainedConfig) -> Any:
@@ -28,7 +27,9 @@ def load_weights(home: Path, kind: type[PreTrainedModel], config: PretrainedConf
         )
     except Exception as error:  # an invalid configuration with plausible sizes raises all kinds of errors
         raise CheckpointError(f"{home}: cannot be loaded: {one_line(error)}") from None
-    _check_finite(model, home / "model.safetensors")
+    for name, parameter in model.named_parameters():
+        if not torch.isfinite(parameter).all():
+            raise CheckpointError(f"{home / 'model.safetensors'}: tensor {name} holds values that are not finite")
     return model.eval()
 
 
@@ -41,7 +42,7 @@ def read_config(path: Path, kind: type[PretrainedConfig]) -> Any:
     """
     record = read_json(path)
     if not isinstance(record, dict):
-        raise CheckpointError(f"{path}: is {shown(record)}, allowed: an object")
+        raise CheckpointError(f"{path}: is {repr_short(record)}, allowed: an object")
     check_types(path, record, kind().to_dict())
     try:
         return kind.from_dict(record)
@@ -60,7 +61,7 @@ def check_types(path: Path, record: dict[str, Any], usual: dict[str, Any]) -> No
         else:
             sound = default is None or isinstance(value, type(default))
         if not sound:
-            raise CheckpointError(f"{path}: {name} is {shown(value)}, usually it is {shown(default)}")
+            raise CheckpointError(f"{path}: {name} is {repr_short(value)}, usually it is {repr_short(default)}")
         if name == "encoder":
             check_types(path, value, usual["encoder"])
 
@@ -85,9 +86,3 @@ def _check_sizes(kind: type[PreTrainedModel], config: PretrainedConfig, home: Pa
             raise CheckpointError(f"{path}: tensor {name} is not in the configuration")
         if expected[name] != found[name]:
             raise CheckpointError(f"{path}: tensor {name} is {found[name]}, the configuration says {expected[name]}")
-
-
-def _check_finite(model: nn.Module, path: Path) -> None:
-    for name, parameter in model.named_parameters():
-        if not torch.isfinite(parameter).all():
-            raise CheckpointError(f"{path}: tensor {name} holds values that are not finite")

@@ -22,13 +22,8 @@ class FactRows(nn.Module):
 
     Row ``i`` is ``LN(a_i + MHA(a_i, X))`` with ``a_i = x_cls + s_i`` and a learned vector ``s_i`` for each row.
     The keys and values of all tokens are not needed: ``q·(W_k x) = (W_kᵀ q)·x`` and ``Σ p (W_v x) = W_v Σ p x``, so
-    both matrices are applied to the few rows instead of the tokens.
-
-    Args:
-        width: ``d``.
-        heads: attention heads.
-        rows: ``r``; with 1 and ``s = 0`` it is the ``[CLS]`` row of an ordinary self-attention layer.
-        dropout: probability.
+    both matrices are applied to the few rows instead of the tokens. With one row and ``s = 0`` it is the ``[CLS]`` row
+    of an ordinary self-attention layer.
     """
 
     def __init__(self, *, width: int, heads: int, rows: int, dropout: float) -> None:
@@ -51,8 +46,7 @@ class FactRows(nn.Module):
         queries = self.query(rows).unflatten(-1, (self.heads, -1))
         # [f, r, heads, d / heads] -> [f, heads * r, d]: the queries of all heads in the space of the tokens
         queries = torch.einsum("frhe,hed->fhrd", queries, key).flatten(1, 2)
-        scale = key.shape[1] ** -0.5
-        seen = attend(queries, states, states, mask[:, None, :], scale=scale)
+        seen = attend(queries, states, states, mask[:, None, :], scale=key.shape[1] ** -0.5)
         seen = torch.einsum("fhrd,hed->frhe", seen.unflatten(1, (self.heads, -1)), value).flatten(-2)
         return self.norm(rows + self.dropout(self.out(seen + self.value.bias)))
 
@@ -69,14 +63,8 @@ class Matcher(nn.Module):
     """One logit for each path and candidate: is this fact the next one?
 
     With ``x`` a row of a fact and ``y`` its attention over the path's tokens, the first hidden layer, of width
-    ``m = d / 2``, is ``GELU(W_x x + W_y y + W_xy (W_g x ⊙ y))``. A second layer joins the rows.
-
-    Args:
-        width: ``d``.
-        heads: attention heads.
-        rows: ``r`` rows of a fact.
-        features: number of additional features of each pair.
-        dropout: probability.
+    ``m = d / 2``, is ``GELU(W_x x + W_y y + W_xy (W_g x ⊙ y))``. A second layer joins the rows and `features`
+    additional features of the pair.
     """
 
     def __init__(self, *, width: int, heads: int, rows: int, features: int, dropout: float) -> None:

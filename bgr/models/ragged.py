@@ -3,6 +3,8 @@
 Legend of dimensions, the same in every file of `bgr.models`:
 ``q`` questions in the batch, ``f`` facts in the batch, ``c`` candidates of one question, ``p`` active paths,
 ``t`` tokens, ``d`` width, ``r`` summary rows of a fact, ``h`` hops.
+
+The arguments `width` (``d``), `heads` (of attention) and `dropout` (a probability) mean the same in every module.
 """
 
 from __future__ import annotations
@@ -18,12 +20,8 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Ragged:
-    """Rows of unequal length, concatenated.
-
-    Args:
-        flat: ``[total, …]`` token ids or token states of all rows.
-        lengths: ``[s]`` number of tokens of each row; they sum to ``total``.
-    """
+    """Rows of unequal length, concatenated: ``flat [total, …]`` has the token ids or token states of all rows, and
+    ``lengths [s]`` the number of tokens of each row."""
 
     flat: Tensor
     lengths: Tensor
@@ -46,7 +44,7 @@ class Ragged:
     def mask(self) -> Tensor:
         """``[s, t]`` bool, true at tokens; ``t`` is the length of the longest row."""
         longest = int(self.lengths.max()) if len(self) else 0
-        return torch.arange(longest, device=self.lengths.device)[None, :] < self.lengths[:, None]
+        return torch.arange(longest, device=self.lengths.device) < self.lengths[:, None]
 
     def padded(self, fill: float = 0.0) -> Tensor:
         """``[s, t, …]`` with `fill` after the end of each row; ``padded()[mask()]`` equals `flat`.
@@ -100,8 +98,7 @@ def length_buckets(lengths: Tensor, *, waste: float = 0.1, max_tokens: int = 4_0
     """
     order = torch.argsort(lengths, stable=True)
     groups, start, real = [], 0, 0
-    sizes = lengths[order].tolist()
-    for end, size in enumerate(sizes):
+    for end, size in enumerate(lengths[order].tolist()):
         padded = (end - start + 1) * size
         if end > start and (padded > max_tokens or real + size < (1 - waste) * padded):
             groups.append(order[start:end])

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from bgr.models.attention import Attention
 from bgr.models.config import BgrConfig
 from bgr.models.context import Context
 from bgr.models.encoder import SentenceStates
 from bgr.models.late_interaction import LateInteraction, Tokens
 from bgr.models.matcher import FactRows, Matcher, Prepared
-from bgr.models.path import Paths, PathUpdate
 from bgr.models.ragged import EncodedRows, Ragged, take
 from bgr.utils.devices import for_matrices
 
@@ -22,15 +24,11 @@ ROOT_COLUMN = 0
 """Column of the question itself; candidate fact ``i`` is in column ``i + 1``."""
 
 
-@dataclass(frozen=True)
-class SentenceTokens:
-    """Projected tokens of facts and questions for the comparison with a path and with its last fact."""
+class SentenceTokens(NamedTuple):
+    """Projected tokens of questions and facts for the comparison with one thing: a path, or its last fact."""
 
-    facts_to_path: Tokens
-    questions_to_path: Tokens
-    facts_to_last: Tokens
-    questions_to_last: Tokens
-    last: Tokens
+    questions: Tokens
+    facts: Tokens
 
 
 @dataclass(frozen=True)
@@ -40,12 +38,12 @@ class EncodedBatch:
     ``f`` counts the candidates of each question in turn.
 
     Args:
-        question_states: ``[q, t, d]``.
-        question_mask: ``[q, t]``.
+        question_states, question_mask: ``[q, t, d]``, ``[q, t]``.
         fact_states, fact_mask: ``[f, t_f, d]``, ``[f, t_f]``, the inputs of path updates.
         matching: features for the matcher of ``f + q`` sentences: the facts, then the questions (for the root).
         relevance: ``[f]`` logit that a candidate is evidence, at any position of the graph.
-        tokens: projected tokens for `LateInteraction`.
+        to_path, to_last: projected tokens of all sentences for `LateInteraction`.
+        last: projected tokens of facts as the last fact of a path.
         columns: ``[q, 1 + c]`` index into ``matching`` of the sentence in each column of a question, padded with −1.
     """
 
@@ -55,8 +53,58 @@ class EncodedBatch:
     fact_mask: Tensor
     matching: Prepared
     relevance: Tensor
-    tokens: SentenceTokens
+    to_path: SentenceTokens
+    to_last: SentenceTokens
+    last: Tokens
     columns: Tensor
+
+
+@dataclass(frozen=True)
+class Paths:
+    """All paths of one level, of all questions of the batch.
+
+    Args:
+        states: ``[p, t, d]``.
+        question: ``[p]`` index of the question that each path belongs to.
+        last: ``[p]`` index of the fact that each path has reached, −1 at its start.
+        open: ``[p, 1 + c]`` bool, true for the columns to which the path may be extended.
+    """
+
+    states: Tensor
+    question: Tensor
+    last: Tensor
+    open: Tensor
+
+    @classmethod
+    def joined(cls, levels: Sequence[Paths]) -> Paths:
+        """Concatenate the paths of several levels."""
+        return cls(*(torch.cat([getattr(level, f.name) for level in levels]) for f in fields(cls)))
+
+
+class PathUpdate(nn.Module):
+    """New path state from the old one and a fact: self-attention, attention to the fact, feed-forward, gate.
+
+    A path's state is ``[t, d]``. It starts as the token states of the question, and every fact on the path updates it.
+    ``H' = LN(H + g ⊙ u)`` with ``u`` the attended state and the gate ``g = σ(W_g [H; u])``.
+    """
+
+    def __init__(self, *, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.own = Attention(width=width, heads=heads)
+        self.fact = Attention(width=width, heads=heads)
+        self.feed = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
+        self.gate = nn.Linear(2 * width, width)
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(4))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, paths: Tensor, mask: Tensor, facts: Tensor, fact_mask: Tensor) -> Tensor:
+        """*Shape:* ``paths [p, t, d]``, ``mask [p, t]``, and of the fact that each path has reached
+        ``facts [p, t_f, d]``, ``fact_mask [p, t_f]`` → ``[p, t, d]``."""
+        state = self.norms[0](paths + self.dropout(self.own(paths, paths, mask)))
+        state = self.norms[1](state + self.dropout(self.fact(state, facts, fact_mask)))
+        state = self.norms[2](state + self.dropout(self.feed(state)))
+        gate = self.gate(torch.cat([paths, state], dim=-1)).sigmoid()
+        return self.norms[3](paths + gate * state)
 
 
 class BgrRetriever(PreTrainedModel):
@@ -74,26 +122,17 @@ class BgrRetriever(PreTrainedModel):
 
     def __init__(self, config: BgrConfig) -> None:
         super().__init__(config)
-        width, heads = config.width, config.heads
+        size: dict[str, Any] = {"width": config.width, "heads": config.heads, "dropout": config.dropout}
         self.encoder = SentenceStates(config.encoder, frozen_layers=config.frozen_layers)
-        self.project = _projection(config.encoder.hidden_size, width)
-        self.context = (
-            Context(width=width, heads=heads, layers=config.context_layers, dropout=config.dropout)
-            if config.context_layers
-            else None
-        )
-        self.update = PathUpdate(width=width, heads=heads, dropout=config.dropout)
-        self.fact_rows = FactRows(width=width, heads=heads, rows=config.rows, dropout=config.dropout)
-        self.relevance = nn.Linear(config.rows * width, 1)
-        self.to_path = LateInteraction(width=width)
-        self.to_last = LateInteraction(width=width)
-        self.matcher = Matcher(
-            width=width,
-            heads=heads,
-            rows=config.rows,
-            features=self.to_path.features + self.to_last.features + 1,
-            dropout=config.dropout,
-        )
+        self.project = _projection(config.encoder.hidden_size, config.width)
+        self.context = Context(layers=config.context_layers, **size) if config.context_layers else None
+        self.update = PathUpdate(**size)
+        self.fact_rows = FactRows(rows=config.rows, **size)
+        self.relevance = nn.Linear(config.rows * config.width, 1)
+        self.to_path = LateInteraction(width=config.width)
+        self.to_last = LateInteraction(width=config.width)
+        features = self.to_path.features + self.to_last.features + 1
+        self.matcher = Matcher(rows=config.rows, features=features, **size)
         self.post_init()
         self.encoder.freeze()
 
@@ -128,13 +167,9 @@ class BgrRetriever(PreTrainedModel):
             fact_mask=fact_mask,
             matching=self.matcher.prepare(torch.cat(rows)),
             relevance=self.relevance(rows[0].flatten(1)).squeeze(-1),
-            tokens=SentenceTokens(
-                facts_to_path=self.to_path.of_facts(fact_rows),
-                questions_to_path=self.to_path.of_facts(question_rows),
-                facts_to_last=self.to_last.of_facts(fact_rows),
-                questions_to_last=self.to_last.of_facts(question_rows),
-                last=self.to_last.of_paths(fact_rows),
-            ),
+            to_path=SentenceTokens(self.to_path.of_facts(question_rows), self.to_path.of_facts(fact_rows)),
+            to_last=SentenceTokens(self.to_last.of_facts(question_rows), self.to_last.of_facts(fact_rows)),
+            last=self.to_last.of_paths(fact_rows),
             columns=torch.cat([root[:, None], columns], dim=1),
         )
 
@@ -198,21 +233,21 @@ class BgrRetriever(PreTrainedModel):
     def token_features(self, encoded: EncodedBatch, paths: Paths, mask: Tensor, facts: Tensor) -> Tensor:
         """Late interaction of every column with the path and with its last fact, and the column's relevance (0 for the
         root). *Shape:* ``[p, 1 + c, e]``."""
-        tokens = encoded.tokens
-        path = self.to_path.of_paths(Ragged(paths.states[mask], mask.sum(1)))
-        # the column of the root contains the question
         question = paths.question[:, None]
-        parts = [self.to_path(tokens.questions_to_path.select(question), path)]
-        parts.append(self.to_path(tokens.facts_to_path.select(facts), path))
-        with_path = torch.cat(parts, 1)
+
+        def compare(interaction: LateInteraction, to: SentenceTokens, rows: Tensor | slice, other: Tokens) -> Tensor:
+            # the column of the root contains the question
+            columns = to.questions.select(question[rows]), to.facts.select(facts[rows])
+            return torch.cat([interaction(column, other) for column in columns], 1)
+
+        path = self.to_path.of_paths(Ragged(paths.states[mask], mask.sum(1)))
+        with_path = compare(self.to_path, encoded.to_path, slice(None), path)
         # an empty path has no last fact
         has_last = paths.last >= 0
         with_last = with_path.new_zeros(*with_path.shape[:2], self.to_last.features)
         if has_last.any():
-            last = tokens.last.select(paths.last[has_last])
-            parts = [self.to_last(tokens.questions_to_last.select(question[has_last]), last)]
-            parts.append(self.to_last(tokens.facts_to_last.select(facts[has_last]), last))
-            with_last = with_last.index_put((has_last,), torch.cat(parts, 1))
+            found = compare(self.to_last, encoded.to_last, has_last, encoded.last.select(paths.last[has_last]))
+            with_last = with_last.index_put((has_last,), found)
         relevance = F.pad(encoded.relevance[facts], (1, 0))[..., None]
         return torch.cat([with_path, with_last, relevance], dim=-1)
 

@@ -22,30 +22,28 @@ CHUNK = 2048
 
 
 def cached_states(
-    path: Path,
     rows: Ragged,
     compute: Callable[[Ragged], Ragged],
+    weights: Iterable[Tensor],
+    folder: Path,
     *,
+    name: str,
+    setting: str,
     width: int,
     title: str,
     progress: bool = True,
 ) -> Tensor:
-    """Load the states from a file; if there is none, compute and write them first. A token takes ``2 · width`` bytes.
+    """Load states ``[total, width]`` (fp16) of the token ids `rows` from a file; if there is none, write them first.
+    `compute` gives those of some of the rows, with the same lengths.
 
-    If several processes call this at once, one computes and the others wait. A process that is killed releases the lock
-    and leaves no file that could be mistaken for a complete one.
-
-    Args:
-        path: a name that covers everything the states depend on (`states_key`).
-        rows: token ids of all sentences.
-        compute: computes the states of some of the rows, with equal lengths.
-        width: width of a state.
-        title: title of the progress bar.
-        progress: show a progress bar on standard error.
-
-    Returns:
-        ``[total, width]`` fp16.
+    The file is ``folder/name-…`` with a hash of token ids, `weights` and `setting` (everything else that the states
+    depend on), so it is never used for other ones. If several processes call this at once, one computes and the others
+    wait. A process that is killed releases the lock and leaves no file that could be mistaken for a complete one.
     """
+    digest = hashlib.sha256(setting.encode())
+    for tensor in (rows.flat, rows.lengths, *weights):
+        digest.update(tensor.detach().cpu().numpy().tobytes())
+    path = folder / f"{name}-{digest.hexdigest()[:16]}.npy"
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
         if not path.exists():
@@ -64,25 +62,9 @@ def cached_states(
     return torch.from_numpy(np.load(path, mmap_mode="c"))
 
 
-def states_key(setting: str, rows: Ragged, parameters: Iterable[Tensor]) -> str:
-    """Hash of token ids, weights and a setting: the name of the states that these give."""
-    digest = hashlib.sha256(setting.encode())
-    for tensor in (rows.flat, rows.lengths, *parameters):
-        digest.update(tensor.detach().cpu().numpy().tobytes())
-    return digest.hexdigest()[:16]
-
-
 def cache_encoded(facts: Sentences, model: BgrRetriever, folder: Path, *, progress: bool = False) -> None:
-    """Replace token ids by the result of `BgrRetriever.encode`: fp16, memory-mapped, ``[total, width]``.
-
-    The file is reused later, but never for another model or other facts (`cached_states`).
-
-    Args:
-        facts: sentences whose token ids are replaced.
-        model: one direction, in evaluation mode.
-        folder: folder of the file.
-        progress: show a progress bar on standard error.
-    """
+    """Replace the token ids of `facts` by the result of ``model.encode``, of a model in evaluation mode: fp16,
+    memory-mapped, ``[total, width]``. See `cached_states`."""
     if not len(facts):
         return
 
@@ -93,11 +75,13 @@ def cache_encoded(facts: Sentences, model: BgrRetriever, folder: Path, *, progre
     rows, direction = facts.rows, model.config.direction
     weights = [parameter.float() for part in (model.encoder, model.project) for parameter in part.parameters()]
     half = torch.is_autocast_enabled(model.device.type)
-    key = states_key(f"{model.config.frozen_layers} {half}", rows, weights)
     states = cached_states(
-        folder / f"{direction}-{key}.npy",
         rows,
         compute,
+        weights,
+        folder,
+        name=direction,
+        setting=f"{model.config.frozen_layers} {half}",
         width=model.config.width,
         title=f"facts, {direction}",
         progress=progress,

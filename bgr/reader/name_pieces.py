@@ -42,9 +42,7 @@ class Piece:
 def cut(text: str, words: Collection[str]) -> list[Piece]:
     """Split a text into pieces from left to right, which cover everything except spaces.
 
-    Args:
-        text: one or more sentences.
-        words: everyday words in lower case; abbreviations with their usual case.
+    `words` are everyday words in lower case; abbreviations have their usual case.
     """
     pieces = _mark_capitals(text, _simple(text, words), words)
     size = len(pieces) + 1

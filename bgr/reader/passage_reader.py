@@ -30,12 +30,7 @@ class ReadAnswer(NamedTuple):
 
 
 class PassageReader:
-    """A language model that answers from passages.
-
-    Args:
-        llm: the language model.
-        passages: number of passages that it reads.
-    """
+    """A language model that answers from the first `passages` passages."""
 
     def __init__(self, llm: LanguageModel, *, passages: int = PASSAGES) -> None:
         self.llm = llm

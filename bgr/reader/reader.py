@@ -83,23 +83,15 @@ class ReaderSettings:
 def linearize(question: str, facts: Sequence[str], graph: EvidenceGraph, *, structure: bool) -> str:
     """``question: … evidence: fact fact …``, chain by chain (`EvidenceGraph.order`).
 
-    Args:
-        question: the question.
-        facts: the candidates, which `graph` refers to by index; those outside the graph are left out.
-        graph: the evidence; it may be empty.
-        structure: express the structure in words: *Then* comes before a fact that follows from the previous one, *On
-            the other hand* before any other fact.
+    `graph` refers to `facts` by index; facts outside the graph are left out. With `structure`, *Then* comes before a
+    fact that follows from the previous one, *On the other hand* before any other fact.
     """
     parts, last = [], ROOT
     for number, node in enumerate(graph.order()):
-        word = _word(graph, last, node) if structure and number else ""
-        parts.append(f"{word} {facts[node]}" if word else facts[node])
+        word = THEN if last in graph.predecessors(node) else OTHER
+        parts.append(f"{word} {facts[node]}" if structure and number else facts[node])
         last = node
     return " ".join(["question:", *question.split(), "evidence:", *" ".join(parts).split()])
-
-
-def _word(graph: EvidenceGraph, last: int, node: int) -> str:
-    return THEN if last in graph.predecessors(node) else OTHER
 
 
 @dataclass(frozen=True)
@@ -132,8 +124,6 @@ class Reader:
 
     Args:
         model: an encoder-decoder of transformers.
-        tokenizer: its tokenizer.
-        settings: settings of inputs and outputs.
         device: device of the model; default: the GPU if there is one.
         precision: ``"32"`` or ``"bf16"``; default: bfloat16 if it is fast on the device.
 

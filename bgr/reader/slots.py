@@ -58,10 +58,7 @@ class Masked:
     def target(self, answer: str, words: Collection[str], *, count: bool = False) -> str | None:
         """The output of T5 for `answer`; ``None`` if placeholders and `words` cannot express it.
 
-        Args:
-            answer: the annotated answer.
-            words: everyday words in lower case.
-            count: the answer is a count, so it is not a number of the text.
+        `words` are everyday words in lower case. With `count`, the answer is a count and not a number of the text.
         """
         if count:
             return answer if answer in words else None
@@ -131,9 +128,7 @@ class Masked:
 def mask_text(text: str, words: Collection[str]) -> Masked:
     """Replace names and quantities, that is, everything outside `words`, by placeholders.
 
-    Args:
-        text: question and evidence (`bgr.reader.reader.linearize`).
-        words: everyday words in lower case.
+    `words` are everyday words in lower case.
     """
     pieces = cut(text, words)
     ranks = _ranks(pieces)

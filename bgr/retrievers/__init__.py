@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bgr.retrievers.baselines.trained import TrainedBaseline as TrainedBaseline
     from bgr.retrievers.bridgerag.agent import BridgeRag as BridgeRag
     from bgr.retrievers.gear.agent import Gear as Gear
-    from bgr.retrievers.gear.naive import NaiveGe as NaiveGe
+    from bgr.retrievers.gear.sync import NaiveGe as NaiveGe
     from bgr.retrievers.gear.sync import SyncGe as SyncGe
     from bgr.retrievers.llm_graph.retriever import LlmGraph as LlmGraph
     from bgr.retrievers.prism.agent import Prism as Prism
@@ -32,7 +32,7 @@ MODULES = {
     "Bm25Facts": "baselines.single_hop",
     "Gear": "gear.agent",
     "LlmGraph": "llm_graph.retriever",
-    "NaiveGe": "gear.naive",
+    "NaiveGe": "gear.sync",
     "Prism": "prism.agent",
     "Query": "base",
     "RandomFacts": "baselines.single_hop",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, wraps
+from typing import Any, TypeVar
 
 from bgr.collection.corpus import Passage
 from bgr.errors import BgrError
@@ -19,7 +20,6 @@ class Query:
     """A question and the texts to search.
 
     Args:
-        question: the question's text.
         candidates: the query's own texts; ``None`` searches the retriever's collection.
         gold_count: the number of gold texts, for baselines that are given it (the paper's top-k protocol).
     """
@@ -30,11 +30,7 @@ class Query:
 
     @property
     def facts(self) -> Sequence[str]:
-        """The candidates, for retrievers that need them.
-
-        Raises:
-            BgrError: the query has none; `bgr.retrievers.search.TwoStage` finds them in a collection.
-        """
+        """The candidates; BgrError without any: `bgr.retrievers.search.TwoStage` finds them in a collection."""
         if self.candidates is None:
             raise BgrError(f"question {self.question!r}: this retriever needs candidates; give them, or use TwoStage")
         return self.candidates
@@ -44,11 +40,11 @@ class Query:
 class RetrievalResult:
     """The evidence for one query.
 
-    All indices (ranking, graph, sentences, trace) count in the texts that were searched: the query's candidates if it
+    All indices (ranking, graph, sentences, trace) refer to the texts that were searched: the query's candidates if it
     has any, else the retriever's collection.
 
     Args:
-        graph: the evidence graph. A retriever that finds a list alone gives a star: the root leads to every text.
+        graph: the evidence graph. A retriever that only ranks texts returns a star: the root leads to every text.
         limits: the name of every limit that was reached.
         details: plain values for reports.
         ranking: ``(index, score)``, best first, each index once; ``None`` ranks the graph's nodes (`ranked_nodes`).
@@ -56,9 +52,9 @@ class RetrievalResult:
         usage: calls of the language model.
         seconds: this query's share of the time that its batch took.
         trace: one record for each step, plain JSON values.
-        answer: the answer, from retrievers that give one.
-        sentences: pairs of an index and the number of a sentence, from retrievers that choose sentences within texts.
-        is_list: whether the graph says nothing beyond the ranking.
+        answer: the answer, if the retriever gives one.
+        sentences: pairs of an index and a sentence number, if the retriever chooses sentences within texts.
+        is_list: true if the graph says nothing beyond the ranking.
     """
 
     graph: EvidenceGraph
@@ -90,19 +86,33 @@ class RetrievalResult:
     @property
     def texts(self) -> tuple[str, ...]:
         """The text of each of `indices`."""
-        found = (self.searched[index] for index in self.indices)
-        return tuple(one if isinstance(one, str) else one.whole for one in found)
+        texts = (self.searched[index] for index in self.indices)
+        return tuple(text if isinstance(text, str) else text.whole for text in texts)
 
 
 class Retriever(ABC):
-    """Base class of BGR, the baselines, searches, and the retrievers that ask a language model.
-
-    A subclass overrides `retrieve`, which owns the batching.
-    """
+    """Base class. A subclass overrides `retrieve`, which owns the batching."""
 
     @abstractmethod
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """One result for each query, in order."""
+
+
+R = TypeVar("R", bound=Retriever)
+Retrieve = Callable[[R, Sequence[Query]], list[RetrievalResult]]
+
+
+def timed(retrieve: Retrieve[R]) -> Retrieve[R]:
+    """Decorate `Retriever.retrieve`: `seconds` of each result becomes an equal share of the time."""
+
+    @wraps(retrieve)
+    def wrapper(self: R, queries: Sequence[Query]) -> list[RetrievalResult]:
+        started = time.perf_counter()
+        results = retrieve(self, queries)
+        share = (time.perf_counter() - started) / max(1, len(queries))
+        return [replace(result, seconds=share) for result in results]
+
+    return wrapper
 
 
 def ranked_nodes(graph: EvidenceGraph) -> list[tuple[int, float]]:

@@ -28,13 +28,13 @@ SearchName = Literal["bm25", "dense", "hybrid"]
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """Texts with what searches them, all numbered alike.
+    """Texts, their search and their triples, with the same numbering.
 
     Args:
         corpus: the texts.
-        search: searches them; ``None`` for retrievers that take candidates in the order given.
+        search: the search over them; ``None`` for retrievers that take candidates in the order given.
         triples: the texts' triples, for retrievers that follow them.
-        triple_search: another search over the same triples, such as Milvus; `triples` unless given.
+        triple_search: another search over the same triples, such as Milvus; default: `triples`.
     """
 
     corpus: Corpus
@@ -44,14 +44,14 @@ class Scope:
 
     @classmethod
     def over(cls, collection: Collection, search: SearchName = "hybrid", *, triples: bool = False) -> Scope:
-        """A whole collection with one of its searches, and with its triples if they are wanted."""
+        """A whole collection with one of its searches, and with its triples if requested."""
         index = collection.triple_index if triples else None
         return cls(collection.corpus, getattr(collection, search), index)
 
     def of(self, query: Query) -> Scope:
         """The scope of a query: this one, or the query's candidates, numbered in their order.
 
-        Candidates that are texts of this scope keep their vectors and triples; others are indexed here and now.
+        Candidates that are texts of this scope keep their vectors and triples; others are indexed now.
         """
         if query.candidates is None:
             return self
@@ -62,18 +62,16 @@ class Scope:
         return self._of_texts(query.candidates, indices)
 
     def subset(self, indices: Sequence[int]) -> Scope:
-        """Some of the texts, numbered in the order given, each at most once; nothing is encoded anew."""
+        """Some of the texts, each at most once, renumbered in the order given; nothing is encoded again."""
         array = np.array(indices, dtype=np.int64)
         corpus = Corpus(self.corpus[index] for index in indices)
         search = None if self.search is None else self.search.subset(array)
         return Scope(corpus, search, None if self.triples is None else self.triples.of_passages(array))
 
     def _of_texts(self, texts: Sequence[str], indices: Sequence[int | None]) -> Scope:
-        """Texts of which some are unknown here or occur twice."""
-        corpus = Corpus(
-            Passage(str(n), "", text) if index is None else Passage(str(n), *_parts(self.corpus[index]))
-            for n, (text, index) in enumerate(zip(texts, indices, strict=True))
-        )
+        """The scope of texts of which some are unknown or occur twice."""
+        known = [Passage("", "", text) if i is None else self.corpus[i] for text, i in zip(texts, indices, strict=True)]
+        corpus = Corpus(Passage(str(n), passage.title, passage.text) for n, passage in enumerate(known))
         triples = self.triples
         if triples is not None:
             moved = np.full(len(self.corpus), -1, dtype=np.int64)
@@ -85,28 +83,18 @@ class Scope:
 
     @cached_property
     def _index_of(self) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for index, passage in enumerate(self.corpus):
-            found.setdefault(passage.whole, index)
-        return found
+        # of equal texts the first
+        return {self.corpus[index].whole: index for index in reversed(range(len(self.corpus)))}
 
     def find(self, texts: Sequence[str], k: int) -> list[Hits]:
-        """The `k` best texts for each query's text.
-
-        Raises:
-            BgrError: there is no search.
-        """
+        """The `k` best texts for each query's text; BgrError if there is no search."""
         if self.search is None:
             raise BgrError("this retriever has no search: give each query its candidates")
         return self.search.search(texts, k) if texts else []
 
     @property
     def index(self) -> TripleIndex:
-        """The triples.
-
-        Raises:
-            BgrError: there are none.
-        """
+        """The triples; BgrError if there are none."""
         if self.triples is None:
             raise BgrError("this retriever follows triples: give its scope a triple index")
         return self.triples
@@ -115,10 +103,6 @@ class Scope:
     def nearest_triples(self) -> Search:
         """The search over triples."""
         return self.triple_search or self.index
-
-
-def _parts(passage: Passage) -> tuple[str, str]:
-    return passage.title, passage.text
 
 
 def search_over(search: Search, texts: Sequence[str]) -> Search:
@@ -131,12 +115,7 @@ def search_over(search: Search, texts: Sequence[str]) -> Search:
 
 
 def by_scope(scopes: Sequence[Scope], work: Callable[[Scope, list[int]], Sequence[T]]) -> list[T]:
-    """Work that is done scope by scope, its results in the order of the rows.
-
-    Args:
-        scopes: the scope of each row; rows of one scope are worked on together.
-        work: from a scope and its rows to one result for each row.
-    """
+    """Apply `work` to the rows of each scope together; the results are in the order of the rows."""
     rows: dict[Scope, list[int]] = {}
     for row, scope in enumerate(scopes):
         rows.setdefault(scope, []).append(row)
@@ -149,3 +128,8 @@ def by_scope(scopes: Sequence[Scope], work: Callable[[Scope, list[int]], Sequenc
 def search_scopes(scopes: Sequence[Scope], texts: Sequence[str], k: int) -> list[Hits]:
     """The `k` best texts for each query's text in its own scope."""
     return by_scope(scopes, lambda scope, rows: scope.find([texts[row] for row in rows], k))
+
+
+def pairs(hits: Hits) -> tuple[tuple[int, float], ...]:
+    """``(index, score)`` of each hit, best first."""
+    return tuple(zip(hits.indices.tolist(), hits.scores.tolist(), strict=True))

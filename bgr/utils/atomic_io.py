@@ -1,4 +1,4 @@
-"""Files and folders that take their names only when they are complete; every error names its file."""
+"""Files and folders that appear under their names only when they are complete; every error names its file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,12 +24,7 @@ _HALF, _OLD = "bgr-half-", "bgr-old-"
 
 
 def read_json(path: str | Path) -> Any:
-    """Parse one JSON file.
-
-    Raises:
-        DataError: the file is missing, unreadable, cut off, nested too deeply, or holds a number of thousands of
-            digits; the message names file, line and column.
-    """
+    """Parse a JSON file; DataError if it is unreadable or not valid JSON, with file, line and column."""
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -42,10 +37,9 @@ def read_json(path: str | Path) -> Any:
 
 @contextmanager
 def output_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """A temporary folder beside `path` that takes its name only when the block ends well; on an error nothing is left.
+    """A temporary folder beside `path` that is renamed to `path` when the block succeeds, and removed otherwise.
 
-    Leftovers of killed processes for the same `path` are removed; a folder that a process still writes is locked and
-    stays.
+    Temporary folders of killed processes are removed; those of running processes are locked and stay.
 
     Raises:
         DataError: `path` exists and `overwrite` is false (an empty folder counts as free).
@@ -54,21 +48,19 @@ def output_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path
     if path.exists() and not overwrite and not (path.is_dir() and not any(path.iterdir())):
         raise DataError(f"{path}: exists already; give --overwrite to replace it")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(path.parent, wait=True):  # so that nobody sees the new folder before it is locked
-        _remove_left(path, _HALF)
-        work = Path(tempfile.mkdtemp(prefix=f".{path.name}.{_HALF}", dir=path.parent))
-        lock = _lock(work)
-    work.chmod(0o755)
-    try:
+    with ExitStack() as held:
+        with _locked(path.parent, wait=True):  # so that nobody sees the new folder before it is locked
+            _remove_left(path, _HALF)
+            work = Path(tempfile.mkdtemp(prefix=f".{path.name}.{_HALF}", dir=path.parent))
+            held.callback(shutil.rmtree, work, ignore_errors=True)
+            held.enter_context(_locked(work))
+        work.chmod(0o755)
         yield work
         if path.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{path.name}.{_OLD}", dir=path.parent)) / "old"
             os.replace(path, old)
         os.replace(work, path)
         _remove_left(path, _OLD)  # only now that the new one is in place
-    finally:
-        _unlock(lock)
-        shutil.rmtree(work, ignore_errors=True)
 
 
 def _remove_left(path: Path, kind: str) -> None:
@@ -81,50 +73,32 @@ def _remove_left(path: Path, kind: str) -> None:
 
 @contextmanager
 def _locked(folder: Path, *, wait: bool = False) -> Iterator[bool]:
-    """Hold a folder's lock; gives whether that succeeded."""
-    lock = _lock(folder, wait=wait)
-    try:
-        yield lock is not None
-    finally:
-        _unlock(lock)
+    """Hold a folder's lock until the end of the block or of the process, however it ends.
 
-
-def _lock(folder: Path, *, wait: bool = False) -> int | None:
-    """Lock a folder until `_unlock` or the end of the process, however it ends.
-
-    Returns:
-        What `_unlock` takes; ``None`` where another process holds the lock, or the file system or platform has none.
+    Yields whether that succeeded: another process may hold it, and some platforms and file systems have no locks.
     """
     if sys.platform == "win32":
-        return None
-    try:
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:
-        os.close(handle)
-        return None
-    return handle
-
-
-def _unlock(lock: int | None) -> None:
-    if lock is not None:
-        os.close(lock)
+        yield False
+        return
+    with ExitStack() as held:
+        try:
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            held.callback(os.close, handle)
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            free = True
+        except OSError:
+            free = False
+        yield free
 
 
 @contextmanager
 def new_file(path: str | Path, *, parents: bool = False, durable: bool = False, single: bool = False) -> Iterator[Path]:
-    """A path beside `path` for a file that takes its place only when the block ends well; on an error the old file
-    stays.
+    """A temporary file beside `path`, of another ending, that replaces `path` when the block succeeds.
 
     Args:
-        path: the file. The temporary file has another ending.
-        parents: make the folder if it is missing.
-        durable: wait until the disk has the content, so that it survives a power failure.
-        single: only one process writes `path`. The temporary file is then ``PATH.part``, which the next run overwrites
-            if this one is killed, and not a file of its own for each run.
+        durable: wait until the content is on the disk, so that it survives a power failure.
+        single: only one process writes `path`. The temporary file is then always ``PATH.part``, which the next run
+            overwrites if this one is killed.
 
     Raises:
         DataError: the file cannot be written.
@@ -152,22 +126,14 @@ def new_file(path: str | Path, *, parents: bool = False, durable: bool = False, 
 
 @contextmanager
 def replaced(path: str | Path) -> Iterator[IO[str]]:
-    """A text file, with ``\\n`` at the end of lines, that takes its place only when the block ends well.
-
-    Raises:
-        DataError: the file cannot be written.
-    """
+    """A text file, with ``\\n`` at the end of lines, that replaces `path` when the block succeeds. See `new_file`."""
     with new_file(path) as half, half.open("w", encoding="utf-8", newline="\n") as file:
         yield file
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn the system's error about a file that cannot be written into one line.
-
-    Raises:
-        DataError: the system refuses.
-    """
+    """Turn an OSError of the block into a DataError of one line."""
     try:
         yield
     except OSError as error:
@@ -175,7 +141,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def write_text(path: str | Path, text: str, *, encoding: str = "utf-8") -> None:
-    """Write a text as it is. See `new_file`."""
+    """Write a text, whose line ends are kept. See `new_file`."""
     with new_file(path) as half:
         half.write_bytes(text.encode(encoding))
 
@@ -186,14 +152,14 @@ def write_json(path: str | Path, value: Any) -> None:
 
 
 def write_lines(path: str | Path, lines: Iterable[str]) -> None:
-    """Write lines one after the other, so that memory holds one. See `new_file`."""
+    """Write lines, of which memory holds one at a time. See `new_file`."""
     with replaced(path) as file:
         for line in lines:
             file.write(f"{line}\n")
 
 
 def without_nan(value: Any) -> Any:
-    """The value with ``None`` in the place of every number that is NaN or infinite, which JSON does not have."""
+    """The value with ``None`` for every number that is NaN or infinite, which JSON does not have."""
     if isinstance(value, Mapping):
         return {name: without_nan(one) for name, one in value.items()}
     if isinstance(value, list | tuple):

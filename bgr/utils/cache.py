@@ -14,12 +14,9 @@ DIGEST = hashlib.sha256().digest_size
 class ChunkCache:
     """Files of one kind in a folder, each named by a hash of its inputs (`bgr.utils.hashing.hash_texts`).
 
-    A file takes its name only when it is complete. It holds the SHA-256 of its content before the content; a damaged
-    file counts as missing.
+    A file begins with the SHA-256 of its content; a damaged file counts as missing.
 
-    Args:
-        folder: made when the first chunk is saved.
-        kind: ending of the file names.
+    The folder is created when the first chunk is saved; `kind` is the ending of the file names.
     """
 
     def __init__(self, folder: str | Path, kind: str) -> None:
@@ -36,11 +33,7 @@ class ChunkCache:
         return body if hashlib.sha256(body).digest() == digest else None
 
     def save(self, name: str, body: bytes) -> None:
-        """Write a chunk.
-
-        Raises:
-            DataError: the folder cannot be written.
-        """
+        """Write a chunk; DataError if the folder cannot be written."""
         with new_file(self._file(name), parents=True) as file:
             file.write_bytes(hashlib.sha256(body).digest() + body)
 

@@ -10,11 +10,7 @@ from bgr.errors import BgrError
 
 
 def find_config(name: str) -> Path:
-    """Find the file `name`, or the shipped configuration of that name: ``demo``, ``demo.yaml``, ``configs/demo.yaml``.
-
-    Raises:
-        BgrError: there is neither; the message lists the shipped ones.
-    """
+    """The file `name`, or the shipped configuration ``demo``, ``demo.yaml`` or ``configs/demo.yaml``; else BgrError."""
     path = Path(name)
     if path.is_file():
         return path
@@ -27,11 +23,7 @@ def find_config(name: str) -> Path:
 
 
 def overrides(words: Sequence[str]) -> list[str]:
-    """Check settings from the command line, which override those of the file.
-
-    Raises:
-        BgrError: a word is not of the form ``--section.key=value``.
-    """
+    """Return the settings of the command line; BgrError if a word is not of the form ``--section.key=value``."""
     unknown = [word for word in words if not word.startswith("--") or "=" not in word]
     if unknown:
         raise BgrError(f"unknown argument {unknown[0]!r}; settings are given as --trainer.max_epochs=3")

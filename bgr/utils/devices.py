@@ -19,23 +19,19 @@ def fast_bfloat16(device: torch.device) -> bool:
 
 
 def pick_precision(device: torch.device, name: str | None = None) -> str:
-    """Precision of inference, ``"32"`` or ``"bf16"``; by default bfloat16 where the device is fast at it.
-
-    Raises:
-        ValueError: another name.
-    """
+    """``"32"`` or ``"bf16"``, by default bfloat16 if the device is fast at it; ValueError for another name."""
     if name not in (None, "32", "bf16"):
         raise ValueError(f"precision is {name!r}, allowed: 32, bf16")
     return name or ("bf16" if fast_bfloat16(device) else "32")
 
 
 def autocast(device: torch.device, precision: str | None = None) -> torch.autocast:
-    """The context for `pick_precision`."""
+    """The autocast context for `pick_precision`."""
     return torch.autocast(device.type, torch.bfloat16, enabled=pick_precision(device, precision) == "bf16")
 
 
 def for_matrices(states: Tensor) -> Tensor:
-    """Convert states once for several matrices, as `autocast`, where it is on, would convert them for each."""
+    """Convert states once for several matrices; `autocast`, if it is on, would convert them for each."""
     kind = states.device.type
     return states.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else states
 

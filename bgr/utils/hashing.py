@@ -1,5 +1,4 @@
-"""SHA-256 of files, folders and texts, and splits by hash. Hashes name cached work and prove that data is unchanged, so
-none of them may change."""
+"""SHA-256 of files and texts, and splits by hash. None of them may change: they name cached work and verify data."""
 
 from __future__ import annotations
 
@@ -43,12 +42,10 @@ def hash_texts(*texts: str) -> str:
 
 
 def hash_place(id: str, shares: Sequence[int] = SHARES) -> int:
-    """The split of an id, numbered from 0; it depends on nothing but the id and the shares.
-
-    The first 8 bytes of the id's SHA-256, as a fraction of 2⁶⁴, are laid on the shares, which need not sum up to 100.
+    """The split of an id, numbered from 0: the first 8 bytes of its SHA-256, as a fraction of 2⁶⁴, choose a share.
 
     Raises:
-        ValueError: a share is below 0, or none is above it.
+        ValueError: a share is negative, or all are 0.
     """
     total = sum(shares)
     if min(shares, default=0) < 0 or total <= 0:

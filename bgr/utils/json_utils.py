@@ -1,4 +1,4 @@
-"""JSON and texts from untrusted files: parsed with one kind of error, and shown in one line of a message."""
+"""JSON and texts from untrusted files: parsed with one type of error, and abbreviated for messages."""
 
 from __future__ import annotations
 
@@ -18,12 +18,7 @@ _REPR.maxlist = _REPR.maxtuple = _REPR.maxdict = MAX_SHOWN
 
 
 def parse_json(text: str, where: str, *, lines: bool = False) -> Any:
-    """Parse a JSON text.
-
-    Args:
-        text: the JSON.
-        where: the beginning of an error message.
-        lines: number the lines in messages; for texts of several lines.
+    """Parse a JSON text; `where` begins a message, which also names the line if `lines` is true.
 
     Raises:
         DataError: not valid JSON, nested too deeply, or a number of thousands of digits.
@@ -38,22 +33,22 @@ def parse_json(text: str, where: str, *, lines: bool = False) -> Any:
 
 
 def json_problem(error: Exception) -> str:
-    """The text of a message about an error of the JSON decoder other than a syntax error."""
+    """The message for an error of the JSON decoder other than a syntax error."""
     return "nested too deeply" if isinstance(error, RecursionError) else "a number of thousands of digits"
 
 
 def is_text(value: Any) -> bool:
-    """True for a string that can be written as UTF-8; JSON may hold half of a surrogate pair."""
+    """True for a string that UTF-8 can encode; JSON may hold half of a surrogate pair."""
     return isinstance(value, str) and (value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value))
 
 
-def shown(value: Any) -> str:
-    """A value for a message: its `repr` on one line, cut where it is long or deep."""
+def repr_short(value: Any) -> str:
+    """The `repr` of a value for a message, abbreviated if it is long or deep."""
     text = _REPR.repr(value)
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
 
 
 def one_line(error: Exception) -> str:
-    """The message of another library's error on one line, cut where it is long."""
+    """The message of another library's error on one line, abbreviated if it is long."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= 4 * MAX_SHOWN else f"{text[: 4 * MAX_SHOWN - 1]}…"

@@ -1,7 +1,7 @@
-"""Options of a command: a frozen dataclass whose values are converted and checked wherever it is built.
+"""Options of a command: a frozen dataclass that converts and checks its values.
 
-Each command of `bgr` is a function over such a dataclass, which Python calls and from which the command line makes its
-parser (`bgr.cli.parser`). This module imports nothing heavy, so that a module of options stays quick to import.
+Each command of `bgr` is a function of such a dataclass, from which the command line makes its parser
+(`bgr.cli.parser`). This module imports nothing heavy, so that modules of options are quick to import.
 
     @dataclass(frozen=True, kw_only=True)
     class SearchOptions(MachineOptions):
@@ -33,12 +33,12 @@ from bgr.errors import BgrError
 
 
 class OptionsError(BgrError):
-    """Options that are out of range or contradict one another; the message names all of them."""
+    """Options that are not valid or contradict one another; the message names all of them."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """Bounds of a number, both allowed."""
+    """Bounds of a number, inclusive."""
 
     least: float
     most: float = math.inf
@@ -71,7 +71,7 @@ def option(default: Any = MISSING, **metadata: Any) -> Any:
     """A field with notes for the command line.
 
     Args:
-        default: value where none is given; without it the option is required.
+        default: without it the option is required.
         metadata: ``metavar`` (placeholder in the help, one for each value if it is a tuple), ``nargs`` ("*" allows an
             empty list), ``positional``, ``hidden`` (only Python sets the field).
     """
@@ -80,12 +80,10 @@ def option(default: Any = MISSING, **metadata: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Base class of all options. Building one converts its values and checks them.
-
-    Paths may be given as text, and tuples as lists. A subclass overrides `conflicts` to refuse combinations.
+    """Base class of all options. Paths may be given as text, and tuples as lists.
 
     Raises:
-        OptionsError: a value is of the wrong type or out of range, or options contradict one another.
+        OptionsError: a value has the wrong type or is out of range, or options contradict one another.
     """
 
     def __post_init__(self) -> None:
@@ -120,14 +118,14 @@ class MachineOptions(Options):
 
 @dataclass(frozen=True)
 class Kind:
-    """Type of a field, taken apart.
+    """The parts of a field's type.
 
     Args:
-        convert_one: makes a single value; raises ``ValueError`` with the value and what is allowed.
+        convert_one: converts a single value; raises ``ValueError`` with the value and what is allowed.
         optional: whether None is allowed.
         count: number of values: None for a single one, -1 for any number.
         is_flag: whether it is true or false.
-        choices: the allowed texts, if these are known.
+        choices: the allowed texts of a ``Literal``.
         metavar: placeholder of one value.
     """
 
@@ -139,11 +137,7 @@ class Kind:
     metavar: str
 
     def convert(self, value: Any) -> Any:
-        """The value as the dataclass holds it.
-
-        Raises:
-            ValueError: not a valid value; the message says what is allowed.
-        """
+        """The value for the dataclass; ValueError says what is allowed."""
         if value is None and self.optional:
             return None
         if self.count is None:
@@ -166,11 +160,7 @@ def flag(one: Field[Any]) -> str:
 
 
 def kind_of(options: type[Options], one: Field[Any]) -> Kind:
-    """The type of a field of `options`, taken apart.
-
-    Raises:
-        TypeError: a type that no command has used so far.
-    """
+    """The parts of the type of a field; TypeError if options cannot have the type."""
     hint, optional, count = get_type_hints(options, include_extras=True)[one.name], False, None
     if get_origin(hint) in (Union, types.UnionType):
         hint, optional = next(arm for arm in get_args(hint) if arm is not type(None)), True
@@ -193,7 +183,7 @@ def kind_of(options: type[Options], one: Field[Any]) -> Kind:
 
 
 def ordered_fields(options: type[Options]) -> Iterator[Field[Any]]:
-    """Fields of the class first, then those of its bases; positional ones before all others, among them lists last."""
+    """Fields of the class, then those of its bases; positional ones come first, among them lists last."""
     known = {one.name: one for one in fields(options)}
     names = [name for base in options.__mro__ for name in vars(base).get("__annotations__", ()) if name in known]
     unique = [known[name] for name in dict.fromkeys(names)]
@@ -203,7 +193,7 @@ def ordered_fields(options: type[Options]) -> Iterator[Field[Any]]:
 
 
 def group_of(options: type[Options], name: str) -> str:
-    """Title under which the help lists a field: the class attribute ``GROUP`` of the class that declares it."""
+    """Title of a field's group in the help: the attribute ``GROUP`` of the class that declares it."""
     owner = next(base for base in options.__mro__ if name in vars(base).get("__annotations__", ()))
     return str(vars(owner).get("GROUP", ""))
 
@@ -221,7 +211,7 @@ def option_texts(options: type[Options]) -> dict[str, str]:
 
 
 def _choice(value: Any, choices: tuple[str, ...]) -> str:
-    # a bare 32 in a YAML file is a number
+    # in a YAML file, 32 is a number
     if str(value) not in choices:
         raise ValueError(f"{value!r}: allowed: {', '.join(choices)}")
     return str(value)
@@ -240,28 +230,16 @@ def _number(value: Any, kind: type[int] | type[float], bounds: Range | None) -> 
     return number
 
 
-def _text(value: Any, _: Range | None) -> str:
-    if not isinstance(value, str | int | float | Path) or isinstance(value, bool):
-        raise ValueError(f"{value!r}: allowed: a text")
-    return str(value)
-
-
-def _path(value: Any, _: Range | None) -> Path:
-    if not isinstance(value, str | Path):
-        raise ValueError(f"{value!r}: allowed: a path")
-    return Path(value)
-
-
-def _truth(value: Any, _: Range | None) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"{value!r}: allowed: true or false")
-    return value
+def _of_type(value: Any, allowed: tuple[type, ...], noun: str, make: Callable[[Any], Any]) -> Any:
+    if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
+        raise ValueError(f"{value!r}: allowed: {noun}")
+    return make(value)
 
 
 _CONVERTERS: dict[Any, tuple[Callable[[Any, Range | None], Any], str]] = {
     int: (lambda value, bounds: _number(value, int, bounds), "N"),
     float: (lambda value, bounds: _number(value, float, bounds), "X"),
-    str: (_text, "TEXT"),
-    Path: (_path, "PATH"),
-    bool: (_truth, ""),
+    str: (lambda value, _: _of_type(value, (str, int, float, Path), "a text", str), "TEXT"),
+    Path: (lambda value, _: _of_type(value, (str, Path), "a path", Path), "PATH"),
+    bool: (lambda value, _: _of_type(value, (bool,), "true or false", bool), ""),
 }

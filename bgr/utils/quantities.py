@@ -30,8 +30,7 @@ class Quantity:
     """A number or a date in a text.
 
     Args:
-        start, end: its place in the text.
-        size: the number; of a date, its year with the day of the year as a fraction.
+        size: the number; for a date, its year with the day of the year as a fraction.
         text: the plain form: ``1814.15``; a date as ``yyyy-mm-dd``.
         date: true for a date; a year alone is a number.
     """

@@ -1,7 +1,6 @@
-"""Settings in JSON files: dataclasses whose fields pydantic checks, one line for all that is wrong.
+"""Settings in JSON files: dataclasses whose fields pydantic checks, with all problems in one line.
 
-A dataclass that is read from a file states the limits of its fields as annotations, refuses unknown fields and has a
-version::
+A dataclass states the limits of its fields as annotations, refuses unknown fields and has a version::
 
     @dataclass(frozen=True)
     class ReaderSettings:
@@ -24,34 +23,25 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from bgr.errors import CheckpointError
 from bgr.utils.atomic_io import read_json, write_text
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
-"""Nothing is converted (a text is not a number, 1 is not true), and unknown fields are refused."""
+"""Values are not converted (a text is not a number, 1 is not true), and unknown fields are refused."""
 
 Kind = TypeVar("Kind")
 
 
 def save_settings(path: Path, settings: Any) -> None:
-    """Write a dataclass, its fields sorted, completely or not at all.
-
-    Raises:
-        DataError: the file cannot be written.
-    """
+    """Write a dataclass with sorted fields; DataError if the file cannot be written."""
     write_text(path, json.dumps(asdict(settings), indent=2, sort_keys=True) + "\n")
 
 
 def load_settings(path: Path, kind: type[Kind], name: str) -> Kind:
-    """Read a dataclass with a field ``format``, whose default is the only version that is read.
-
-    Args:
-        path: the file.
-        kind: the dataclass.
-        name: name of what the settings belong to, for messages.
+    """Read a dataclass with a field ``format``, whose default is the only accepted version.
 
     Raises:
         DataError: the file is missing or not JSON.
-        CheckpointError: another version, or fields that are unknown, missing or not allowed; all of them in one line.
+        CheckpointError: not a `name` of this version, or fields that are unknown, missing or not allowed.
     """
     record = read_json(path)
     (version,) = (one.default for one in fields(kind) if one.name == "format")  # type: ignore[arg-type]
@@ -59,25 +49,26 @@ def load_settings(path: Path, kind: type[Kind], name: str) -> Kind:
         raise CheckpointError(f"{path}: not a {name} of format {version}")
     if found := problems(kind, record):
         raise CheckpointError(f"{path}: {'; '.join(found)}")
-    return cast(Kind, _validated(kind, record))
+    return cast(Kind, validated(kind, record))
+
+
+def validated(kind: Any, value: Any) -> Any:
+    """The value as its type has it; pydantic's ValidationError if it has `problems`."""
+    # read as JSON, where objects may become dataclasses and lists tuples although nothing else is converted
+    return _adapter(kind).validate_json(json.dumps(value, default=repr))
 
 
 def problems(kind: Any, value: Any) -> list[str]:
-    """One text for each part of a value that its type does not allow: the field, its value and what is allowed.
-
-    Args:
-        kind: a dataclass, a ``TypedDict`` or another type with annotations that pydantic knows.
-        value: plain values, as JSON gives them.
-    """
+    """One text for each part of a JSON value that its type does not allow: the field, its value and what is allowed."""
     try:
-        _validated(kind, value)
+        validated(kind, value)
     except ValidationError as error:
         return [_problem(one) for one in error.errors(include_url=False)]
     return []
 
 
 def one_of(allowed: Collection[str]) -> Callable[[str], str]:
-    """A check of a text for ``Annotated[str, AfterValidator(one_of(…))]``."""
+    """A validator for ``Annotated[str, AfterValidator(one_of(…))]``."""
 
     def check(text: str) -> str:
         if text not in allowed:
@@ -85,11 +76,6 @@ def one_of(allowed: Collection[str]) -> Callable[[str], str]:
         return text
 
     return check
-
-
-def _validated(kind: Any, value: Any) -> Any:
-    # read as JSON, where objects may become dataclasses and lists tuples although nothing else is converted
-    return _adapter(kind).validate_json(json.dumps(value, default=repr))
 
 
 @cache
@@ -100,8 +86,8 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 def _problem(error: Any) -> str:
     place = ".".join(str(part) for part in error["loc"] if part != "[key]") or "the value"
     if error["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        return f"unknown field {shown(place)}"
+        return f"unknown field {repr_short(place)}"
     if error["type"] in ("missing", "missing_argument"):
         return f"{place} is missing"
     allowed = error["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-    return f"{place} is {shown(error['input'])}, allowed: {allowed}"
+    return f"{place} is {repr_short(error['input'])}, allowed: {allowed}"

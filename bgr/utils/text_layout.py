@@ -11,7 +11,7 @@ MAX_LINES = 7
 
 
 def clean(text: str) -> str:
-    """One line without control characters, for untrusted text on terminals and pages."""
+    """The text on one line without control characters, for untrusted text on terminals and pages."""
     visible = (c if unicodedata.category(c)[0] != "C" else " " for c in text)
     return " ".join("".join(visible).split())
 

@@ -1,4 +1,4 @@
-"""`bgr ablate answers`: a language model that saw no examples answers from the question alone, from the facts of an
+"""`bgr ablate answers`: a language model without examples answers from the question alone, from the facts of an
 evidence graph, and from the graph in words (ReasonGraphQA paper, Table 5)."""
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from bgr.errors import BgrError
 from bgr.llm.prompts import prompts_hash
 from bgr.retrievers.base import Retriever
 from bgr.retrievers.llm_graph.answerer import FACTS, GRAPH, QUESTION, LlmAnswerer
-from bgr.retrievers.llm_graph.llm_graph_settings import DEFAULT
-from bgr.utils.json_utils import shown
+from bgr.retrievers.llm_graph.prompts import DEFAULT
+from bgr.utils.json_utils import repr_short
 from eval.compare.passages import PassageComparison, compare_passages
 from eval.report.passages import write_passages
 from eval.run.passage_answers import GraphAnswers
@@ -26,21 +26,20 @@ from eval.systems.retrievers import load_place, place_settings
 from eval.systems.spec import GOLD, SystemSpec, parse_specs
 from eval.systems.study import load_questions, open_output, run_all
 
-ALONE = "question"
-"""The row without evidence."""
-
 
 def ablate_answers(options: AblateAnswersOptions) -> PassageComparison:
-    """Answer the questions that are left, score, compare and write the report.
+    """Answer the questions, score and compare the answers, and write the report.
 
     Raises:
-        BgrError: something given is damaged, or does not belong together.
+        BgrError: the options contradict each other, or a file is damaged.
     """
     specs = parse_specs(options.evidence, option="--evidence", known=(GOLD,))
     data = load_questions(options).first(options.limit)
     without = next((one.id for one in data.questions if one.graph is None), None)
     if without is not None:
-        raise BgrError(f"{options.data}: question {shown(without)} has no evidence graph; allowed: datasets, MuSiQue")
+        raise BgrError(
+            f"{options.data}: question {repr_short(without)} has no evidence graph; allowed: datasets, MuSiQue"
+        )
     resources = Resources(options, data.of_contexts())
     resources.check()
     systems = _systems(specs, data, resources)
@@ -59,20 +58,13 @@ def _systems(specs: Sequence[SystemSpec], data: MultihopData, resources: Resourc
     model |= {"prompts": prompts_hash("bgr.llm_graph"), "llm_graph": asdict(DEFAULT)}
     nothing = partial(Bound, data.corpus, gold=False)
     answers = partial(_answers, resources, QUESTION)
-    found = [System(ALONE, {**model, "way": QUESTION}, nothing, answers=answers)]
+    found = [System("question", {**model, "way": QUESTION}, nothing, answers=answers)]
     for spec in specs:
-        bound = spec.is_bound
-        of_graphs = {} if bound else place_settings(spec, resources.options)
+        of_graphs = {} if spec.is_bound else place_settings(spec, resources.options)
         for way in (FACTS, GRAPH):
-            found.append(
-                System(
-                    name=f"{spec.label}-{way}",
-                    settings={**model, **of_graphs, "way": way},
-                    make=partial(_make, spec, data, resources),
-                    within=not bound,
-                    answers=partial(_answers, resources, way),
-                )
-            )
+            settings, make = {**model, **of_graphs, "way": way}, partial(_make, spec, data, resources)
+            answers = partial(_answers, resources, way)
+            found.append(System(f"{spec.label}-{way}", settings, make, within=not spec.is_bound, answers=answers))
     return found
 
 

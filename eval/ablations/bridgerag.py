@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,17 +14,16 @@ from bgr.data.multihop.assemble import MultihopData
 from bgr.llm.prompts import prompts_hash
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, star
 from bgr.retrievers.bridgerag.agent import BridgeRag, judge_record
-from bgr.retrievers.bridgerag.bridgerag_settings import PAPER
+from bgr.retrievers.bridgerag.judge import Case
 from bgr.retrievers.bridgerag.pool import Pool, fuse
-from bgr.retrievers.bridgerag.steps import ParsedReply
+from bgr.retrievers.bridgerag.steps import PAPER, ParsedReply
 from bgr.retrievers.scope import Scope
-from eval.ablations.bridgerag_judged import Judged, cases_of
-from eval.ablations.bridgerag_report import Study, studies_of, write_report
+from eval.ablations.bridgerag_report import Judged, Study, studies_of, write_report
 from eval.compare.passages import describe
 from eval.run.run_system import System
 from eval.systems.options import AblateBridgeragOptions
 from eval.systems.resources import Resources
-from eval.systems.study import load_questions, open_output, run_all
+from eval.systems.study import about_files, load_questions, open_output, run_all
 
 SYSTEM = "bridgerag-ablation"
 
@@ -38,10 +37,10 @@ class BridgeragAblation:
 
 
 def ablate_bridgerag(options: AblateBridgeragOptions) -> BridgeragAblation:
-    """Run all experiments on the questions that are left, analyze them, and write the report.
+    """Run all experiments, analyze them and write the report.
 
     Raises:
-        BgrError: something given is damaged, or does not belong together.
+        BgrError: the options contradict each other, or a file is damaged.
     """
     whole = load_questions(options)
     data = whole.first(options.limit)
@@ -53,15 +52,13 @@ def ablate_bridgerag(options: AblateBridgeragOptions) -> BridgeragAblation:
     ((_, found),) = run_all(options, [system], data)
     judged = [Judged.of(question, one, data) for question, one in zip(data.questions, found, strict=True)]
     studies = studies_of(judged, system.settings["bridgerag"]["alpha"])
-    about: dict[str, Any] = {"file": str(options.data), "corpus_file": str(options.corpus) if options.corpus else None}
-    about |= {"limit": options.limit, **resources.about, "settings": dict(system.settings), **describe(data)}
+    about = about_files(options) | resources.about | {"settings": dict(system.settings), **describe(data)}
     write_report(options.out, studies, about)
     return BridgeragAblation(studies, about)
 
 
 def _system(options: AblateBridgeragOptions, data: MultihopData, resources: Resources) -> System:
-    """All experiments as one system, with all that decides its results, also the gold passages of all questions of the
-    file, whatever the limit."""
+    """All experiments as one system. Its settings include the gold passages of all questions, whatever the limit."""
 
     def make() -> Retriever:
         scope = Scope.over(resources.collection, "dense")
@@ -79,29 +76,49 @@ def _system(options: AblateBridgeragOptions, data: MultihopData, resources: Reso
 
 
 def gold_indices(data: MultihopData) -> dict[str, tuple[int, ...]]:
-    """Indices of the gold passages by the text of the question; of all questions that share the text."""
+    """Indices of the gold passages of all questions with the same text."""
     found: dict[str, set[int]] = {}
     for question in data.questions:
         found.setdefault(question.question, set()).update(data.corpus.index_of[id] for id in question.gold)
     return {text: tuple(sorted(indices)) for text, indices in found.items()}
 
 
-class AblationRetriever(Retriever):
-    """Builds the pool once and asks every judge of `bridgerag_judged` about it, all in one batch. The list is that of
-    the full method; usage is that of all experiments together.
+def cases_of(method: BridgeRag, pool: Pool, gold: Collection[int]) -> dict[str, Case]:
+    """The judge's input by variant, without variants whose passage does not exist."""
+    if pool.bridge is None or not pool.indices:
+        return {}
+    full = method.case(pool)
+    texts = {"svo-text": "\n".join(pool.queries)}
+    for name, index in (("lowest", lowest(pool)), ("negative", negative(pool, gold))):
+        if index is not None:
+            texts[name] = pool.scope.corpus[index].whole
+    others = {name: replace(full, bridge=text) for name, text in texts.items()}
+    return {"plain": method.case(pool, bridge=False), "full": full, **others}
 
-    Args:
-        method: BridgeRAG; its condition does not matter. Where its search holds vectors, the trace says how near
-            passages are.
-        gold: indices by the text of the question, for the hard negative and for the nearness of gold; the method itself
-            does not see them.
-    """
+
+def lowest(pool: Pool) -> int | None:
+    """The candidate, other than the bridge, whose SVO cosine is lowest; one without a cosine counts as lower."""
+    cosines = zip(pool.svo, pool.indices, strict=True)
+    others = [(-2.0 if svo is None else svo, index) for svo, index in cosines if index != pool.bridge]
+    return min(others, default=(0.0, None))[1]
+
+
+def negative(pool: Pool, gold: Collection[int]) -> int | None:
+    """The passage that is neither gold nor the bridge and ranks best: in the first hop's list, then in the pool."""
+    first = [int(index) for index, _ in pool.trace[0]["found"]]
+    return next((index for index in (*first, *pool.indices) if index != pool.bridge and index not in gold), None)
+
+
+class AblationRetriever(Retriever):
+    """Builds the pool once and asks the judges of all `VARIANTS` about it in one batch. The ranking is that of the full
+    method; usage is that of all experiments together. The method itself does not see the indices of gold passages
+    (`gold`, by question), which are for the hard negative and for the distances that the trace has if the search holds
+    vectors."""
 
     def __init__(self, method: BridgeRag, gold: Mapping[str, Sequence[int]]) -> None:
         self.method, self.gold = method, gold
 
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
-        """One result for each query, in order."""
         started = time.perf_counter()
         scopes = [self.method.scope.of(query) for query in queries]
         pools = self.method.pools([query.question for query in queries], scopes)
@@ -139,7 +156,7 @@ class AblationRetriever(Retriever):
 
 
 def spread(vectors: np.ndarray) -> float | None:
-    """Mean of 1 − cosine over all pairs of different rows of ``[n, d]`` unit vectors; ``None`` for fewer than two."""
+    """Mean of 1 − cosine over all pairs of rows of unit vectors ``[n, d]``; ``None`` for fewer than two."""
     n = len(vectors)
     if n < 2:
         return None

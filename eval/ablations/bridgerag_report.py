@@ -1,7 +1,4 @@
-"""Report of BridgeRAG's ablations: rows of plain values, pure functions of what was judged, and the files made of them.
-
-Every row of a group is of questions with gold; a group is a kind of question, or ``all``. Lists are cut at `TOP`.
-"""
+"""Report of BridgeRAG's ablations: the judged questions as the log keeps them, rows of plain values, and files."""
 
 from __future__ import annotations
 
@@ -14,40 +11,147 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest, spearmanr
 
+from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
+from bgr.errors import DataError
 from bgr.llm.usage import Usage
+from bgr.metrics.evidence_set import recalls_at
+from bgr.retrievers.bridgerag.pool import fuse, ranked
 from bgr.utils.atomic_io import without_nan, write_json, write_text
 from bgr.utils.hashing import hash_place
-from eval.ablations.bridgerag_judged import SVO, VARIANTS, Judged
 from eval.compare.passages import corpus_line
 from eval.report.document import NONE, Document, Section, Table, p_text, write_csv
-from eval.run.passage_groups import tokens_of
-from eval.run.passage_scores import KS, RECALLS, mean
+from eval.run.passage_scores import KS, RECALLS, mean, tokens_of
+from eval.run.question_result import QuestionResult
 from eval.run.significance import sign_test
 
 Row = dict[str, Any]
 
-TOP = 5
-ALL = "all"
+VARIANTS: Mapping[str, str] = {
+    "plain": "B: no bridge",
+    "full": "C: the bridge",
+    "svo-text": "C, the second-hop queries for the bridge",
+    "lowest": "C, the pool's passage of lowest SVO cosine for the bridge",
+    "negative": "C, the best-ranked wrong passage for the bridge",
+}
+"""Judges by name. The entities are those of the real bridge in all but the first."""
+
+SVO = "svo"
+"""Condition A: the order by cosine alone, without a judge."""
+
+TOP, ALL = 5, "all"
 ALPHAS = (0.05, 0.10, 0.15, 0.20)
-SYSTEMS = (SVO, *VARIANTS)
 PAIRS = (("full", SVO), ("full", "plain"), ("full", "svo-text"), ("full", "lowest"), ("full", "negative"))
 """The question of the tests: is the first better than the second?"""
 MARKDOWN, JSON = "bridgerag.md", "bridgerag.json"
 
 PERCENT = {*RECALLS, "difference", "churn", "win_rate", "productivity", "tune", "test", "recall"}
-P_VALUES = {"p", "p_bonferroni"}
 NAMES = {SVO: "A: SVO cosine alone", **VARIANTS}
 
 
+@dataclass(frozen=True)
+class Judged:
+    """A question with its pool of candidates, by `places` in the corpus and by ids (`pool`), and the verdicts of the
+    judges. `titles` is the number of different titles in the pool, `svo` each candidate's best cosine to a second-hop
+    query (``None`` if unknown), and `scores` are those of each variant's judge (``None`` if it failed). `usage` is that
+    of the pool under ``svo``, and of each variant's judge. `proximity` is the mean cosine of the bridge with the gold
+    passages other than itself (NaN if there is none), `spread` the mean distance of two candidates (NaN if unknown)."""
+
+    question: MultihopQuestion
+    places: tuple[int, ...]
+    pool: tuple[str, ...]
+    titles: int
+    svo: tuple[float | None, ...]
+    scores: Mapping[str, tuple[float, ...] | None]
+    usage: Mapping[str, Usage]
+    proximity: float
+    spread: float
+
+    @property
+    def has_gold(self) -> bool:
+        """True if the recall is a number."""
+        return bool(self.question.gold) or self.question.missing > 0
+
+    def has(self, system: str) -> bool:
+        """True if the question has a ranking by that variant (always for condition A)."""
+        return system == SVO or system in self.scores
+
+    def ranked(self, system: str, alpha: float) -> list[str]:
+        """The pool's ids in the order of a variant, with `alpha` as the weight of the cosine."""
+        fused = fuse(None if system == SVO else self.scores[system], self.svo, alpha)
+        return [self.pool[n] for n in ranked(self.places, fused.scores)]
+
+    def recall(self, system: str, alpha: float, ks: Sequence[int]) -> np.ndarray:
+        """R@k of `ranked`, float64 [len(ks)]; NaN without gold."""
+        return recalls_at(self.ranked(system, alpha), self.question.gold, ks, missing=self.question.missing)
+
+    @classmethod
+    def of(cls, question: MultihopQuestion, found: QuestionResult, data: MultihopData) -> Judged:
+        """Read from a result of the log.
+
+        Raises:
+            DataError: the trace is of another method, damaged, or was made with other gold passages.
+        """
+        try:
+            steps = {step["step"]: step for step in found.trace}
+            judges = {step["variant"]: step for step in found.trace if step["step"] == "judge"}
+            places, near = tuple(map(int, steps["pool"]["places"])), steps["near"]
+            gold = [data.corpus.index_of[id] for id in question.gold]
+            if not set(gold) <= set(near["gold"]):
+                problem = "made with other gold passages; give another --out or --overwrite"
+                raise DataError(f"result of {question.id}: {problem}")
+            before = [step for step in found.trace if step["step"] in ("queries", "entities")]
+            passages = [data.corpus[place] for place in places]
+            return cls(
+                question=question,
+                places=places,
+                pool=tuple(passage.id for passage in passages),
+                titles=len({passage.title for passage in passages}),
+                svo=_numbers(steps["pool"]["svo"], len(places)),
+                scores={name: _scores(judges[name], len(places)) for name in VARIANTS if name in judges},
+                usage={name: _usage([step]) for name, step in judges.items()} | {SVO: _usage(before)},
+                proximity=_proximity(near, gold, steps["first"]["bridge"]),
+                spread=math.nan if near["spread"] is None else float(near["spread"]),
+            )
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            raise DataError(f"result of {question.id}: no trace of BridgeRAG's experiments: {error!r}") from None
+
+
+def _numbers(values: Sequence[Any], count: int) -> tuple[float | None, ...]:
+    numbers = tuple(None if value is None else float(value) for value in values)
+    if len(numbers) != count or not all(number is None or math.isfinite(number) for number in numbers):
+        raise ValueError(f"not {count} finite numbers")
+    return numbers
+
+
+def _usage(steps: Sequence[Mapping[str, Any]]) -> Usage:
+    return sum((Usage(**step["usage"]) for step in steps), Usage())  # raises if a field is not a number
+
+
+def _scores(step: Mapping[str, Any], count: int) -> tuple[float, ...] | None:
+    if step["scores"] is None:
+        return None
+    numbers = _numbers(step["scores"], count)
+    return tuple(number for number in numbers if number is not None) if None not in numbers else None
+
+
+def _proximity(near: Mapping[str, Any], gold: Sequence[int], bridge: int | None) -> float:
+    """g2 of the paper is the second hop's gold passage: here every gold passage that is not the bridge."""
+    if near["to_bridge"] is None:
+        return math.nan
+    cosines = dict(zip(near["gold"], near["to_bridge"], strict=True))
+    others = [float(cosines[place]) for place in gold if place != bridge]
+    return sum(others) / len(others) if others else math.nan
+
+
 def systems_rows(judged: Sequence[Judged], alpha: float) -> list[Row]:
-    """R@k, failed judges, and what a question takes, of each condition and each bridge. A system that does not exist
-    for a question is as if its judge had failed; `there` counts the others."""
+    """R@k, failed judges and usage per question of each condition and bridge. A system that does not exist for a
+    question counts as if its judge had failed; `there` counts the others."""
     rows = []
-    for system in SYSTEMS:
-        recalls = _columns(judged, system, alpha)
-        used = [one.usage[SVO] + (one.usage.get(system, Usage()) if system != SVO else Usage()) for one in judged]
-        total = sum(used, Usage())
-        n = max(1, len(judged))
+    for system in NAMES:
+        lists = [one.recall(system if one.has(system) else SVO, alpha, KS) for one in judged if one.has_gold]
+        recalls = np.array(lists).reshape(-1, len(KS))
+        parts = dict.fromkeys((SVO, system))
+        total, n = sum((one.usage.get(part, Usage()) for one in judged for part in parts), Usage()), max(1, len(judged))
         row: Row = {"system": system, "n": len(recalls), "there": sum(one.has(system) for one in judged)}
         row |= {metric: mean(recalls[:, column]) for column, metric in enumerate(RECALLS)}
         row |= {"calls": (total.calls + total.cached) / n, "failed": total.failed}
@@ -56,7 +160,7 @@ def systems_rows(judged: Sequence[Judged], alpha: float) -> list[Row]:
 
 
 def groups_of(judged: Sequence[Judged]) -> dict[str, list[Judged]]:
-    """Questions with gold: all of them, then by kind, where there are several kinds."""
+    """Questions with gold: all of them, then by kind if there are several kinds."""
     scored = [one for one in judged if one.has_gold]
     kinds = sorted({one.question.kind for one in scored})
     by_kind = {kind or "–": [one for one in scored if one.question.kind == kind] for kind in kinds}
@@ -64,7 +168,7 @@ def groups_of(judged: Sequence[Judged]) -> dict[str, list[Judged]]:
 
 
 def sign_rows(judged: Sequence[Judged], alpha: float) -> list[Row]:
-    """One-sided exact sign tests of R@5 for each pair and group, over the questions that have both lists.
+    """One-sided exact sign tests of R@5 for each pair and group, over the questions that have both rankings.
 
     `p_bonferroni` is p times the number of kinds, at most 1, and p itself for ``all``.
     """
@@ -84,14 +188,14 @@ def sign_rows(judged: Sequence[Judged], alpha: float) -> list[Row]:
 
 
 def one_sided(better: int, worse: int) -> float:
-    """P of so many better ones or more where better is as likely as worse; 1 where there are only ties."""
+    """The p-value of the one-sided sign test; 1 if there are only ties."""
     return float(binomtest(better, better + worse, alternative="greater").pvalue) if better + worse else 1.0
 
 
 def flips_rows(judged: Sequence[Judged], alpha: float) -> list[Row]:
     """Changes made by the bridge (C against B), by group.
 
-    A question flips where the sets of the first five differ; a flip wins where R@5 rises, loses where it falls.
+    A question flips if the sets of the first five differ; a flip wins if R@5 rises and loses if it falls.
     `churn` is flips / n, `win_rate` wins / n, `productivity` wins / flips (NaN without flips).
     """
     rows = []
@@ -101,59 +205,45 @@ def flips_rows(judged: Sequence[Judged], alpha: float) -> list[Row]:
         gain = _gain(both, alpha)
         wins, losses, flips = int((gain > 1e-12).sum()), int((gain < -1e-12).sum()), sum(flipped)
         row: Row = {"group": group, "n": len(both), "flips": flips, "wins": wins, "losses": losses}
-        row |= {"churn": _share(flips, len(both)), "win_rate": _share(wins, len(both))}
-        rows.append(row | {"productivity": _share(wins, flips)})
+        shares = {"churn": (flips, len(both)), "win_rate": (wins, len(both)), "productivity": (wins, flips)}
+        rows.append(row | {name: part / whole if whole else math.nan for name, (part, whole) in shares.items()})
     return rows
 
 
 def proximity_rows(judged: Sequence[Judged], alpha: float) -> list[Row]:
     """Spearman's ρ of cos(b, g2) with the gain of the bridge, R@5 of C − R@5 of B; p is two-sided."""
-    return [
-        {"group": group, "n": n, "mean_cosine": middle, "rho": rho, "p": p}
-        for group, (n, middle, rho, p) in _correlations(judged, alpha, "proximity").items()
-    ]
+    rows = []
+    for group, members in groups_of(judged).items():
+        n, middle, rho, p = _correlation(members, alpha, "proximity")
+        rows.append({"group": group, "n": n, "mean_cosine": middle, "rho": rho, "p": p})
+    return rows
 
 
 def diversity_rows(judged: Sequence[Judged], alpha: float) -> list[Row]:
     """The pool by group: its size, titles, recall, mean distance of two candidates, and ρ of that with the gain."""
-    found = _correlations(judged, alpha, "spread")
     rows = []
     for group, members in groups_of(judged).items():
-        sizes = np.array([float(len(one.places)) for one in members])
-        titles = np.array([float(one.titles) for one in members])
+        sizes, titles = np.array([(len(one.places), one.titles) for one in members], dtype=float).reshape(-1, 2).T
         held = np.array([one.recall(SVO, alpha, [max(1, len(one.places))])[0] for one in members])
-        n, middle, rho, p = found[group]
+        n, middle, rho, p = _correlation(members, alpha, "spread")
         row: Row = {"group": group, "n": len(members), "size": mean(sizes), "titles": mean(titles)}
         rows.append(row | {"recall": mean(held), "spread": middle, "n_spread": n, "rho": rho, "p": p})
     return rows
 
 
 def alpha_rows(judged: Sequence[Judged]) -> list[Row]:
-    """R@5 of C for each α on two disjoint halves of the questions; `chosen` is the best on tune, of equals the least.
-
-    A question is in tune or test by the SHA-256 of its id (`bgr.utils.hashing`, shares 1 : 1).
-    """
-    scored = [one for one in judged if one.has_gold and one.has("full")]
-    tune = [one for one in scored if hash_place(one.question.id, (1, 1)) == 0]
-    test = [one for one in scored if hash_place(one.question.id, (1, 1)) == 1]
-    rows: list[Row] = [
-        {
-            "alpha": alpha,
-            "n_tune": len(tune),
-            "tune": mean(_at_top(tune, "full", alpha)),
-            "n_test": len(test),
-            "test": mean(_at_top(test, "full", alpha)),
-        }
-        for alpha in ALPHAS
-    ]
-    best = max(rows, key=lambda row: (row["tune"], -row["alpha"])) if tune else None
+    """R@5 of C for each α on two disjoint halves of the questions, split by the SHA-256 of their ids; `chosen` is the
+    best on tune, the lowest of equals."""
+    halves: tuple[list[Judged], list[Judged]] = ([], [])
+    for one in judged:
+        if one.has_gold and one.has("full"):
+            halves[hash_place(one.question.id, (1, 1))].append(one)
+    rows: list[Row] = []
+    for alpha in ALPHAS:
+        tune, test = (mean(_at_top(half, "full", alpha)) for half in halves)
+        rows.append({"alpha": alpha, "n_tune": len(halves[0]), "tune": tune, "n_test": len(halves[1]), "test": test})
+    best = max(rows, key=lambda row: (row["tune"], -row["alpha"])) if halves[0] else None
     return [{**row, "chosen": row is best} for row in rows]
-
-
-def _columns(judged: Sequence[Judged], system: str, alpha: float) -> np.ndarray:
-    """R@k ``[questions with gold, len(KS)]``; condition A's where the system does not exist."""
-    rows = [one.recall(system if one.has(system) else SVO, alpha, KS) for one in judged if one.has_gold]
-    return np.array(rows).reshape(-1, len(KS))
 
 
 def _at_top(judged: Sequence[Judged], system: str, alpha: float) -> np.ndarray:
@@ -164,31 +254,41 @@ def _gain(judged: Sequence[Judged], alpha: float) -> np.ndarray:
     return _at_top(judged, "full", alpha) - _at_top(judged, "plain", alpha)
 
 
-def _correlations(judged: Sequence[Judged], alpha: float, name: str) -> dict[str, tuple[int, float, float, float]]:
-    """By group: questions with a value, its mean, ρ with the gain, p; NaN where one of the two does not vary."""
-    found = {}
-    for group, members in groups_of(judged).items():
-        there = [one for one in members if one.has("full") and not np.isnan(getattr(one, name))]
-        values, gain = np.array([getattr(one, name) for one in there]), _gain(there, alpha)
-        rho, p = float("nan"), float("nan")
-        if len(there) > 2 and np.ptp(values) > 0 and np.ptp(gain) > 0:
-            rho, p = map(float, spearmanr(values, gain))
-        found[group] = (len(there), mean(values), rho, p)
-    return found
+def _correlation(judged: Sequence[Judged], alpha: float, name: str) -> tuple[int, float, float, float]:
+    """Number of questions with a value, its mean, ρ with the gain, p; NaN if one of the two does not vary."""
+    there = [one for one in judged if one.has("full") and not np.isnan(getattr(one, name))]
+    values, gain = np.array([getattr(one, name) for one in there]), _gain(there, alpha)
+    rho = p = math.nan
+    if len(there) > 2 and np.ptp(values) > 0 and np.ptp(gain) > 0:
+        rho, p = map(float, spearmanr(values, gain))
+    return len(there), mean(values), rho, p
 
 
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else float("nan")
+NOTES = {
+    "systems": "R@k in percent. Calls and tokens are those of one question, cached calls included; failed are steps of "
+    "all questions, after which the order is that of condition A. there: questions that have such a bridge.",
+    "tests": "Exact one-sided sign tests of R@5; difference in points. p_bonferroni is p times the number of kinds.",
+    "flips": "A flip: another set of first five. churn = flips / n, win_rate = wins / n, productivity = wins / flips, "
+    "in percent.",
+    "proximity": "Spearman's ρ of the mean cosine of bridge and other gold passages with the gain R@5(C) − R@5(B).",
+    "diversity": "Mean size of the pool, titles in it, its recall in percent, mean 1 − cosine of two candidates, and "
+    "Spearman's ρ of that with the gain.",
+    "alpha": "R@5 in percent on two disjoint halves, by the hash of the question's id; chosen on tune.",
+}
+"""The meaning of the columns of each study."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """The rows of one experiment: the name of its file, its title, the meaning of its columns."""
+    """The rows of one experiment; `name` is that of its file."""
 
     name: str
     title: str
-    note: str
     rows: Sequence[Row]
+
+    @property
+    def note(self) -> str:
+        return NOTES[self.name]
 
     @property
     def table(self) -> Table:
@@ -197,65 +297,30 @@ class Study:
 
 
 def studies_of(judged: Sequence[Judged], alpha: float) -> list[Study]:
-    """All experiments; `alpha` is the weight of the SVO cosine in all but the sweep."""
+    """All experiments, with `alpha` as the weight of the SVO cosine in all but the sweep."""
     return [
-        Study(
-            "systems",
-            "Conditions and bridges on one pool",
-            "R@k in percent. Calls and tokens are those of one question, cached calls included; failed are steps of "
-            "all questions, after which the order is that of condition A. there: questions that have such a bridge.",
-            systems_rows(judged, alpha),
-        ),
-        Study(
-            "tests",
-            "Is the first better?",
-            "Exact one-sided sign tests of R@5; difference in points. p_bonferroni is p times the number of kinds.",
-            sign_rows(judged, alpha),
-        ),
-        Study(
-            "flips",
-            "Flip productivity (C against B)",
-            "A flip: another set of first five. churn = flips / n, win_rate = wins / n, productivity = wins / flips, "
-            "in percent.",
-            flips_rows(judged, alpha),
-        ),
-        Study(
-            "proximity",
-            "Bridge proximity",
-            "Spearman's ρ of the mean cosine of bridge and other gold passages with the gain R@5(C) − R@5(B).",
-            proximity_rows(judged, alpha),
-        ),
-        Study(
-            "diversity",
-            "Pool diversity",
-            "Mean size of the pool, titles in it, its recall in percent, mean 1 − cosine of two candidates, and "
-            "Spearman's ρ of that with the gain.",
-            diversity_rows(judged, alpha),
-        ),
-        Study(
-            "alpha",
-            "Weight of the SVO cosine (C)",
-            "R@5 in percent on two disjoint halves, by the hash of the question's id; chosen on tune.",
-            alpha_rows(judged),
-        ),
+        Study("systems", "Conditions and bridges on one pool", systems_rows(judged, alpha)),
+        Study("tests", "Is the first better?", sign_rows(judged, alpha)),
+        Study("flips", "Flip productivity (C against B)", flips_rows(judged, alpha)),
+        Study("proximity", "Bridge proximity", proximity_rows(judged, alpha)),
+        Study("diversity", "Pool diversity", diversity_rows(judged, alpha)),
+        Study("alpha", "Weight of the SVO cosine (C)", alpha_rows(judged)),
     ]
 
 
 def as_document(studies: Sequence[Study], about: Mapping[str, Any]) -> Document:
-    """All tables, then what was run."""
     sections = [Section(one.name, one.title, (one.table,) if one.rows else (one.note,)) for one in studies]
     return Document("BridgeRAG: ablations", tuple(sections), about, corpus_line(about))
 
 
 def write_report(folder: Path, studies: Sequence[Study], about: Mapping[str, Any]) -> None:
-    """Write ``bridgerag.md``, ``bridgerag.json`` and a CSV for each table; each takes its name only when it is whole.
+    """Write ``bridgerag.md``, ``bridgerag.json`` and a CSV file for each table, each atomically.
 
     Raises:
         DataError: the folder cannot be written.
     """
-    found = {"about": dict(about), **{one.name: one.rows for one in studies}}
     write_text(folder / MARKDOWN, as_document(studies, about).as_markdown())
-    write_json(folder / JSON, found)
+    write_json(folder / JSON, {"about": dict(about), **{one.name: one.rows for one in studies}})
     of = {name: about[name] for name in ("data", "data_hash", "passages", "corpus_hash")}
     for one in studies:
         write_csv(folder / f"{one.name}.csv", [{**row, **of} for row in one.rows])
@@ -270,6 +335,6 @@ def _cell(name: str, value: Any) -> str:
         return str(value)
     if value is None or math.isnan(value):
         return NONE
-    if name in P_VALUES:
+    if name in ("p", "p_bonferroni"):
         return p_text(value)
     return f"{100 * value:.1f}" if name in PERCENT else f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"

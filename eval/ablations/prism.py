@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,20 +12,19 @@ from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
 from bgr.errors import BgrError
 from bgr.llm.prompts import prompts_hash
 from bgr.retrievers.base import Query, Retriever
-from bgr.retrievers.prism.agent import Prism
-from bgr.retrievers.prism.candidates import Candidates, Reference
-from bgr.retrievers.prism.context_reader import ContextReader
-from bgr.retrievers.prism.prism_settings import PAPER, PrismSettings
+from bgr.retrievers.prism.agent import ContextReader, Prism
+from bgr.retrievers.prism.evidence import Candidates, Reference
+from bgr.retrievers.prism.run import PAPER, PrismSettings
 from bgr.retrievers.scope import Scope
 from bgr.utils.hashing import hash_texts
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 from eval.ablations.prism_report import CONTEXTS, VARIANTS, write_prism
 from eval.ablations.prism_score import VariantScores, score_variant
 from eval.compare.passages import describe
 from eval.run.run_system import QuestionQuery, System
 from eval.systems.options import AblatePrismOptions
 from eval.systems.resources import Resources
-from eval.systems.study import load_questions, open_output, run_all
+from eval.systems.study import about_files, load_questions, open_output, run_all
 
 ENCODED = ("dense", "hybrid")
 
@@ -40,10 +39,10 @@ class PrismAblation:
 
 
 def ablate_prism(options: AblatePrismOptions) -> PrismAblation:
-    """Run the variants on the questions that are left, score them, and write the report.
+    """Run the variants, score them and write the report.
 
     Raises:
-        BgrError: something given is damaged, or does not belong together.
+        BgrError: the options contradict each other, or a file is damaged.
     """
     names = _names(options)
     whole = load_questions(options)
@@ -56,8 +55,7 @@ def ablate_prism(options: AblatePrismOptions) -> PrismAblation:
     systems = [_system(name, options, data, resources, of_data) for name in names]  # loads the model
     open_output(options)
     scores = [score_variant(one.name, found, data) for one, found in run_all(options, systems, data)]
-    about: dict[str, Any] = {"file": str(options.data), "corpus_file": str(options.corpus) if options.corpus else None}
-    about |= {"limit": options.limit, "candidates": options.candidates, "llm": resources.llm.backend.name}
+    about = about_files(options) | {"candidates": options.candidates, "llm": resources.llm.backend.name}
     about |= {**resources.about, **describe(data), "prompts": prompts_hash("bgr.prism")}
     about |= {"settings": {one.name: one.settings["prism"] for one in systems}}
     write_prism(options.out, scores, data, about)
@@ -69,14 +67,14 @@ def _names(options: AblatePrismOptions) -> list[str]:
     names = list(options.variants or known)
     for name in names:
         if name not in known:
-            raise BgrError(f"--variants: unknown variant {shown(name)}, known: {', '.join(sorted(known))}")
+            raise BgrError(f"--variants: unknown variant {repr_short(name)}, known: {', '.join(sorted(known))}")
         if names.count(name) > 1:
-            raise BgrError(f"--variants: {shown(name)} is there twice, allowed: each once")
+            raise BgrError(f"--variants: {repr_short(name)} is there twice, allowed: each once")
     return names
 
 
 def _system(name: str, options: AblatePrismOptions, data: MultihopData, resources: Resources, of_data: str) -> System:
-    # with a given context the number of candidates does not matter
+    # given contexts are used completely
     count = len(data.corpus) if options.candidates == "context" or name == "oracle" else options.k
     chosen = replace(VARIANTS.get(name, PAPER), candidates=max(1, count))
     settings: dict[str, Any] = {"method": "prism", "prism": asdict(chosen)}
@@ -100,19 +98,15 @@ def _make(
     return (ContextReader if name == "full-context" else Prism)(llm, scope, settings, sentences=sentences)
 
 
-def _of_context(method: Prism | ContextReader, queries: Sequence[Query]) -> list[Candidates]:
-    """The passages that come with each question, in their order, numbered as in the whole corpus."""
-    return [_candidates(method, _item(query).context) for query in queries]
-
-
-def _candidates(method: Prism | ContextReader, ids: Sequence[str]) -> Candidates:
+def _candidates(method: Prism | ContextReader, passages: Iterable[Sequence[str]]) -> list[Candidates]:
+    """The passages of each question by their ids, in their order, numbered as in the whole corpus."""
     corpus = method.scope.corpus
-    return Candidates(corpus, [corpus.index_of[one] for one in ids], method.sentences)
+    return [Candidates(corpus, [corpus.index_of[id] for id in ids], method.sentences) for ids in passages]
 
 
 def _item(query: Query) -> MultihopQuestion:
     if not isinstance(query, QuestionQuery):
-        raise BgrError(f"question {shown(query.question)}: no passages are given for it")
+        raise BgrError(f"question {repr_short(query.question)}: no passages are given for it")
     return query.item
 
 
@@ -120,21 +114,21 @@ class GivenContextPrism(Prism):
     """PRISM on the passages that come with each question."""
 
     def candidates(self, queries: Sequence[Query]) -> list[Candidates]:
-        return _of_context(self, queries)
+        return _candidates(self, (_item(query).context for query in queries))
 
 
 class GivenContextReader(ContextReader):
     """Answers from the passages that come with each question."""
 
     def candidates(self, queries: Sequence[Query]) -> list[Candidates]:
-        return _of_context(self, queries)
+        return _candidates(self, (_item(query).context for query in queries))
 
 
 class OracleReader(ContextReader):
-    """Answers from the gold sentences, or from whole gold passages where the data name no sentences."""
+    """Answers from the gold sentences, or from whole gold passages if the data has no gold sentences."""
 
     def candidates(self, queries: Sequence[Query]) -> list[Candidates]:
-        return [_candidates(self, _item(query).gold) for query in queries]
+        return _candidates(self, (_item(query).gold for query in queries))
 
     def chosen(self, query: Query, candidates: Candidates) -> tuple[Reference, ...]:
         index_of = self.scope.corpus.index_of

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from bgr.data.multihop.assemble import MultihopData
-from bgr.retrievers.prism.prism_settings import PAPER, PrismSettings
+from bgr.retrievers.prism.run import PAPER, PrismSettings
 from bgr.utils.atomic_io import without_nan, write_json, write_text
 from eval.ablations.prism_score import (
     ANSWERS,
@@ -23,7 +24,7 @@ from eval.ablations.prism_score import (
 )
 from eval.compare.passages import corpus_line
 from eval.report.document import Document, Section, Table, number_text, percent, write_csv
-from eval.run.passage_groups import tokens_of
+from eval.run.passage_scores import tokens_of
 
 VARIANTS: Mapping[str, PrismSettings] = {
     "prism": PAPER,
@@ -35,16 +36,11 @@ VARIANTS: Mapping[str, PrismSettings] = {
     "four-rounds": replace(PAPER, rounds=4),
     "whole-passages": replace(PAPER, whole_passages=True),
 }
-"""Ablations of PRISM by name.
-
-``no-analyser`` and ``no-adder`` (one selection from all sentences) are those of Table 6, ``four-rounds`` gives
-Table 15 for N = 1 … 4, ``whole-passages`` is Table 8; the others are ours."""
+"""Ablations of PRISM by name: ``no-analyser`` and ``no-adder`` (one selection from all sentences) are those of Table 6,
+``four-rounds`` gives Table 15 for N = 1 … 4, ``whole-passages`` is Table 8, and the others are ours."""
 
 CONTEXTS = ("full-context", "oracle")
-"""Contexts beside PRISM.
-
-The same answer generator on all candidates, and on the gold sentences (the gold passages, where the data has no
-gold sentences)."""
+"""Contexts for the same answer generator: all candidates, and the gold sentences (gold passages without them)."""
 
 GROUPINGS = ("kind", "hops")
 
@@ -73,35 +69,37 @@ MATCH_NOTE = (
 
 def evidence_table(variants: Sequence[VariantScores]) -> Table:
     """One row for each variant that searches: evidence sets (Tables 2 and 6) and context reduction (Table 14)."""
-    facts = any(not math.isnan(one.mean(FACTS[1])) for one in variants)
-    header = ["variant", "P", "R", "F1", *(("fact-P", "fact-R", "fact-F1") if facts else ())]
+    sets = _set_titles(one.mean(FACTS[1]) for one in variants)
+    header = ["variant", *sets.values()]
     header += ["#passages", "#sentences", "left (sent.)", "left (words)", "dropped", "n"]
-    rows = [
-        [
-            one.name,
-            *(percent(one.mean(metric)) for metric in (*PASSAGES, *(FACTS if facts else ()))),
-            *(f"{one.mean(metric):.2f}" for metric in ("passages", "sentences")),
-            *(percent(one.mean(metric)) for metric in ("sentences_left", "words_left")),
-            f"{one.mean('hallucinated'):.2f}",
-            str(len(one.found)),
-        ]
-        for one in variants
-        if one.name not in CONTEXTS
-    ]
+    rows = []
+    for one in _searching(variants):
+        row = [one.name, *(percent(one.mean(metric)) for metric in sets)]
+        row += [f"{one.mean(metric):.2f}" for metric in ("passages", "sentences")]
+        row += [percent(one.mean(metric)) for metric in ("sentences_left", "words_left")]
+        rows.append([*row, f"{one.mean('hallucinated'):.2f}", str(len(one.found))])
     return Table.of(header, rows, notes=(EVIDENCE_NOTE,))
+
+
+def _searching(variants: Iterable[VariantScores]) -> list[VariantScores]:
+    return [one for one in variants if one.name not in CONTEXTS]
+
+
+def _set_titles(fact_recalls: Iterable[float]) -> dict[str, str]:
+    """Columns of precision, recall and F1 by metric; those of sentences only if some recall is known."""
+    titles = dict(zip(PASSAGES, ("P", "R", "F1"), strict=True))
+    if not all(map(math.isnan, fact_recalls)):
+        titles |= dict(zip(FACTS, ("fact-P", "fact-R", "fact-F1"), strict=True))
+    return titles
 
 
 def answers_table(variants: Sequence[VariantScores]) -> Table:
     """One row for each variant and context (Tables 3, 7 and 8)."""
-    rows = [
-        [
-            one.name,
-            *(percent(one.mean(metric)) for metric in ANSWERS),
-            percent(sum(found.answer is not None for found in one.found) / max(1, len(one.found))),
-            str(len(one.found)),
-        ]
-        for one in variants
-    ]
+    rows = []
+    for one in variants:
+        answered = sum(found.answer is not None for found in one.found) / max(1, len(one.found))
+        scores = [one.mean(metric) for metric in ANSWERS]
+        rows.append([one.name, *map(percent, [*scores, answered]), str(len(one.found))])
     return Table.of(["variant", "EM", "F1", "PMA", "answered", "n"], rows, notes=(ANSWERS_NOTE,))
 
 
@@ -120,26 +118,20 @@ def cost_table(variants: Sequence[VariantScores]) -> Table:
 
 
 def rounds_table(variant: VariantScores, data: MultihopData) -> Table:
-    """One row for each N (Table 15); no rows where the traces have no rounds."""
+    """One row for each N (Table 15); no rows if the traces have no rounds."""
     found = by_rounds(variant, data)
-    facts = any(not math.isnan(row[FACTS[1]]) for row in found)
-    metrics = (*PASSAGES, *(FACTS if facts else ()))
-    rows = [
-        [
-            f"N = {row['rounds']:.0f}",
-            *(percent(row[metric]) for metric in metrics),
-            *(f"{row[name]:.2f}" for name in ("passages", "sentences")),
-            f"{row['calls']:.1f}",
-            number_text(row["tokens"]),
-        ]
-        for row in found
-    ]
-    names = ["P", "R", "F1", *(("fact-P", "fact-R", "fact-F1") if facts else ())]
-    return Table.of(["rounds", *names, "#passages", "#sentences", "calls", "tokens"], rows, notes=(ROUNDS_NOTE,))
+    sets = _set_titles(row[FACTS[1]] for row in found)
+    rows = []
+    for row in found:
+        cells = [f"N = {row['rounds']:.0f}", *(percent(row[metric]) for metric in sets)]
+        cells += [f"{row[name]:.2f}" for name in ("passages", "sentences")]
+        rows.append([*cells, f"{row['calls']:.1f}", number_text(row["tokens"])])
+    header = ["rounds", *sets.values(), "#passages", "#sentences", "calls", "tokens"]
+    return Table.of(header, rows, notes=(ROUNDS_NOTE,))
 
 
 def errors_table(variant: VariantScores, data: MultihopData, by: str) -> Table:
-    """One row for each subset: which kinds of questions, or hops, it is made of (Tables 9 to 12)."""
+    """One row for each subset: the shares of kinds of questions, or of hops (Tables 9 to 12)."""
     found = error_shares(variant, data, by)
     groups = [name for name in next(iter(found.values())) if name != "n"]
     rows = [[subset, *(percent(row[group]) for group in groups), f"{row['n']:.0f}"] for subset, row in found.items()]
@@ -148,48 +140,39 @@ def errors_table(variant: VariantScores, data: MultihopData, by: str) -> Table:
 
 def match_table(variants: Sequence[VariantScores]) -> Table:
     """One row for each variant that searches: recall against answers (Table 13)."""
-    header = [
-        "variant",
-        "wrong at R = 1",
-        "n (R = 1)",
-        "right at R < 1",
-        "n (R < 1)",
-        "of the wrong at R = 1",
-        "n (wrong)",
-    ]
+    columns = (
+        ("wrong at R = 1", "wrong_at_complete", "n (R = 1)", "complete"),
+        ("right at R < 1", "right_at_incomplete", "n (R < 1)", "incomplete"),
+        ("of the wrong at R = 1", "complete_of_wrong", "n (wrong)", "wrong"),
+    )
     rows = []
-    for one in variants:
-        if one.name not in CONTEXTS:
-            found = recall_against_answers(one)
-            pairs = (
-                ("wrong_at_complete", "complete"),
-                ("right_at_incomplete", "incomplete"),
-                ("complete_of_wrong", "wrong"),
-            )
-            rows.append([one.name, *(cell for a, b in pairs for cell in (percent(found[a]), f"{found[b]:.0f}"))])
+    for one in _searching(variants):
+        found = recall_against_answers(one)
+        cells = [(percent(found[share]), f"{found[count]:.0f}") for _, share, _, count in columns]
+        rows.append([one.name, *chain.from_iterable(cells)])
+    header = ["variant", *chain.from_iterable((share, count) for share, _, count, _ in columns)]
     return Table.of(header, rows, notes=(MATCH_NOTE,))
 
 
 def write_prism(folder: Path, variants: Sequence[VariantScores], data: MultihopData, about: Mapping[str, Any]) -> None:
-    """Write ``prism.md``, ``prism.json``, ``variants.csv``, ``rounds.csv`` and ``errors.csv``; each takes its name only
-    when it is whole.
+    """Write ``prism.md``, ``prism.json``, ``variants.csv``, ``rounds.csv`` and ``errors.csv``, each atomically.
 
     Raises:
         DataError: the folder cannot be written.
     """
     found = as_json(variants, data, about)
-    rows = [
-        {"variant": name, **one["mean"], **_prefixed(one["usage"], "usage")} for name, one in found["variants"].items()
-    ]
-    rounds = [{"variant": name, **row} for name, one in found["variants"].items() for row in one["rounds"]]
-    errors = [
-        {"variant": name, "by": by, "subset": subset, "group": group, "share": share, "n": shares["n"]}
-        for name, one in found["variants"].items()
-        for by, subsets in one["errors"].items()
-        for subset, shares in subsets.items()
-        for group, share in shares.items()
-        if group != "n"
-    ]
+    rows, rounds, errors = [], [], []
+    for name, one in found["variants"].items():
+        usage = {f"usage_{part}": value for part, value in one["usage"].items()}
+        rows.append({"variant": name, **one["mean"], **usage})
+        rounds += [{"variant": name, **row} for row in one["rounds"]]
+        errors += [
+            {"variant": name, "by": by, "subset": subset, "group": group, "share": share, "n": shares["n"]}
+            for by, subsets in one["errors"].items()
+            for subset, shares in subsets.items()
+            for group, share in shares.items()
+            if group != "n"
+        ]
     of = {name: about[name] for name in ("data", "data_hash", "corpus_hash")}
     of["corpus_passages"] = about["passages"]  # the rows have passages of their own
     write_text(folder / "prism.md", as_document(variants, data, about).as_markdown())
@@ -199,12 +182,24 @@ def write_prism(folder: Path, variants: Sequence[VariantScores], data: MultihopD
 
 
 def as_json(variants: Sequence[VariantScores], data: MultihopData, about: Mapping[str, Any]) -> dict[str, Any]:
-    """All numbers with all their digits; a value that is missing is ``null``."""
-    return without_nan({"about": dict(about), "variants": {one.name: _variant(one, data) for one in variants}})
+    """All numbers, unrounded; a missing value is ``None``."""
+    found = {
+        one.name: {
+            "n": len(one.found),
+            "mean": {metric: one.mean(metric) for metric in one.scores},
+            "usage": one.usage.to_json(),
+            "seconds": sum(found.whole_seconds for found in one.found),
+            "rounds": by_rounds(one, data),
+            "recall_and_answers": recall_against_answers(one),
+            "errors": {by: error_shares(one, data, by) for by in GROUPINGS},
+        }
+        for one in variants
+    }
+    return without_nan({"about": dict(about), "variants": found})
 
 
 def as_document(variants: Sequence[VariantScores], data: MultihopData, about: Mapping[str, Any]) -> Document:
-    """All tables; those of rounds for the longest run, those of errors for the first variant that searches."""
+    """All tables: rounds for the variant with most of them, errors for the first variant that searches."""
     longest = longest_run(variants, data)
     sections = [
         Section("evidence", "Evidence", (evidence_table(variants),)),
@@ -214,7 +209,7 @@ def as_document(variants: Sequence[VariantScores], data: MultihopData, about: Ma
     if longest is not None:
         sections.append(Section("rounds", f"Rounds of {longest.name}", (rounds_table(longest, data),)))
     sections.append(Section("match", "Recall and answers", (match_table(variants),)))
-    for one in [one for one in variants if one.name not in CONTEXTS][:1]:
+    for one in _searching(variants)[:1]:
         sections += [
             Section(by, f"Errors of {one.name} by {by}", (errors_table(one, data, by),))
             for by in GROUPINGS
@@ -224,23 +219,7 @@ def as_document(variants: Sequence[VariantScores], data: MultihopData, about: Ma
 
 
 def longest_run(variants: Iterable[VariantScores], data: MultihopData) -> VariantScores | None:
-    """The variant with most rounds, the first of equals: N = 1, 2, … is read off its traces."""
+    """The first variant with most rounds; ``None`` if there are no rounds."""
     rounds = [(len(by_rounds(one, data)), one) for one in variants]
     most, found = max(rounds, key=lambda pair: pair[0], default=(0, None))
     return found if most else None
-
-
-def _variant(one: VariantScores, data: MultihopData) -> dict[str, Any]:
-    return {
-        "n": len(one.found),
-        "mean": {metric: one.mean(metric) for metric in one.scores},
-        "usage": one.usage.to_json(),
-        "seconds": sum(found.whole_seconds for found in one.found),
-        "rounds": by_rounds(one, data),
-        "recall_and_answers": recall_against_answers(one),
-        "errors": {by: error_shares(one, data, by) for by in GROUPINGS},
-    }
-
-
-def _prefixed(row: Mapping[str, Any], name: str) -> dict[str, Any]:
-    return {f"{name}_{part}": value for part, value in row.items()}

@@ -1,9 +1,7 @@
-"""Scores of PRISM's evidence and answers: question by question, by round and by kind of question; read off the traces
-of its results.
+"""Scores of PRISM's evidence and answers by question, round and kind of question, from the traces of its results.
 
-Traces come from a file: `checked` refuses one that is damaged. Evidence by rounds (paper, Table 15) is exact where the
-model gives one reply to one request, as no request of a round depends on the number of rounds that follow. Answers
-cannot be read off: each number of rounds has its own evidence to answer from.
+Evidence by rounds (paper, Table 15) is exact if equal requests get equal replies, since no request of a round depends
+on the number of rounds that follow. Answers by rounds are not known: each number of rounds has evidence of its own.
 """
 
 from __future__ import annotations
@@ -21,8 +19,7 @@ from bgr.llm.usage import Usage
 from bgr.metrics.answers import answer_em, answer_f1, answer_partial
 from bgr.metrics.evidence_set import set_scores
 from bgr.utils.json_utils import one_line
-from eval.run.passage_groups import usage_until
-from eval.run.passage_scores import mean
+from eval.run.passage_scores import mean, usage_until
 from eval.run.question_result import QuestionResult
 
 SETS = ("precision", "recall", "f1")
@@ -34,19 +31,17 @@ SIZES = ("passages", "sentences", "sentences_left", "words_left", "hallucinated"
 RECALL, MATCH = "passage_recall", "em"
 """The metrics behind "recall" and "match" in the tables of errors: recall of passages, exact match of answers."""
 
-SUBSETS = ("all", "recall < 1", "answer wrong")
-
 
 @dataclass(frozen=True)
 class VariantScores:
-    """One variant: its results in the order of the questions, and ``float64 [questions]`` for each metric, NaN where a
+    """One variant: its results in the order of the questions, and float64 [questions] for each metric, NaN if a
     question has no value.
 
     ``passage_*`` and ``fact_*`` are precision, recall and F1 of passages and of sentences, NaN without gold (gold
-    sentences of passages that the corpus lacks are not counted); ``em``, ``f1``, ``pma`` those of the answer, NaN
-    without gold answers, 0 without an answer; ``passages`` and ``sentences`` the size of the evidence;
-    ``sentences_left`` and ``words_left`` the share of the candidates that it keeps (1 minus the paper's context
-    reduction), NaN without candidates; ``hallucinated`` how many names of sentences were dropped.
+    sentences of passages that the corpus lacks are not counted); ``em``, ``f1`` and ``pma`` score the answer, NaN
+    without gold answers, 0 without an answer; ``passages`` and ``sentences`` are the size of the evidence, and
+    ``sentences_left`` and ``words_left`` its share of the candidates (1 minus the paper's context reduction), NaN
+    without candidates; ``hallucinated`` is the number of dropped names of sentences.
     """
 
     name: str
@@ -55,11 +50,10 @@ class VariantScores:
 
     @property
     def usage(self) -> Usage:
-        """Of all questions."""
         return sum((one.usage for one in self.found), Usage())
 
     def mean(self, metric: str) -> float:
-        """Over the questions that have a value; NaN where none has."""
+        """The mean over the questions that have a value; NaN if none has."""
         return mean(self.scores[metric])
 
 
@@ -70,39 +64,34 @@ def score_variant(name: str, found: Sequence[QuestionResult], data: MultihopData
         DataError: a result has no trace of PRISM.
     """
     pairs = zip(data.questions, found, strict=True)
-    rows = [score_question(checked(one, data), question) for question, one in pairs]
+    rows = [_score_question(checked(one, data), question) for question, one in pairs]
     metrics = (*PASSAGES, *FACTS, *ANSWERS, *SIZES)
-    return VariantScores(name, tuple(found), {metric: np.array([row[metric] for row in rows]) for metric in metrics})
+    return VariantScores(
+        name, tuple(found), {metric: np.array([row[metric] for row in rows], dtype=float) for metric in metrics}
+    )
 
 
-def score_question(found: QuestionResult, question: MultihopQuestion) -> dict[str, float]:
-    """All metrics of one question."""
-    return {
-        **set_row(PASSAGES, found.passages, question.gold, missing=question.missing),
-        **set_row(FACTS, found.sentences, question.sentences),
-        **{
-            metric: function(found.answer, question.answers) if question.answers else math.nan
-            for metric, function in ANSWERS.items()
-        },
-        "passages": float(len(found.passages)),
-        "sentences": float(len(found.sentences)),
-        **merge_of(found),
-    }
+def _score_question(found: QuestionResult, question: MultihopQuestion) -> dict[str, float]:
+    row = set_row(PASSAGES, found.passages, question.gold, missing=question.missing)
+    row |= set_row(FACTS, found.sentences, question.sentences)
+    for metric, function in ANSWERS.items():
+        row[metric] = function(found.answer, question.answers) if question.answers else math.nan
+    return {**row, "passages": len(found.passages), "sentences": len(found.sentences), **merge_of(found)}
 
 
 def set_row(
     metrics: Sequence[str], found: Collection[Hashable], gold: Collection[Hashable], *, missing: int = 0
 ) -> dict[str, float]:
-    """Precision, recall and F1 under these names (see `set_scores`); NaN where nothing is gold."""
+    """Precision, recall and F1 under these names (see `set_scores`); NaN without gold."""
     scores = set_scores(found, gold, missing=missing) if gold or missing else None
     return {metric: getattr(scores, part, math.nan) for metric, part in zip(metrics, SETS, strict=True)}
 
 
 def checked(found: QuestionResult, data: MultihopData) -> QuestionResult:
-    """The result, if all that is read off its trace can be read.
+    """The result itself, if its trace, which comes from a file, is complete.
 
     Raises:
-        DataError: the trace is damaged, or another method's.
+        DataError: the trace is damaged, or of another method.
     """
     try:
         if any(type(step.get("round", 0)) is not int for step in found.trace):
@@ -111,23 +100,20 @@ def checked(found: QuestionResult, data: MultihopData) -> QuestionResult:
         if rounds != list(range(1, len(rounds) + 1)):
             raise ValueError("the rounds are not numbered from 1")
         evidence_after(found, data, len(rounds))
-        numbers = (*usage_until(found, len(rounds)).values(), reading_tokens(found), *merge_of(found).values())
-        sum(numbers)
+        sum((*usage_until(found, len(rounds)).values(), reading_tokens(found), *merge_of(found).values()))
     except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        problem = f"{type(error).__name__}: {one_line(error)}"
-        raise DataError(
-            f"result of {found.id}: no trace of PRISM ({problem}); give another --out, or --overwrite"
-        ) from None
+        problem = f"no trace of PRISM ({type(error).__name__}: {one_line(error)}); give another --out, or --overwrite"
+        raise DataError(f"result of {found.id}: {problem}") from None
     return found
 
 
 def rounds_of(found: QuestionResult) -> dict[int, Mapping[str, Any]]:
-    """The records of the rounds' ends, by the number of the round."""
+    """The record at the end of each round, by the number of the round."""
     return {step["round"]: step for step in found.trace if step.get("step") == "round"}
 
 
 def evidence_after(found: QuestionResult, data: MultihopData, number: int) -> list[tuple[str, int]]:
-    """The union of the first rounds' evidence: ids of passages with numbers of sentences."""
+    """The evidence of the first `number` rounds: ids of passages with numbers of sentences."""
     rounds = rounds_of(found)
     rows = [row for n in sorted(rounds) if n <= number for row in rounds[n].get("evidence", ())]
     return list(dict.fromkeys((data.corpus[place].id, sentence) for place, sentence in rows))
@@ -140,23 +126,19 @@ def reading_tokens(found: QuestionResult) -> float:
 
 
 def merge_of(found: QuestionResult) -> dict[str, float]:
-    """The shares of the candidates' sentences and words that are left (NaN without candidates), and the number of
-    dropped names."""
+    """The share of the candidates' sentences and words that is left, and the number of dropped names."""
     record = next((step for step in found.trace if step.get("step") == "merge"), {})
     sizes = record.get("sizes", {})
-    all_of_it, left = sizes.get("candidates", {}), sizes.get("evidence", {})
-    shares = {
-        f"{unit}_left": left[unit] / all_of_it[unit] if all_of_it.get(unit) else math.nan
-        for unit in ("sentences", "words")
-    }
-    return {**shares, "hallucinated": float(record.get("hallucinated", 0))}
+    whole, left = sizes.get("candidates", {}), sizes.get("evidence", {})
+    shares = {unit: left[unit] / whole[unit] if whole.get(unit) else math.nan for unit in ("sentences", "words")}
+    return {f"{unit}_left": share for unit, share in shares.items()} | {"hallucinated": record.get("hallucinated", 0)}
 
 
 def by_rounds(variant: VariantScores, data: MultihopData) -> list[dict[str, float]]:
     """``[{rounds, passage_precision, …, fact_f1, passages, sentences, calls, tokens}]`` for N = 1, 2, …
 
-    Means over the questions that have gold; sizes, calls (cached ones too) and tokens (read and written, without those
-    of the answer) over all. Empty where the traces have no rounds.
+    Means over the questions that have gold; sizes, calls (including cached ones) and tokens (read and written, without
+    those of the answer) over all questions. Empty if the traces have no rounds.
     """
     last = max((number for found in variant.found for number in rounds_of(found)), default=0)
     return [_round_row(variant, data, number) for number in range(1, last + 1)]
@@ -170,43 +152,30 @@ def _round_row(variant: VariantScores, data: MultihopData, number: int) -> dict[
         row = set_row(PASSAGES, passages, question.gold, missing=question.missing)
         row |= set_row(FACTS, sentences, question.sentences)
         rows.append(row | {"passages": len(passages), "sentences": len(sentences)} | usage_until(found, number))
-    return {
-        "rounds": float(number),
-        **{name: mean(np.array([row[name] for row in rows], dtype=float)) for name in rows[0]},
-    }
+    means = {name: mean(np.array([row[name] for row in rows], dtype=float)) for name in rows[0]}
+    return {"rounds": float(number), **means}
 
 
 def error_shares(variant: VariantScores, data: MultihopData, by: str) -> dict[str, dict[str, float]]:
-    """``{subset: {"n": questions, group: share of them}}``, the subsets being `SUBSETS` and the groups in order
-    (Tables 9 to 12).
-
-    Args:
-        variant: its scores.
-        data: the questions.
-        by: ``kind`` or ``hops``.
-    """
+    """``{subset: {"n": questions, group: share of them}}`` by ``kind`` or ``hops`` (Tables 9 to 12)."""
     groups = [str(getattr(question, by)) or "–" for question in data.questions]
     names = list(dict.fromkeys(str(value) or "–" for value in sorted({getattr(q, by) for q in data.questions})))
+    recall, match = variant.scores[RECALL], variant.scores[MATCH]
+    subsets = {"all": np.ones(len(recall), dtype=bool), "recall < 1": recall < 1, "answer wrong": match < 1}
     found = {}
-    for subset, rows in _subsets(variant).items():
+    for subset, rows in subsets.items():
         here = [group for group, is_in in zip(groups, rows, strict=True) if is_in]
-        shares = {name: here.count(name) / len(here) if here else float("nan") for name in names}
+        shares = {name: here.count(name) / len(here) if here else math.nan for name in names}
         found[subset] = {"n": float(len(here)), **shares}
     return found
-
-
-def _subsets(variant: VariantScores) -> Mapping[str, np.ndarray]:
-    recall, match = variant.scores[RECALL], variant.scores[MATCH]
-    return {"all": np.ones(len(recall), dtype=bool), "recall < 1": recall < 1, "answer wrong": match < 1}
 
 
 def recall_against_answers(variant: VariantScores) -> dict[str, float]:
     """Table 13, over the questions with gold passages and gold answers.
 
     ``complete`` and ``incomplete`` count the questions with recall 1 and below; ``wrong_at_complete`` and
-    ``right_at_incomplete`` are shares of these, as the table's head says. ``complete_of_wrong`` is the share of the
-    wrong answers that have recall 1, which is what the paper's text says of the same numbers. NaN where there is
-    nothing to divide by.
+    ``right_at_incomplete`` are shares of these, as in the table's header. ``complete_of_wrong`` is the share of the
+    wrong answers that have recall 1, as in the paper's text. Shares of nothing are NaN.
     """
     recall, match = variant.scores[RECALL], variant.scores[MATCH]
     there = ~np.isnan(recall) & ~np.isnan(match)
@@ -222,4 +191,4 @@ def recall_against_answers(variant: VariantScores) -> dict[str, float]:
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> float:
-    return float(part.sum() / whole.sum()) if whole.any() else float("nan")
+    return float(part.sum() / whole.sum()) if whole.any() else math.nan

@@ -6,22 +6,25 @@ A test checks that both forms of each piece are equal.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
+from functools import partial
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bgr.graph.evidence_graph import EvidenceGraph
+from bgr.graph.evidence_graph import EvidenceGraph, next_nodes
 from bgr.models.batching import Batch
 from bgr.models.ragged import Ragged
 from bgr.models.retriever import BgrRetriever, EncodedBatch, Paths
 from bgr.retrievers.graph_hop.decode import decode
-from eval.bench.reference.timed_models import OracleRetriever
+
+SURE = 8.0
+"""Log-odds of a step in the gold graph; the negative value is that of any other step."""
 
 
-@dataclass(frozen=True)
-class Avoided:
+class Avoided(NamedTuple):
     """One piece of work. `fast` and `slow` compute the same values."""
 
     work: str
@@ -32,30 +35,23 @@ class Avoided:
 
 def avoided(model: BgrRetriever, batch: Batch, graphs: Sequence[EvidenceGraph], *, training: bool) -> list[Avoided]:
     """All pieces for one batch of token ids on the gold paths. In training, only states of frozen layers are cached."""
+    oracle = OracleRetriever(model, graphs)
     with torch.no_grad():
         encoded = model.encode_batch(batch.questions, batch.facts, batch.candidates)
         encoded_facts = model.encode(batch.facts)
         lower = [model.encoder.lower(rows) for rows in (batch.questions, batch.facts)]
-    oracle = OracleRetriever(model, graphs)
     decode(oracle, encoded)  # type: ignore[arg-type]
     steps = [(parents.clone(), columns.clone()) for parents, columns in oracle.steps]
     with torch.no_grad():
         paths = all_paths(model, encoded, steps)
-        features = model.token_features(
-            encoded, paths, encoded.question_mask[paths.question], encoded.columns[paths.question].clamp(min=0)[:, 1:]
-        )
-    pieces = _model_pieces(model, encoded, paths, steps, features) + _encoder_pieces(model, batch)
-    if not training:
-        pieces.append(_encoding_piece(model, batch, "fact states", batch.questions, encoded_facts))
-    if model.encoder.frozen_layers:
-        pieces.append(_encoding_piece(model, batch, "states of frozen layers", *lower))
-    return pieces
+        columns = encoded.columns[paths.question].clamp(min=0)[:, 1:]
+        features = model.token_features(encoded, paths, encoded.question_mask[paths.question], columns)
+    wanted = batch.candidates[batch.candidates >= 0]
 
+    def relevance(questions: Ragged, facts: Ragged) -> Tensor:
+        return model.encode_batch(questions, facts, batch.candidates).relevance
 
-def _model_pieces(
-    model: BgrRetriever, encoded: EncodedBatch, paths: Paths, steps: Sequence[tuple[Tensor, Tensor]], features: Tensor
-) -> list[Avoided]:
-    return [
+    pieces = [
         Avoided(
             "matcher: summary rows only, facts once",
             "whole layer for every path and fact",
@@ -68,12 +64,6 @@ def _model_pieces(
             lambda: model.match(encoded, all_paths(model, encoded, steps)),
             lambda: one_by_one(model, encoded, steps),
         ),
-    ]
-
-
-def _encoder_pieces(model: BgrRetriever, batch: Batch) -> list[Avoided]:
-    wanted = batch.candidates[batch.candidates >= 0]
-    return [
         Avoided(
             "encoder on packed rows",
             "padded to the longest",
@@ -87,15 +77,20 @@ def _encoder_pieces(model: BgrRetriever, batch: Batch) -> list[Avoided]:
             lambda: model.encode(batch.facts.select(wanted)).flat,
         ),
     ]
-
-
-def _encoding_piece(model: BgrRetriever, batch: Batch, cached: str, questions: Ragged, facts: Ragged) -> Avoided:
-    return Avoided(
-        f"encoding, {cached} cached",
-        "computed each time",
-        lambda: model.encode_batch(questions, facts, batch.candidates).relevance,
-        lambda: model.encode_batch(batch.questions, batch.facts, batch.candidates).relevance,
-    )
+    cached: dict[str, Sequence[Ragged]] = {}
+    if not training:
+        cached["fact states"] = (batch.questions, encoded_facts)
+    if model.encoder.frozen_layers:
+        cached["states of frozen layers"] = lower
+    return pieces + [
+        Avoided(
+            f"encoding, {name} cached",
+            "computed each time",
+            partial(relevance, *states),
+            partial(relevance, batch.questions, batch.facts),
+        )
+        for name, states in cached.items()
+    ]
 
 
 def all_paths(model: BgrRetriever, encoded: EncodedBatch, steps: Sequence[tuple[Tensor, Tensor]]) -> Paths:
@@ -109,7 +104,8 @@ def all_paths(model: BgrRetriever, encoded: EncodedBatch, steps: Sequence[tuple[
 def one_by_one(model: BgrRetriever, encoded: EncodedBatch, steps: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
     """The logits of the same paths, each extended and matched alone."""
     start, zero = model.start(encoded), torch.zeros(1, dtype=torch.long, device=encoded.columns.device)
-    level = [_path(start, number) for number in range(len(start.question))]
+    single = zip(*(getattr(start, field.name).split(1) for field in fields(Paths)), strict=True)
+    level = [Paths(*parts) for parts in single]
     logits = [model.match(encoded, path) for path in level]
     for parents, columns in steps:
         level = [
@@ -136,25 +132,20 @@ def whole_layer(model: BgrRetriever, encoded: EncodedBatch, paths: Paths, featur
     of all of them to the path, and the hidden layer for all, although only the rows of ``[CLS]`` are used."""
     logits = []
     for number, question in enumerate(paths.question.tolist()):
-        length = int(encoded.question_mask[question].sum())
-        candidates = encoded.columns[question, 1:]
-        states, mask = _sentences(encoded, question, candidates.clamp(min=0))
-        path = paths.states[number, :length]
+        path = paths.states[number, : int(encoded.question_mask[question].sum())]
+        states, mask = _sentences(encoded, question, encoded.columns[question, 1:].clamp(min=0))
         logits.append(_whole_layer(model, states, mask, path, features[number]))
     return torch.stack(logits).masked_fill(~paths.open, float("-inf"))
 
 
 def _sentences(encoded: EncodedBatch, question: int, facts: Tensor) -> tuple[Tensor, Tensor]:
     """The question and the given facts, padded to the same length: ``[1 + c, t, d]``, ``[1 + c, t]``."""
-    parts = (
-        (encoded.question_states[question : question + 1], encoded.question_mask[question : question + 1]),
-        (encoded.fact_states[facts], encoded.fact_mask[facts]),
-    )
-    longest = max(mask.shape[1] for _, mask in parts)
-    rooms = [longest - mask.shape[1] for _, mask in parts]
+    masks = (encoded.question_mask[question : question + 1], encoded.fact_mask[facts])
+    states = (encoded.question_states[question : question + 1], encoded.fact_states[facts])
+    longest = max(mask.shape[1] for mask in masks)
     return (
-        torch.cat([F.pad(states, (0, 0, 0, room)) for (states, _), room in zip(parts, rooms, strict=True)]),
-        torch.cat([F.pad(mask, (0, room)) for (_, mask), room in zip(parts, rooms, strict=True)]),
+        torch.cat([F.pad(part, (0, 0, 0, longest - part.shape[1])) for part in states]),
+        torch.cat([F.pad(part, (0, longest - part.shape[1])) for part in masks]),
     )
 
 
@@ -182,5 +173,26 @@ def padded(model: BgrRetriever, rows: Ragged) -> Tensor:
     return model.encoder.bert(input_ids=rows.padded(), attention_mask=mask.long()).last_hidden_state[mask]
 
 
-def _path(paths: Paths, number: int) -> Paths:
-    return Paths(*(getattr(paths, f.name)[number : number + 1] for f in fields(Paths)))
+class OracleRetriever:
+    """A model for `decode` that does all the work of a retriever but follows the gold graphs, because an untrained
+    model would follow paths that no trained one does. `steps` are parents and columns of every level after the
+    first."""
+
+    def __init__(self, model: BgrRetriever, graphs: Sequence[EvidenceGraph]) -> None:
+        self.model, self.config, self.graphs = model, model.config, graphs
+        self.start = model.start
+        self.steps: list[tuple[Tensor, Tensor]] = []
+
+    def extend(self, encoded: EncodedBatch, paths: Paths, parents: Tensor, columns: Tensor) -> Paths:
+        self.steps.append((parents, columns))
+        return self.model.extend(encoded, paths, parents, columns)
+
+    def match(self, encoded: EncodedBatch, paths: Paths) -> Tensor:
+        """Compute the model's logits and replace them by those of the gold graphs."""
+        logits = self.model.match(encoded, paths)
+        gold = torch.full_like(logits, -SURE)
+        first = encoded.columns[:, 1].tolist()
+        for row, (question, last) in enumerate(zip(paths.question.tolist(), paths.last.tolist(), strict=True)):
+            fact = None if last < 0 else last - first[question]
+            gold[row, [node + 1 for node in next_nodes(self.graphs[question], fact, self.config.direction)]] = SURE
+        return gold.masked_fill(logits.isneginf(), float("-inf"))

@@ -8,9 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import resource
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +17,9 @@ from tqdm import tqdm
 
 from bgr.collection.triples.index import TripleIndex
 from bgr.collection.triples.triple import Triple
-from bgr.retrievers.gear.beam import beam_search
-from bgr.retrievers.gear.gear_settings import PAPER_BEAM
+from bgr.retrievers.gear.beam import PAPER_BEAM, beam_search
+from eval.bench.measure import BenchResult, timed
+from eval.bench.options import BeamBenchOptions
 from eval.bench.reference.plain_beam import PlainBeam
 
 WIDTH = 384
@@ -69,107 +68,60 @@ BASE = 15
 KEYS = {"corpus_hash": "random", "encoder_key": "random"}
 
 
-@dataclass(frozen=True)
-class BeamBench:
-    """The result. Times are wall-clock seconds; memory is the peak resident size of the process, including mapped
-    files.
-
-    Args:
-        triples, entities, commonest: size of the index; `commonest` is the number of triples of its most frequent
-            entity.
-        build_seconds, build_gb: cost of building the index, including random vectors.
-        open_seconds, query_gb: cost of opening the index and answering all queries.
-        queries: number of queries.
-        ms: milliseconds of single queries: mean, median, 95th percentile, largest.
-        plain_triples, plain_queries: size of the comparison with the plain definition.
-        ratio: ratio of the plain definition's time to ours.
-        differing: number of queries whose beams differ.
-    """
-
-    triples: int
-    entities: int
-    commonest: int
-    build_seconds: float
-    build_gb: float
-    open_seconds: float
-    query_gb: float
-    queries: int
-    ms: dict[str, float]
-    plain_triples: int
-    plain_queries: int
-    ratio: float
-    differing: int
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    def __str__(self) -> str:
-        ms = ", ".join(f"{name} {value:.1f}" for name, value in self.ms.items())
-        met = ["missed", "met"]
-        return "\n".join(
-            [
-                f"{self.triples:,} triples, {self.entities:,} entities, at most {self.commonest:,} triples of one",
-                f"build: {self.build_seconds:.1f} s, {self.build_gb:.2f} GB",
-                f"open: {self.open_seconds:.2f} s; with all queries {self.query_gb:.2f} GB",
-                f"{self.queries:,} queries, milliseconds: {ms} "
-                f"(target: mean ≤ {MAX_MS:g}, {met[self.ms['mean'] <= MAX_MS]})",
-                f"plain definition on {self.plain_triples:,} triples, {self.plain_queries} queries: {self.ratio:.0f} "
-                f"times as long (target: ≥ {MIN_RATIO:g}, {met[self.ratio >= MIN_RATIO]}), {self.differing} differ",
-            ]
-        )
-
-
-def bench_beam(
-    triples: int = 1_500_000,
-    *,
-    queries: int = 100,
-    plain_triples: int = 100_000,
-    plain_queries: int = 5,
-    seed: int = 0,
-    progress: bool = False,
-) -> BeamBench:
+def bench_beam(options: BeamBenchOptions) -> BenchResult:
     """Run the benchmark.
 
-    Args:
-        triples: number of triples in the index.
-        queries: number of random queries, each from all triples of `BASE` random passages; all run once untimed.
-        plain_triples, plain_queries: size of the comparison with the plain definition, which holds vectors in lists.
-        seed: random seed of triples, vectors and queries.
-        progress: show progress bars on standard error.
+    Each query starts from all triples of `BASE` random passages; all run once untimed. The plain definition holds the
+    vectors in lists. Times are wall-clock seconds, and those of single queries milliseconds; memory is the peak
+    resident size of the process in GB, including mapped files. `commonest` is the number of triples of the most
+    frequent entity; building includes the random vectors, and `query_gb` is after all queries. `ratio` is the ratio of
+    the plain definition's time to ours, and `differing` the number of queries whose beams differ.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "index"
         # separate processes, so that each has its own peak memory
         with multiprocessing.get_context("spawn").Pool(1) as pool:
-            built = pool.apply(_build, (triples, folder, seed))
+            built = pool.apply(_build, (options.triples, folder, options.seed))
         with multiprocessing.get_context("spawn").Pool(1) as pool:
-            found = pool.apply(_query, (folder, queries, seed, progress))
-    plain = _against_plain(plain_triples, plain_queries, seed, progress)
-    return BeamBench(triples, **built, **found, queries=queries, **plain)
+            found = pool.apply(_query, (folder, options.queries, options.seed))
+    plain = _against_plain(options.plain_triples, options.plain_queries, options.seed)
+    result = {"triples": options.triples, **built, **found, **plain}
+    return BenchResult(_text(result), result)
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    r, met = result, ["missed", "met"]
+    ms = ", ".join(f"{name} {value:.1f}" for name, value in r["ms"].items())
+    return (
+        f"{r['triples']:,} triples, {r['entities']:,} entities, at most {r['commonest']:,} triples of one\n"
+        f"build: {r['build_seconds']:.1f} s, {r['build_gb']:.2f} GB\n"
+        f"open: {r['open_seconds']:.2f} s; with all queries {r['query_gb']:.2f} GB\n"
+        f"{r['queries']:,} queries, milliseconds: {ms} "
+        f"(target: mean ≤ {MAX_MS:g}, {met[r['ms']['mean'] <= MAX_MS]})\n"
+        f"plain definition on {r['plain_triples']:,} triples, {r['plain_queries']} queries: {r['ratio']:.0f} "
+        f"times as long (target: ≥ {MIN_RATIO:g}, {met[r['ratio'] >= MIN_RATIO]}), {r['differing']} differ"
+    )
 
 
 def _build(count: int, folder: Path, seed: int) -> dict[str, Any]:
-    index, seconds = _timed(TripleIndex.build, random_triples(count, seed=seed), RandomVectors(seed))
+    index, seconds = timed(TripleIndex.build, random_triples(count, seed=seed), RandomVectors(seed))
     index.save(folder, **KEYS)
     degrees = np.diff(index.starts)
-    return {
-        "entities": len(degrees),
-        "commonest": int(degrees.max()),
-        "build_seconds": seconds,
-        "build_gb": _peak(),
-    }
+    size = {"entities": len(degrees), "commonest": int(degrees.max())}
+    return {**size, "build_seconds": seconds, "build_gb": _peak()}
 
 
-def _query(folder: Path, queries: int, seed: int, progress: bool) -> dict[str, Any]:
-    index, seconds = _timed(TripleIndex.open, folder, RandomVectors(seed), **KEYS)
+def _query(folder: Path, queries: int, seed: int) -> dict[str, Any]:
+    index, seconds = timed(TripleIndex.open, folder, RandomVectors(seed), **KEYS)
     vectors, starts = _queries(index, queries, seed)
     for turn in ("warm", "counts"):
         ms = []
-        for i in tqdm(range(queries), desc=f"queries, {turn}", disable=not progress, unit="query"):
-            ms.append(1e3 * _timed(beam_search, index, vectors[i : i + 1], [starts[i]])[1])
+        for i in tqdm(range(queries), desc=f"queries, {turn}", unit="query"):
+            ms.append(1e3 * timed(beam_search, index, vectors[i : i + 1], [starts[i]])[1])
     return {
         "open_seconds": seconds,
         "query_gb": _peak(),
+        "queries": queries,
         "ms": {
             "mean": float(np.mean(ms)),
             "median": float(np.median(ms)),
@@ -179,26 +131,19 @@ def _query(folder: Path, queries: int, seed: int, progress: bool) -> dict[str, A
     }
 
 
-def _against_plain(count: int, queries: int, seed: int, progress: bool) -> dict[str, Any]:
+def _against_plain(count: int, queries: int, seed: int) -> dict[str, Any]:
     index = TripleIndex.build(random_triples(count, seed=seed), RandomVectors(seed))
     plain = PlainBeam(index, PAPER_BEAM)
     vectors, starts = _queries(index, queries, seed)
     beam_search(index, vectors[:1], starts[:1])
     ours = theirs = 0.0
     differing = 0
-    for vector, start in tqdm(
-        zip(vectors, starts, strict=True), desc="plain", total=queries, disable=not progress, unit="query"
-    ):
-        (found,), seconds = _timed(beam_search, index, vector[None], [start])
-        wanted, plain_seconds = _timed(plain, vector.tolist(), start)
+    for vector, start in tqdm(zip(vectors, starts, strict=True), desc="plain", total=queries, unit="query"):
+        (found,), seconds = timed(beam_search, index, vector[None], [start])
+        wanted, plain_seconds = timed(plain, vector.tolist(), start)
         ours, theirs = ours + seconds, theirs + plain_seconds
         differing += [list(row) for _, row in wanted] != found.triples.tolist()
-    return {
-        "plain_triples": count,
-        "plain_queries": queries,
-        "ratio": theirs / ours,
-        "differing": differing,
-    }
+    return {"plain_triples": count, "plain_queries": queries, "ratio": theirs / ours, "differing": differing}
 
 
 def _queries(index: TripleIndex, queries: int, seed: int) -> tuple[np.ndarray, list[list[int]]]:
@@ -208,11 +153,6 @@ def _queries(index: TripleIndex, queries: int, seed: int) -> tuple[np.ndarray, l
     starts = [rng.choice(passages, min(BASE, passages), replace=False) for _ in range(queries)]
     vectors = RandomVectors(seed + 3)([""] * queries).astype(np.float32)
     return vectors, [[int(n) for i in passages for n in index.of_passage(int(i))] for passages in starts]
-
-
-def _timed(step: Callable[..., Any], *args: Any, **named: Any) -> tuple[Any, float]:
-    start = time.perf_counter()
-    return step(*args, **named), time.perf_counter() - start
 
 
 def _peak() -> float:

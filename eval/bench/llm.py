@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,66 +11,60 @@ import torch
 from transformers import GenerationConfig
 
 from bgr.llm.backends.generation import TokenSampler, generate
-from bgr.llm.backends.local_model import load_local_model
+from bgr.llm.backends.loading import local_model_path
+from bgr.llm.backends.transformers_backend import load_local_model
 from bgr.llm.interface import Message, Request
-from eval.bench.clock import Line, SpeedBench, in_turns
+from eval.bench.measure import BenchResult, compare, speed_result
+from eval.bench.options import LlmBenchOptions
 
 ANY = Request("bench", (Message("user", "any"),))
 
 
-def bench_llm(
-    model: str | Path,
-    *,
-    replies: int = 16,
-    prompt: int = 600,
-    reply: int = 200,
-    shared: int = 0,
-    seed: int = 0,
-    device: str | None = None,
-    precision: str | None = None,
-    progress: bool = False,
-) -> SpeedBench:
-    """Generate replies of random lengths to random prompts, greedily and without a grammar.
+def bench_llm(options: LlmBenchOptions) -> BenchResult:
+    """Generate replies of random lengths to random prompts, greedily and without a grammar, all in one batch.
 
-    Args:
-        model: see `load_local_model`.
-        replies: number of prompts and replies, all in one batch.
-        prompt, reply: maximum tokens of each. Prompts have at least half as many, replies at least an eighth.
-        shared: tokens of a common prefix of all prompts, like the instructions of a step.
-        seed: random seed of tokens and lengths.
-        device, precision: see `bgr.utils.devices`.
-        progress: show progress bars on standard error.
+    Prompts have at least half as many tokens as `options` allows, replies at least an eighth.
     """
-    ours = load_local_model(model, device=device, precision=precision)
-    theirs = load_local_model(model, device=device, precision=precision).model
+    if options.threads is not None:
+        torch.set_num_threads(options.threads)
+    path = local_model_path(options.llm)
+    ours = load_local_model(path, device=options.device, precision=options.precision)
+    theirs = load_local_model(path, device=options.device, precision=options.precision).model
     if hasattr(theirs, "set_attn_implementation"):
         theirs.set_attn_implementation("sdpa")
-    rng = np.random.default_rng(seed)
-    vocabulary = ours.model.config.get_text_config().vocab_size
-    lengths = rng.integers(max(1, prompt // 2), prompt + 1, replies)
-    start = rng.integers(0, vocabulary, shared).tolist()
+    rng = np.random.default_rng(options.seed)
+    count, vocabulary = options.replies, ours.model.config.get_text_config().vocab_size
+    lengths = rng.integers(max(1, options.prompt // 2), options.prompt + 1, count)
+    start = rng.integers(0, vocabulary, options.shared).tolist()
     prompts = [start + rng.integers(0, vocabulary, length).tolist() for length in lengths]
-    limits = rng.integers(max(1, reply // 8), reply + 1, replies).tolist()
-    lines = []
-    for work, maximum in (("prompts read, one token written", [1] * replies), ("replies written", limits)):
-        sides = {
-            "ours": [partial(_ours, ours.model, prompts, maximum)],
-            "theirs": [partial(_theirs, theirs, prompts, max(maximum))],
-        }
-        warm = work != "replies written"
-        taken = in_turns(sides, rounds=1, warm=warm, device=ours.model.device, name=work, progress=progress)
-        lines.append(Line(work, "generate", taken["ours"], taken["theirs"], replies))
+    limits = rng.integers(max(1, options.reply // 8), options.reply + 1, count).tolist()
+    lines = [
+        compare(
+            work,
+            "generate",
+            [partial(_ours, ours.model, prompts, maximum)],
+            [partial(_theirs, theirs, prompts, max(maximum))],
+            count,
+            rounds=1,
+            warm=warm,
+            device=ours.model.device,
+        )
+        for work, maximum, warm in (
+            ("prompts read, one token written", [1] * count, True),
+            ("replies written", limits, False),
+        )
+    ]
     setting = {
         "model": ours.name,
-        "replies": replies,
+        "replies": count,
         "prompt tokens": sum(map(len, prompts)),
-        "common prefix": shared,
+        "common prefix": options.shared,
         "reply tokens": sum(limits),
         "device": str(ours.model.device),
         "threads": torch.get_num_threads(),
-        "seed": seed,
+        "seed": options.seed,
     }
-    return SpeedBench(setting, lines)
+    return speed_result(setting, lines)
 
 
 def _ours(model: Any, prompts: Sequence[Sequence[int]], limits: Sequence[int]) -> list[list[int]]:

@@ -9,7 +9,6 @@ from bgr.utils.options import Amount, File, Folder, MachineOptions, Metavar, Nat
 
 PACKAGED = "packaged-minilm"
 RANDOM = "random-bert-base"
-MODEL_CONFIGS = ("paper", "demo")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +46,7 @@ class SpeedOptions(Options):
     """
 
     data: Folder | None = None
-    model_config: tuple[Annotated[str, Metavar("NAME")], ...] = MODEL_CONFIGS
+    model_config: tuple[Annotated[str, Metavar("NAME")], ...] = ("paper", "demo")
     questions: Positive = 32
     batch_size: Positive = 16
     rounds: Positive = 3

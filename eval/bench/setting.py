@@ -1,8 +1,7 @@
-"""Data, encoder and device of a bench that measures models."""
+"""Data, encoder and device of the benchmarks of `eval.bench.models`."""
 
 from __future__ import annotations
 
-import json
 import random
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,7 @@ from eval.bench.options import PACKAGED, RANDOM, SpeedOptions
 
 @dataclass(frozen=True)
 class Machine:
-    """Device, type of numbers for autocast if any, and the result's description of it all."""
+    """Device, data type of autocast if any, and the setting in the result."""
 
     device: torch.device
     dtype: torch.dtype | None
@@ -51,13 +50,13 @@ def set_up_machine(options: SpeedOptions) -> Machine:
 
 
 def sampled_questions(options: SpeedOptions, split: str, folder: Path) -> list[Example]:
-    """A random sample of a split; where no data is given, of a small Atlas built under `folder`."""
+    """A random sample of a split; without data, of a small Atlas built in `folder`."""
     data = options.data
     if data is None:
         source, data = folder / "atlas", folder / "data"
         source.mkdir()
         write_small_atlas(source, 10 * options.questions + 100, options.seed)
-        (source / "val.json").write_text(json.dumps([]), encoding="utf-8")
+        (source / "val.json").write_text("[]", encoding="utf-8")
         build_dataset(BuildOptions(kqapro=source, out=data, seed=options.seed))
     found = load_split(data, split, progress=True)
     return random.Random(options.seed).sample(found, min(options.questions, len(found)))

@@ -1,4 +1,4 @@
-"""All systems side by side on the same questions: means with intervals, differences of any two, errors by kind."""
+"""Comparison of systems by evidence graphs: means with intervals, differences of any two systems, errors by kind."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from eval.run.significance import (
 )
 
 GOLD = "gold graph"
-"""Name of the system that is given the gold graph: the reader's bound."""
+"""Name of the system that is given the gold graph: the upper bound of a reader."""
 NOTHING = "no evidence"
-"""Name of the system that retrieves nothing: what a reader says to the question alone."""
+"""Name of the system that retrieves nothing: the lower bound of a reader."""
 
 TITLES: Mapping[str, str] = {
     "gm": "GM",
@@ -45,8 +45,8 @@ PAIRED = ("gm", "f1", "qa_em")
 
 @dataclass(frozen=True)
 class Pair:
-    """Two systems: for each metric of `PAIRED` that both have, first minus second. GM and QA EM carry McNemar's exact
-    p-value, F1 that of the paired bootstrap."""
+    """First minus second of two systems, by each metric of `PAIRED` that both have. The p-value of GM and QA EM is
+    McNemar's (exact), that of F1 is of the paired bootstrap."""
 
     first: str
     second: str
@@ -81,29 +81,26 @@ def compare(
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> Comparison:
-    """Intervals and paired tests by one bootstrap over questions, which all systems and metrics share.
-
-    Args:
-        evaluations: the systems, scored on `examples`.
-        examples: the questions.
-        main: the system that the others are seen against.
-        about: what was compared; the bootstrap's samples and seed are added.
-        samples: resampled sets of questions.
-        seed: of the resampling.
+    """Intervals and paired tests by one bootstrap over questions, which all systems and metrics share. `main` names the
+    reference system; `samples` (resampled sets of questions) and `seed` are added to `about`.
 
     Raises:
-        BgrError: no system of the name `main`, or fewer than one sample.
+        BgrError: no system has the name `main`, or there is less than one sample.
     """
     named(evaluations, main)
-    columns = [(one.name, m) for one in evaluations for m in (*METRICS, "qa_em") if m in one.mean and m in TITLES]
-    by_name = {one.name: one for one in evaluations}
-    scores = np.array([_scores(by_name[name], metric) for name, metric in columns]).T
+    columns = {
+        (one.name, metric): [float(getattr(row, metric)) for row in one.rows]
+        for one in evaluations
+        for metric in (*METRICS, "qa_em")
+        if metric in one.mean and metric in TITLES
+    }
+    scores = np.array(list(columns.values())).T
     means = bootstrap_means(scores, samples=samples, seed=seed)
     place = {column: number for number, column in enumerate(columns)}
     intervals: dict[str, dict[str, Interval]] = {one.name: {} for one in evaluations}
     for (name, metric), number in place.items():
         intervals[name][metric] = interval(scores[:, number], means[:, number])
-    order = [main, *(name for name in by_name if name != main)]
+    order = [main, *(name for name in intervals if name != main)]
     pairs = tuple(_pair(a, b, place, scores, means) for a, b in combinations(order, 2))
     return Comparison(
         examples=tuple(examples),
@@ -114,10 +111,6 @@ def compare(
         pairs=pairs,
         errors=tuple(count_errors(one, examples) for one in evaluations),
     )
-
-
-def _scores(evaluation: Evaluation, metric: str) -> np.ndarray:
-    return np.array([float(getattr(row, metric)) for row in evaluation.rows])
 
 
 def _pair(a: str, b: str, place: Mapping[tuple[str, str], int], scores: np.ndarray, means: np.ndarray) -> Pair:

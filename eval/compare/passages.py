@@ -1,8 +1,8 @@
-"""Systems side by side on the same questions: means with intervals, and tests between any two."""
+"""Comparison of systems by passages: means with intervals, and tests between any two systems."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -27,7 +27,7 @@ from eval.run.significance import (
 
 @dataclass(frozen=True)
 class Pair:
-    """Two systems by one metric: first minus second, its paired bootstrap and its sign test."""
+    """First minus second of two systems by one metric: paired bootstrap and sign test."""
 
     first: str
     second: str
@@ -38,8 +38,8 @@ class Pair:
 
 @dataclass(frozen=True)
 class PassageComparison:
-    """Systems scored on the questions of `data`, in the order given; `intervals` by system and metric; `pairs` of any
-    two, the one that was given later first."""
+    """Systems scored on the questions of `data`; `intervals` by system and metric; `pairs` of any two systems, the
+    later one first."""
 
     data: MultihopData
     systems: tuple[SystemScores, ...]
@@ -50,12 +50,12 @@ class PassageComparison:
 
     @property
     def within(self) -> bool:
-        """True where each question was searched for among the passages that come with it."""
+        """True if each question was searched among its own passages."""
         return self.about.get("scope") == "question"
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Those that some system has."""
+        """The metrics that some system has, in the order of `METRICS`."""
         return tuple(m for m in METRICS if any(m in found for found in self.intervals.values()))
 
 
@@ -68,18 +68,11 @@ def compare_passages(
     seed: int = 0,
     price: Price | None = None,
 ) -> PassageComparison:
-    """Intervals and paired tests by one bootstrap over questions, which all systems and metrics share.
-
-    Args:
-        systems: scored on `data`.
-        data: the questions.
-        about: what was compared; the corpus' and data's sizes and hashes and the bootstrap's numbers are added.
-        samples: resampled sets of questions.
-        seed: of the resampling.
-        price: of the language model's tokens, for the cost.
+    """Intervals and paired tests by one bootstrap over questions, which all systems and metrics share. `describe` of
+    the data, `samples` (resampled sets of questions) and `seed` are added to `about`.
 
     Raises:
-        BgrError: two systems have one name, or no question has gold.
+        BgrError: two systems have the same name, or no question has gold.
     """
     names = [one.name for one in systems]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -87,9 +80,21 @@ def compare_passages(
         raise BgrError(f"two systems have the name {twice!r}, allowed: each once")
     intervals: dict[str, dict[str, Interval]] = {name: {} for name in names}
     pairs: list[Pair] = []
-    for metrics in ((*RECALLS, *SETS), GRAPHS, ANSWERS):  # each over the questions that it has scores for
-        for name, metric, found in _family(systems, metrics, samples, seed, pairs):
-            intervals[name][metric] = found
+    for metrics in ((*RECALLS, *SETS), GRAPHS, ANSWERS):  # each over the questions with these scores
+        columns = {(one.name, m): one.scores[m] for one in systems for m in metrics if m in one.scores}
+        scores = np.stack(list(columns.values()), axis=1) if columns else np.empty((0, 0))
+        scores = scores[~np.isnan(scores).any(axis=1)]
+        if not len(scores):
+            continue
+        means = bootstrap_means(scores, samples=samples, seed=seed)
+        place = {column: number for number, column in enumerate(columns)}
+        for (name, metric), number in place.items():
+            intervals[name][metric] = interval(scores[:, number], means[:, number])
+        for metric in metrics:
+            for second, first in combinations([name for name in names if (name, metric) in place], 2):
+                a, b = place[first, metric], place[second, metric]
+                difference = bootstrap_difference(scores[:, a], scores[:, b], means[:, a] - means[:, b])
+                pairs.append(Pair(first, second, metric, difference, sign_test(scores[:, a], scores[:, b])))
     if not any(intervals.values()):
         raise BgrError(f"{data.name}: no question has a gold passage in it, nothing to score")
     extra = {**describe(data), "bootstrap_samples": samples, "seed": seed}
@@ -97,7 +102,7 @@ def compare_passages(
 
 
 def describe(data: MultihopData) -> dict[str, Any]:
-    """Sizes and hashes, and what the files had to be forgiven."""
+    """Sizes, hashes and repaired defects of the data."""
     return {
         "data": data.name,
         "questions": len(data.questions),
@@ -123,26 +128,3 @@ def corpus_line(about: Mapping[str, Any]) -> str:
         + (f", of which the corpus lacks {lost:,} (they count as not found)" if lost else "")
         + "."
     )
-
-
-def _family(
-    systems: Sequence[SystemScores], metrics: Sequence[str], samples: int, seed: int, pairs: list[Pair]
-) -> Iterable[tuple[str, str, Interval]]:
-    """Intervals of the metrics that are there for the same questions; appends the pairs."""
-    columns = [(one.name, metric) for one in systems for metric in metrics if metric in one.scores]
-    if not columns:
-        return
-    by_name = {one.name: one for one in systems}
-    scores = np.stack([by_name[name].scores[metric] for name, metric in columns], axis=1)
-    scores = scores[~np.isnan(scores).any(axis=1)]
-    if not len(scores):
-        return
-    means = bootstrap_means(scores, samples=samples, seed=seed)
-    place = {column: number for number, column in enumerate(columns)}
-    for (name, metric), number in place.items():
-        yield name, metric, interval(scores[:, number], means[:, number])
-    for metric in metrics:
-        for second, first in combinations([one.name for one in systems if metric in one.scores], 2):
-            a, b = place[first, metric], place[second, metric]
-            difference = bootstrap_difference(scores[:, a], scores[:, b], means[:, a] - means[:, b])
-            pairs.append(Pair(first, second, metric, difference, sign_test(scores[:, a], scores[:, b])))

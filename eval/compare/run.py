@@ -1,9 +1,8 @@
-"""`bgr compare`: systems on the same questions, by their graphs on a dataset or by the passages that they find."""
+"""`bgr compare`: systems on the same questions, compared by evidence graphs or by passages."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from bgr.errors import BgrError, DataError
 from bgr.utils.atomic_io import output_folder
@@ -14,23 +13,16 @@ from eval.systems.spec import KNOWN, SystemSpec, parse_specs
 
 
 def compare(options: CompareOptions) -> Comparison | PassageComparison:
-    """Read or run, score and compare the systems, and write the report.
-
-    Questions are compared by passages where the data are a file, where a system is one on passages, or where a scope is
-    named; else by evidence graphs.
+    """Read or run, score and compare the systems, and write the report: by passages if the data is a file, a system
+    retrieves only passages, or a scope is given; else by evidence graphs.
 
     Raises:
-        BgrError: something given is damaged, or does not belong together.
+        BgrError: the options contradict each other, or a file is damaged.
     """
-    return compare_on_passages(options) if is_on_passages(options) else compare_graphs(options)
+    return _compare_passages(options) if _is_on_passages(options) else _compare_graphs(options)
 
 
-def is_on_passages(options: CompareOptions) -> bool:
-    """True where the comparison is one on passages and not on graphs.
-
-    Raises:
-        BgrError: the options are about both, or there is no data.
-    """
+def _is_on_passages(options: CompareOptions) -> bool:
     if not options.data.exists():
         raise DataError(f"{options.data}: no such file or folder")
     only = [f"--{name.replace('_', '-')}" for name in PASSAGES_ONLY if getattr(options, name)]
@@ -46,12 +38,7 @@ def is_on_passages(options: CompareOptions) -> bool:
     return passages
 
 
-def compare_graphs(options: CompareOptions) -> Comparison:
-    """Compare systems by their evidence graphs on a dataset.
-
-    Raises:
-        BgrError: something given is damaged, or does not belong together.
-    """
+def _compare_graphs(options: CompareOptions) -> Comparison:
     from eval.compare.compare import compare as compare_evaluations
     from eval.report.comparison import write_comparison
     from eval.run.evaluate import evaluate
@@ -59,7 +46,7 @@ def compare_graphs(options: CompareOptions) -> Comparison:
     from eval.run.sweep import read_sweep
     from eval.systems.graphs import gather
 
-    # opened first: a folder that is in the way is reported before the work, not after it
+    # opened first, so that an existing folder is reported before the work
     with output_folder(options.out, overwrite=options.overwrite) as folder:
         sweep = read_sweep(options.sweep) if options.sweep else None
         systems, examples, main, about = gather(options)
@@ -71,18 +58,13 @@ def compare_graphs(options: CompareOptions) -> Comparison:
     return found
 
 
-def compare_on_passages(options: CompareOptions) -> PassageComparison:
-    """Compare systems by the passages that they find; results are kept question by question in the output folder.
-
-    Raises:
-        BgrError: something given is damaged, or does not belong together.
-    """
+def _compare_passages(options: CompareOptions) -> PassageComparison:
     from eval.compare.passages import compare_passages
     from eval.report.passages import write_passages
     from eval.run.passage_scores import score
     from eval.systems.resources import Resources
     from eval.systems.retrievers import passage_systems
-    from eval.systems.study import load_questions, open_output, run_all
+    from eval.systems.study import about_files, load_questions, open_output, run_all
 
     options = replace(options, scope=options.scope or ("question" if options.data.is_dir() else "corpus"))
     specs = parse_specs(options.systems)
@@ -95,8 +77,7 @@ def compare_on_passages(options: CompareOptions) -> PassageComparison:
     found = run_all(options, systems, data)
     scores = [score(one.name, of_one, data, ged_seconds=options.ged_seconds) for one, of_one in found]
     price = None if options.price is None else list(options.price)
-    about: dict[str, Any] = {"file": str(options.data), "corpus_file": str(options.corpus) if options.corpus else None}
-    about |= {"limit": options.limit, "scope": options.scope, "price": price, **resources.about}
+    about = about_files(options) | {"scope": options.scope, "price": price, **resources.about}
     comparison = compare_passages(
         scores, data, about, samples=options.samples, seed=options.seed, price=resources.price
     )
@@ -105,11 +86,7 @@ def compare_on_passages(options: CompareOptions) -> PassageComparison:
 
 
 def _check(options: CompareOptions, specs: list[SystemSpec]) -> None:
-    """Check that the systems have what they need.
-
-    Raises:
-        BgrError: an option is missing.
-    """
+    """Check that the options that the systems need are given."""
     has_triples = options.openie is not None or options.collection is not None or options.data.is_dir()
     for spec in specs:
         method = spec.method

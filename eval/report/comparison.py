@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from bgr.data.example import QUESTION_TYPES, STRUCTURES, Example
-from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.utils.atomic_io import write_text
 from eval.compare.compare import GOLD, PAIRED, TITLES, Comparison
 from eval.report.document import (
@@ -17,23 +16,23 @@ from eval.report.document import (
     Choice,
     Document,
     Figure,
-    Part,
     RowChoice,
     Section,
     Table,
     interval_text,
     listing,
+    number_text,
     p_text,
+    percent,
+    table_of_groups,
     write_csv,
 )
 from eval.report.evaluation import KIND_TEXTS, KINDS_NOTE, errors_table, notes, write_errors, write_metrics
-from eval.report.page import Explorer, write_page
+from eval.report.page import Explorer, render
 from eval.report.plots import GROUPED, plot_figure6, plot_sweep
 from eval.run.breakdown import ERROR_KINDS, breakdown, hops_by_chains, kinds_of
 from eval.run.evaluate import Evaluation
 
-TITLE = "Comparison of evidence-graph retrieval"
-FIGURE5, FIGURE6 = "figure5.png", "figure6.png"
 NOTE = (
     "GM, GS, F1, P, R, EM and QA EM in percent, GED in edits; in brackets the 95 % bootstrap interval over questions. "
     "Time is that of retrieval alone, parameters are those of the retriever."
@@ -43,27 +42,23 @@ GROUPS_NOTE = "Percent of the questions of each group; the last row has their nu
 
 
 def table4(comparison: Comparison) -> Table:
-    """One row for each system (paper, Table 4), with intervals, n, seconds a question and parameters; the best of each
-    column is marked, the gold graph aside."""
+    """One row for each system (paper, Table 4), with intervals, n, seconds per question and parameters; the best value
+    of each column is marked, without the gold graph."""
     header = ["system", *(TITLES[m] for m in comparison.metrics), "n", "s/question", "parameters"]
-    best = {
-        metric: (min if metric == "ged" else max)(values)
-        for metric in comparison.metrics
-        if (
-            values := [one[metric].mean for name, one in comparison.intervals.items() if metric in one and name != GOLD]
-        )
-    }
-    rows, marked = [], set()
-    for row, one in enumerate(comparison.evaluations):
+    rows = []
+    for one in comparison.evaluations:
         found = comparison.intervals[one.name]
         cells = [interval_text(found[m], m) if m in found else NONE for m in comparison.metrics]
-        rows.append([one.name, *cells, str(len(one.rows)), seconds_text(one), parameters_text(one)])
-        marked |= {
-            (row, column)
-            for column, metric in enumerate(comparison.metrics, 1)
-            if metric in found and found[metric].mean == best.get(metric)
-        }
+        seconds = one.mean.get("seconds_per_question", math.nan)
+        rows.append([one.name, *cells, str(len(one.rows)), number_text(seconds, ".4f"), _count_text(one.parameters)])
     names = [one.name for one in comparison.evaluations]
+    marked = set()
+    for column, metric in enumerate(comparison.metrics, 1):
+        means = {name: found[metric].mean for name, found in comparison.intervals.items() if metric in found}
+        compared = [mean for name, mean in means.items() if name != GOLD]
+        if compared:
+            best = min(compared) if metric == "ged" else max(compared)
+            marked |= {(names.index(name), column) for name, mean in means.items() if mean == best}
     return Table.of(
         header,
         rows,
@@ -73,20 +68,24 @@ def table4(comparison: Comparison) -> Table:
     )
 
 
+def _count_text(count: int | None) -> str:
+    if count is None:
+        return NONE
+    return f"{count / 1e6:.1f} M" if count >= 100_000 else str(count)
+
+
 def pairs_table(comparison: Comparison) -> Table:
-    """One row for each two systems: first minus second and its p-value, by GM, F1 and QA EM. A page shows the pairs of
-    one system."""
+    """One row for each pair of systems: first minus second and its p-value, by GM, F1 and QA EM. A page shows the pairs
+    of one system."""
     metrics = [m for m in PAIRED if m in comparison.metrics]
     header = ["first", "second", *(cell for m in metrics for cell in (f"Δ{TITLES[m]}", "p"))]
     rows = []
     for pair in comparison.pairs:
-        cells: list[str] = []
+        rows.append([pair.first, pair.second])
         for metric in metrics:
             found = pair.differences.get(metric)
-            cells += (
-                [NONE, NONE] if found is None else [interval_text(found.interval, metric, sign=True), p_text(found.p)]
-            )
-        rows.append([pair.first, pair.second, *cells])
+            text = NONE if found is None else interval_text(found.interval, metric, sign=True)
+            rows[-1] += [text, NONE if found is None else p_text(found.p)]
     names = [one.name for one in comparison.evaluations]
     shown = [(names.index(pair.first), names.index(pair.second)) for pair in comparison.pairs]
     choice = RowChoice("Pairs with", names, names.index(comparison.main), shown)
@@ -94,18 +93,9 @@ def pairs_table(comparison: Comparison) -> Table:
 
 
 def groups_table(comparison: Comparison, metric: str, by: str) -> Table:
-    """One row for each system: one metric by type or structure (paper, Figure 6), in percent; the last row has the
-    number of questions of each group."""
-    known = QUESTION_TYPES if by == "type" else STRUCTURES
-    there = {getattr(row, by) for row in comparison.evaluations[0].rows}
-    groups = [group for group in known if group in there]
-    rows = []
-    for one in comparison.evaluations:
-        means = breakdown(one, by)
-        rows.append([one.name, *(mean_text(means[group], metric) for group in groups)])
-    counts = breakdown(comparison.evaluations[0], by)
-    rows.append(["n", *(str(int(counts[group]["n"])) for group in groups)])
-    return Table.of(["system", *groups], rows, shaded=len(comparison.evaluations))
+    """One metric by type or structure (paper, Figure 6), in percent."""
+    found = {one.name: breakdown(one, by) for one in comparison.evaluations}
+    return table_of_groups(found, lambda mean: mean_text(mean, metric))
 
 
 def table6(evaluation: Evaluation) -> Table:
@@ -120,49 +110,28 @@ def table6(evaluation: Evaluation) -> Table:
 
 def mean_text(mean: Mapping[str, float], metric: str) -> str:
     """One mean: percent with one digit, edits with two; a dash if it is missing."""
-    if metric not in mean:
-        return NONE
-    return f"{mean[metric]:.2f}" if metric == "ged" else f"{100 * mean[metric]:.1f}"
-
-
-def seconds_text(evaluation: Evaluation) -> str:
-    seconds = evaluation.mean.get("seconds_per_question")
-    return NONE if seconds is None else f"{seconds:.4f}"
-
-
-def parameters_text(evaluation: Evaluation) -> str:
-    count = evaluation.parameters
-    if count is None:
-        return NONE
-    return f"{count / 1e6:.1f} M" if count >= 100_000 else str(count)
+    value = mean.get(metric, math.nan)
+    return number_text(value, ".2f") if metric == "ged" else percent(value)
 
 
 def as_document(comparison: Comparison, figures: Mapping[str, Path]) -> Document:
-    """The whole report.
-
-    Args:
-        comparison: the systems.
-        figures: PNG files by their title, ``Figure 5`` and ``Figure 6``; either may be missing.
-    """
-    drawn = {title: Figure(title, path) for title, path in figures.items()}
+    """The whole report; `figures` are PNG files by title, ``Figure 5`` and ``Figure 6``, either of which may be
+    missing."""
+    drawn = {title: (Figure(title, path),) for title, path in figures.items()}
     by_metric: dict[str, Sequence[Table]] = {
         TITLES[metric]: [groups_table(comparison, metric, by) for by in ("type", "structure")]
         for metric in GROUPED
         if metric in comparison.metrics
     }
-    groups: list[Part] = [Choice("groups", "Metric", by_metric, next(iter(by_metric))), GROUPS_NOTE]
+    groups = Choice("groups", "Metric", by_metric, next(iter(by_metric)))
     hops = {one.name: [table6(one)] for one in comparison.evaluations}
     return Document(
-        TITLE,
+        "Comparison of evidence-graph retrieval",
         (
             Section("systems", "Systems (Table 4)", (table4(comparison),)),
             Section("differences", "Differences", (pairs_table(comparison),) if comparison.pairs else ()),
-            Section("gamma", "Reconstruction and γ (Figure 5)", tuple(filter(None, [drawn.get("Figure 5")]))),
-            Section(
-                "groups",
-                "Types and structures (Figure 6)",
-                tuple(filter(None, [drawn.get("Figure 6"), *groups])),
-            ),
+            Section("gamma", "Reconstruction and γ (Figure 5)", drawn.get("Figure 5", ())),
+            Section("groups", "Types and structures (Figure 6)", (*drawn.get("Figure 6", ()), groups, GROUPS_NOTE)),
             Section("hops", "Hops and chains (Table 6)", (Choice("hops", "System", hops, comparison.main),)),
             Section("errors", "Errors", (errors_table(comparison.errors), KINDS_NOTE, listing(KIND_TEXTS))),
         ),
@@ -171,22 +140,16 @@ def as_document(comparison: Comparison, figures: Mapping[str, Path]) -> Document
 
 
 def write_comparison(folder: Path, comparison: Comparison, sweep: Mapping[str, Any] | None = None) -> None:
-    """Write ``report.html``, ``compare.md``, ``compare.tex``, ``table4.csv``, ``pairs.csv``, ``errors.json``,
-    ``errors.md``, ``figure6.png``, and as `bgr evaluate` does ``metrics.json``, ``metrics.csv`` (every breakdown of
-    every system) and ``predictions.jsonl``, so that it can be compared again; with a sweep ``figure5.png``.
-
-    Args:
-        folder: an existing folder.
-        comparison: the systems.
-        sweep: a checked ``sweep.json`` (`read_sweep`).
-    """
-    figures = {"Figure 6": folder / FIGURE6}
-    plot_figure6(comparison, folder / FIGURE6)
+    """Write ``report.html``, ``compare.md``, ``compare.tex``, ``table4.csv``, ``pairs.csv``, ``figure6.png``, with a
+    sweep (`read_sweep`) ``figure5.png``, and the files of `write_errors` and `write_metrics`, which `bgr compare` reads
+    again."""
+    figures = {"Figure 6": folder / "figure6.png"}
+    plot_figure6(comparison, figures["Figure 6"])
     if sweep is not None:
         best = {rule: one["gamma"] for rule, one in sweep["best"].items()}
         title = f"{sweep['about'].get('split', '')} n = {sweep.get('n')}".strip()
-        plot_sweep(sweep["gammas"], sweep["rules"], best, title, folder / FIGURE5)
-        figures["Figure 5"] = folder / FIGURE5
+        figures["Figure 5"] = folder / "figure5.png"
+        plot_sweep(sweep["gammas"], sweep["rules"], best, title, figures["Figure 5"])
     document = as_document(comparison, figures)
     write_text(folder / "compare.md", document.as_markdown())
     write_text(folder / "compare.tex", table4(comparison).as_latex())
@@ -194,16 +157,15 @@ def write_comparison(folder: Path, comparison: Comparison, sweep: Mapping[str, A
     write_errors(folder, comparison.errors, comparison.examples)
     write_csv(folder / "table4.csv", _table4_lines(comparison))
     write_csv(folder / "pairs.csv", _pair_lines(comparison))
-    write_page(folder / "report.html", document, Explorer("graphs", page_data(comparison)))
+    write_text(folder / "report.html", render(document, Explorer("graphs", page_data(comparison))))
 
 
 def _table4_lines(comparison: Comparison) -> list[dict[str, Any]]:
-    """One line for each system, numbers with all their digits."""
     lines = []
     for one in comparison.evaluations:
         line: dict[str, Any] = {"system": one.name, "n": len(one.rows)}
         for metric, found in comparison.intervals[one.name].items():
-            line |= {metric: found.mean, f"{metric}_low": found.low, f"{metric}_high": found.high}
+            line |= found.columns(metric)
         extra = [name for name in ("seconds_per_question", "parameters") if name in one.mean]
         lines.append(line | {name: one.mean[name] for name in extra})
     return lines
@@ -213,33 +175,29 @@ def _pair_lines(comparison: Comparison) -> list[dict[str, Any]]:
     lines = []
     for pair in comparison.pairs:
         line: dict[str, Any] = {"first": pair.first, "second": pair.second}
-        for metric in PAIRED:
-            if found := pair.differences.get(metric):
-                mean, low, high = found.interval.mean, found.interval.low, found.interval.high
-                line |= {metric: mean, f"{metric}_low": low, f"{metric}_high": high, f"{metric}_p": found.p}
+        for metric, found in pair.differences.items():
+            line |= found.interval.columns(metric) | {f"{metric}_p": found.p}
         lines.append(line)
     return lines
 
 
-_KINDS = list(ERROR_KINDS)
-
-
 def page_data(comparison: Comparison) -> dict[str, Any]:
-    """The explorer's names, facts and questions, each fact once; types, structures and kinds of error are numbers into
-    their lists (``assets/explorer.js`` reads it)."""
+    """The names, facts and questions of the explorer, each fact once; types, structures and kinds of error are numbers
+    into their lists (``assets/explorer.js`` reads it)."""
     numbers: dict[str, int] = {}
+    names = [one.name for one in comparison.evaluations]
     kinds = [kinds_of(one, comparison.examples) for one in comparison.evaluations]
     questions = []
     for place, example in enumerate(comparison.examples):
-        outcomes = [_outcome(one, place, kind[place]) for one, kind in zip(comparison.evaluations, kinds, strict=True)]
+        systems = zip(comparison.evaluations, kinds, strict=True)
+        outcomes = [_outcome(one, place, of_one[place]) for one, of_one in systems]
         questions.append([*_question(example, numbers), outcomes])
-    names = [one.name for one in comparison.evaluations]
     return {
         "systems": names,
         "main": names.index(comparison.main),
         "types": list(QUESTION_TYPES),
         "structures": list(STRUCTURES),
-        "kinds": _KINDS,
+        "kinds": list(ERROR_KINDS),
         "kind_texts": list(ERROR_KINDS.values()),
         "facts": list(numbers),
         "questions": questions,
@@ -247,7 +205,6 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
 
 
 def _question(example: Example, numbers: dict[str, int]) -> list[Any]:
-    facts = [numbers.setdefault(fact, len(numbers)) for fact in example.facts]
     graph = example.graph
     return [
         example.id,
@@ -257,22 +214,18 @@ def _question(example: Example, numbers: dict[str, int]) -> list[Any]:
         graph.hops,
         graph.chains,
         example.answer,
-        facts,
+        [numbers.setdefault(fact, len(numbers)) for fact in example.facts],
         [node for edge in sorted(graph.edges) for node in edge],
     ]
 
 
 def _outcome(evaluation: Evaluation, place: int, kind: str | None) -> list[Any]:
+    """The graph as ``a, b, score, a, b, score, …`` (``None`` for a score that is not finite), and the scores."""
     row, graph = evaluation.rows[place], evaluation.results[place].graph
-    answer = None if evaluation.answers is None else evaluation.answers[place]
-    number = -1 if kind is None else _KINDS.index(kind)
-    return [_scored(graph), round(100 * row.f1), row.ged_labelled, number, answer, row.qa_em]
-
-
-def _scored(graph: EvidenceGraph) -> list[float | None]:
-    """``a, b, score, a, b, score, …``; a score that is not a finite number is left out."""
     flat: list[float | None] = []
     for a, b in sorted(graph.edges):
         score = graph.scores.get((a, b), math.nan)
         flat += [a, b, round(score, 3) if math.isfinite(score) else None]
-    return flat
+    answer = None if evaluation.answers is None else evaluation.answers[place]
+    number = -1 if kind is None else list(ERROR_KINDS).index(kind)
+    return [flat, round(100 * row.f1), row.ged_labelled, number, answer, row.qa_em]

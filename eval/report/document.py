@@ -1,11 +1,11 @@
-"""Reports as data: tables, figures and sections, which one writer turns into text, Markdown, LaTeX and CSV and
-`eval.report.page` into a page."""
+"""Reports as data: tables, figures and sections, written as text, Markdown, LaTeX and CSV, and by `eval.report.page` as
+a page."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,13 @@ from bgr.utils.atomic_io import write_text
 from eval.run.significance import Interval
 
 NONE = "–"
-"""A cell without a value."""
+"""Text of a cell without a value."""
 
 
 @dataclass(frozen=True)
 class RowChoice:
-    """A selection of a table's rows on a page: `names` are the options, `rows` the options that show each row."""
+    """A selection of a table's rows on a page: `names` are the options, `rows` the numbers of the options that show
+    each row."""
 
     label: str
     names: Sequence[str]
@@ -31,16 +32,11 @@ class RowChoice:
 
 @dataclass(frozen=True)
 class Table:
-    """A table as it is shown.
+    """A table of texts, whose first column names the rows, and the paragraphs below it (`notes`).
 
-    Args:
-        frame: the cells as text; the first column names the rows.
-        notes: paragraphs below the table.
-        main: number of the row whose name a page sets in bold.
-        best: places ``(row, column)`` of the cells that a page sets in bold.
-        shaded: number of the first rows whose percentages a page shades.
-        links: the system and the kind of error, as numbers, whose questions a cell leads to on a page.
-        choice: the rows that a page shows; Markdown has all.
+    The other fields matter only on a page: `main` is the row whose name is bold, `best` has ``(row, column)`` of the
+    bold cells, and the percentages of the first `shaded` rows are shaded; `links` gives the cells that link to
+    questions, with the numbers of the system and of the kind of error, and `choice` selects rows.
     """
 
     frame: pd.DataFrame
@@ -53,7 +49,6 @@ class Table:
 
     @classmethod
     def of(cls, header: Sequence[str], rows: Sequence[Sequence[str]], **options: Any) -> Table:
-        """A table from its header and its rows of text."""
         return cls(pd.DataFrame(list(rows), columns=list(header), dtype=object), **options)
 
     @property
@@ -64,29 +59,23 @@ class Table:
     def rows(self) -> list[list[str]]:
         return [list(row) for row in self.frame.itertuples(index=False, name=None)]
 
-    def columns(self, names: Sequence[str], **options: Any) -> Table:
-        """A table of some columns."""
-        return Table(self.frame[list(names)], **options)
-
     def as_text(self) -> str:
-        """Aligned columns for a terminal: the first to the left, the others to the right."""
+        """Columns for a terminal: the first is left-aligned, the others are right-aligned."""
         lines = [self.header, *self.rows]
-        widths = [max(len(line[column]) for line in lines) for column in range(len(self.header))]
-        padded = [[cell.rjust(width) for cell, width in zip(line, widths, strict=True)] for line in lines]
+        first, *widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         header, *rows = [
-            "  ".join([line[0].ljust(widths[0]), *cells[1:]]).rstrip()
-            for line, cells in zip(lines, padded, strict=True)
+            "  ".join([name.ljust(first), *map(str.rjust, cells, widths)]).rstrip() for name, *cells in lines
         ]
-        return "\n".join([header, "-" * (sum(widths) + 2 * (len(widths) - 1)), *rows])
+        return "\n".join([header, "-" * (first + sum(widths) + 2 * len(widths)), *rows])
 
     def as_markdown(self) -> str:
-        """A pipe table; bars inside cells are escaped."""
+        """A table of Markdown; bars inside cells are escaped."""
         marks = ["---", *["---:"] * (len(self.header) - 1)]
         cells = [[cell.replace("|", "\\|") for cell in line] for line in (self.header, marks, *self.rows)]
         return "\n".join(f"| {' | '.join(line)} |" for line in cells)
 
     def as_latex(self) -> str:
-        """A ``tabular`` of booktabs, the notes as comments before it; intervals are set small."""
+        """A ``tabular`` with booktabs, after the notes as comments; intervals are small."""
         cells = [[_latex_interval(latex_escape(cell)) for cell in row[1:]] for row in self.rows]
         rows = [[latex_escape(row[0]), *line] for row, line in zip(self.rows, cells, strict=True)]
         frame = pd.DataFrame(rows, columns=[latex_escape(name) for name in self.header], dtype=object)
@@ -104,7 +93,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Choice:
-    """Parts by name, of which a page shows the one that is chosen and Markdown all, each under its name."""
+    """Parts by name; a page shows the chosen one, Markdown all of them."""
 
     key: str
     label: str
@@ -118,7 +107,7 @@ Part = str | Table | Figure | Choice
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and its parts; `key` is the section's address on a page."""
+    """A heading and its parts; `key` is its anchor on a page."""
 
     key: str
     title: str
@@ -127,14 +116,9 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A report.
-
-    Args:
-        title: its heading.
-        sections: those without parts are left out.
-        about: the settings of what was run; the end of the report in Markdown, the head of a page.
-        summary: one line on the data, which Markdown repeats in every section, so that a copied table has it.
-    """
+    """A report; sections without parts are left out. `about` has the settings of the run: the end in Markdown, the top
+    of a page. `summary` is one line about the data, which Markdown repeats in every section, so that a copied table has
+    it."""
 
     title: str
     sections: tuple[Section, ...]
@@ -142,7 +126,6 @@ class Document:
     summary: str = ""
 
     def as_markdown(self) -> str:
-        """The whole report, paragraphs apart by an empty line."""
         lines = [f"# {self.title}"]
         for section in self.sections:
             if section.parts:
@@ -168,8 +151,8 @@ def _paragraphs(parts: Sequence[Part]) -> list[str]:
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write one line for each row; the columns are those of all rows, in order of first appearance. Numbers have all
-    their digits; a cell without a value is empty.
+    """Write one line for each row, with the columns of all rows in order of first appearance. Numbers have all their
+    digits; a cell without a value is empty.
 
     Raises:
         DataError: the file cannot be written.
@@ -179,23 +162,31 @@ def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     write_text(path, frame.to_csv(index=False, lineterminator="\r\n"))
 
 
+def table_of_groups(found: Mapping[str, Mapping[str, Mapping[str, float]]], cell: Callable[[Any], str]) -> Table:
+    """One row for each system, one column for each group; the last row has the numbers of questions (``n``)."""
+    rows = [[name, *map(cell, groups.values())] for name, groups in found.items()]
+    groups = next(iter(found.values()))
+    counts = ["n", *(f"{mean['n']:.0f}" for mean in groups.values())]
+    return Table.of(["system", *groups], [*rows, counts], shaded=len(rows))
+
+
 def listing(lines: Sequence[str]) -> str:
-    """Lines as a Markdown list, which a page shows as one paragraph."""
+    """A Markdown list, which is one paragraph on a page."""
     return "\n".join(f"- {line}" for line in lines)
 
 
 def percent(value: float | None, digits: int = 1) -> str:
-    """A share of 1 in percent; a dash where there is no value."""
+    """A value of 0 … 1 in percent; a dash for ``None`` and NaN."""
     return NONE if value is None or math.isnan(value) else f"{100 * value:.{digits}f}"
 
 
 def number_text(value: float, form: str = ".0f") -> str:
-    """A number in a format; a dash where there is no value."""
+    """A number in a format; a dash for NaN."""
     return NONE if math.isnan(value) else f"{value:{form}}"
 
 
 def interval_text(found: Interval, metric: str, *, sign: bool = False) -> str:
-    """``90.1 [88.8, 91.4]``: percent with one digit, edits (GED) with two."""
+    """A text such as ``90.1 [88.8, 91.4]``: percent with one digit, edits (GED) with two."""
     scale, digits = (1, 2) if metric.lower() == "ged" else (100, 1)
     first, low, high = (scale * value for value in (found.mean, found.low, found.high))
     form = f"{'+' if sign else ''}.{digits}f"
@@ -203,7 +194,7 @@ def interval_text(found: Interval, metric: str, *, sign: bool = False) -> str:
 
 
 def without_intervals(table: Table) -> Table:
-    """The same table with means alone, for a terminal."""
+    """The same table with means only, for a terminal."""
     rows = [[row[0], *(_INTERVAL.sub("", cell) for cell in row[1:])] for row in table.rows]
     return Table.of(table.header, rows, notes=table.notes)
 
@@ -216,7 +207,7 @@ _INTERVAL = re.compile(r" (\[[^\[\]]*\])$")
 
 
 def split_interval(cell: str) -> tuple[str, str]:
-    """The mean and the bracket of a cell; the bracket is empty if there is no interval."""
+    """The mean and the interval of a cell; the interval may be empty."""
     found = _INTERVAL.search(cell)
     return (cell[: found.start()], found[1]) if found else (cell, "")
 
@@ -226,7 +217,7 @@ def _latex_interval(cell: str) -> str:
 
 
 def latex_escape(text: str) -> str:
-    """A text without characters that are special in LaTeX."""
+    """A text with LaTeX's special characters escaped."""
     special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     special |= {char: f"\\{char}" for char in "&%$#_{}"}
     return "".join(special.get(char, char) for char in _one_line(text))

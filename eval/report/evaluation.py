@@ -1,5 +1,4 @@
-"""Reports of `bgr evaluate`: a row for each system and the main system's results broken down, the kinds of error, and
-the sweep over γ."""
+"""Reports of `bgr evaluate`: the systems, the main system's results by group, the kinds of error, the sweep over γ."""
 
 from __future__ import annotations
 
@@ -9,63 +8,58 @@ from pathlib import Path
 from typing import Any
 
 from bgr.data.example import Example
-from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.utils.atomic_io import write_json, write_lines, write_text
 from eval.report.document import NONE, Document, Figure, Part, Section, Table, listing, percent, write_csv
 from eval.report.plots import plot_groups, plot_hops_by_chains, plot_sweep
 from eval.run.breakdown import ERROR_KINDS, GROUPINGS, ErrorCounts, breakdown, hops_by_chains
-from eval.run.evaluate import Evaluation, named
+from eval.run.evaluate import METRICS, Evaluation, named
 from eval.run.sweep import SINGLE, Sweep
 
 PERCENT = {"gm": "GM", "gs": "GS", "f1": "F1", "precision": "P", "recall": "R", "em": "EM"}
 DISTANCE = {"ged": "GED", "ged_labelled": "GED-l"}
-COLUMNS = ("gm", "gs", "ged", "ged_labelled", "f1", "precision", "recall", "em")
-"""The order of the paper's Table 4."""
-
+PAIRS = "hops / chains"
 UNITS = "GM, GS and the evidence set (F1, P, R, EM) in percent; GED in edits, GED-l where the facts' identity counts."
 SWEEP_UNITS = (
     "GM, GS and F1 in percent, GED in edits. Best γ: the greatest mean of GM and F1, of equal ones the smallest."
 )
 EXAMPLES = 5
-"""Examples of each kind of error in a report."""
+"""Number of examples of each kind of error."""
 
 
 def systems_table(evaluations: Sequence[Evaluation]) -> Table:
-    """One row for each system: GM, GS, F1, P, R, EM in percent, GED in edits, n, milliseconds a question; QA EM in
-    percent where a system has answers."""
+    """One row for each system: the paper's metrics, QA EM and the authors' edit distance if some system has them, n,
+    and milliseconds per question."""
     released = any("ged_released" in evaluation.mean for evaluation in evaluations)
     answered = any("qa_em" in evaluation.mean for evaluation in evaluations)
-    extra = [*(["QA EM"] if answered else []), *(["GED-released"] if released else [])]
     rows = []
     for evaluation in evaluations:
         mean = evaluation.mean
         seconds = mean.get("seconds_per_question")
-        cells = [*_cells(mean), *([percent(mean.get("qa_em"), 2)] if answered else [])]
-        cells += [f"{mean['ged_released']:.2f}"] if released else []
-        rows.append(
-            [evaluation.name, *cells, str(int(mean["n"])), NONE if seconds is None else f"{1000 * seconds:.1f}"]
-        )
-    return Table.of(["system", *_titles(), *extra, "n", "ms/question"], rows, notes=(UNITS, *notes(evaluations)))
+        cells = [*_cells(mean, answered), *([f"{mean['ged_released']:.2f}"] if released else [])]
+        time = NONE if seconds is None else f"{1000 * seconds:.1f}"
+        rows.append([evaluation.name, *cells, str(int(mean["n"])), time])
+    header = ["system", *_titles(answered), *(["GED-released"] if released else []), "n", "ms/question"]
+    return Table.of(header, rows, notes=(UNITS, *notes(evaluations)))
 
 
-def breakdown_table(evaluation: Evaluation, by: str) -> Table:
-    """One row for each group of one system."""
-    return _groups_table(evaluation, by, breakdown(evaluation, by))
-
-
-def hops_by_chains_table(evaluation: Evaluation) -> Table:
-    """One row for each pair of hops and chains (paper, Table 6)."""
-    groups = {f"{hops} / {chains}": mean for (hops, chains), mean in hops_by_chains(evaluation).items()}
-    return _groups_table(evaluation, "hops / chains", groups)
-
-
-def _groups_table(evaluation: Evaluation, title: str, groups: Mapping[str, Mapping[str, float]]) -> Table:
+def groups_table(evaluation: Evaluation, by: str) -> Table:
+    """One row for each group of one system; `by` is a grouping, or ``hops / chains`` (paper, Table 6)."""
+    if by == PAIRS:
+        groups = {f"{hops} / {chains}": mean for (hops, chains), mean in hops_by_chains(evaluation).items()}
+    else:
+        groups = breakdown(evaluation, by)
     answered = "qa_em" in evaluation.mean
-    rows = [
-        [group, *_cells(mean), *([percent(mean.get("qa_em"), 2)] if answered else []), str(int(mean["n"]))]
-        for group, mean in groups.items()
-    ]
-    return Table.of([title, *_titles(), *(["QA EM"] if answered else []), "n"], rows)
+    rows = [[group, *_cells(mean, answered), str(int(mean["n"]))] for group, mean in groups.items()]
+    return Table.of([by, *_titles(answered), "n"], rows)
+
+
+def _titles(answered: bool) -> list[str]:
+    return [*((PERCENT | DISTANCE)[metric] for metric in METRICS), *(["QA EM"] if answered else [])]
+
+
+def _cells(mean: Mapping[str, float], answered: bool) -> list[str]:
+    cells = [f"{100 * mean[m]:.2f}" if m in PERCENT else f"{mean[m]:.2f}" for m in METRICS]
+    return [*cells, *([percent(mean.get("qa_em"), 2)] if answered else [])]
 
 
 def notes(evaluations: Sequence[Evaluation]) -> list[str]:
@@ -87,21 +81,19 @@ def as_text(evaluations: Sequence[Evaluation], main: str) -> str:
     chosen, systems = named(evaluations, main), systems_table(evaluations)
     parts = [systems.as_text(), *systems.notes]
     for by in ("type", "structure", "hops", "chains"):
-        parts += ["", f"{main}, by {by}", breakdown_table(chosen, by).as_text()]
+        parts += ["", f"{main}, by {by}", groups_table(chosen, by).as_text()]
     return "\n".join(parts)
 
 
 def as_document(evaluations: Sequence[Evaluation], main: str, about: Mapping[str, Any]) -> Document:
-    """The whole report."""
     chosen = named(evaluations, main)
-    groups = {f"by {by}": breakdown_table(chosen, by) for by in GROUPINGS}
-    groups["by hops and chains"] = hops_by_chains_table(chosen)
-    sections = [Section(by, f"{main}, {by}", (table,)) for by, table in groups.items()]
+    titles = {by: f"by {by}" for by in GROUPINGS} | {PAIRS: "by hops and chains"}
+    sections = [Section(title, f"{main}, {title}", (groups_table(chosen, by),)) for by, title in titles.items()]
     return Document("Evaluation", (Section("systems", "Systems", (systems_table(evaluations),)), *sections), about)
 
 
 def as_json(evaluations: Sequence[Evaluation], main: str, about: Mapping[str, Any]) -> dict[str, Any]:
-    """All means and breakdowns of all systems; scores in 0 … 1."""
+    """All means and breakdowns of all systems; scores are in 0 … 1."""
     systems = {
         evaluation.name: {
             "all": evaluation.mean,
@@ -116,14 +108,8 @@ def as_json(evaluations: Sequence[Evaluation], main: str, about: Mapping[str, An
 def write_report(
     folder: Path, evaluations: Sequence[Evaluation], examples: Sequence[Example], main: str, about: Mapping[str, Any]
 ) -> None:
-    """Write ``metrics.json``, ``metrics.csv``, ``metrics.md``, ``predictions.jsonl``, ``groups.png`` and
-    ``hops_by_chains.png``.
-
-    Args:
-        folder: an existing folder.
-        main: the system whose results are broken down and plotted.
-        about: what was evaluated (checkpoint, data and its hash, split …).
-    """
+    """Write `write_metrics`' files, ``metrics.md``, ``groups.png`` and ``hops_by_chains.png`` into an existing folder.
+    The results of the system `main` are broken down and plotted; `about` describes what was evaluated."""
     write_text(folder / "metrics.md", as_document(evaluations, main, about).as_markdown())
     write_metrics(folder, evaluations, examples, main, about)
     plot_groups(named(evaluations, main), folder / "groups.png")
@@ -134,7 +120,7 @@ def write_metrics(
     folder: Path, evaluations: Sequence[Evaluation], examples: Sequence[Example], main: str, about: Mapping[str, Any]
 ) -> None:
     """Write ``metrics.json``, ``metrics.csv`` (one line for each system and group) and ``predictions.jsonl`` (one line
-    for each question: the example, and each system's graph, scores and answer), which `bgr compare` reads."""
+    for each question: the example, and each system's graph, scores and answer), which `bgr compare` reads again."""
     content = as_json(evaluations, main, about)
     write_json(folder / "metrics.json", content)
     lines = []
@@ -149,25 +135,13 @@ def write_metrics(
     write_lines(folder / "predictions.jsonl", (json.dumps(record, ensure_ascii=False) for record in records))
 
 
-def _titles() -> list[str]:
-    return [(PERCENT | DISTANCE)[metric] for metric in COLUMNS]
-
-
-def _cells(mean: Mapping[str, float]) -> list[str]:
-    return [f"{100 * mean[m]:.2f}" if m in PERCENT else f"{mean[m]:.2f}" for m in COLUMNS]
-
-
 def _prediction(evaluation: Evaluation, place: int) -> dict[str, Any]:
-    row, result = evaluation.rows[place], evaluation.results[place]
-    scores = {metric: getattr(row, metric) for metric in COLUMNS}
-    exact = {"ged_exact": row.ged_exact, "ged_labelled_exact": row.ged_labelled_exact}
+    row, graph = evaluation.rows[place], evaluation.results[place].graph
+    scored = {edge: [round(score, 6)] for edge, score in graph.scores.items()}
+    edges = [[*edge, *scored.get(edge, [])] for edge in sorted(graph.edges)]
+    scores = {metric: getattr(row, metric) for metric in (*METRICS, "ged_exact", "ged_labelled_exact")}
     answer = {} if evaluation.answers is None else {"answer": evaluation.answers[place], "qa_em": row.qa_em}
-    return {"edges": _scored_edges(result.graph), **scores, **exact, **answer, "limits": list(result.limits)}
-
-
-def _scored_edges(graph: EvidenceGraph) -> list[list[float]]:
-    """``[a, b]`` or ``[a, b, score]`` for each edge."""
-    return [[a, b, round(graph.scores[a, b], 6)] if (a, b) in graph.scores else [a, b] for a, b in sorted(graph.edges)]
+    return {"edges": edges, **scores, **answer, "limits": list(row.limits)}
 
 
 KIND_TEXTS = tuple(f"{kind.replace('_', ' ')}: {text}" for kind, text in ERROR_KINDS.items())
@@ -175,17 +149,14 @@ KINDS_NOTE = "Each failure counts under the first kind that holds:"
 
 
 def errors_table(counts: Sequence[ErrorCounts]) -> Table:
-    """One row for each system: the number of questions that failed, and the number of each kind. On a page a number
-    leads to its questions."""
+    """One row for each system: the number of questions that failed, and the number of each kind, which links to its
+    questions on a page."""
     header = ["system", "n", "failed", *(kind.replace("_", " ") for kind in ERROR_KINDS)]
-    numbers = [[len(one.ids[kind]) for kind in ERROR_KINDS] for one in counts]
-    rows = [
-        [one.system, str(one.n), str(one.failures), *map(str, of_one)]
-        for one, of_one in zip(counts, numbers, strict=True)
-    ]
-    links = {
-        (row, 3 + kind): (row, kind) for row, of_one in enumerate(numbers) for kind, count in enumerate(of_one) if count
-    }
+    rows = []
+    links: dict[tuple[int, int], tuple[int, int]] = {}
+    for row, one in enumerate(counts):
+        rows.append([one.system, *map(str, (one.n, one.failures, *map(len, one.ids.values())))])
+        links |= {(row, 3 + kind): (row, kind) for kind, ids in enumerate(one.ids.values()) if ids}
     return Table.of(header, rows, links=links)
 
 
@@ -195,7 +166,7 @@ def errors_text(counts: Sequence[ErrorCounts]) -> str:
 
 
 def errors_document(counts: Sequence[ErrorCounts], examples: Sequence[Example]) -> Document:
-    """The counts, then a few questions of each kind and system."""
+    """The counts, and a few questions of each kind and system."""
     questions = {example.id: " ".join(example.question.split()) for example in examples}
     sections = [Section("errors", "Counts", (errors_table(counts), KINDS_NOTE, listing(KIND_TEXTS)))]
     for one in counts:
@@ -208,26 +179,20 @@ def errors_document(counts: Sequence[ErrorCounts], examples: Sequence[Example]) 
     return Document("Errors", tuple(sections))
 
 
-def errors_json(counts: Sequence[ErrorCounts]) -> dict[str, Any]:
-    """By system: ``n``, ``failures``, and for each kind its ``count`` and all its ``ids``."""
-    return {
-        one.system: {
-            "n": one.n,
-            "failures": one.failures,
-            "kinds": {kind: {"count": len(ids), "ids": list(ids)} for kind, ids in one.ids.items()},
-        }
-        for one in counts
-    }
-
-
 def write_errors(folder: Path, counts: Sequence[ErrorCounts], examples: Sequence[Example]) -> None:
-    """Write ``errors.json`` and ``errors.md`` into an existing folder."""
-    write_json(folder / "errors.json", errors_json(counts))
+    """Write ``errors.json`` (for each system ``n``, ``failures``, and the ``count`` and ``ids`` of each kind) and
+    ``errors.md`` into an existing folder."""
+    content = {}
+    for one in counts:
+        kinds = {kind: {"count": len(ids), "ids": list(ids)} for kind, ids in one.ids.items()}
+        content[one.system] = {"n": one.n, "failures": one.failures, "kinds": kinds}
+    write_json(folder / "errors.json", content)
     write_text(folder / "errors.md", errors_document(counts, examples).as_markdown())
 
 
-def sweep_table(result: Sweep, chosen: Mapping[str, float], split: str) -> Table:
-    """One row for each rule: its best γ and the scores it gives, and the γ that the checkpoint uses."""
+def sweep_table(result: Sweep, about: Mapping[str, Any]) -> Table:
+    """One row for each rule: its best γ with its scores, and the checkpoint's γ; `about` names that and the split."""
+    chosen, split = about["checkpoint_gammas"], about["split"]
     rows = []
     for rule in result.points:
         gamma, point = result.best(rule)
@@ -242,18 +207,18 @@ def sweep_table(result: Sweep, chosen: Mapping[str, float], split: str) -> Table
     return Table.of(["rule", "best γ", "checkpoint's γ", "GM", "GS", "F1", "GED", "n"], rows, notes=tuple(lines))
 
 
-def sweep_text(result: Sweep, chosen: Mapping[str, float], split: str) -> str:
+def sweep_text(result: Sweep, about: Mapping[str, Any]) -> str:
     """The sweep for a terminal."""
-    table = sweep_table(result, chosen, split)
+    table = sweep_table(result, about)
     return "\n".join([table.as_text(), *table.notes])
 
 
-def write_sweep(folder: Path, result: Sweep, chosen: Mapping[str, float], split: str, about: Mapping[str, Any]) -> None:
+def write_sweep(folder: Path, result: Sweep, about: Mapping[str, Any]) -> None:
     """Write ``sweep.json``, ``sweep.csv``, ``sweep.md`` and ``sweep.png`` into an existing folder."""
     write_json(folder / "sweep.json", result.to_json(about))
     best = {rule: result.best(rule)[0] for rule in result.points}
-    plot_sweep(result.gammas, result.points, best, f"{split}, n = {result.n}", folder / "sweep.png")
-    sections = [Section("best", "Best γ", (sweep_table(result, chosen, split), Figure("sweep", folder / "sweep.png")))]
+    plot_sweep(result.gammas, result.points, best, f"{about['split']}, n = {result.n}", folder / "sweep.png")
+    sections = [Section("best", "Best γ", (sweep_table(result, about), Figure("sweep", folder / "sweep.png")))]
     for metric, title, scale in (("gm", "GM", 100), ("gs", "GS", 100), ("f1", "F1", 100), ("ged", "GED", 1)):
         rows = [
             [f"{gamma:.2f}", *(f"{scale * result.points[rule][place][metric]:.2f}" for rule in result.points)]
@@ -261,9 +226,8 @@ def write_sweep(folder: Path, result: Sweep, chosen: Mapping[str, float], split:
         ]
         sections.append(Section(metric, title, (Table.of(["γ", *result.points], rows),)))
     write_text(folder / "sweep.md", Document("Sweep over γ", tuple(sections), about).as_markdown())
-    names = ("gm", "gs", "f1", "ged", "score")
     lines = [
-        {"rule": rule, "gamma": gamma, **{name: point[name] for name in names}, "n": result.n}
+        {"rule": rule, "gamma": gamma, **point, "n": result.n}
         for rule, points in result.points.items()
         for gamma, point in zip(result.gammas, points, strict=True)
     ]

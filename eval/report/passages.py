@@ -1,11 +1,14 @@
-"""Report of systems that search passages: tables with intervals, plots, differences, groups, rounds and steps, as files
-and as one page that shows the steps of every system for any question side by side."""
+"""Report of systems on passages: tables, plots, differences, groups, rounds and steps, as files and as one page with
+the steps of every system for any question."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from bgr.utils.atomic_io import new_file, without_nan, write_json, write_text
 from eval.compare.passages import Pair, PassageComparison, corpus_line
@@ -20,18 +23,27 @@ from eval.report.document import (
     number_text,
     p_text,
     percent,
+    table_of_groups,
     write_csv,
 )
-from eval.report.page import Explorer, write_page
+from eval.report.page import Explorer, render
 from eval.report.plots import plot_pareto, plot_recall
 from eval.report.traces import page_data
-from eval.run.passage_groups import GROUPINGS, by_group, by_round, by_step, tokens_of, usage_of
-from eval.run.passage_scores import ALL, KEY, RECALLS, SystemScores, cuts
-from eval.run.significance import Interval
+from eval.run.passage_scores import (
+    ALL,
+    GROUPINGS,
+    KEY,
+    RECALLS,
+    SystemScores,
+    by_group,
+    by_round,
+    by_step,
+    cuts,
+    tokens_of,
+    usage_of,
+)
 
-TITLE = "Comparison of retrieval"
-MARKDOWN, JSON, PAGE = "passages.md", "passages.json", "traces.html"
-RECALL, PARETO = "recall.png", "pareto.png"
+MARKDOWN, PAGE = "passages.md", "traces.html"
 NOTE = (
     "All metrics in percent but GED, which is in edits; in brackets the 95 % bootstrap interval over questions. P, R, "
     "F1 and the graph metrics are those of the graph that a system gives; of a list, its first passages count, as many "
@@ -39,6 +51,7 @@ NOTE = (
     "calls were answered from the replay cache, and their tokens, cost and seconds count; failed are steps of all "
     "questions whose reply could not be used."
 )
+BOUNDS = "Distances (GED) that ran out of time and are upper bounds:"
 UNCOUNTED = "Tokens and cost are not known (–) where the server gave no count of tokens. Replies without one:"
 CUT = (
     "Questions of which something was left out or cut short (context: candidates had no room in the prompt; clipped: "
@@ -59,49 +72,40 @@ GROUPS_NOTE = "In percent; the last row has the number of questions."
 
 def systems_table(comparison: PassageComparison) -> Table:
     """One row for each system; usage only where some system called a language model."""
-    asked = any(one.usage.calls or one.usage.cached or one.usage.failed for one in comparison.systems)
-    header = ["system", *comparison.metrics, "n"]
-    header += [*(("calls", "cached", "tokens in", "tokens out", "failed") if asked else ())]
-    header += [*(("cost",) if comparison.price is not None else ()), "s/question"]
+    called = any(one.usage.calls or one.usage.cached or one.usage.failed for one in comparison.systems)
     rows = []
     for one in comparison.systems:
-        found = comparison.intervals[one.name]
-        cells = [interval_text(found[metric], metric) if metric in found else NONE for metric in comparison.metrics]
-        cells += [str(len(one.found)), *(_usage_cells(one) if asked else ())]
+        found, usage = comparison.intervals[one.name], usage_of(one, comparison.price)
+        row = {"system": one.name}
+        row |= {m: interval_text(found[m], m) if m in found else NONE for m in comparison.metrics}
+        row["n"] = str(len(one.found))
+        if called:
+            row |= {name: f"{usage[name]:.1f}" for name in ("calls", "cached")}
+            row |= {f"tokens {way}": number_text(usage[f"tokens_{way}"]) for way in ("in", "out")}
+            row["failed"] = str(one.usage.failed)
         if comparison.price is not None:
-            cells.append(number_text(usage_of(one, comparison.price)["cost"], ".6f"))
-        rows.append([one.name, *cells, f"{one.seconds:.4f}"])
-    return Table.of(header, rows, notes=tuple(notes(comparison)))
-
-
-def _usage_cells(system: SystemScores) -> list[str]:
-    usage = usage_of(system)
-    calls = [f"{usage[name]:.1f}" for name in ("calls", "cached")]
-    tokens = [number_text(usage[name]) for name in ("tokens_in", "tokens_out")]
-    return [*calls, *tokens, str(system.usage.failed)]
+            row["cost"] = number_text(usage["cost"], ".6f")
+        rows.append(row | {"s/question": f"{one.seconds:.4f}"})
+    return Table(pd.DataFrame(rows, dtype=object), notes=tuple(notes(comparison)))
 
 
 def notes(comparison: PassageComparison) -> list[str]:
-    """The paragraphs under the table of systems."""
-    bounds = [f"{one.ged_not_exact:,} of {one.name}" for one in comparison.systems if one.ged_not_exact]
-    used = {one.name: one.usage for one in comparison.systems}
-    without = [f"{name} {one.uncounted} of {one.calls + one.cached}" for name, one in used.items() if one.uncounted]
-    found = {one.name: cuts(one) for one in comparison.systems}
-    left_out = [f"{name} {_by_limit(one)}" for name, one in found.items() if one[ALL]]
-    lines = [
-        ("Distances (GED) that ran out of time and are upper bounds:", bounds),
-        (UNCOUNTED, without),
-        (CUT, left_out),
-    ]
+    """The paragraphs below the table of systems."""
+    bounds, uncounted, limited = [], [], []
+    for one in comparison.systems:
+        usage, reached = one.usage, cuts(one)
+        if one.ged_not_exact:
+            bounds.append(f"{one.ged_not_exact:,} of {one.name}")
+        if usage.uncounted:
+            uncounted.append(f"{one.name} {usage.uncounted} of {usage.calls + usage.cached}")
+        if total := reached.pop(ALL):
+            limited.append(f"{one.name} {total} ({', '.join(f'{name} {n}' for name, n in reached.items())})")
+    lines = ((BOUNDS, bounds), (UNCOUNTED, uncounted), (CUT, limited))
     return [NOTE, *(f"{text} {', '.join(names)}." for text, names in lines if names)]
 
 
-def _by_limit(found: Mapping[str, int]) -> str:
-    return f"{found[ALL]} ({', '.join(f'{name} {count}' for name, count in found.items() if name != ALL)})"
-
-
 def pairs_table(comparison: PassageComparison, metric: str) -> Table:
-    """One row for each two systems by one metric."""
+    """One row for each pair of systems, by one metric."""
     header = ["first", "second", f"Δ{metric}", "p (bootstrap)", "better", "worse", "equal", "p (signs)"]
     rows = [
         [
@@ -119,17 +123,13 @@ def pairs_table(comparison: PassageComparison, metric: str) -> Table:
 
 
 def groups_table(comparison: PassageComparison, by: str, metric: str) -> Table:
-    """One row for each system: one metric by hops or kind; the last row has the numbers of questions."""
+    """One metric by hops or kind."""
     found = {one.name: by_group(one, comparison.data, by) for one in comparison.systems}
-    groups = next(iter(found.values()))
-    rows = [[name, *(percent(means[group].get(metric)) for group in groups)] for name, means in found.items()]
-    return Table.of(
-        ["system", *groups], [*rows, ["n", *(f"{means['n']:.0f}" for means in groups.values())]], shaded=len(rows)
-    )
+    return table_of_groups(found, lambda mean: percent(mean.get(metric)))
 
 
 def rounds_table(comparison: PassageComparison) -> Table:
-    """One row for each system and round; no rows where no system goes in rounds."""
+    """One row for each system and round; no rows if no system works in rounds."""
     rows = [
         [
             one.name,
@@ -145,7 +145,7 @@ def rounds_table(comparison: PassageComparison) -> Table:
 
 
 def steps_table(comparison: PassageComparison) -> Table:
-    """One row for each system and step that asks a model, over all questions."""
+    """One row for each system and step that calls a model, over all questions."""
     rows = [
         [one.name, step, *(number_text({**vars(usage), **tokens_of(usage)}[name], ",.0f") for name in STEP_COUNTS)]
         for one in comparison.systems
@@ -155,17 +155,13 @@ def steps_table(comparison: PassageComparison) -> Table:
 
 
 def as_document(comparison: PassageComparison, figures: Mapping[str, Path] | None = None) -> Document:
-    """The whole report.
-
-    Args:
-        comparison: the systems.
-        figures: PNG files by their title.
-    """
+    """The whole report; `figures` are PNG files by title."""
     key = [metric for metric in KEY if metric in comparison.metrics]
     pairs = {metric: [table] for metric in key if (table := pairs_table(comparison, metric)).rows}
     systems = systems_table(comparison)
-    scores = systems.columns(["system", *comparison.metrics, "n"])
-    costs = systems.columns(["system", *systems.header[len(scores.header) :]], notes=systems.notes)
+    columns = ["system", *comparison.metrics, "n"]
+    scores = Table(systems.frame[columns])
+    costs = replace(systems, frame=systems.frame.drop(columns=columns[1:]))
     sections = [
         Section("systems", "Systems", (scores, "For one question:", costs)),
         Section("costs", "Quality and cost", tuple(Figure(title, path) for title, path in (figures or {}).items())),
@@ -175,12 +171,10 @@ def as_document(comparison: PassageComparison, figures: Mapping[str, Path] | Non
         if len({getattr(question, by) for question in comparison.data.questions}) > 1:
             groups = {metric: [groups_table(comparison, by, metric)] for metric in key}
             sections.append(Section(by, f"By {by}", (_choice(by, groups), GROUPS_NOTE)))
-    for name, title, table in (
-        ("rounds", "By round", rounds_table(comparison)),
-        ("steps", "By step, all questions", steps_table(comparison)),
-    ):
-        sections.append(Section(name, title, (table,) if table.rows else ()))
-    return Document(TITLE, tuple(sections), comparison.about, corpus_line(comparison.about))
+    rounds, steps = rounds_table(comparison), steps_table(comparison)
+    sections.append(Section("rounds", "By round", (rounds,) if rounds.rows else ()))
+    sections.append(Section("steps", "By step, all questions", (steps,) if steps.rows else ()))
+    return Document("Comparison of retrieval", tuple(sections), comparison.about, corpus_line(comparison.about))
 
 
 def _choice(key: str, tables: Mapping[str, list[Table]]) -> Choice:
@@ -189,8 +183,7 @@ def _choice(key: str, tables: Mapping[str, list[Table]]) -> Choice:
 
 def write_passages(folder: Path, comparison: PassageComparison) -> None:
     """Write ``passages.md``, ``passages.json``, ``systems.csv``, ``pairs.csv``, ``groups.csv``, ``rounds.csv``,
-    ``recall.png`` (where recall was scored), ``pareto.png`` and ``traces.html``; each takes its name only when it is
-    whole.
+    ``recall.png`` (if recall was scored), ``pareto.png`` and ``traces.html``.
 
     Raises:
         DataError: the folder cannot be written.
@@ -208,23 +201,23 @@ def write_passages(folder: Path, comparison: PassageComparison) -> None:
         for group, means in one["by"][by].items()
     ]
     rounds = [{"system": name, **row} for name, one in found["systems"].items() for row in one["rounds"]]
-    write_json(folder / JSON, found)
+    write_json(folder / "passages.json", found)
     for name, rows in (("systems", systems), ("pairs", found["pairs"]), ("groups", groups), ("rounds", rounds)):
         write_csv(folder / f"{name}.csv", [{**_flat(row), **of} for row in rows])
-    figures = {"Quality against tokens and seconds": folder / PARETO}
-    with new_file(folder / PARETO) as path:
-        plot_pareto(comparison, path)
+    plots = [("Quality against tokens and seconds", "pareto.png", plot_pareto)]
     if set(RECALLS) & set(comparison.metrics):
-        with new_file(folder / RECALL) as path:
-            plot_recall(comparison, path)
-        figures["Recall by system"] = folder / RECALL
+        plots.append(("Recall by system", "recall.png", plot_recall))
+    for _, name, plot in plots:
+        with new_file(folder / name) as path:
+            plot(comparison, path)
+    figures = {title: folder / name for title, name, _ in plots}
     document = as_document(comparison, figures)
     write_text(folder / MARKDOWN, document.as_markdown())
-    write_page(folder / PAGE, document, Explorer("traces", page_data(comparison)))
+    write_text(folder / PAGE, render(document, Explorer("traces", page_data(comparison))))
 
 
 def as_json(comparison: PassageComparison) -> dict[str, Any]:
-    """All numbers with all their digits; a value that is missing is ``null``."""
+    """All numbers with all their digits; a missing value is ``null``."""
     whole = {
         "about": dict(comparison.about),
         "systems": {one.name: _system_json(one, comparison) for one in comparison.systems},
@@ -234,9 +227,8 @@ def as_json(comparison: PassageComparison) -> dict[str, Any]:
 
 
 def _system_json(one: SystemScores, comparison: PassageComparison) -> dict[str, Any]:
-    means = {metric: _interval_json(found) for metric, found in comparison.intervals[one.name].items()}
     return {
-        **means,
+        **{metric: vars(found) for metric, found in comparison.intervals[one.name].items()},
         "n": len(one.found),
         "per_question": usage_of(one, comparison.price),
         "usage": one.usage.to_json(),
@@ -248,27 +240,22 @@ def _system_json(one: SystemScores, comparison: PassageComparison) -> dict[str, 
     }
 
 
-def _interval_json(found: Interval) -> dict[str, float]:
-    return {"mean": found.mean, "low": found.low, "high": found.high}
-
-
 def _pair_json(pair: Pair) -> dict[str, Any]:
-    signs = pair.signs
     return {
         "first": pair.first,
         "second": pair.second,
         "metric": pair.metric,
-        "difference": _interval_json(pair.difference.interval),
+        "difference": vars(pair.difference.interval),
         "p_bootstrap": pair.difference.p,
-        "better": signs.better,
-        "worse": signs.worse,
-        "equal": signs.equal,
-        "p_signs": signs.p,
+        "better": pair.signs.better,
+        "worse": pair.signs.worse,
+        "equal": pair.signs.equal,
+        "p_signs": pair.signs.p,
     }
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Objects of numbers become columns; ``mean`` keeps the name of its metric."""
+    """Objects of numbers become columns; ``mean`` has the name of its metric."""
     line: dict[str, Any] = {}
     for name, value in row.items():
         if name in ("by", "rounds", "steps", "usage"):

@@ -18,12 +18,12 @@ from eval.compare.compare import TITLES, Comparison
 from eval.compare.passages import PassageComparison, corpus_line
 from eval.run.breakdown import breakdown, hops_by_chains
 from eval.run.evaluate import Evaluation
-from eval.run.passage_groups import usage_of
-from eval.run.passage_scores import RECALLS, SystemScores
+from eval.run.passage_scores import RECALLS, SystemScores, usage_of
 from eval.run.significance import Interval
+from eval.systems.spec import BOUNDS
 
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C", "#F0E442")
-"""Okabe and Ito's palette, which color-blind readers can tell apart too."""
+"""Okabe and Ito's palette, which color-blind readers can distinguish."""
 
 BLUE, ORANGE = "#3b6fb6", "#e08a3c"
 HATCHES = (None, "///", "...", "xxx")
@@ -38,16 +38,13 @@ STYLES: Mapping[str, tuple[str, str, str]] = {
     "forward": ("#555555", "--", ""),
     "backward": ("#555555", ":", ""),
 }
-"""Color, line and marker of each rule. Single directions do not depend on γ: they are the lines to beat."""
+"""Color, line and marker of each rule. Single directions, which do not depend on γ, are lines without markers."""
 
 GROUPED = ("gm", "f1", "qa_em")
 """The metrics of the paper's Figure 6."""
 
-BOUNDS = ("gold", "nothing")
-"""Systems whose evidence is given; they are not drawn against their cost."""
-
 QUALITIES = ("R@5", "F1", "GM", "QA F1")
-"""The metrics that are drawn against cost, where some system has them."""
+"""The metrics that are drawn against cost, if some system has them."""
 
 _NO_INTERVAL = Interval(float("nan"), float("nan"), float("nan"))
 
@@ -67,7 +64,7 @@ def _bare(axes: Any, *, grid: str | None = None) -> None:
 
 
 def _legend(figure: Figure, axes: Any, columns: int) -> None:
-    """A legend below the panels; names of systems are any text, so nothing in them is read as a formula."""
+    """A legend below the panels. Names of systems can be any text, so none is parsed as a formula."""
     handles, labels = axes.get_legend_handles_labels()
     legend = figure.legend(
         handles, labels, loc="outside lower center", ncols=min(columns, len(labels) or 1), frameon=False
@@ -77,7 +74,7 @@ def _legend(figure: Figure, axes: Any, columns: int) -> None:
 
 
 def _label(name: str) -> str:
-    """Without the zero-width space, a label that begins with "_" would be left out of the legend."""
+    """Without the zero-width space, the legend would omit a label that begins with an underscore."""
     return f"\u200b{name}"
 
 
@@ -91,25 +88,21 @@ def plot_groups(evaluation: Evaluation, path: str | Path) -> None:
     """F1 and GM, in percent, by question type (A) and by structure (B)."""
     figure = _figure(11, 4.2)
     left, right = figure.subplots(1, 2, sharey=True)
-    _group_bars(left, evaluation, "type", "A  by question type")
-    _group_bars(right, evaluation, "structure", "B  by structure")
+    for axes, by, title in ((left, "type", "A  by question type"), (right, "structure", "B  by structure")):
+        groups = breakdown(evaluation, by)
+        places = np.arange(len(groups))
+        for offset, (metric, label, color) in ((-0.2, ("f1", "F1", BLUE)), (0.2, ("gm", "GM", ORANGE))):
+            heights = [100 * mean[metric] for mean in groups.values()]
+            bars = axes.bar(places + offset, heights, 0.38, label=label, color=color)
+            axes.bar_label(bars, fmt="%.0f", fontsize=8, padding=1)
+        axes.set_xticks(places, [f"{name}\nn = {mean['n']:.0f}" for name, mean in groups.items()])
+        axes.set_ylim(0, 108)
+        axes.set_title(title, loc="left", fontsize=10)
+        _bare(axes)
     left.set_ylabel("percent")
     figure.legend(*left.get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
     figure.suptitle(evaluation.name, x=0.01, ha="left", parse_math=False)
     figure.savefig(path, dpi=150, format="png")
-
-
-def _group_bars(axes: Any, evaluation: Evaluation, by: str, title: str) -> None:
-    groups = breakdown(evaluation, by)
-    places = np.arange(len(groups))
-    for offset, (metric, label, color) in ((-0.2, ("f1", "F1", BLUE)), (0.2, ("gm", "GM", ORANGE))):
-        heights = [100 * mean[metric] for mean in groups.values()]
-        bars = axes.bar(places + offset, heights, 0.38, label=label, color=color)
-        axes.bar_label(bars, fmt="%.0f", fontsize=8, padding=1)
-    axes.set_xticks(places, [f"{name}\nn = {mean['n']:.0f}" for name, mean in groups.items()])
-    axes.set_ylim(0, 108)
-    axes.set_title(title, loc="left", fontsize=10)
-    _bare(axes)
 
 
 def plot_hops_by_chains(evaluation: Evaluation, path: str | Path) -> None:
@@ -122,10 +115,15 @@ def plot_hops_by_chains(evaluation: Evaluation, path: str | Path) -> None:
         scale = 1 if metric == "ged" else 100
         values = np.full((len(chains), len(hops)), np.nan)
         for (h, c), mean in cells.items():
-            values[chains.index(c), hops.index(h)] = scale * mean[metric]
-        _heat_map(axes, values, largest=None if metric == "ged" else 100)
-        for (h, c), mean in cells.items():
-            _write_cell(axes, hops.index(h), chains.index(c), scale * mean[metric], int(mean["n"]), metric)
+            x, y, value = hops.index(h), chains.index(c), scale * mean[metric]
+            values[y, x] = value
+            text = f"{value:.1f}" if metric == "ged" else f"{value:.0f}"
+            axes.text(x, y + 0.12, text, ha="center", va="center", fontsize=9)
+            axes.text(x, y - 0.25, f"n={int(mean['n'])}", ha="center", va="center", fontsize=7, color="#222222")
+        largest = max(1.0, float(np.nanmax(values))) if metric == "ged" else 100
+        # the colors end at 2.2 times the largest value, so that they are pale and text stays readable
+        axes.imshow(values, origin="lower", aspect="auto", cmap="Blues", vmin=0, vmax=2.2 * largest)
+        axes.set_facecolor("#f2f2f2")
         axes.set_xticks(range(len(hops)), [str(h) for h in hops])
         axes.set_yticks(range(len(chains)), [str(c) for c in chains])
         axes.set_xlabel("hops")
@@ -135,18 +133,6 @@ def plot_hops_by_chains(evaluation: Evaluation, path: str | Path) -> None:
     figure.savefig(path, dpi=150, format="png")
 
 
-def _heat_map(axes: Any, values: np.ndarray, largest: float | None) -> None:
-    top = largest or max(1.0, float(np.nanmax(values)))
-    axes.imshow(values, origin="lower", aspect="auto", cmap="Blues", vmin=0, vmax=2.2 * top)  # pale: text stays black
-    axes.set_facecolor("#f2f2f2")
-
-
-def _write_cell(axes: Any, x: int, y: int, value: float, count: int, metric: str) -> None:
-    text = f"{value:.1f}" if metric == "ged" else f"{value:.0f}"
-    axes.text(x, y + 0.12, text, ha="center", va="center", fontsize=9)
-    axes.text(x, y - 0.25, f"n={count}", ha="center", va="center", fontsize=7, color="#222222")
-
-
 def plot_sweep(
     gammas: Sequence[float],
     points: Mapping[str, Sequence[Mapping[str, float]]],
@@ -154,13 +140,18 @@ def plot_sweep(
     title: str,
     path: str | Path,
 ) -> None:
-    """One panel for each metric, a ring at each rule's best γ."""
+    """One panel for each metric, with a ring at each rule's best γ."""
     figure = _figure(10.5, 7.4)
     panels = figure.subplots(2, 2, sharex=True)
     for axes, (metric, label) in zip(panels.flat, SWEEP_PANELS, strict=True):
         for rule in sorted(points, key=list(STYLES).index):
             scale = 1 if metric == "ged" else 100
-            _line(axes, gammas, [scale * point[metric] for point in points[rule]], rule, best[rule])
+            values, (color, line, marker) = [scale * point[metric] for point in points[rule]], STYLES[rule]
+            style = {"color": color, "marker": marker or None, "markersize": 3.5, "linewidth": 1.5}
+            axes.plot(gammas, values, line, **style, label=rule)
+            if marker:  # not a single direction
+                at = list(gammas).index(best[rule])
+                axes.plot([best[rule]], [values[at]], "o", markersize=10, markerfacecolor="none", markeredgecolor=color)
         axes.set_title(label, loc="left", fontsize=10)
         _bare(axes, grid="y")
     for axes in panels[1]:
@@ -177,14 +168,6 @@ def plot_sweep(
     figure.savefig(path, dpi=150, format="png")
 
 
-def _line(axes: Any, gammas: Sequence[float], values: Sequence[float], rule: str, best: float) -> None:
-    color, line, marker = STYLES[rule]
-    axes.plot(gammas, values, line, color=color, marker=marker or None, markersize=3.5, linewidth=1.5, label=rule)
-    if marker:  # where the rule is used
-        at = list(gammas).index(best)
-        axes.plot([best], [values[at]], "o", markersize=10, markerfacecolor="none", markeredgecolor=color)
-
-
 def plot_figure6(comparison: Comparison, path: str | Path) -> None:
     """One row of panels for each metric, one bar for each system."""
     metrics = [m for m in GROUPED if m in comparison.metrics]
@@ -194,75 +177,72 @@ def plot_figure6(comparison: Comparison, path: str | Path) -> None:
         for axes, by, title in zip(
             line, ("type", "structure"), ("A  by question type", "B  by structure"), strict=True
         ):
-            _bars(axes, comparison, metric, by)
+            means = {one.name: breakdown(one, by) for one in comparison.evaluations}
+            heights = {
+                name: [100 * mean.get(metric, math.nan) for mean in groups.values()] for name, groups in means.items()
+            }
+            counts = next(iter(means.values()))
+            _bars(axes, heights, [f"{group}\nn = {mean['n']:.0f}" for group, mean in counts.items()])
             axes.set_title(f"{title}: {TITLES[metric]}", loc="left", fontsize=10)
         line[0].set_ylabel("percent")
     _legend(figure, panels[0, 0], 8)
     figure.savefig(path, dpi=130, format="png")
 
 
-def _bars(axes: Any, comparison: Comparison, metric: str, by: str) -> None:
-    counts = breakdown(comparison.evaluations[0], by)
-    places, systems = np.arange(len(counts)), len(comparison.evaluations)
-    width = 0.84 / systems
-    for number, one in enumerate(comparison.evaluations):
-        means = breakdown(one, by)
-        heights = [100 * means[group].get(metric, np.nan) for group in counts]
-        offset = (number - (systems - 1) / 2) * width
-        axes.bar(places + offset, heights, 0.9 * width, label=_label(one.name), **bar_style(number))
-    axes.set_xticks(places, [f"{group}\nn = {mean['n']:.0f}" for group, mean in counts.items()])
-    axes.set_ylim(0, 100)
-    _bare(axes, grid="y")
-
-
 def plot_recall(comparison: PassageComparison, path: str | Path) -> None:
-    """One group of bars for each k, one bar for each system, percent; no bars where no question has gold."""
-    systems = comparison.systems
-    figure = _figure(max(7.0, 2.0 + 0.32 * len(RECALLS) * len(systems)), 4.4)
-    axes = figure.subplots()
-    places, width = np.arange(len(RECALLS)), 0.84 / len(systems)
-    for number, one in enumerate(systems):
-        found = [comparison.intervals[one.name].get(metric, _NO_INTERVAL) for metric in RECALLS]
+    """One group of bars for each k, one bar for each system, percent; no bars if no question has gold passages."""
+    heights, errors = {}, {}
+    for name, intervals in comparison.intervals.items():
+        found = [intervals.get(metric, _NO_INTERVAL) for metric in RECALLS]
         means = np.array([100 * each.mean for each in found])
         bounds = np.array([[100 * each.low for each in found], [100 * each.high for each in found]])
-        axes.bar(
-            places + (number - (len(systems) - 1) / 2) * width,
-            means,
-            0.9 * width,
-            yerr=np.abs(bounds - means),
-            label=_label(one.name),
-            error_kw={"elinewidth": 0.8, "ecolor": "#444444"},
-            **bar_style(number),
-        )
-    axes.set_xticks(places, RECALLS)
+        heights[name], errors[name] = means, np.abs(bounds - means)
+    figure = _figure(max(7.0, 2.0 + 0.32 * len(RECALLS) * len(heights)), 4.4)
+    axes = figure.subplots()
+    _bars(axes, heights, RECALLS, errors)
     axes.set_ylabel("percent of the gold passages")
-    axes.set_ylim(0, 100)
-    _bare(axes, grid="y")
     axes.set_title(corpus_line(comparison.about), loc="left", fontsize=8, parse_math=False)
     _legend(figure, axes, 6)
     figure.savefig(path, dpi=130, format="png")
 
 
+def _bars(
+    axes: Any, heights: Mapping[str, Any], ticks: Sequence[str], errors: Mapping[str, np.ndarray] | None = None
+) -> None:
+    """A group of bars for each tick, one bar for each system, in percent."""
+    places, width = np.arange(len(ticks)), 0.84 / len(heights)
+    for number, (name, values) in enumerate(heights.items()):
+        axes.bar(
+            places + (number - (len(heights) - 1) / 2) * width,
+            values,
+            0.9 * width,
+            yerr=errors and errors[name],
+            label=_label(name),
+            error_kw={"elinewidth": 0.8, "ecolor": "#444444"},
+            **bar_style(number),
+        )
+    axes.set_xticks(places, ticks)
+    axes.set_ylim(0, 100)
+    _bare(axes, grid="y")
+
+
 def front(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Numbers of the points ``(cost, quality)`` that no other point beats, by rising cost: none has less or equal cost
-    and more or equal quality, and one of them truly so."""
-    order = sorted(range(len(points)), key=lambda n: (points[n][0], -points[n][1]))
-    best = float("-inf")
+    """Numbers of the points ``(cost, quality)`` on the Pareto front, by ascending cost: every other point has more cost
+    or less quality, or is equal."""
     found: list[int] = []
-    for number in order:
-        equal = bool(found) and points[number] == points[found[-1]]
-        if points[number][1] > best or equal:
-            best = points[number][1]
+    for number in sorted(range(len(points)), key=lambda n: (points[n][0], -points[n][1])):
+        best = points[found[-1]] if found else (-math.inf, -math.inf)
+        if points[number][1] > best[1] or points[number] == best:
             found.append(number)
     return found
 
 
 def points_of(comparison: PassageComparison, metric: str, by: str) -> dict[str, tuple[float, float]]:
-    """The point of each system: its cost for a question, in ``seconds`` or ``tokens`` read and written, and its
-    quality in percent. Bounds and systems without the metric are left out. Tokens that were not counted are NaN; such
-    a system stands in the legend alone."""
+    """The point of each system that has the metric, without the bounds: its cost for a question, in ``seconds`` or
+    ``tokens`` (read and written; NaN if they were not counted, and then the system is only in the legend), and its
+    quality in percent."""
     found = {}
-    for one in _found_by(comparison):
+    for one in _without_bounds(comparison):
         interval, usage = comparison.intervals[one.name].get(metric), usage_of(one)
         if interval is not None:
             cost = usage["seconds"] if by == "seconds" else usage["tokens_in"] + usage["tokens_out"]
@@ -270,17 +250,17 @@ def points_of(comparison: PassageComparison, metric: str, by: str) -> dict[str, 
     return found
 
 
-def _found_by(comparison: PassageComparison) -> list[SystemScores]:
+def _without_bounds(comparison: PassageComparison) -> list[SystemScores]:
     return [one for one in comparison.systems if one.name not in BOUNDS]
 
 
 def plot_pareto(comparison: PassageComparison, path: str | Path) -> None:
-    """One row of panels for each quality: against tokens, where some system asks a model, and against seconds of a
-    question; the front is a line. See `points_of`."""
-    systems = _found_by(comparison)
+    """One row of panels for each quality: against tokens, if some system calls a model, and against seconds for a
+    question, with a line along the Pareto front."""
+    systems = _without_bounds(comparison)
     qualities = [metric for metric in QUALITIES if any(metric in comparison.intervals[one.name] for one in systems)]
+    qualities = qualities or [QUALITIES[0]]  # empty panels show that nothing can be drawn
     costs = {"tokens": "tokens read and written", "seconds": "seconds"}
-    qualities = qualities or [QUALITIES[0]]  # empty panels say that nothing can be drawn
     if not any(one.usage.tokens_in for one in systems):
         del costs["tokens"]
     figure = _figure(6.2 * len(costs), 3.2 * len(qualities) + 0.9)
@@ -291,9 +271,8 @@ def plot_pareto(comparison: PassageComparison, path: str | Path) -> None:
         line[0].set_ylabel(f"{metric}, percent")
     for axes, text in zip(panels[-1], costs.values(), strict=True):
         axes.set_xlabel(f"{text} a question")
-    figure.suptitle(
-        fill(corpus_line(comparison.about), 70 * len(costs)), fontsize=8, x=0.01, ha="left", parse_math=False
-    )
+    title = fill(corpus_line(comparison.about), 70 * len(costs))
+    figure.suptitle(title, fontsize=8, x=0.01, ha="left", parse_math=False)
     _legend(figure, panels[0, 0], 4 * len(costs))
     figure.savefig(path, dpi=130, format="png")
 
@@ -307,7 +286,7 @@ def _panel(axes: Any, names: Sequence[str], points: Mapping[str, tuple[float, fl
     ends = [drawn[number] for number in front(drawn)]
     axes.plot([x for x, _ in ends], [y for _, y in ends], color="#888888", linewidth=0.9, zorder=0)
     costs = [x for x, _ in drawn if x > 0]
-    if by == "tokens":  # most systems ask no model: 0 has its place on the axis
+    if by == "tokens":  # most systems call no model, so the axis includes 0
         high = 2 * max(costs, default=100)
         axes.set_xscale("symlog", linthresh=100)
         axes.set_xlim(-20, high)
@@ -325,8 +304,8 @@ def _panel(axes: Any, names: Sequence[str], points: Mapping[str, tuple[float, fl
 
 
 def _log_ticks(low: float, high: float) -> list[float]:
-    """At most six round numbers of a logarithmic axis, so that their labels keep apart: 1, 2, 5 times powers of ten
-    over up to two decades, else powers of ten, over many decades each second, third … of them."""
+    """At most six round numbers of a logarithmic axis, so that their labels do not overlap: 1, 2 and 5 times powers of
+    ten over at most two decades, otherwise powers of ten (over many decades only some of them)."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     steps = (1, 2, 5) if last - first <= 2 else (1,)
     ticks = [step * 10.0**power for power in range(first, last + 1) for step in steps]

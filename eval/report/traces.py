@@ -1,8 +1,9 @@
-"""The data of the page of traces: each passage once, and for each question the result and the steps of every system."""
+"""Data of the page of traces: each passage once, and for each question the result and the steps of every system."""
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,69 +17,57 @@ from eval.run.passage_scores import KEY, SystemScores
 from eval.run.question_result import QuestionResult
 
 MAX_PASSAGES = 15
-"""Passages of a list on the page, as many as R@15 looks at."""
+"""Number of passages of a list on the page, as many as R@15 needs."""
 MAX_CHARACTERS = 4_000
-"""Characters of one step on the page; the results' file has all of it."""
+"""Number of characters of a step on the page; ``results.jsonl`` has the whole step."""
 
 
 def page_data(comparison: PassageComparison) -> dict[str, Any]:
-    """The page's names, passages (each once) and questions as plain values (``assets/traces.js`` reads it)."""
-    numbers = _Numbers(comparison)
-    questions = [
-        {
-            **_question(question, numbers),
-            "systems": [_result(one, place, comparison, numbers) for one in comparison.systems],
-        }
-        for place, question in enumerate(comparison.data.questions)
-    ]
-    return {"systems": [one.name for one in comparison.systems], "passages": numbers.passages, "questions": questions}
+    """Names of systems, passages (each once) and questions as plain values (``assets/traces.js`` reads it)."""
+    corpus = comparison.data.corpus
+    numbers: dict[str, int] = defaultdict(lambda: len(numbers))
+    questions = []
+    for place, question in enumerate(comparison.data.questions):
+        record = _question(question, numbers)
+        record["systems"] = [_result(one, place, comparison.price, numbers) for one in comparison.systems]
+        questions.append(record)
+    passages = [corpus[corpus.index_of[one]] for one in numbers]
+    return {
+        "systems": [one.name for one in comparison.systems],
+        "passages": [[passage.title, passage.text] for passage in passages],
+        "questions": questions,
+    }
 
 
-class _Numbers:
-    """Passages by number, in the order in which they are first needed."""
-
-    def __init__(self, comparison: PassageComparison) -> None:
-        self.corpus = comparison.data.corpus
-        self.passages: list[list[str]] = []
-        self._number: dict[str, int] = {}
-
-    def __call__(self, one: str) -> int:
-        if one not in self._number:
-            passage = self.corpus[self.corpus.index_of[one]]
-            self._number[one] = len(self.passages)
-            self.passages.append([passage.title, passage.text])
-        return self._number[one]
-
-
-def _question(question: MultihopQuestion, number: _Numbers) -> dict[str, Any]:
+def _question(question: MultihopQuestion, numbers: Mapping[str, int]) -> dict[str, Any]:
     return {
         "id": question.id,
         "question": question.question,
         "answers": list(question.answers),
         "hops": question.hops,
         "kind": question.kind,
-        "gold": [number(one) for one in question.gold],
+        "gold": [numbers[one] for one in question.gold],
         "missing": question.missing,
         "edges": None if question.graph is None else question.graph.to_json(),
     }
 
 
-def _result(system: SystemScores, place: int, comparison: PassageComparison, number: _Numbers) -> dict[str, Any]:
+def _result(system: SystemScores, place: int, price: Price | None, numbers: Mapping[str, int]) -> dict[str, Any]:
     found = system.found[place]
     return {
-        "places": [number(one) for one in found.passages[:MAX_PASSAGES]],
+        "places": [numbers[one] for one in found.passages[:MAX_PASSAGES]],
         "more": max(0, len(found.passages) - MAX_PASSAGES),
         "edges": None if found.graph is None else found.graph.to_json(),
         "answer": found.answer,
         "scores": _scores(system, place),
-        "usage": _usage(found, comparison.price),
+        "usage": _usage(found, price),
         "trace": [_step(step) for step in found.trace],
     }
 
 
 def _scores(system: SystemScores, place: int) -> str:
-    there = {metric: system.scores[metric][place] for metric in KEY if metric in system.scores}
-    return ", ".join(f"{metric} {100 * value:.0f}" for metric, value in there.items() if not np.isnan(value))
+    values = {metric: system.scores[metric][place] for metric in KEY if metric in system.scores}
+    return ", ".join(f"{metric} {100 * value:.0f}" for metric, value in values.items() if not np.isnan(value))
 
 
 def _usage(found: QuestionResult, price: Price | None) -> str:
@@ -96,7 +85,7 @@ def _tokens(usage: Usage) -> str:
 
 
 def _step(step: Mapping[str, Any]) -> list[Any]:
-    """Its label, its record as text, and whether it failed."""
+    """The label of a step, its record as text, and whether it failed."""
     usage, failure = step.get("usage"), step.get("failure")
     label = str(step.get("step", "step"))
     if "round" in step:

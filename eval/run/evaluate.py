@@ -13,7 +13,6 @@ from tqdm import tqdm
 
 from bgr.data.example import Example
 from bgr.errors import BgrError, DataError
-from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.metrics.answers import answer_match
 from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.ged import graph_edit_distance, released_graph_edit_distance
@@ -24,15 +23,16 @@ if TYPE_CHECKING:
     from bgr.pipeline import BgrPipeline, DirectedGraphs
 
 METRICS = ("gm", "gs", "ged", "ged_labelled", "f1", "precision", "recall", "em")
+CHUNK = 64
 
 
 @dataclass(frozen=True)
 class Row:
-    """One question's scores. `type` to `chains` describe the gold graph, by which results are broken down.
+    """The scores of one question. `type` to `facts` describe the gold graph, by which results are broken down.
 
-    The distances are the best edits found (upper bounds); where a search ran out of time its `…_exact` is false and
-    `…_lower` is the proven bound. `ged_released` is the authors' variant, if it was asked for; `qa_em` whether the
-    answer is right, where there is one to judge.
+    The distances are the best edits found (upper bounds); if a search ran out of time, its `…_exact` is false and
+    `…_lower` is the proven bound. `ged_released` is the authors' variant, if it was requested; `qa_em` tells whether
+    the answer is right, if a reader was asked.
     """
 
     id: str
@@ -60,12 +60,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Predictions:
-    """The results of one system, in the order of the examples.
-
-    `seconds` is the wall time that retrieval took and `parameters` the number of the system's weights, if known;
-    `answers` is what a reader made of its evidence (an item is ``None`` where the reader found nothing to answer from),
-    ``None`` where no reader was asked.
-    """
+    """The results of one system, in the order of the examples, with the wall time of retrieval in seconds and the
+    number of the system's weights, if known. `answers` are those of a reader, ``None`` where it could give none; they
+    are ``None`` as a whole if no reader was asked."""
 
     results: Sequence[RetrievalResult]
     seconds: float | None = None
@@ -73,33 +70,29 @@ class Predictions:
     parameters: int | None = None
 
 
-@dataclass(frozen=True)
-class Evaluation:
-    """One system, scored: `rows`, `results` and `answers` are in the order of the examples."""
+@dataclass(frozen=True, kw_only=True)
+class Evaluation(Predictions):
+    """The predictions of one system with the scores of every question, in the order of the examples."""
 
     name: str
     rows: tuple[Row, ...]
-    results: tuple[RetrievalResult, ...]
-    seconds: float | None = None
-    answers: tuple[str | None, ...] | None = None
-    parameters: int | None = None
 
     @cached_property
     def mean(self) -> dict[str, float]:
-        """`summarise` over all questions, with ``seconds_per_question`` and ``parameters`` where they are known."""
+        """`summarize` over all questions, with ``seconds_per_question`` and ``parameters`` where they are known."""
         extra: dict[str, float] = {}
         if self.seconds is not None:
             extra["seconds_per_question"] = self.seconds / len(self.rows)
         if self.parameters is not None:
             extra["parameters"] = self.parameters
-        return summarise(self.rows) | extra
+        return summarize(self.rows) | extra
 
 
 def named(evaluations: Sequence[Evaluation], name: str) -> Evaluation:
     """The evaluation of one system.
 
     Raises:
-        BgrError: there is none of that name.
+        BgrError: no system has that name.
     """
     for evaluation in evaluations:
         if evaluation.name == name:
@@ -112,6 +105,40 @@ def query_of(example: Example) -> Query:
     return Query(example.question, example.facts, gold_count=len(example.graph.nodes))
 
 
+def run(retriever: Retriever, examples: Sequence[Example], progress: str | None = None) -> Predictions:
+    """Retrieve for all examples, timed. The retriever does its own batching within chunks of questions."""
+    start, results = time.perf_counter(), []
+    for first in tqdm(range(0, len(examples), CHUNK), desc=progress, disable=progress is None, delay=2, unit="chunk"):
+        results += retriever.retrieve([query_of(example) for example in examples[first : first + CHUNK]])
+    seconds = time.perf_counter() - start
+    return Predictions(results, seconds, parameters=getattr(retriever, "parameters", 0))  # BM25 has no weights
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Both directions of a checkpoint, run once on the examples in `seconds` of wall time; every reconstruction rule is
+    applied to them."""
+
+    pipeline: BgrPipeline
+    graphs: Sequence[DirectedGraphs]
+    seconds: float
+
+    @classmethod
+    def run(cls, pipeline: BgrPipeline, examples: Sequence[Example], batch_size: int = 16) -> Directions:
+        start = time.perf_counter()
+        queries = [query_of(example) for example in examples]
+        graphs = pipeline.retrieve_directions(queries, batch_size=batch_size, progress=True)
+        return cls(pipeline, graphs, time.perf_counter() - start)
+
+    def predictions(self, rule: str, gamma: float) -> Predictions:
+        """The predictions of one rule. A single direction has no time of its own, and only its own model's weights."""
+        results = [one.merged(rule, gamma, fusion=self.pipeline.settings.fusion) for one in self.graphs]
+        single = rule in ("forward", "backward")
+        models = [getattr(self.pipeline, rule)] if single else [self.pipeline.forward, self.pipeline.backward]
+        parameters = sum(weights.numel() for model in models for weights in model.parameters())
+        return Predictions(results, None if single else self.seconds, parameters=parameters)
+
+
 def evaluate(
     systems: Mapping[str, Retriever | Predictions],
     examples: Sequence[Example],
@@ -120,101 +147,44 @@ def evaluate(
     released_ged: bool = False,
     progress: bool = False,
 ) -> list[Evaluation]:
-    """Score several systems on the same examples, in the order given. Retrievers are run, predictions are only scored.
-
-    Args:
-        systems: name to retriever, or to what it has retrieved already.
-        ged_seconds: time limit of one edit distance; see `graph_edit_distance`.
-        released_ged: also compute the authors' variant, up to 0.8 s a question.
-        progress: show progress bars on standard error.
+    """Score several systems on the same examples, in the order given. Retrievers are run, predictions only scored. The
+    time limit `ged_seconds` is that of one `graph_edit_distance`; the authors' variant (`released_ged`) takes up to 0.8
+    s a question.
 
     Raises:
         DataError: there are no examples.
-        BgrError: a system has not one result, or answer, for each example.
+        BgrError: the number of a system's results or answers is not that of the examples.
     """
+    if not examples:
+        raise DataError("there are no examples to score")
     done = []
     for name, system in systems.items():
         found = system if isinstance(system, Predictions) else run(system, examples, name if progress else None)
-        scored = score(
-            name,
-            examples,
-            found.results,
-            seconds=found.seconds,
-            answers=found.answers,
-            ged_seconds=ged_seconds,
-            released_ged=released_ged,
-            progress=progress,
-        )
-        done.append(replace(scored, parameters=found.parameters))
+        for what, items in (("results", found.results), ("answers", found.answers)):
+            if items is not None and len(items) != len(examples):
+                raise BgrError(f"system {name!r}: {len(items)} {what} for {len(examples)} examples")
+        pairs = list(zip(examples, found.results, strict=True))
+        bar = tqdm(pairs, desc=f"score {name}", disable=not progress, delay=2, unit="question")
+        rows = [score(*pair, ged_seconds=ged_seconds, released_ged=released_ged) for pair in bar]
+        if found.answers is not None:
+            judged = zip(rows, found.answers, examples, strict=True)
+            rows = [replace(row, qa_em=answer_match(answer, example.answer)) for row, answer, example in judged]
+        done.append(Evaluation(name=name, rows=tuple(rows), **vars(found)))
     return done
 
 
-def run(retriever: Retriever, examples: Sequence[Example], progress: str | None = None, chunk: int = 64) -> Predictions:
-    """Retrieve for all examples, timed. The retriever does its own batching within chunks of questions."""
-    start, results = time.perf_counter(), []
-    for first in tqdm(range(0, len(examples), chunk), desc=progress, disable=progress is None, delay=2, unit="chunk"):
-        results += retriever.retrieve([query_of(example) for example in examples[first : first + chunk]])
-    seconds = time.perf_counter() - start
-    return Predictions(results, seconds, parameters=getattr(retriever, "parameters", 0))  # BM25, say, has none
-
-
-def timed_directions(
-    pipeline: BgrPipeline, examples: Sequence[Example], batch_size: int = 16
-) -> tuple[list[DirectedGraphs], float]:
-    """The graphs of both directions, and the seconds that retrieval took."""
-    start = time.perf_counter()
-    queries = [query_of(example) for example in examples]
-    found = pipeline.retrieve_directions(queries, batch_size=batch_size, progress=True)
-    return found, time.perf_counter() - start
-
-
-def by_rule(
-    pipeline: BgrPipeline, found: Sequence[DirectedGraphs], rule: str, gamma: float, seconds: float
-) -> Predictions:
-    """The predictions of one reconstruction rule. `seconds` is the time of both directions: a single direction has no
-    time of its own, and the weights of its own model."""
-    results = [one.merged(rule, gamma, fusion=pipeline.settings.fusion) for one in found]
-    single = rule in ("forward", "backward")
-    models = [getattr(pipeline, rule)] if single else [pipeline.forward, pipeline.backward]
-    parameters = sum(weights.numel() for model in models for weights in model.parameters())
-    return Predictions(results, None if single else seconds, parameters=parameters)
-
-
 def score(
-    name: str,
-    examples: Sequence[Example],
-    results: Sequence[RetrievalResult],
-    *,
-    seconds: float | None = None,
-    answers: Sequence[str | None] | None = None,
-    ged_seconds: float | None = 1.0,
-    released_ged: bool = False,
-    progress: bool = False,
-) -> Evaluation:
-    """Score one system's results; arguments and errors as for `evaluate`."""
-    if not examples:
-        raise DataError("there are no examples to score")
-    if len(results) != len(examples):
-        raise BgrError(f"system {name!r}: {len(results)} results for {len(examples)} examples")
-    if answers is not None and len(answers) != len(examples):
-        raise BgrError(f"system {name!r}: {len(answers)} answers for {len(examples)} examples")
-    pairs = tqdm(
-        list(zip(examples, results, strict=True)), desc=f"score {name}", disable=not progress, delay=2, unit="question"
-    )
-    rows = tuple(score_one(example, result, ged_seconds, released_ged) for example, result in pairs)
-    if answers is None:
-        return Evaluation(name, rows, tuple(results), seconds)
-    judged = zip(rows, answers, examples, strict=True)
-    rows = tuple(replace(row, qa_em=answer_match(answer, example.answer)) for row, answer, example in judged)
-    return Evaluation(name, rows, tuple(results), seconds, tuple(answers))
-
-
-def score_one(
-    example: Example, result: RetrievalResult, ged_seconds: float | None = 1.0, released_ged: bool = False
+    example: Example, result: RetrievalResult, *, ged_seconds: float | None = 1.0, released_ged: bool = False
 ) -> Row:
-    """All metrics of one question."""
+    """All metrics of the graph of one question.
+
+    Raises:
+        BgrError: the graph holds a fact that is not among the candidates.
+    """
     predicted, gold = result.graph, example.graph
-    _check_facts(example, predicted)
+    if predicted.nodes and predicted.nodes[-1] >= len(example.facts):
+        count = len(example.facts)
+        raise BgrError(f"sample {example.id!r}: fact {predicted.nodes[-1]} was retrieved, there are {count} candidates")
     plain = graph_edit_distance(predicted, gold, time_limit=ged_seconds)
     labeled = graph_edit_distance(predicted, gold, labeled=True, time_limit=ged_seconds)
     found = evidence_set(predicted, gold)
@@ -242,11 +212,11 @@ def score_one(
     )
 
 
-def summarise(rows: Iterable[Row]) -> dict[str, float]:
+def summarize(rows: Iterable[Row]) -> dict[str, float]:
     """``n``, the mean of each of `METRICS`, and how many rows are not exact or met a decoding limit.
 
-    GM, GS and the set scores are in 0 … 1; a distance that ran out of time enters with the best edit found, and
-    ``ged_lower`` has the mean of the proven bounds. ``qa_em`` is there where every row has an answer.
+    GM, GS and the set scores are in 0 … 1; a distance that ran out of time counts with the best edit found, and
+    ``ged_lower`` is the mean of the proven bounds. ``qa_em`` is given if every row has an answer.
     """
     rows = list(rows)
     means = {metric: fmean(getattr(row, metric) for row in rows) for metric in METRICS}
@@ -263,10 +233,3 @@ def summarise(rows: Iterable[Row]) -> dict[str, float]:
         **({"ged_released": fmean(released)} if released else {}),
         **({"qa_em": fmean(answered)} if len(answered) == len(rows) else {}),
     }
-
-
-def _check_facts(example: Example, graph: EvidenceGraph) -> None:
-    if graph.nodes and graph.nodes[-1] >= len(example.facts):
-        raise BgrError(
-            f"sample {example.id!r}: fact {graph.nodes[-1]} was retrieved, there are {len(example.facts)} candidates"
-        )

@@ -1,55 +1,43 @@
-"""Answers to what a system found, by a language model or by a trained reader."""
+"""Answers from the evidence that a system found, by a language model or by a trained reader."""
 
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bgr.collection.corpus import Corpus
 from bgr.data.multihop.assemble import MultihopQuestion
-from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.llm.usage import Usage
 from bgr.reader.passage_reader import PassageReader, ReadAnswer
 from eval.run.question_result import QuestionResult
 
 if TYPE_CHECKING:
-    from bgr.reader.reader import Reader, ReaderInput
+    from bgr.reader.reader import Reader, ReaderAnswer, ReaderInput
     from bgr.retrievers.llm_graph.answerer import LlmAnswer, LlmAnswerer
 
-
-class Answers(ABC):
-    """Answers questions from what was found."""
-
-    @abstractmethod
-    def __call__(self, questions: Sequence[MultihopQuestion], found: Sequence[QuestionResult]) -> list[ReadAnswer]:
-        """One answer for each question, in order."""
+Answers = Callable[[Sequence[MultihopQuestion], Sequence[QuestionResult]], list[ReadAnswer]]
+"""From questions, and what a system found for them, to one answer for each question."""
 
 
-class LlmAnswers(Answers):
-    """A language model reads the first passages."""
+class LlmAnswers:
+    """`Answers` of a language model that reads the first passages."""
 
     def __init__(self, reader: PassageReader, corpus: Corpus) -> None:
         self.reader = reader
         self.corpus = corpus
 
     def __call__(self, questions: Sequence[MultihopQuestion], found: Sequence[QuestionResult]) -> list[ReadAnswer]:
-        """See `Answers`."""
         passages = [[self.corpus[self.corpus.index_of[one]] for one in each.passages] for each in found]
         return self.reader.read([one.question for one in questions], passages)
 
 
-class TrainedAnswers(Answers):
-    """BGR's reader, over the graph that a system gives; of a list, as many passages as there are gold ones, each from
-    the question.
-
-    Args:
-        reader: the reader.
-        corpus: the passages.
-        alone: whether it answers from the question alone; else it does not answer where nothing was found.
-    """
+class TrainedAnswers:
+    """`Answers` of BGR's reader from the graph that a system gives. From a list, it reads as many passages as there are
+    gold ones, each linked to the question. With `alone` it answers from the question alone; otherwise a question
+    without evidence has no answer."""
 
     def __init__(self, reader: Reader, corpus: Corpus, *, alone: bool = False) -> None:
         self.reader = reader
@@ -57,31 +45,33 @@ class TrainedAnswers(Answers):
         self.alone = alone
 
     def __call__(self, questions: Sequence[MultihopQuestion], found: Sequence[QuestionResult]) -> list[ReadAnswer]:
-        """See `Answers`."""
-        from bgr.reader.reader import linearize
-
         started = time.perf_counter()
         if self.alone:
-            structure = self.reader.settings.structure
-            read = self.reader.read(
-                [linearize(q.question, (), EvidenceGraph(), structure=structure) for q in questions]
-            )
+            read = answers_without_evidence(self.reader, [one.question for one in questions])
         else:
             read = self.reader.answer(_inputs(questions, found, self.corpus))
         share = (time.perf_counter() - started) / max(1, len(questions))
         return [ReadAnswer(one.text, Usage(), share, {"step": "answer", "answer": one.text}) for one in read]
 
 
-class GraphAnswers(Answers):
-    """A language model that is told the question, the facts of the graph that a system gives, or the graph in words; of
-    a list, see `TrainedAnswers`. Where nothing was found it is asked only if it needs no evidence."""
+def answers_without_evidence(reader: Reader, questions: Sequence[str], **options: Any) -> list[ReaderAnswer]:
+    """Answers of BGR's reader from the questions alone, which show what it says without having read anything. The
+    options are those of `Reader.read`."""
+    from bgr.reader.reader import linearize
+
+    structure = reader.settings.structure
+    return reader.read([linearize(one, (), EvidenceGraph(), structure=structure) for one in questions], **options)
+
+
+class GraphAnswers:
+    """`Answers` of a language model that is given the question, the facts of a system's graph, or the graph in words;
+    for a list, see `TrainedAnswers`. Without evidence it is asked only if it needs none."""
 
     def __init__(self, answerer: LlmAnswerer, corpus: Corpus) -> None:
         self.answerer = answerer
         self.corpus = corpus
 
     def __call__(self, questions: Sequence[MultihopQuestion], found: Sequence[QuestionResult]) -> list[ReadAnswer]:
-        """See `Answers`."""
         started = time.perf_counter()
         found = [_in_context_order(*pair) for pair in zip(questions, found, strict=True)]
         said = self.answerer.answer(_inputs(questions, found, self.corpus))
@@ -95,7 +85,7 @@ def _step(said: LlmAnswer) -> dict[str, Any]:
 
 
 def _in_context_order(question: MultihopQuestion, found: QuestionResult) -> QuestionResult:
-    """The graph's passages as they stand in the question's context: a list of facts tells nothing of the graph."""
+    """The graph's passages in the order of the question's context, because their rank reveals the graph's order."""
     if found.graph is None:
         return found
     number = {passage: place for place, passage in enumerate(question.context)}
@@ -109,13 +99,9 @@ def _inputs(
 ) -> list[ReaderInput]:
     from bgr.reader.reader import ReaderInput
 
-    facts = [tuple(corpus[corpus.index_of[passage]].whole for passage in one.passages) for one in found]
-    rows = zip(questions, facts, found, strict=True)
-    return [ReaderInput(question.question, of_one, _graph(question, one)) for question, of_one, one in rows]
-
-
-def _graph(question: MultihopQuestion, found: QuestionResult) -> EvidenceGraph:
-    if found.graph is not None:
-        return found.graph
-    most = min(len(found.passages), len(question.gold) + question.missing)
-    return EvidenceGraph((ROOT, place) for place in range(most))
+    inputs = []
+    for question, one in zip(questions, found, strict=True):
+        facts = tuple(corpus[corpus.index_of[passage]].whole for passage in one.passages)
+        graph = one.evidence(len(question.gold) + question.missing)
+        inputs.append(ReaderInput(question.question, facts, graph))
+    return inputs

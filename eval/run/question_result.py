@@ -1,36 +1,27 @@
-"""The result of one system for one question, as it is kept on disk."""
+"""The result of one system for one question, as it is stored on disk."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from bgr.errors import DataError, GraphError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.llm.usage import Usage
-from bgr.retrievers.base import RetrievalResult
-from bgr.utils.json_utils import is_text, shown
+from bgr.retrievers.base import RetrievalResult, star
+from bgr.utils.json_utils import is_text, repr_short
 
 MAX_NUMBER = 1e300
-"""Bound of scores, counts and seconds: JSON may hold integers that no float can."""
+"""Limit of scores, counts and seconds, because JSON may hold integers that are too large for a float."""
 
 
 @dataclass(frozen=True)
 class QuestionResult:
-    """The result of one system for one question.
-
-    Args:
-        id: of the question.
-        passages: ids, best first.
-        scores: of each passage.
-        answer: where the system gives one.
-        usage: calls of the language model.
-        seconds: time for the question; replies from the cache take none.
-        trace: the system's own record of its steps.
-        sentences: pairs of a passage's id and the number of a sentence in it, for systems that choose sentences.
-        graph: the evidence graph over positions in `passages`, from systems that give one.
-    """
+    """The result of one system for one question: ids and scores of passages, best first, and the usage of language
+    models. `seconds` does not include cached replies, and `trace` is the system's own record of its steps. Some systems
+    also give an answer, `sentences` (pairs of a passage's id and the number of a sentence in it), or a `graph` over
+    positions in `passages`."""
 
     id: str
     passages: tuple[str, ...]
@@ -44,7 +35,7 @@ class QuestionResult:
 
     @classmethod
     def of(cls, question_id: str, result: RetrievalResult, ids: Sequence[str]) -> QuestionResult:
-        """A retriever's result, with ids in place of indices; `ids` are those of the texts that were searched."""
+        """A retriever's result, with ids in place of indices; `ids` are the ids of the texts that were searched."""
         details = {**result.details, **({"limits": list(result.limits)} if result.limits else {})}
         rank = {index: rank for rank, index in enumerate(result.indices)}
         return cls(
@@ -61,11 +52,15 @@ class QuestionResult:
 
     @property
     def whole_seconds(self) -> float:
-        """The time that the method needs: with the seconds that cached replies took when they were made."""
+        """The time that the method needs: including the time that cached replies took originally."""
         return self.seconds + self.usage.seconds_saved
 
+    def evidence(self, count: int) -> EvidenceGraph:
+        """The graph; of a list, its first `count` passages, each linked to the question."""
+        return star(range(min(count, len(self.passages)))) if self.graph is None else self.graph
+
     def to_json(self) -> dict[str, Any]:
-        """A plain record; sentences and the graph's edges only where there are some."""
+        """A plain record; without sentences or a graph it lacks the field."""
         record: dict[str, Any] = {
             "id": self.id,
             "passages": list(self.passages),
@@ -81,53 +76,43 @@ class QuestionResult:
 
     @classmethod
     def from_json(cls, record: Any) -> QuestionResult:
-        """The inverse of `to_json`. A record without sentences or edges has none.
+        """The inverse of `to_json`.
 
         Raises:
             DataError: a field is missing or of another type.
         """
         try:
-            usage = Usage(**record["usage"])
             found = cls(
                 id=record["id"],
                 passages=tuple(record["passages"]),
                 scores=tuple(record["scores"]),
                 answer=record["answer"],
-                usage=usage,
+                usage=Usage(**record["usage"]),
                 seconds=record["seconds"],
                 trace=tuple(record["trace"]),
                 sentences=tuple((passage, number) for passage, number in record.get("sentences", ())),
                 graph=EvidenceGraph(record["edges"]) if "edges" in record else None,
             )
+            found._check()
         except (AttributeError, GraphError, KeyError, TypeError, ValueError) as error:
             raise DataError(f"not the result of a question: {error}") from None
-        found._check()
         return found
 
     def _check(self) -> None:
-        texts = (self.id, *self.passages, self.answer if self.answer is not None else "")
-        numbers = (*self.scores, self.seconds, *self.usage.to_json().values())
-        if not all(is_text(text) for text in texts) or not all(
-            type(n) in (int, float) and -MAX_NUMBER < n < MAX_NUMBER for n in numbers
+        usages = [Usage(**step["usage"]) for step in self.trace if step.get("usage") is not None]
+        numbers = [number for usage in (self.usage, *usages) for number in usage.to_json().values()]
+        texts = [self.id, *self.passages, *(passage for passage, _ in self.sentences)]
+        last = self.graph.nodes[-1] if self.graph is not None and self.graph.nodes else -1
+        for right, problem in (
+            (all(map(is_text, texts)) and (self.answer is None or is_text(self.answer)), "a text is not valid"),
+            (all(map(_is_number, (*self.scores, self.seconds, *numbers))), "a number is not valid"),
+            (len(self.scores) == len(self.passages), "the scores are not one for each passage"),
+            (all(type(n) is int and n >= 0 for _, n in self.sentences), "sentences are not numbered from 0"),
+            (last < len(self.passages), "the graph names a passage that was not found"),
         ):
-            raise DataError(f"result of {shown(self.id)}: a field is of another type than it is written")
-        if len(self.scores) != len(self.passages) or not all(isinstance(step, dict) for step in self.trace):
-            raise DataError(f"result of {shown(self.id)}: scores or trace do not belong to it")
-        if not all(_is_usage(step.get("usage")) for step in self.trace):
-            raise DataError(f"result of {shown(self.id)}: the usage of a step is not valid")
-        if self.graph is not None and self.graph.nodes and self.graph.nodes[-1] >= len(self.passages):
-            raise DataError(f"result of {shown(self.id)}: the graph names a passage that was not found")
-        if not all(is_text(passage) and type(number) is int and number >= 0 for passage, number in self.sentences):
-            raise DataError(
-                f"result of {shown(self.id)}: sentences are not pairs of a passage's id and a number from 0"
-            )
+            if not right:
+                raise ValueError(f"result of {repr_short(self.id)}: {problem}")
 
 
-def _is_usage(value: Any) -> bool:
-    """True for the record of a usage, and for ``None``."""
-    if not isinstance(value, Mapping):
-        return value is None
-    known = {one.name for one in fields(Usage)}
-    return value.keys() <= known and all(
-        type(n) in (int, float) and -MAX_NUMBER < n < MAX_NUMBER for n in value.values()
-    )
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and -MAX_NUMBER < value < MAX_NUMBER

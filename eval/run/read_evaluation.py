@@ -1,4 +1,4 @@
-"""Finished evaluations read back: the folders of `bgr evaluate`, as predictions that can be scored again."""
+"""Reading finished evaluations: the folders of `bgr evaluate`, as predictions that can be scored again."""
 
 from __future__ import annotations
 
@@ -13,19 +13,14 @@ from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.retrievers.base import RetrievalResult
 from bgr.utils.atomic_io import read_json
-from bgr.utils.json_utils import is_text, parse_json, shown
+from bgr.utils.json_utils import is_text, parse_json, repr_short
 from eval.run.evaluate import Predictions
-
-METRICS_FILE, PREDICTIONS_FILE = "metrics.json", "predictions.jsonl"
 
 
 @dataclass(frozen=True)
 class ReadEvaluation:
-    """One evaluation folder: the predictions of each of its systems, by the id of the question, unscored.
-
-    `records` are the lines of its predictions; `about` and `means` what its metrics say of the run and of each system
-    (empty where only a file of predictions was given).
-    """
+    """An evaluation folder: the lines of its predictions by the id of the question, the names of its systems, and from
+    its metrics the settings of the run and the means of each system (both empty for a file of predictions alone)."""
 
     path: Path
     records: Mapping[str, Mapping[str, Any]]
@@ -38,26 +33,24 @@ class ReadEvaluation:
         """The results of one system for the examples, in their order.
 
         Raises:
-            DataError: there is no such system, a question is missing or another one than in the data, or a prediction
-                is damaged; the message names file, question and system.
+            DataError: the system is unknown, a question is missing or differs from the data, or a prediction is
+                damaged; the message names file, question and system.
         """
         if system not in self.systems:
-            raise DataError(f"{self.path}: no system {shown(system)}, there are: {', '.join(self.systems)}")
+            raise DataError(f"{self.path}: no system {repr_short(system)}, there are: {', '.join(self.systems)}")
         found = [self._prediction(system, example) for example in examples]
-        answers = [answer for _, answer, _ in found]
-        answered = all(there for _, _, there in found)
         mean = self.means.get(system, {})
         seconds, parameters = _number(mean.get("seconds_per_question")), _number(mean.get("parameters"))
         return Predictions(
             [result for result, _, _ in found],
             seconds=None if seconds is None else seconds * len(examples),
-            answers=answers if answered else None,
+            answers=[answer for _, answer, _ in found] if all(asked for _, _, asked in found) else None,
             parameters=None if parameters is None else int(parameters),
         )
 
     def _prediction(self, system: str, example: Example) -> tuple[RetrievalResult, str | None, bool]:
-        """The graph, the answer, and whether there is one."""
-        where = f"{self.path}: question {shown(example.id)}"
+        """The graph, the answer, and whether the system was asked for one."""
+        where = f"{self.path}: question {repr_short(example.id)}"
         record = self.records.get(example.id)
         if record is None:
             raise DataError(f"{where} is missing; all systems must have the same questions (see --limit)")
@@ -66,13 +59,15 @@ class ReadEvaluation:
             raise DataError(f"{where}: question, facts or gold graph are not those of the data")
         found = record["predictions"].get(system)
         if not isinstance(found, dict) or not isinstance(found.get("edges"), list):
-            raise DataError(f"{where}: system {shown(system)} has no list of edges")
+            raise DataError(f"{where}: system {repr_short(system)} has no list of edges")
         limits, answer = found.get("limits", []), found.get("answer")
         if not (isinstance(limits, list) and all(is_text(limit) for limit in limits)):
-            raise DataError(f"{where}: limits of {shown(system)} is {shown(limits)}, allowed: a list of texts")
+            raise DataError(
+                f"{where}: limits of {repr_short(system)} is {repr_short(limits)}, allowed: a list of texts"
+            )
         if answer is not None and not is_text(answer):
-            raise DataError(f"{where}: answer of {shown(system)} is {shown(answer)}, allowed: a text or null")
-        graph = _graph(found["edges"], len(example.facts), f"{where}: system {shown(system)}")
+            raise DataError(f"{where}: answer of {repr_short(system)} is {repr_short(answer)}, allowed: a text or null")
+        graph = _graph(found["edges"], len(example.facts), f"{where}: system {repr_short(system)}")
         return RetrievalResult(graph, tuple(limits)), answer, "answer" in found
 
 
@@ -80,47 +75,40 @@ def read_evaluation(path: Path) -> ReadEvaluation:
     """Read a folder of `bgr evaluate`, or a file of predictions alone.
 
     Raises:
-        DataError: a file is missing or damaged; the message names it, and the line.
+        DataError: a file is missing or damaged; the message names file and line.
     """
-    folder = path if path.is_dir() else None
-    file = path / PREDICTIONS_FILE if folder else path
+    file = path / "predictions.jsonl" if path.is_dir() else path
     records = _read_records(file)
     systems = tuple(dict.fromkeys(name for record in records.values() for name in record["predictions"]))
     if not systems:
         raise DataError(f"{file}: holds no predictions")
-    metrics = _read_metrics(folder / METRICS_FILE) if folder else {}
+    metrics = read_json(path / "metrics.json") if path.is_dir() else {"about": {}, "systems": {}}
+    if not isinstance(metrics, dict) or not all(isinstance(metrics.get(part), dict) for part in ("about", "systems")):
+        raise DataError(f"{path / 'metrics.json'}: not the metrics of an evaluation: about and systems must be objects")
     main = str(metrics.get("main"))
-    means = {name: one.get("all", {}) for name, one in metrics.get("systems", {}).items() if isinstance(one, dict)}
+    means = {name: one.get("all", {}) for name, one in metrics["systems"].items() if isinstance(one, dict)}
     return ReadEvaluation(
         path=file,
         records=records,
         systems=systems,
         main=main if main in systems else systems[-1],
-        about=metrics.get("about", {}),
+        about=metrics["about"],
         means={name: mean for name, mean in means.items() if isinstance(mean, dict)},
     )
 
 
 def check_hash(path: Path, about: Mapping[str, Any], data: Path, data_hash: str) -> None:
-    """Check that a result was made on this dataset, where it says so.
+    """Check that a result was made on this dataset, if it names one.
 
     Raises:
-        BgrError: it was another dataset.
+        BgrError: it was made on another dataset.
     """
     made_on = about.get("data_hash", data_hash)
     if made_on != data_hash:
         raise BgrError(
-            f"{path}: was made on data with hash {shown(made_on)[:14]}…', {data} has {data_hash[:12]}…; "
+            f"{path}: was made on data with hash {repr_short(made_on)[:14]}…', {data} has {data_hash[:12]}…; "
             "compare only what ran on the same data"
         )
-
-
-def _read_metrics(path: Path) -> dict[str, Any]:
-    content = read_json(path)
-    parts = ("about", "systems")
-    if not isinstance(content, dict) or not all(isinstance(content.get(part), dict) for part in parts):
-        raise DataError(f"{path}: not the metrics of an evaluation: {' and '.join(parts)} must be objects")
-    return content
 
 
 def _read_records(path: Path) -> dict[str, Mapping[str, Any]]:
@@ -133,9 +121,9 @@ def _read_records(path: Path) -> dict[str, Mapping[str, Any]]:
                 if not isinstance(record, dict) or not isinstance(record.get("predictions"), dict):
                     raise DataError(f"{where}: not a question with predictions (see bgr evaluate)")
                 if not is_text(record.get("id")):
-                    raise DataError(f"{where}: id is {shown(record.get('id'))}, allowed: a text")
+                    raise DataError(f"{where}: id is {repr_short(record.get('id'))}, allowed: a text")
                 if record["id"] in records:
-                    raise DataError(f"{where}: question {shown(record['id'])} is there twice")
+                    raise DataError(f"{where}: question {repr_short(record['id'])} is there twice")
                 if not all(is_text(name) and name.strip() for name in record["predictions"]):
                     raise DataError(f"{where}: the name of a system is no text")
                 records[record["id"]] = record
@@ -154,7 +142,7 @@ def _graph(edges: list[Any], facts: int, where: str) -> EvidenceGraph:
         numbers = len(ends) == 2 and all(type(end) is int and -1 <= end < facts for end in ends)
         if not numbers or len(scores) > 1 or not all(_finite(s) for s in scores):
             raise DataError(
-                f"{where}: edge {shown(edge)}, allowed: [a, b] or [a, b, score], facts 0 to {facts - 1}, Q = -1"
+                f"{where}: edge {repr_short(edge)}, allowed: [a, b] or [a, b, score], facts 0 to {facts - 1}, Q = -1"
             )
     try:
         return EvidenceGraph([(a, b) for a, b, *_ in edges], {(a, b): float(s[0]) for a, b, *s in edges if s})
@@ -167,5 +155,5 @@ def _finite(value: Any) -> bool:
 
 
 def _number(value: Any) -> float | None:
-    """The value where it is a number of 0 and more, else ``None``."""
+    """The value if it is a number of 0 or more, else ``None``."""
     return value if _finite(value) and value >= 0 else None

@@ -1,44 +1,47 @@
-"""Run systems on questions over one corpus; results in the log are not computed again."""
+"""Run systems on questions over one corpus; a log stores the results, so that an interrupted run resumes where it
+stopped."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
+from filelock import FileLock, Timeout
 from tqdm import tqdm
 
 from bgr.collection.corpus import Corpus
 from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
-from bgr.errors import BgrError
+from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.reader.passage_reader import ReadAnswer
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, star
+from bgr.utils.atomic_io import writing
+from bgr.utils.hashing import hash_texts
+from bgr.utils.json_utils import parse_json
 from eval.run.passage_answers import Answers
 from eval.run.question_result import QuestionResult
-from eval.run.result_log import ResultLog, given_hash, result_key
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionQuery(Query):
-    """A query that knows its question, for bounds and for experiments that need the gold evidence. Retrievers that are
-    compared do not look at it."""
+    """A query with its question, for bounds and for experiments that need the gold evidence. Retrievers that are
+    compared do not look at the question."""
 
     item: MultihopQuestion
 
 
 @dataclass(frozen=True)
 class System:
-    """A system to compare.
-
-    Args:
-        name: for tables.
-        settings: all that decides its results, plain JSON values: part of the key under which they are kept.
-        make: builds the retriever; called only where a question is left.
-        within: whether each question is searched for among the passages that come with it.
-        answers: builds a reader whose answers replace the retriever's own.
-    """
+    """A system to compare. `settings` is everything that its results depend on, as plain JSON values; it is part of the
+    key of stored results. `make` builds the retriever and is called only if a question is left to run. With `within`,
+    each question is searched for only among the passages that come with it; the reader that `answers` builds replaces
+    the retriever's answers."""
 
     name: str
     settings: Mapping[str, Any]
@@ -48,7 +51,7 @@ class System:
 
 
 def query_of(question: MultihopQuestion, data: MultihopData, *, within: bool) -> QuestionQuery:
-    """The query of a question over the whole corpus, or over the passages that come with it."""
+    """The query of a question over the whole corpus, or `within` the passages that come with it."""
     corpus = data.corpus
     candidates = [corpus[corpus.index_of[one]].whole for one in question.context] if within else None
     count = len(question.gold) + question.missing
@@ -56,19 +59,14 @@ def query_of(question: MultihopQuestion, data: MultihopData, *, within: bool) ->
 
 
 class Bound(Retriever):
-    """The gold evidence, or none at all: with a reader, the upper and the lower bound.
-
-    Args:
-        corpus: the passages.
-        gold: whether to give the gold evidence.
-    """
+    """The gold evidence, with its graph if the data have one, or no evidence: with a reader, the upper and the lower
+    bound."""
 
     def __init__(self, corpus: Corpus, *, gold: bool) -> None:
         self.corpus = corpus
         self.gold = gold
 
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
-        """The gold passages of each query's question, with its graph where the data have one."""
         return [self._one(query) for query in queries]
 
     def _one(self, query: Query) -> RetrievalResult:
@@ -84,6 +82,87 @@ class Bound(Retriever):
         )
 
 
+def given_hash(question: MultihopQuestion, data: MultihopData) -> str:
+    """The hash of all that comes with a question besides its text: systems may be given its passages and their
+    sentences, its gold evidence, or the number of gold passages."""
+    graph = question.graph.to_json() if question.graph is not None else None
+    sentences = [data.sentences.get(one) for one in question.context]
+    parts = [question.context, sentences, question.gold, question.missing, graph]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:20]
+
+
+class ResultLog:
+    """A file of JSON lines, one line for each question and system, written as results come; a context manager.
+
+    A line that is damaged, or cut off because the process was killed, is ignored: its question is run again. Lines of
+    other keys (another corpus, other settings) stay in the file. A line of an older version does not say what came with
+    its question and is valid for anything that comes with it.
+
+    Raises:
+        BgrError: another process has the file open.
+        DataError: the file cannot be read or written.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._lock = FileLock(self.path.with_suffix(".lock"))
+        self._found: dict[tuple[str, str, str, str | None], QuestionResult] = {}
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> ResultLog:
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise BgrError(f"{self.path}: another process writes it; wait for it, or give another folder") from None
+        except OSError as error:
+            raise DataError(f"{self.path}: cannot be written: {error.strerror or error}") from None
+        try:
+            self._file = self.path.open("ab+")
+            self._read(self._file)
+        except BaseException as error:
+            self.__exit__()
+            if isinstance(error, OSError):
+                raise DataError(f"{self.path}: cannot be read: {error.strerror or error}") from None
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._lock.release()
+
+    def get(self, key: str, id: str, question: str, given: str) -> QuestionResult | None:
+        """The stored result of a question, by key, id, text and `given_hash`."""
+        stored = self._found.get((key, id, question, given))
+        return stored if stored is not None else self._found.get((key, id, question, None))
+
+    def add(self, key: str, system: str, question: str, given: str, found: QuestionResult) -> None:
+        """Store a result: it is on disk when this returns, even if the process is killed afterwards."""
+        if self._file is None:
+            raise BgrError(f"{self.path}: the log is not open, allowed: inside its with block")
+        about = {"key": key, "system": system, "question": question, "given": given}
+        line = json.dumps({**about, **found.to_json()}, ensure_ascii=False)
+        with writing(self.path):
+            self._file.write(line.encode() + b"\n")
+            self._file.flush()
+        self._found[key, found.id, question, given] = found
+
+    def _read(self, file: BinaryIO) -> None:
+        file.seek(0)
+        whole = 0
+        for line in file:
+            if not line.endswith(b"\n"):
+                file.truncate(whole)  # so that the next line does not join the one that was cut off
+                break
+            whole += len(line)
+            with suppress(DataError, UnicodeDecodeError, KeyError):
+                record = parse_json(line.decode(), str(self.path))
+                found = QuestionResult.from_json(record)
+                given = str(record["given"]) if "given" in record else None
+                self._found[str(record["key"]), found.id, str(record["question"]), given] = found
+        file.seek(0, 2)
+
+
 def run_system(
     system: System,
     data: MultihopData,
@@ -93,82 +172,61 @@ def run_system(
     retry: bool = False,
     progress: bool = False,
 ) -> list[QuestionResult]:
-    """One result for each question, in order; each batch is kept when it is done.
+    """One result for each question, in order, `batch_size` questions at a time. Results are stored in the open `log`
+    after each batch, and those that it holds for this corpus, system and settings are not computed again.
 
-    Args:
-        system: what is run.
-        data: its questions, over its corpus.
-        log: an open log; what it holds for this corpus, system and settings is taken from it.
-        batch_size: questions that the retriever is given at a time.
-        retry: run questions again in which a step failed; where no call was answered that was not before, and none
-            fails less, the result stays that of the first time, with the seconds that it took.
-        progress: show a bar on standard error.
+    With `retry`, questions with a failed step are run again. If no model was called and no fewer steps failed, the
+    first result stays, with the seconds that it took.
 
     Raises:
-        BgrError: of the retriever; what was done before is kept.
+        BgrError: of the retriever, or it returned too many or too few results; finished batches are stored.
     """
-    key = result_key(data.corpus.hash, system.name, system.settings)
+    # everything that a result depends on besides its question
+    key = hash_texts(data.corpus.hash, system.name, json.dumps(system.settings, sort_keys=True))[:20]
     given = {one.id: given_hash(one, data) for one in data.questions}
-    found = {one.id: _kept(log.get(key, one.id, one.question, given[one.id]), data) for one in data.questions}
-    left = [one for one in data.questions if _is_left(found[one.id], retry)]
+    found = {one.id: log.get(key, one.id, one.question, given[one.id]) for one in data.questions}
+    for id, old in found.items():
+        if old is not None and not all(passage in data.corpus.index_of for passage in old.passages):
+            found[id] = None  # the line is damaged
+    left = [one for one in data.questions if (old := found[one.id]) is None or (retry and old.usage.failed > 0)]
     with tqdm(total=len(data.questions), desc=system.name, unit="question", disable=not progress) as bar:
         bar.update(len(data.questions) - len(left))
-        if left:
-            batches = [left[start : start + batch_size] for start in range(0, len(left), batch_size)]
-            run = _Run(system, data)
-            for batch in batches:
-                for question, new in zip(batch, run(batch), strict=True):
-                    if _is_news(new, found[question.id]):
-                        log.add(key, system.name, question.question, given[question.id], new)
-                        found[question.id] = new
-                bar.update(len(batch))
+        for batch in _run_batches(system, data, left, batch_size):
+            for question, new in batch:
+                old = found[question.id]
+                # replies from the cache alone say nothing new: the second try would only look faster
+                if old is None or new.usage.calls > 0 or new.usage.failed < old.usage.failed:
+                    log.add(key, system.name, question.question, given[question.id], new)
+                    found[question.id] = new
+            bar.update(len(batch))
     return [one for one in found.values() if one is not None]
 
 
-class _Run:
-    """A system at work: the retriever, then the reader."""
-
-    def __init__(self, system: System, data: MultihopData) -> None:
-        self.data, self.within = data, system.within
-        self.retriever = system.make()
-        self.answers = None if system.answers is None else system.answers()
-        self.ids = () if self.within else tuple(passage.id for passage in data.corpus)
-
-    def __call__(self, questions: Sequence[MultihopQuestion]) -> list[QuestionResult]:
-        """One result for each question.
-
-        Raises:
-            BgrError: the retriever has another number of results than of questions.
-        """
+def _run_batches(
+    system: System, data: MultihopData, questions: Sequence[MultihopQuestion], batch_size: int
+) -> Iterator[list[tuple[MultihopQuestion, QuestionResult]]]:
+    """The questions of each batch with their results: of the retriever, then of the reader."""
+    if not questions:
+        return
+    retriever = system.make()
+    read = None if system.answers is None else system.answers()
+    everything = () if system.within else tuple(passage.id for passage in data.corpus)
+    for start in range(0, len(questions), batch_size):
+        batch = questions[start : start + batch_size]
         started = time.perf_counter()
-        results = self.retriever.retrieve([query_of(one, self.data, within=self.within) for one in questions])
-        share = (time.perf_counter() - started) / max(1, len(questions))
-        if len(results) != len(questions):
-            raise BgrError(f"{len(results)} results for {len(questions)} questions, allowed: one for each")
-        found = [self._result(*pair, share) for pair in zip(questions, results, strict=True)]
-        if self.answers is None:
-            return found
-        return [_answered(*pair) for pair in zip(found, self.answers(questions, found), strict=True)]
-
-    def _result(self, question: MultihopQuestion, result: RetrievalResult, seconds: float) -> QuestionResult:
-        ids = question.context if self.within else self.ids
-        return QuestionResult.of(question.id, replace(result, seconds=result.seconds or seconds), ids)
+        results = retriever.retrieve([query_of(one, data, within=system.within) for one in batch])
+        share = (time.perf_counter() - started) / len(batch)
+        if len(results) != len(batch):
+            raise BgrError(f"{len(results)} results for {len(batch)} questions, allowed: one for each")
+        found = []
+        for question, result in zip(batch, results, strict=True):
+            ids = question.context if system.within else everything
+            found.append(QuestionResult.of(question.id, replace(result, seconds=result.seconds or share), ids))
+        if read is not None:
+            found = [_answered(*pair) for pair in zip(found, read(batch, found), strict=True)]
+        yield list(zip(batch, found, strict=True))
 
 
 def _answered(found: QuestionResult, answer: ReadAnswer) -> QuestionResult:
     usage, seconds = found.usage + answer.usage, found.seconds + answer.seconds
     return replace(found, answer=answer.text, usage=usage, seconds=seconds, trace=(*found.trace, answer.step))
-
-
-def _kept(found: QuestionResult | None, data: MultihopData) -> QuestionResult | None:
-    """The result, unless it names passages that do not exist: then its line is damaged."""
-    return found if found is not None and all(one in data.corpus.index_of for one in found.passages) else None
-
-
-def _is_news(new: QuestionResult, old: QuestionResult | None) -> bool:
-    """True where a second try gave more than the first: with replies from a cache alone it only looks faster."""
-    return old is None or new.usage.calls > 0 or new.usage.failed < old.usage.failed
-
-
-def _is_left(found: QuestionResult | None, retry: bool) -> bool:
-    return found is None or (retry and found.usage.failed > 0)

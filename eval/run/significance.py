@@ -1,7 +1,5 @@
-"""The paired sign test: of two systems, which is better on more questions?
-
-How sure a mean and a difference are: bootstrap over questions, and McNemar's exact test for yes-or-no scores.
-"""
+"""Confidence intervals of means and tests of differences: paired bootstrap over questions, McNemar's exact test for
+scores of 0 and 1, and the sign test."""
 
 from __future__ import annotations
 
@@ -14,33 +12,37 @@ from bgr.errors import BgrError
 
 SAMPLES = 10_000
 CHUNK = 500
-"""Samples drawn at a time, so that memory stays small."""
+"""Number of samples drawn at a time, which limits memory."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean with the bounds of its 95 % percentile interval."""
+    """A mean with its 95 % percentile interval."""
 
     mean: float
     low: float
     high: float
 
+    def columns(self, name: str) -> dict[str, float]:
+        """Columns of a CSV file."""
+        return {name: self.mean, f"{name}_low": self.low, f"{name}_high": self.high}
+
 
 @dataclass(frozen=True)
 class Difference:
-    """First minus second, with the interval and the two-sided p-value of "no difference"."""
+    """First minus second, with its interval and the two-sided p-value of "no difference"."""
 
     interval: Interval
     p: float
 
 
 def bootstrap_means(scores: np.ndarray, *, samples: int = SAMPLES, seed: int = 0) -> np.ndarray:
-    """Means of resampled questions: ``[questions, columns]`` to ``[samples, columns]``.
+    """Means over resampled questions: ``[questions, columns]`` to ``[samples, columns]``.
 
-    Every column is resampled alike, so that differences of columns are paired.
+    All columns use the same questions, so that differences of columns are paired.
 
     Raises:
-        BgrError: no question, or fewer than one sample.
+        BgrError: there are no questions, or fewer than one sample.
     """
     questions = len(scores)
     if questions < 1 or samples < 1:
@@ -63,15 +65,9 @@ def interval(scores: np.ndarray, means: np.ndarray) -> Interval:
 
 
 def bootstrap_difference(first: np.ndarray, second: np.ndarray, means: np.ndarray) -> Difference:
-    """Paired bootstrap test.
+    """Paired bootstrap test, from the scores of the same questions and the resampled means of ``first - second``.
 
-    Args:
-        first, second: scores of the same questions.
-        means: resampled means of ``first - second``.
-
-    Returns:
-        p is twice the share of samples on the other side of 0 (one sample added to each side, so that it is never 0),
-        at most 1.
+    p is twice the share of samples on the other side of 0, at most 1; one sample is added, so that it is never 0.
     """
     share = min((means <= 0).sum(), (means >= 0).sum())
     p = min(1.0, 2 * (int(share) + 1) / (len(means) + 1))
@@ -79,18 +75,15 @@ def bootstrap_difference(first: np.ndarray, second: np.ndarray, means: np.ndarra
 
 
 def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
-    """McNemar's exact two-sided p-value for scores of 0 and 1: of the questions that only one of two systems has
-    right, the binomial test that each has as many. 1 where there are none."""
-    only_first, only_second = int(((first == 1) & (second == 0)).sum()), int(((first == 0) & (second == 1)).sum())
-    if only_first + only_second == 0:
-        return 1.0
-    return float(binomtest(only_first, only_first + only_second).pvalue)
+    """McNemar's exact two-sided p-value for scores of 0 and 1: a binomial test on the questions that only one of two
+    systems has right; 1 if there are none."""
+    return _binomial(int(((first == 1) & (second == 0)).sum()), int(((first == 0) & (second == 1)).sum()))
 
 
 @dataclass(frozen=True)
 class SignTest:
-    """Questions on which the first is better, worse, equal; and the exact two-sided p-value of "as often better as
-    worse" (binomial over better and worse, ties left out; 1 where there are only ties)."""
+    """Numbers of questions on which the first is better, worse and equal, and the exact two-sided p-value of "as often
+    better as worse" (binomial test without ties; 1 if there are only ties)."""
 
     better: int
     worse: int
@@ -102,5 +95,8 @@ def sign_test(first: np.ndarray, second: np.ndarray) -> SignTest:
     """Sign test of two systems' scores ``[questions]``; differences below 1e-12 are ties."""
     difference = first - second
     better, worse = int((difference > 1e-12).sum()), int((difference < -1e-12).sum())
-    p = float(binomtest(better, better + worse).pvalue) if better + worse else 1.0
-    return SignTest(better, worse, len(difference) - better - worse, p)
+    return SignTest(better, worse, len(difference) - better - worse, _binomial(better, worse))
+
+
+def _binomial(one: int, other: int) -> float:
+    return float(binomtest(one, one + other).pvalue) if one + other else 1.0

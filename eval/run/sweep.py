@@ -1,5 +1,4 @@
-"""Every reconstruction rule at every γ on one run of both directions (paper, Figure 5), and a finished sweep read
-again."""
+"""Every reconstruction rule at every γ on one run of both directions (paper, Figure 5); reading a finished sweep."""
 
 from __future__ import annotations
 
@@ -24,8 +23,7 @@ from bgr.utils.atomic_io import read_json
 from bgr.utils.settings import one_of, problems
 
 SINGLE = ("forward", "backward")
-"""Rules that γ means nothing to."""
-SWEEP_FILE = "sweep.json"
+"""Rules that do not depend on γ."""
 
 Point = dict[str, float]
 """Means at one γ: ``gm``, ``gs``, ``f1`` and their ``score`` (mean of GM and F1) in 0 … 1, ``ged`` in edits."""
@@ -33,8 +31,8 @@ Point = dict[str, float]
 
 @dataclass(frozen=True)
 class Sweep:
-    """Means over `n` questions: for each rule a point for each of `gammas`. `ged_not_exact` counts the different
-    graphs whose edit distance ran out of time; they enter with the best edit found."""
+    """Means over `n` questions: for each rule a point for each of `gammas`. `ged_not_exact` is the number of different
+    graphs whose edit distance ran out of time; they count with the best edit found."""
 
     gammas: tuple[float, ...]
     points: Mapping[str, tuple[Point, ...]]
@@ -42,12 +40,11 @@ class Sweep:
     ged_not_exact: int = 0
 
     def best(self, rule: str) -> tuple[float, Point]:
-        """γ with the greatest score, of equal ones the smallest, and its point."""
+        """The γ with the greatest score (the smallest of equal ones), and its point."""
         place = max(range(len(self.gammas)), key=lambda i: (self.points[rule][i]["score"], -i))
         return self.gammas[place], self.points[rule][place]
 
     def to_json(self, about: Mapping[str, Any]) -> dict[str, Any]:
-        """All points; scores in 0 … 1."""
         best = {rule: self.best(rule) for rule in self.points}
         return {
             "about": dict(about),
@@ -68,19 +65,12 @@ def sweep(
     ged_seconds: float | None = 1.0,
     progress: bool = False,
 ) -> Sweep:
-    """Score every rule at every γ.
-
-    Args:
-        merge: from a question's place, a rule and γ to the graph.
-        examples: the questions.
-        rules: names of rules.
-        gammas: in [0, 1], rising.
-        ged_seconds: limit of one edit distance; None for none.
-        progress: show a bar.
+    """Score every rule at every γ (ascending, in [0, 1]); `merge` makes the graph from the number of an example, a rule
+    and γ. `ged_seconds` limits one edit distance, ``None`` for no limit.
 
     Raises:
         DataError: there are no examples.
-        BgrError: no rule, no γ, or one out of its range.
+        BgrError: there are no rules or no γ, or a γ is out of range.
     """
     if not examples:
         raise DataError("there are no examples to score")
@@ -89,7 +79,7 @@ def sweep(
     rows: dict[str, list[list[Point]]] = {rule: [[] for _ in gammas] for rule in rules}
     cut = 0
     for place, example in enumerate(tqdm(examples, desc="sweep", disable=not progress, delay=2, unit="question")):
-        known: dict[frozenset[tuple[int, int]], Point] = {}  # most γ give a graph that was there before
+        known: dict[frozenset[tuple[int, int]], Point] = {}  # most γ give a graph that another γ gave
         for rule in rules:
             for number, gamma in enumerate(gammas):
                 if rule in SINGLE and number:
@@ -100,7 +90,10 @@ def sweep(
                     known[graph.edges], exact = _score(graph, example.graph, ged_seconds)
                     cut += not exact
                 rows[rule][number].append(known[graph.edges])
-    points = {rule: tuple(_mean(found) for found in by_gamma) for rule, by_gamma in rows.items()}
+    points = {
+        rule: tuple({metric: fmean(point[metric] for point in found) for metric in found[0]} for found in by_gamma)
+        for rule, by_gamma in rows.items()
+    }
     return Sweep(tuple(gammas), points, len(examples), cut)
 
 
@@ -109,10 +102,6 @@ def _score(graph: EvidenceGraph, gold: EvidenceGraph, ged_seconds: float | None)
     gm, f1 = float(graph_match(graph, gold)), evidence_set(graph, gold).f1
     gs = float(graph_structure_match(graph, gold))
     return {"gm": gm, "gs": gs, "f1": f1, "ged": float(distance.upper), "score": (gm + f1) / 2}, distance.exact
-
-
-def _mean(points: Sequence[Point]) -> Point:
-    return {metric: fmean(point[metric] for point in points) for metric in points[0]}
 
 
 class _Point(TypedDict):
@@ -135,15 +124,12 @@ class _SweepFile(TypedDict):
 
 
 def read_sweep(path: Path) -> dict[str, Any]:
-    """Read ``sweep.json``: ``about``, ``n``, ``gammas``, ``rules`` and ``best``.
-
-    Args:
-        path: the file, or the folder that holds it.
+    """Read ``sweep.json``, the file or its folder: ``about``, ``n``, ``gammas``, ``rules`` and ``best``.
 
     Raises:
-        DataError: it is missing, or is not what a sweep writes.
+        DataError: the file is missing or is not a sweep.
     """
-    file = path / SWEEP_FILE if path.is_dir() else path
+    file = path / "sweep.json" if path.is_dir() else path
     content: dict[str, Any] = read_json(file)
     if found := problems(_SweepFile, content):
         raise DataError(f"{file}: not a sweep of bgr evaluate: {'; '.join(found)}")

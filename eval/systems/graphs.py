@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from bgr.data.example import Example
 from bgr.errors import BgrError, DataError
-from bgr.utils.json_utils import shown
-from eval.run.evaluate import Predictions, by_rule, run, timed_directions
+from bgr.graph.evidence_graph import EvidenceGraph
+from bgr.retrievers.base import RetrievalResult
+from bgr.utils.json_utils import repr_short
+from eval.compare.compare import GOLD, NOTHING
+from eval.run.evaluate import Directions, Predictions, run
+from eval.run.passage_answers import answers_without_evidence
 from eval.run.read_evaluation import ReadEvaluation, check_hash, read_evaluation
 from eval.systems.options import CompareOptions
 from eval.systems.retrievers import load_baseline_rows
 from eval.systems.spec import SystemSpec
 
 if TYPE_CHECKING:
-    from bgr.pipeline import BgrPipeline, DirectedGraphs
+    from bgr.reader.reader import Reader
 
 
-class Gathered(NamedTuple):
-    """The systems by name, the questions, the reference system, and what the report says of them."""
-
-    systems: Mapping[str, Predictions]
-    examples: Sequence[Example]
-    main: str
-    about: dict[str, Any]
-
-
-def gather(options: CompareOptions) -> Gathered:
+def gather(options: CompareOptions) -> tuple[dict[str, Predictions], list[Example], str, dict[str, Any]]:
     """Read or run all systems; with a reader, it answers for all of them.
 
+    Returns:
+        The systems by name, the questions, the reference system, and the settings for the report.
+
     Raises:
-        BgrError: two systems of one name, evaluations of other data or questions, or something damaged.
+        BgrError: two systems have the same name, evaluations have other data or questions, or a file is damaged.
     """
     from bgr.data.reasongraphqa.io.dataset import dataset_hash
 
@@ -42,42 +41,75 @@ def gather(options: CompareOptions) -> Gathered:
     for one in read.values():
         check_hash(one.path, one.about, options.data, data_hash)
     examples = _questions(options, list(read.values()))
-    runs = _Runs(options, examples)
+    checkpoints: dict[Path, Directions] = {}
     systems: dict[str, Predictions] = {}
     main = ""
     for spec in specs:
         evaluation = read.get(str(spec.place))
-        found = runs.run(spec) if evaluation is None else _from_evaluation(spec, evaluation, examples)
+        if evaluation is None:
+            found = _run(spec, options, examples, checkpoints)
+        elif spec.part is None and spec.name is None:
+            found = {name: evaluation.predictions(name, examples) for name in evaluation.systems}
+        else:
+            part = spec.part or evaluation.main
+            found = {spec.name or part: evaluation.predictions(part, examples)}
         for name, system in found.items():
             if name in systems:
-                raise BgrError(f"--systems: two systems have the name {shown(name)}; give one another: NAME=PLACE:PART")
+                raise BgrError(
+                    f"--systems: two systems have the name {repr_short(name)}; give one another: NAME=PLACE:PART"
+                )
             systems[name] = system
         main = evaluation.main if evaluation is not None and evaluation.main in found else list(found)[-1]
     if options.main is not None and options.main not in systems:
-        raise BgrError(f"--main is {shown(options.main)}, the systems are: {', '.join(systems)}")
+        raise BgrError(f"--main is {repr_short(options.main)}, the systems are: {', '.join(systems)}")
     about = {"data": str(options.data), "data_hash": data_hash, "split": options.split, "questions": len(examples)}
     if options.reader is not None:
-        systems = _answered(options, systems, examples)
-        about["reader"] = str(options.reader)
-    return Gathered(systems, examples, options.main or main, about)
+        from bgr.reader.reader import Reader
+
+        reader = Reader.from_pretrained(options.reader, device=options.device, precision=options.precision)
+        systems = with_answers(reader, systems, examples, batch_size=options.batch_size, progress=True)
+        about["reader"] = options.reader
+    return systems, examples, options.main or main, about
 
 
-def _answered(
-    options: CompareOptions, systems: Mapping[str, Predictions], examples: Sequence[Example]
+def with_answers(
+    reader: Reader,
+    systems: Mapping[str, Predictions],
+    examples: Sequence[Example],
+    *,
+    batch_size: int = 32,
+    progress: bool = False,
 ) -> dict[str, Predictions]:
-    from bgr.reader.reader import Reader
-    from eval.run.with_reader import with_answers
+    """The systems with the reader's answers, and two more: `GOLD` (the upper bound), and `NOTHING`, answers from the
+    question alone (the lower bound).
 
-    reader = Reader.from_pretrained(str(options.reader), device=options.device, precision=options.precision)
-    return with_answers(reader, systems, examples, batch_size=options.batch_size, progress=True)
+    A question is read once for each different graph: systems that agree share the answer. Existing answers are
+    replaced, so that all come from the same reader.
+    """
+    from bgr.reader.reader import ReaderInput
+
+    gold = Predictions([RetrievalResult(example.graph) for example in examples])
+    all_systems = {**{name: system for name, system in systems.items() if name != NOTHING}, GOLD: gold}
+    inputs = {
+        (number, result.graph.edges): ReaderInput(examples[number].question, examples[number].facts, result.graph)
+        for system in all_systems.values()
+        for number, result in enumerate(system.results)
+    }
+    read = reader.answer(list(inputs.values()), batch_size=batch_size, progress=progress)
+    texts = {key: answer.text for key, answer in zip(inputs, read, strict=True)}
+    answered = {
+        name: replace(system, answers=[texts[n, result.graph.edges] for n, result in enumerate(system.results)])
+        for name, system in all_systems.items()
+    }
+    questions = [example.question for example in examples]
+    alone = answers_without_evidence(reader, questions, batch_size=batch_size, progress=progress)
+    nothing = [RetrievalResult(EvidenceGraph()) for _ in examples]
+    return {**answered, NOTHING: Predictions(nothing, answers=[answer.text for answer in alone])}
 
 
 def _questions(options: CompareOptions, read: Sequence[ReadEvaluation]) -> list[Example]:
-    """Those of the evaluations, in the order of the split; the whole split where there are none; a limit cuts both.
-
-    Raises:
-        DataError: there are none, or evaluations of other questions.
-    """
+    """The questions of the evaluations, in the order of the split; without evaluations, or with a limit, those of the
+    split."""
     from bgr.data.reasongraphqa.io.dataset import load_split
 
     examples = load_split(options.data, options.split, progress=True)
@@ -95,56 +127,31 @@ def _questions(options: CompareOptions, read: Sequence[ReadEvaluation]) -> list[
         if len(examples) < len(wanted):
             lost = min(wanted - {example.id for example in examples})
             where = f"the split {options.split!r} of {options.data}"
-            raise DataError(f"{read[0].path}: question {shown(lost)} is not in {where}")
+            raise DataError(f"{read[0].path}: question {repr_short(lost)} is not in {where}")
     if not examples:
         raise DataError(f"{options.data}: the split {options.split!r} is empty")
     return examples
 
 
-def _from_evaluation(spec: SystemSpec, read: ReadEvaluation, examples: Sequence[Example]) -> dict[str, Predictions]:
-    if spec.part is None and spec.name is None:
-        return {name: read.predictions(name, examples) for name in read.systems}
-    part = spec.part or read.main
-    return {spec.name or part: read.predictions(part, examples)}
+def _run(
+    spec: SystemSpec, options: CompareOptions, examples: Sequence[Example], checkpoints: dict[Path, Directions]
+) -> dict[str, Predictions]:
+    """The predictions of a system that is not evaluated yet, by name: the rows of a baseline, or one rule of a
+    checkpoint, which is run once however often it is named (`checkpoints`)."""
+    from bgr.retrievers.baselines.baseline_config import SETTINGS
+    from bgr.retrievers.graph_hop.reconstruction import check_rule
 
-
-class _Runs:
-    """Runs systems on one list of questions; a checkpoint named several times is run once."""
-
-    def __init__(self, options: CompareOptions, examples: Sequence[Example]) -> None:
-        self.options = options
-        self.examples = examples
-        self.done: dict[Path, tuple[BgrPipeline, list[DirectedGraphs], float]] = {}
-
-    def run(self, spec: SystemSpec) -> dict[str, Predictions]:
-        """The predictions of one system, by its name in the tables.
-
-        Raises:
-            BgrError: a folder is damaged, or has no such part.
-        """
-        from bgr.retrievers.baselines.baseline_config import SETTINGS
-
-        if not spec.is_baseline and not (spec.path / SETTINGS).is_file():
-            return self._checkpoint(spec)
-        options = self.options
-        rows = load_baseline_rows(spec, seed=options.seed, device=options.device, precision=options.precision)
-        return {name: run(retriever, self.examples, name) for name, retriever in rows.items()}
-
-    def _checkpoint(self, spec: SystemSpec) -> dict[str, Predictions]:
-        """One rule of a checkpoint, its own unless another is named."""
-        from bgr.retrievers.graph_hop.reconstruction import check_rule
-
-        if spec.part is not None:
-            check_rule(spec.part)
-        if spec.path not in self.done:
-            self.done[spec.path] = self._directions(spec.path)
-        pipeline, found, seconds = self.done[spec.path]
-        rule = spec.part or pipeline.settings.rule
-        predictions = by_rule(pipeline, found, rule, pipeline.settings.gamma(rule), seconds)
-        return {spec.name or (rule if spec.part else spec.path.name): predictions}
-
-    def _directions(self, folder: Path) -> tuple[BgrPipeline, list[DirectedGraphs], float]:
+    if spec.is_baseline or (spec.path / SETTINGS).is_file():
+        rows = load_baseline_rows(spec, options, seed=options.seed)
+        return {name: run(retriever, examples, name) for name, retriever in rows.items()}
+    if spec.part is not None:
+        check_rule(spec.part)
+    if spec.path not in checkpoints:
         from bgr.pipeline import BgrPipeline
 
-        pipeline = BgrPipeline.from_pretrained(folder, device=self.options.device, precision=self.options.precision)
-        return pipeline, *timed_directions(pipeline, self.examples, self.options.batch_size)
+        pipeline = BgrPipeline.from_pretrained(spec.path, device=options.device, precision=options.precision)
+        checkpoints[spec.path] = Directions.run(pipeline, examples, options.batch_size)
+    settings = checkpoints[spec.path].pipeline.settings
+    rule = spec.part or settings.rule
+    found = checkpoints[spec.path].predictions(rule, settings.gamma(rule))
+    return {spec.name or (rule if spec.part else spec.path.name): found}

@@ -1,17 +1,73 @@
-"""Options of `bgr compare` and of the studies of `bgr ablate`."""
+"""Options of `bgr evaluate`, `bgr compare` and the studies of `bgr ablate`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Literal
 
-from bgr.utils.options import Amount, File, Folder, MachineOptions, Metavar, Natural, Positive, option
+from bgr.utils.options import Amount, File, Folder, Fraction, MachineOptions, Metavar, Natural, Positive, option
 
 SystemText = Annotated[str, Metavar("SYSTEM")]
 ModelText = Annotated[str, Metavar("SPEC")]
 Place = Annotated[Path, Metavar("PLACE")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions(MachineOptions):
+    """Options of `bgr evaluate`.
+
+    Args:
+        checkpoint: checkpoint folder; without it only baselines are scored.
+        data: dataset folder of `bgr data build`.
+        split: split to score (default: test; with --sweep dev).
+        sweep: score every rule at γ = 0, 0.05, …, 1.
+        rule: reconstruction rules (default: all of them).
+        gamma: γ of all rules (default: for each rule the checkpoint's).
+        baselines: bm25, random, or folders of `bgr train baseline`; may be empty (default: bm25; none with --sweep).
+        limit: only use the first N questions.
+        batch_size: number of questions in a batch.
+        seed: seed of the random baseline.
+        ged_seconds: time limit of one edit distance.
+        released_ged: also compute the edit distance of the authors' code.
+        errors: also sort failures into kinds, in errors.json and errors.md.
+        out: folder of the report (default: CHECKPOINT-evaluation-SPLIT or CHECKPOINT-sweep-SPLIT).
+        overwrite: replace the folder if it exists.
+    """
+
+    checkpoint: Folder | None = None
+    data: Folder
+    split: Literal["train", "dev", "test"] | None = None
+    sweep: bool = False
+    rule: tuple[Annotated[str, Metavar("NAME")], ...] | None = None
+    gamma: Fraction | None = None
+    baselines: tuple[Annotated[str, Metavar("NAME|DIR")], ...] | None = option(None, nargs="*")
+    limit: Positive | None = None
+    batch_size: Positive = 16
+    seed: int = 0
+    ged_seconds: Amount = 1.0
+    released_ged: bool = False
+    errors: bool = False
+    out: Folder | None = None
+    overwrite: bool = False
+
+    def conflicts(self) -> Iterator[str]:
+        if self.sweep:
+            if self.checkpoint is None:
+                yield "--sweep needs --checkpoint"
+            for name, given in (
+                ("--gamma", self.gamma is not None),
+                ("--baselines", bool(self.baselines)),
+                ("--released-ged", self.released_ged),
+                ("--errors", self.errors),
+            ):
+                if given:
+                    yield f"--sweep scores every γ of the reconstruction rules: leave out {name}"
+        elif self.checkpoint is None and self.baselines == ():
+            yield "nothing to evaluate: give --checkpoint, --baselines, or both"
+        if self.checkpoint is None and self.out is None and not self.sweep:
+            yield "without --checkpoint, --out must name the folder of the report"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,22 +150,9 @@ class CompareOptions(ResourceOptions):
     ged_seconds: Amount = 1.0
 
 
-PASSAGES_ONLY = (
-    "form",
-    "corpus",
-    "collection",
-    "openie",
-    "encoder",
-    "llm",
-    "replay",
-    "replay_only",
-    "scope",
-    "price",
-    "max_calls",
-    "max_tokens",
-    "max_cost",
-)
-"""Options of `bgr compare` that are for systems on passages alone."""
+_OF_GRAPHS_TOO = {"data", "out", "overwrite", "limit", "batch_size", "reader", "device", "precision"}
+PASSAGES_ONLY = ("scope", *(one.name for one in fields(ResourceOptions) if one.name not in _OF_GRAPHS_TOO))
+"""Options of `bgr compare` that are only for systems on passages."""
 
 
 @dataclass(frozen=True, kw_only=True)

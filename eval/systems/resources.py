@@ -1,4 +1,4 @@
-"""Resources that systems on passages share: collection, language models, reader, budget; each is made when needed."""
+"""Resources that systems on passages share (collection, language models, reader, budget), each built when needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from bgr.data.multihop.assemble import MultihopData
 from bgr.errors import BgrError, DataError
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 from eval.systems.options import ResourceOptions
 
 if TYPE_CHECKING:
@@ -29,15 +29,7 @@ if TYPE_CHECKING:
 
 
 class Resources:
-    """Resources over one corpus.
-
-    Args:
-        options: what is used.
-        data: the corpus.
-
-    Attributes:
-        about: what was read, for the report.
-    """
+    """Resources over the corpus of `data`. The attribute `about` describes what was read, for the report."""
 
     def __init__(self, options: ResourceOptions, data: MultihopData) -> None:
         self.options = options
@@ -55,57 +47,58 @@ class Resources:
 
     @cached_property
     def collection(self) -> Collection:
-        """The corpus with its searches and triples: a folder, or in memory with its vectors kept in the output folder,
+        """The corpus with its searches and triples: from a folder, or in memory with its vectors in the output folder,
         where an interrupted encoding resumes.
 
         Raises:
-            DataError: the folder lacks a passage, or was made with another encoder.
+            DataError: the folder lacks a passage, or was built with another encoder.
         """
         from bgr.collection.collection import Collection
 
         if self.options.collection is not None:
-            self.about["collection"] = str(self.options.collection)
-            return self._opened(self.options.collection)
+            return self._open_collection(self.options.collection)
         cache = self.options.out / "vectors"
         return Collection.in_memory(
             self.corpus, encoder=self.encoder, triples=lambda: self.triples, vectors_cache=cache, progress=True
         )
 
-    @property
-    def half(self) -> bool:
-        """True where the collection keeps its vectors in half precision, which changes results."""
-        if self.options.collection is None:
-            return False
-        return any(part.dtype == np.float16 for part in self.collection.vectors.parts)
-
-    def _opened(self, folder: Path) -> Collection:
+    def _open_collection(self, folder: Path) -> Collection:
         from bgr.collection.collection import Collection
 
+        self.about["collection"] = str(folder)
         found = Collection.open(folder, encoder=self.encoder, progress=True)
         if found.hash == self.corpus.hash:
             return found
         index_of = found.corpus.index_of
         for passage in self.corpus:
             if passage.id not in index_of or found.corpus[index_of[passage.id]] != passage:
-                raise DataError(f"{folder}: does not hold passage {shown(passage.id)} of {self.options.data}")
+                raise DataError(f"{folder}: does not hold passage {repr_short(passage.id)} of {self.options.data}")
         return found.subset([index_of[passage.id] for passage in self.corpus])
 
+    @property
+    def half(self) -> bool:
+        """True if the collection has vectors of half precision, which changes results."""
+        if self.options.collection is None:
+            return False
+        return any(part.dtype == np.float16 for part in self.collection.vectors.parts)
+
     def check(self) -> None:
-        """Read what may be wrong before anything is written: price and budget, replies of an earlier run, the triples.
+        """Load what may be damaged before anything is written: budget, replies of an earlier run, triples, collection.
 
         Raises:
-            BgrError: one of them is wrong.
+            BgrError: one of them cannot be used.
         """
+        options = self.options
         _ = self.price, self.budget
-        if self.options.replay is not None and (self.options.replay.exists() or self.options.replay_only):
+        if options.replay is not None and (options.replay.exists() or options.replay_only):
             _ = self._replay
-        if self.options.openie is not None:
+        if options.openie is not None:
             _ = self.triples
-        if self.options.collection is not None:
+        if options.collection is not None:
             _ = self.collection
 
     def prepare(self, *, vectors: bool, triples: bool) -> None:
-        """Encode and index now what would otherwise count to the time of the first question."""
+        """Encode and index now, because otherwise it would count as time of the first question."""
         if vectors:
             _ = self.collection.vectors
         if triples:
@@ -113,19 +106,16 @@ class Resources:
 
     @cached_property
     def triples(self) -> tuple[Triple, ...]:
-        """Those of the collection, of an OpenIE file, or of the dataset whose facts were made from triples."""
+        """The triples of the collection, of an OpenIE file, or of the dataset, whose facts were made from triples."""
         if self.options.collection is not None:
             return tuple(self.collection.triples)
-        if self.options.openie is None:
-            return self._triples_of_facts()
-        from bgr.collection.triples.openie import read_openie
+        if self.options.openie is not None:
+            from bgr.collection.triples.openie import read_openie
 
-        found = read_openie(self.options.openie, self.corpus)
-        self.about |= {"openie": str(self.options.openie), "triples": found.report}
-        print(f"{self.options.openie}: {found.report}", file=sys.stderr)
-        return found.triples
-
-    def _triples_of_facts(self) -> tuple[Triple, ...]:
+            found = read_openie(self.options.openie, self.corpus)
+            self.about |= {"openie": str(self.options.openie), "triples": found.report}
+            print(f"{self.options.openie}: {found.report}", file=sys.stderr)
+            return found.triples
         from bgr.data.reasongraphqa.io.fact_records import fact_corpus, read_facts
 
         index_of = {passage.whole: index for index, passage in enumerate(self.corpus)}
@@ -136,24 +126,19 @@ class Resources:
 
     @cached_property
     def triples_hash(self) -> str:
-        """SHA-256 of all triples in order."""
         return hashlib.sha256(json.dumps(self.triples).encode()).hexdigest()
 
     @cached_property
     def llm(self) -> Llm:
-        """The language model of ``--llm``.
-
-        Raises:
-            BgrError: none is given, or it cannot be loaded.
-        """
+        """The language model of ``--llm``; see `llm_spec` and `backend`."""
         return self._llm(self.llm_spec)
 
     @property
     def llm_spec(self) -> str:
-        """Name of the language model.
+        """The option ``--llm``.
 
         Raises:
-            BgrError: none is given.
+            BgrError: it is missing.
         """
         if self.options.llm is None:
             raise BgrError("a language model is needed: give --llm SPEC")
@@ -161,7 +146,7 @@ class Resources:
 
     @cached_property
     def reader_settings(self) -> dict[str, Any]:
-        """All that decides the answers of ``--reader``."""
+        """Everything that the answers of ``--reader`` depend on."""
         from bgr.llm.prompts import prompts_hash
         from bgr.reader.passage_reader import PASSAGES
         from bgr.utils.hashing import hash_files
@@ -174,7 +159,7 @@ class Resources:
         return {"llm": self.backend(spec).name, "passages": PASSAGES, "prompts": prompts_hash("bgr.multihop")}
 
     def answers(self, *, alone: bool = False) -> Answers:
-        """The reader of ``--reader``; with `alone`, of the question alone."""
+        """The reader of ``--reader``; with `alone`, a trained one answers from the question alone."""
         from bgr.reader.passage_reader import PassageReader
         from eval.run.passage_answers import LlmAnswers, TrainedAnswers
 
@@ -207,7 +192,7 @@ class Resources:
         return Replay(path, replay_only=self.options.replay_only) if path is not None else None
 
     def backend(self, spec: str) -> Backend:
-        """A language model, loaded once; no file of replies is opened for it.
+        """A language model, loaded once, without the replay file.
 
         Raises:
             BgrError: it cannot be loaded.
@@ -230,7 +215,7 @@ class Resources:
         """The budget of each language model.
 
         Raises:
-            BgrError: a limit of the cost without a price.
+            BgrError: the cost is limited without a price.
         """
         from bgr.llm.usage import Budget
 
@@ -239,10 +224,10 @@ class Resources:
 
     @cached_property
     def price(self) -> Price | None:
-        """The price of the one language model that is asked.
+        """The price of the language model.
 
         Raises:
-            BgrError: there are two.
+            BgrError: there are two models.
         """
         from bgr.llm.usage import Price
 

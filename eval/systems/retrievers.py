@@ -1,4 +1,4 @@
-"""The retriever of each system on passages, and the settings that decide its results."""
+"""The retriever of each system on passages, and the settings that its results depend on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from bgr.llm.prompts import prompts_hash
 from bgr.retrievers.base import Retriever
 from bgr.retrievers.scope import Scope
 from bgr.retrievers.search import CANDIDATES, SearchRetriever, TwoStage
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
+from bgr.utils.options import MachineOptions
 from eval.run.run_system import Bound, System
 from eval.systems.options import CompareOptions, ResourceOptions
 from eval.systems.resources import Resources
@@ -21,39 +22,31 @@ from eval.systems.spec import GOLD, NAIVE, NOTHING, Method, SystemSpec
 
 if TYPE_CHECKING:
     from bgr.data.multihop.assemble import MultihopData
-    from bgr.retrievers.gear.gear_settings import GearSettings
+    from bgr.retrievers.gear.steps import GearSettings
 
 DEPTH = 50
-"""Passages of a base search's list; R@15 needs 15, the rest is for whoever reads the results."""
+"""Number of passages of a base search; R@15 needs 15, the others are for readers of the results."""
 
 ALL = "all"
-"""Candidates of PRISM where each question has its own passages: it chooses from the context, as the paper's does."""
+"""Candidates of PRISM if each question has its own passages: it chooses from the context, as in the paper."""
 
 
 def passage_systems(
     specs: Sequence[SystemSpec], data: MultihopData, resources: Resources, options: CompareOptions
 ) -> list[System]:
-    """The systems with all that decides their results; models and indices are built where a question is left.
-
-    Args:
-        specs: the systems.
-        data: the questions.
-        resources: over the passages that the data need.
-        options: scope, reader, and so on.
-    """
-    found = [_system(spec, data, resources, options) for spec in specs]
+    """The systems with their settings; models and indices are built only if a question is left to run."""
+    found = [
+        System(
+            name=spec.label,
+            settings=_settings(spec, resources, options),
+            make=partial(_make, spec, data, resources, options),
+            within=options.scope == "question" and not spec.is_bound,
+            answers=None if options.reader is None else partial(resources.answers, alone=spec.label == NOTHING),
+        )
+        for spec in specs
+    ]
     resources.about["settings"] = {one.name: dict(one.settings) for one in found}
     return found
-
-
-def _system(spec: SystemSpec, data: MultihopData, resources: Resources, options: CompareOptions) -> System:
-    return System(
-        name=spec.label,
-        settings=_settings(spec, resources, options),
-        make=partial(_make, spec, data, resources, options),
-        within=options.scope == "question" and not spec.is_bound,
-        answers=None if options.reader is None else partial(resources.answers, alone=spec.label == NOTHING),
-    )
 
 
 def _settings(spec: SystemSpec, resources: Resources, options: CompareOptions) -> dict[str, Any]:
@@ -95,9 +88,9 @@ def _make(spec: SystemSpec, data: MultihopData, resources: Resources, options: C
 
 
 def method_settings(method: Method, scope: str, *, answers: bool = True) -> dict[str, Any]:
-    """All that decides a method's results besides the models and the data, as plain values; see `make_retriever`."""
-    base, name = method
-    found: dict[str, Any] = {"base": base}
+    """Everything that a method's results depend on besides the models and the data, as plain values."""
+    found: dict[str, Any] = {"base": method.base}
+    name = method.name
     if name is None:
         return {**found, "depth": DEPTH}
     if method.follows_triples:
@@ -106,30 +99,25 @@ def method_settings(method: Method, scope: str, *, answers: bool = True) -> dict
         return {**found, "method": name, "gear": asdict(_gear_settings(name))}
     found["prompts"] = prompts_hash("bgr.prism" if name == "prism" else "bgr.bridgerag")
     if name == "prism":
-        from bgr.retrievers.prism.prism_settings import PAPER as PRISM
+        from bgr.retrievers.prism.run import PAPER as PRISM
 
         candidates = ALL if scope == "question" else PRISM.candidates
         found |= {} if answers else {"answers": False}
         return {**found, "method": name, "prism": asdict(PRISM) | {"candidates": candidates}}
-    from bgr.retrievers.bridgerag.bridgerag_settings import PAPER as BRIDGE
+    from bgr.retrievers.bridgerag.steps import PAPER as BRIDGE
 
     return {**found, "method": name, "bridgerag": asdict(BRIDGE)}
 
 
 def make_retriever(method: Method, resources: Resources, *, answers: bool = True) -> Retriever:
-    """The method over the resources' collection.
-
-    Args:
-        method: the method.
-        resources: collection, sentences and language model.
-        answers: whether PRISM is asked for an answer; GEAR's comes with a call that it needs, others give none.
-    """
+    """The method over the resources' collection; `answers` tells whether PRISM is asked for an answer (GEAR's answer
+    comes with a call that it needs anyway)."""
     scope = Scope.over(resources.collection, method.base, triples=method.follows_triples)
     if method.name is None:
         return SearchRetriever(scope, DEPTH)
     if method.name in NAIVE:
-        from bgr.retrievers.gear.naive import NaiveGe
         from bgr.retrievers.gear.scores import EncodedText, MeanVectors
+        from bgr.retrievers.gear.sync import NaiveGe
 
         score = EncodedText if method.name == "naive-text" else MeanVectors
         return NaiveGe(scope, _gear_settings(method.name), score=score)
@@ -137,8 +125,8 @@ def make_retriever(method: Method, resources: Resources, *, answers: bool = True
         from bgr.retrievers.gear.agent import Gear
         from bgr.retrievers.gear.sync import SyncGe
 
-        sync = SyncGe(resources.llm, scope, _gear_settings(method.name))
-        return sync if method.name == "sync" else Gear(sync)
+        kind = SyncGe if method.name == "sync" else Gear
+        return kind(resources.llm, scope, _gear_settings(method.name))
     if method.name == "prism":
         from bgr.retrievers.prism.agent import Prism
 
@@ -149,76 +137,73 @@ def make_retriever(method: Method, resources: Resources, *, answers: bool = True
 
 
 def _gear_settings(name: str) -> GearSettings:
-    """The paper's; ``naive-plain`` without the diversity of beams (Table 4)."""
-    from bgr.retrievers.gear.gear_settings import PAPER
+    """The paper's settings; ``naive-plain`` has no diversity of beams (Table 4)."""
+    from bgr.retrievers.gear.steps import PAPER
 
     return replace(PAPER, beam=replace(PAPER.beam, diverse=False)) if name == "naive-plain" else PAPER
 
 
 def place_settings(spec: SystemSpec, options: ResourceOptions, *, seed: int = 0) -> dict[str, Any]:
-    """All that decides the graphs of a model in a folder: its files, by content, and the part that was named; the seed
-    and the precision where they are not the default.
+    """Everything that the graphs of a checkpoint or baseline depend on: its files, by content, and the part; seed and
+    precision unless they are the default.
 
     Raises:
-        BgrError: the folder holds no model, or no such part.
+        BgrError: the folder holds no model, or the part is unknown.
     """
     from bgr.retrievers.baselines.baseline_config import SETTINGS
     from bgr.retrievers.graph_hop.reconstruction import check_rule
 
     if spec.is_baseline:
         return {"baseline": spec.place} | ({"seed": seed} if spec.place == "random" and seed else {})
-    precision = {"precision": options.precision} if options.precision is not None else {}
-    settings = {"files": _hash(spec.path), "part": spec.part, **precision}
+    settings = {"files": _hash(spec.path), "part": spec.part}
     if spec.part is not None and not (spec.path / SETTINGS).is_file():
         check_rule(spec.part)  # before other systems are run
-    return settings
+    return settings | ({"precision": options.precision} if options.precision is not None else {})
 
 
 def load_place(spec: SystemSpec, options: ResourceOptions, *, seed: int = 0) -> Retriever:
     """A checkpoint with one of its rules, or a baseline.
 
     Raises:
-        BgrError: a folder is damaged, or has no such part.
+        BgrError: the folder is damaged, or the part is unknown.
     """
     from bgr.pipeline import BgrPipeline
     from bgr.retrievers.baselines.baseline_config import SETTINGS
 
-    machine = {"device": options.device, "precision": options.precision}
     if spec.is_baseline or (spec.path / SETTINGS).is_file():
-        return next(iter(load_baseline_rows(spec, seed=seed, **machine).values()))
-    pipeline = BgrPipeline.from_pretrained(spec.path, **machine)
+        return next(iter(load_baseline_rows(spec, options, seed=seed).values()))
+    pipeline = BgrPipeline.from_pretrained(spec.path, device=options.device, precision=options.precision)
     if spec.part is not None:
         pipeline.settings = replace(pipeline.settings, rule=spec.part)
     return pipeline
 
 
-def load_baseline_rows(
-    spec: SystemSpec, *, seed: int = 0, device: str | None = None, precision: str | None = None
-) -> dict[str, Retriever]:
-    """The rows of a baseline by their names: one, except for a single-hop one whose k is not named.
+def load_baseline_rows(spec: SystemSpec, options: MachineOptions, *, seed: int = 0) -> dict[str, Retriever]:
+    """The rows of a baseline by name: two for a single-hop baseline whose k is not given (see `baseline_rows`), else
+    one.
 
     Raises:
-        BgrError: the folder is damaged, or has no such part.
+        BgrError: the folder is damaged, or the part is unknown.
     """
     from bgr.retrievers.baselines.trained import baseline_rows, load_baseline, untrained
 
     if spec.is_baseline:
         if spec.part is not None:
-            raise BgrError(f"--systems: {spec.place} has no part {shown(spec.part)}")
+            raise BgrError(f"--systems: {spec.place} has no part {repr_short(spec.part)}")
         return {spec.name or str(spec.place): untrained(str(spec.place), None, seed)}
     if spec.name is None and spec.part is None:
-        return baseline_rows(spec.path, device=device, precision=precision)
+        return baseline_rows(spec.path, device=options.device, precision=options.precision)
     if spec.part not in (None, "gold", "dev"):
-        raise BgrError(f"--systems: {spec.place}: part {shown(spec.part)}, allowed: gold, dev (how k is chosen)")
+        raise BgrError(f"--systems: {spec.place}: part {repr_short(spec.part)}, allowed: gold, dev (how k is chosen)")
     k: Literal["gold", "dev"] = "dev" if spec.part == "dev" else "gold"
     name = spec.name or f"{spec.path.name}, k of {k}"
-    return {name: load_baseline(spec.path, device=device, precision=precision, k=k)}
+    return {name: load_baseline(spec.path, device=options.device, precision=options.precision, k=k)}
 
 
 def llm_settings(spec: SystemSpec, data: Path) -> dict[str, Any]:
-    """All that decides a language model's graphs besides the model: the form, and the data that examples come from."""
+    """Everything that the graphs of a language model depend on besides the model."""
     from bgr.data.reasongraphqa.io.dataset import dataset_hash
-    from bgr.retrievers.llm_graph.llm_graph_settings import DEFAULT
+    from bgr.retrievers.llm_graph.prompts import DEFAULT
 
     return {
         "form": str(spec.name).removeprefix("llm-"),
@@ -229,7 +214,7 @@ def llm_settings(spec: SystemSpec, data: Path) -> dict[str, Any]:
 
 
 def load_llm_graph(spec: SystemSpec, resources: Resources) -> Retriever:
-    """A language model that is shown examples of the dataset's train split, or none where the data is a file."""
+    """A language model that is shown examples of the dataset's train split, or no examples if the data are a file."""
     from bgr.data.reasongraphqa.io.dataset import load_split
     from bgr.retrievers.llm_graph.forms import FORMS
     from bgr.retrievers.llm_graph.retriever import LlmGraph
@@ -240,7 +225,7 @@ def load_llm_graph(spec: SystemSpec, resources: Resources) -> Retriever:
 
 
 def _hash(folder: Path) -> str:
-    """The hash of a model's files; what training left in the folder decides nothing."""
+    """The hash of a model's files, without the logs of training and the reader, on which its graphs do not depend."""
     from bgr.retrievers.baselines import baseline_config as settings
     from bgr.retrievers.graph_hop import checkpoint
     from bgr.utils.hashing import hash_files

@@ -1,37 +1,38 @@
-"""Systems as they are named on the command line, and the methods that have a name of their own."""
+"""Names of systems on the command line."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from bgr.errors import BgrError
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 BASELINES = ("bm25", "random")
-"""Baselines without a folder."""
+"""Baselines that need no folder."""
 
 Base = Literal["bm25", "dense", "hybrid"]
 BASES: tuple[Base, ...] = ("bm25", "dense", "hybrid")
 NAIVE = ("naive", "naive-plain", "naive-text")
-"""NaiveGE; without diverse beams (the paper's Table 4); with every sequence of triples encoded as text, as the paper
-does, where the others average the vectors of its triples."""
+"""NaiveGE; without diverse beams (the paper's Table 4); with each sequence of triples encoded as text, as in the paper
+(the others average the vectors of its triples)."""
 
 FOLLOWING_TRIPLES = (*NAIVE, "sync", "gear")
 ASKING = ("sync", "gear", "prism", "bridgerag", "bridgerag-p")
-"""Methods that ask a language model."""
+"""Methods that call a language model."""
 
 LLM_GRAPHS = tuple(f"llm-{form}" for form in ("edges", "chains", "parents", "steps", "arrows"))
-"""One call a question: the graph in one of five forms, after a few examples."""
+"""A language model that writes the graph in one call, in one of five forms, after a few examples."""
 
 GOLD, NOTHING = BOUNDS = ("gold", "nothing")
-"""The gold evidence, and none: with a reader, the upper and the lower bound."""
+"""The gold evidence, and no evidence: with a reader, the upper and the lower bound."""
 
 
 class Method(NamedTuple):
-    """A base search, and the method on top of it if there is one."""
+    """A base search, and the method on top of it, if any."""
 
     base: Base
     name: str | None = None
@@ -42,7 +43,6 @@ class Method(NamedTuple):
 
     @property
     def asks(self) -> bool:
-        """True where the method asks a language model."""
         return self.name in ASKING
 
 
@@ -54,21 +54,16 @@ METHODS: Mapping[str, Method] = {
     "bridgerag": Method("dense", "bridgerag"),
     "bridgerag-p": Method("dense", "bridgerag-p"),
 }
-"""Retrievers of passages by the name on the command line."""
+"""Retrievers of passages by their names."""
 
 KNOWN = (*METHODS, *LLM_GRAPHS, *BOUNDS)
-"""All systems on passages that have a name of their own; others are named by their folders."""
+"""All systems on passages that have names; others are given as folders."""
 
 
 @dataclass(frozen=True)
 class SystemSpec:
-    """A system by its name, or an item of the form ``[NAME=]PLACE[:PART]``.
-
-    Args:
-        name: for tables; ``None`` where none is given.
-        place: a folder, a file, or one of `BASELINES`; ``None`` for a name in `KNOWN`.
-        part: a system of an evaluation, a rule of a checkpoint, or how k is chosen.
-    """
+    """A name in `KNOWN`, whose place is ``None``, or a system of the form ``[NAME=]PLACE[:PART]``: a folder, a file or
+    one of `BASELINES`; the part is a system of an evaluation, a rule of a checkpoint, or how k is chosen."""
 
     name: str | None
     place: str | None = None
@@ -80,12 +75,11 @@ class SystemSpec:
 
     @property
     def is_baseline(self) -> bool:
-        """True for a baseline without a folder."""
         return self.place in BASELINES
 
     @property
     def is_evaluation(self) -> bool:
-        """True where the place holds predictions; a file is taken for nothing else."""
+        """True if the place holds predictions; every file counts as such."""
         return self.path.is_file() or (self.path / "predictions.jsonl").is_file()
 
     @property
@@ -95,7 +89,6 @@ class SystemSpec:
 
     @property
     def method(self) -> Method | None:
-        """The retriever of passages that it names."""
         return METHODS.get(self.name or "") if self.place is None else None
 
     @property
@@ -108,11 +101,10 @@ class SystemSpec:
 
     @classmethod
     def parse(cls, text: str) -> SystemSpec:
-        """Split the item into name, place and part. A place that exists as it stands has no part, whatever colons it
-        has.
+        """Split a text into name, place and part. A place that exists has no part, even if it has colons.
 
         Raises:
-            BgrError: the place is empty, or does not exist.
+            BgrError: the place is empty or does not exist.
         """
         name, equals, rest = text.partition("=")
         if not equals or "/" in name or Path(text).exists():
@@ -121,26 +113,26 @@ class SystemSpec:
         if not colon or Path(rest).exists():
             place, part = rest, ""
         if not place or (equals and rest is not text and not name.strip()):
-            raise BgrError(f"--systems {shown(text)}: allowed: [NAME=]PLACE[:PART]")
+            raise BgrError(f"--systems {repr_short(text)}: allowed: [NAME=]PLACE[:PART]")
         if place not in BASELINES and not Path(place).exists():
             raise BgrError(
-                f"--systems {shown(text)}: {place} does not exist; a place is a folder of bgr evaluate, a checkpoint, "
+                f"--systems {repr_short(text)}: {place} does not exist; a place is a folder of bgr evaluate, a "
+                "checkpoint, "
                 f"a trained baseline, {' or '.join(BASELINES)}"
             )
         return cls(name or None, place, part or None)
 
 
 def parse_specs(texts: Sequence[str], *, option: str = "--systems", known: Collection[str] = KNOWN) -> list[SystemSpec]:
-    """Systems on passages: those that are known by name, and folders.
+    """Systems on passages: names in `known`, and folders.
 
     Raises:
-        BgrError: one is neither, or named twice.
+        BgrError: a text is neither, or two systems have the same name.
     """
     found = [SystemSpec(text) if text in known else _of_folder(text, option, known) for text in texts]
-    labels = [one.label for one in found]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise BgrError(f"{option}: {shown(label)} is there twice, allowed: each once")
+    for label, count in Counter(one.label for one in found).items():
+        if count > 1:
+            raise BgrError(f"{option}: {repr_short(label)} is there twice, allowed: each once")
     return found
 
 
@@ -148,9 +140,15 @@ def _of_folder(text: str, option: str, known: Collection[str]) -> SystemSpec:
     try:
         spec = SystemSpec.parse(text)
     except BgrError:
-        raise BgrError(f"{option}: unknown system {shown(text)}, known: {', '.join(known)}, [NAME=]FOLDER") from None
+        raise BgrError(
+            f"{option}: unknown system {repr_short(text)}, known: {', '.join(known)}, [NAME=]FOLDER"
+        ) from None
     if spec.is_evaluation:
-        raise BgrError(f"{option}: {shown(text)} holds finished graphs; name the checkpoint, it is run on passages")
+        raise BgrError(
+            f"{option}: {repr_short(text)} holds finished graphs; name the checkpoint, it is run on passages"
+        )
     if spec.label in known:
-        raise BgrError(f"{option}: {shown(text)} would have the name of another system; give it its own: NAME=FOLDER")
+        raise BgrError(
+            f"{option}: {repr_short(text)} would have the name of another system; give it its own: NAME=FOLDER"
+        )
     return spec

@@ -1,26 +1,26 @@
-"""The frame of a comparison or study on passages: load the questions, open the output folder, run the systems."""
+"""Steps of every comparison or study on passages: load the questions, open the output folder, run the systems."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
 from bgr.data.multihop.assemble import MultihopData
 from bgr.errors import BgrError, DataError
+from bgr.utils.atomic_io import writing
 from eval.run.question_result import QuestionResult
-from eval.run.result_log import ResultLog
-from eval.run.run_system import System, run_system
+from eval.run.run_system import ResultLog, System, run_system
 from eval.systems.options import ResourceOptions
 
 RESULTS = "results.jsonl"
 
 
 def load_questions(options: ResourceOptions, split: str = "test") -> MultihopData:
-    """A published file, or a split of a dataset folder.
+    """The questions of a published file, or of a split of a dataset folder.
 
     Raises:
-        BgrError: it is missing or damaged, or a folder comes with options for files.
+        BgrError: the data are missing or damaged, or a folder is given with options for files.
     """
     if not options.data.exists():
         raise DataError(f"{options.data}: no such file or folder")
@@ -36,34 +36,34 @@ def load_questions(options: ResourceOptions, split: str = "test") -> MultihopDat
     return from_examples(f"{options.data.name}, {split}", load_split(options.data, split, progress=True))
 
 
+def about_files(options: ResourceOptions) -> dict[str, Any]:
+    """Data, corpus and limit of the run, for the report."""
+    corpus = str(options.corpus) if options.corpus else None
+    return {"file": str(options.data), "corpus_file": corpus, "limit": options.limit}
+
+
 def open_output(options: ResourceOptions) -> None:
-    """Make the output folder, or open one in which the same kind of command is resumed.
+    """Make the output folder, or open that of a run to resume.
 
     Raises:
-        DataError: it holds something else, or cannot be written.
+        DataError: the folder holds something else, or cannot be written.
     """
     out = options.out
-    ours = (out / RESULTS).is_file()
-    if out.exists() and not ours and not _is_empty(out) and not options.overwrite:
+    free = not out.exists() or (out / RESULTS).is_file() or (out.is_dir() and not any(out.iterdir()))
+    if not free and not options.overwrite:
         raise DataError(f"{out}: exists already and holds no {RESULTS}; give --overwrite to replace it")
-    try:
+    with writing(out):
         if options.overwrite and out.is_dir():
             shutil.rmtree(out)
         elif options.overwrite:
             out.unlink(missing_ok=True)
         out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{out}: cannot be written: {error.strerror or error}") from None
-
-
-def _is_empty(folder: Path) -> bool:
-    return folder.is_dir() and not any(folder.iterdir())
 
 
 def run_all(
     options: ResourceOptions, systems: Sequence[System], data: MultihopData
 ) -> list[tuple[System, list[QuestionResult]]]:
-    """Results of the systems one after the other; those in the output folder are taken from there."""
+    """The results of the systems, one after the other; results in the output folder are not computed again."""
     retry = options.replay is not None
     with ResultLog(options.out / RESULTS) as log:
         return [

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bgr.llm.backends.fetch import fetch_smollm2, smollm2_path
-from bgr.llm.backends.local_model import load_local_model
+from bgr.llm.backends.transformers_backend import load_local_model
 
 
 @pytest.fixture(scope="session")

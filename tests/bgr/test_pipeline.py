@@ -59,6 +59,22 @@ def test_bad_queries(small_checkpoint, query, said):
         BgrPipeline.from_pretrained(small_checkpoint).retrieve([query])
 
 
+def test_an_answer_draws_its_graph(small_checkpoint, tmp_path):
+    found = BgrPipeline.from_pretrained(small_checkpoint).answer(QUESTION, FACTS)
+    assert found.text is found.answer
+    found.draw(tmp_path / "graph.html")
+    page = (tmp_path / "graph.html").read_text()
+    assert all(FACTS[n] in page for n in found.graph.nodes)
+    found.draw(str(tmp_path / "graph.png"))
+    assert (tmp_path / "graph.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(BgrError, match=r"graph\.gif: cannot draw \.gif, allowed"):
+        found.draw(tmp_path / "graph.gif")
+    with pytest.raises(BgrError, match="no evidence was found for 'In which country") as error:
+        replace(found, graph=EvidenceGraph()).draw(tmp_path / "empty.png")
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "empty.png").exists()
+
+
 @pytest.mark.parametrize("half", [False, True])
 def test_export_loads_and_gives_the_same_graph(small_checkpoint, tmp_path, half):
     export(ExportOptions(run=small_checkpoint, out=tmp_path / "out", half=half))
@@ -121,11 +137,7 @@ def bad_calibration(**numbers):
         ("bgr.json", bad_calibration(forward={"slop": 1}), "is 'slop', allowed: slope, offset, unseen"),
         ("bgr.json", bad_calibration(forward=1), "calibration.forward is 1, allowed: an object"),
         ("bgr.json", bad_calibration(backward={"slope": "1"}), "backward.slope is '1', allowed: a valid number"),
-        (
-            "bgr.json",
-            bad_calibration(backward={"offset": 1e9}),
-            "offset is 1000000000.0, allowed: .* equal to 100",
-        ),
+        ("bgr.json", bad_calibration(backward={"offset": 1e9}), "offset is 1000000000.0, allowed: .* equal to 100"),
         ("forward/model.safetensors", lambda p: p.unlink(), "forward/model.safetensors: no such file"),
         ("backward/config.json", lambda p: p.unlink(), "backward/config.json: no such file"),
         ("backward/model.safetensors", cut, "not a complete safetensors file"),
@@ -189,7 +201,7 @@ def test_ask_with_a_bad_facts_file(small_checkpoint, tmp_path, capsys, content, 
 def test_ask_refuses_unknown_drawings_before_any_work(small_checkpoint, facts_file, tmp_path, capsys):
     command = ["ask", "--checkpoint", str(small_checkpoint), "--facts", str(facts_file), QUESTION, "--draw"]
     assert main([*command, str(tmp_path / "graph.gif")]) == 1
-    assert "allowed: .png, .html" in capsys.readouterr().err
+    assert "allowed: .png, .svg, .html" in capsys.readouterr().err
 
 
 def test_precision_is_the_callers(small_checkpoint):

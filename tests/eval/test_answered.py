@@ -1,11 +1,11 @@
-"""A reader over several systems: each different graph read once, each answer given to its system and question."""
+"""A reader over several systems reads each different graph once, and answers go to their systems and questions."""
 
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.reader.reader import ReaderAnswer, ReaderSettings
 from bgr.retrievers.base import RetrievalResult
 from eval.compare.compare import GOLD, NOTHING
 from eval.run.evaluate import Predictions, evaluate
-from eval.run.with_reader import with_answers
+from eval.systems.graphs import with_answers
 
 
 class EchoReader:

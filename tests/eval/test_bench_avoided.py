@@ -7,8 +7,8 @@ from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.models.batching import Batch
 from bgr.models.ragged import Ragged
 from bgr.retrievers.graph_hop.decode import decode
-from eval.bench.avoided import avoided
-from eval.bench.reference.timed_models import BareEncoder, OracleRetriever
+from eval.bench.avoided import OracleRetriever, avoided
+from eval.bench.models import BareEncoder
 
 GRAPHS = [EvidenceGraph([(ROOT, 0), (ROOT, 2), (0, 1), (2, 1)]), EvidenceGraph([(ROOT, 1), (1, 0)])]
 

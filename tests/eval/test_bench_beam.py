@@ -1,3 +1,5 @@
+"""The benchmark of the beam search on a small index."""
+
 import json
 
 from bgr.cli import main
@@ -15,7 +17,7 @@ def test_the_command_measures_what_it_says(capsys):
     assert found["commonest"] > 5
 
 
-def test_triples_hang_on_the_seed_alone():
+def test_triples_depend_only_on_the_seed():
     one, two, other = (list(random_triples(200, seed=seed)) for seed in (0, 0, 1))
     assert one == two != other
     assert [triple.passage for triple in one] == [number // PASSAGE for number in range(200)]

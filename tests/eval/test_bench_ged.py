@@ -2,19 +2,25 @@
 
 import json
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
 import pytest
 
 from bgr.cli import main
-from bgr.errors import BgrError, DataError
+from bgr.errors import DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from eval.bench import ged as bench_module
-from eval.bench.ged import against_networkx, bench_ged, read_predictions
-from eval.bench.ged_result import check, networkx_distance, networkx_graph
-from eval.bench.reference.random_graphs import everyday_pairs, large_pairs
+from eval.bench.ged import (
+    against_networkx,
+    bench_ged,
+    everyday_pairs,
+    large_pairs,
+    networkx_distance,
+    networkx_graph,
+    read_predictions,
+)
+from eval.bench.options import GedBenchOptions
 
 GOLD = [[-1, 0], [0, 1]]
 RECORDS = [
@@ -54,19 +60,27 @@ def test_a_wrong_distance_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = [*everyday_pairs(3, random.Random(0)), (EvidenceGraph([(-1, 0)]), EvidenceGraph([(-1, 0), (-1, 1)]))]
     monkeypatch.setattr(bench_module, "networkx_distance", lambda a, b, labeled: 99)
     found = against_networkx(pairs, labeled=False)
-    assert len(found.differing) == 4
-    assert found.differing[-1] == "unlabeled, [[-1, 0]] and [[-1, 0], [-1, 1]]: networkx 99, ours 2 to 2"
-    empty = bench_ged(0, large=0)
-    check(empty)
-    with pytest.raises(BgrError, match=r"^4 distances differ from networkx's; unlabeled, "):
-        check(replace(empty, against=(found,)))
+    assert len(found["differing"]) == 4
+    assert found["differing"][-1] == "unlabeled, [[-1, 0]] and [[-1, 0], [-1, 1]]: networkx 99, ours 2 to 2"
+    assert bench_ged(GedBenchOptions(pairs=0, large=0)).error is None
+    assert str(bench_ged(GedBenchOptions(pairs=2, large=0)).error).startswith(
+        "4 distances differ from networkx's; unlabeled, "
+    )
 
 
 def test_predictions_are_scored(predictions: Path) -> None:
-    good, flat = bench_ged(0, large=0, predictions=predictions).scoring
-    assert (good.system, good.pairs, good.compared, good.differing) == ("good", 2, 2, ())
-    assert (flat.system, flat.not_exact) == ("flat", 0)
+    good, flat = bench_ged(GedBenchOptions(pairs=0, large=0, predictions=predictions)).data["scoring"]
+    assert (good["system"], good["pairs"], good["compared"], good["differing"]) == ("good", 2, 2, [])
+    assert (flat["system"], flat["not_exact"]) == ("flat", 0)
     assert read_predictions(predictions)["flat"][1] == (EvidenceGraph(), EvidenceGraph([(-1, 0), (0, 1)]))
+
+
+def test_predictions_too_large_for_networkx_are_scored(tmp_path: Path) -> None:
+    chain = [[n - 1, n] for n in range(8)]
+    path = tmp_path / "predictions.jsonl"
+    path.write_text(json.dumps({"edges": chain, "predictions": {"good": {"edges": chain}}}))
+    (good,) = bench_ged(GedBenchOptions(pairs=0, large=0, predictions=path)).data["scoring"]
+    assert (good["pairs"], good["compared"], good["networkx_us"]) == (1, 0, 0)
 
 
 @pytest.mark.parametrize(

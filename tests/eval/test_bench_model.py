@@ -7,7 +7,7 @@ import torch
 
 from bgr.cli import main
 from bgr.data.reasongraphqa.io.dataset import load_split
-from eval.bench.clock import Line, Seconds, SpeedBench, in_turns
+from eval.bench.measure import Seconds, in_turns, line, speed_result
 from eval.bench.reference.plain_model import PlainRetriever
 from training.retriever.timed_steps import TimedSteps
 
@@ -49,23 +49,24 @@ def test_sides_run_in_turns_and_the_fastest_round_counts(monkeypatch):
 
         return work
 
-    sides = {"a": [piece("a0", [5, 2, 3]), piece("a1", [1, 4])], "b": [piece("b0", [9, 6, 7]), piece("b1", [2, 1])]}
-    found = in_turns(sides, rounds=2)
+    a = [piece("a0", [5, 2, 3]), piece("a1", [1, 4])]
+    b = [piece("b0", [9, 6, 7]), piece("b1", [2, 1])]
+    found = in_turns(a, b, rounds=2)
     assert calls == ["a0", "b0", "a0", "b0", "a1", "b1", "b0", "a0", "b1", "a1"]
-    assert (found["a"].wall, found["b"].wall) == (3, 7)
+    assert (found[0].wall, found[1].wall) == (3, 7)
 
 
 def test_a_line_says_whether_its_target_is_met():
-    line = Line("step", "encoder", Seconds(2.6, 2.2), Seconds(2.0, 2.0), 10, max_ratio=1.2)
-    assert (line.ratio, line.processor_ratio, line.met) == (1.3, 1.1, False)
-    quick = Line("kept", "encoder", Seconds(0.1, 0.1), Seconds(2.0, 2.0), 10, max_ms=15)
-    assert quick.met
-    assert not Line("kept", "encoder", Seconds(0.2, 0.1), Seconds(2.0, 2.0), 10, max_ms=15).met
-    text = str(SpeedBench({"model": "small", "seed": 0}, [line, quick]))
+    step = line("step", "encoder", Seconds(2.6, 2.2), Seconds(2.0, 2.0), 10, max_ratio=1.2)
+    assert (step["ratio"], step["processor_ratio"], step["met"]) == (1.3, 1.1, False)
+    quick = line("kept", "encoder", Seconds(0.1, 0.1), Seconds(2.0, 2.0), 10, max_ms=15)
+    assert quick["met"]
+    assert not line("kept", "encoder", Seconds(0.2, 0.1), Seconds(2.0, 2.0), 10, max_ms=15)["met"]
+    text = speed_result({"model": "small", "seed": 0}, [step, quick]).text
     assert "model small, seed 0" in text
     assert "≤ 1.2 missed" in text
     assert "≤ 15 ms met" in text
-    assert Line("work", "none", Seconds(1, 1), Seconds(3, 3), 10).met is None
+    assert "met" not in line("work", "none", Seconds(1, 1), Seconds(3, 3), 10)
 
 
 @pytest.mark.parametrize("frozen", [0, 1, 2])

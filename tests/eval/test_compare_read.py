@@ -1,4 +1,4 @@
-"""Evaluations and sweeps read back: equal to what was written; damage is named in one line."""
+"""Evaluations and sweeps that are read equal those that were written; an error names the damage in one line."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Kinds of failure by hand-made graphs: each in exactly one kind, by the stated precedence."""
+"""Each failure has exactly one kind, by the stated precedence."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.retrievers.base import RetrievalResult
-from eval.report.evaluation import errors_document, errors_json, errors_table, errors_text, write_errors
+from eval.report.evaluation import errors_document, errors_table, errors_text, write_errors
 from eval.run.breakdown import ERROR_KINDS, count_errors, error_kind
 from eval.run.evaluate import Predictions, evaluate
 
@@ -76,6 +76,10 @@ def test_reports(counts, examples, tmp_path):
     assert all(meaning in errors_text(counts) for meaning in ERROR_KINDS.values())
     assert "reader (1)\n\n- `q0` Question 0 about" in errors_document(counts, examples).as_markdown()
     write_errors(tmp_path, counts, examples)
-    assert json.loads((tmp_path / "errors.json").read_text()) == errors_json(counts)
-    assert errors_json(counts)["read"]["kinds"]["reader"] == {"count": 1, "ids": ["q0"]}
+    written = json.loads((tmp_path / "errors.json").read_text())
+    assert list(written) == [one.system for one in counts]
+    for one in counts:
+        assert (written[one.system]["n"], written[one.system]["failures"]) == (one.n, one.failures)
+        assert {kind: tuple(found["ids"]) for kind, found in written[one.system]["kinds"].items()} == one.ids
+    assert written["read"]["kinds"]["reader"] == {"count": 1, "ids": ["q0"]}
     assert (tmp_path / "errors.md").read_text().startswith("# Errors")

@@ -1,4 +1,4 @@
-"""The page: what it is given is right and cannot break out of it; a browser filters, chooses and draws both graphs."""
+"""The page's data are right and cannot break out of it; a browser filters, selects and draws both graphs."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The report: what is written, that the numbers are those of the evaluation, that it can be read back."""
+"""The report has the numbers of the evaluation and can be read back."""
 
 import csv
 import json

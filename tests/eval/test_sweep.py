@@ -12,7 +12,7 @@ from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.graph_hop.reconstruction import GAMMAS, RULES
 from eval.report.evaluation import sweep_text, write_sweep
-from eval.run.evaluate import query_of, score
+from eval.run.evaluate import Predictions, evaluate, query_of
 from eval.run.sweep import sweep
 
 STAR = EvidenceGraph([(ROOT, 0), (ROOT, 1)])
@@ -23,7 +23,7 @@ def test_points_are_those_of_the_evaluation(examples, imperfect):
         return imperfect[place].graph if gamma < 0.5 else STAR
 
     result = sweep(merge, examples, ["equation", "forward"], gammas=[0.0, 0.25, 0.5])
-    slow = score("slow", examples, imperfect).mean
+    slow = evaluate({"slow": Predictions(imperfect)}, examples)[0].mean
     for metric in ("gm", "gs", "f1", "ged"):
         assert result.points["equation"][0][metric] == pytest.approx(slow[metric])
         assert result.points["equation"][1] == result.points["equation"][0] != result.points["equation"][2]
@@ -39,16 +39,18 @@ def test_the_best_gamma_is_where_gm_and_f1_are(examples):
     result = sweep(merge, examples, ["fused"])
     assert result.best("fused")[0] == 0.7
     assert result.best("fused")[1] == {"gm": 1.0, "gs": 1.0, "f1": 1.0, "ged": 0.0, "score": 1.0}
-    text = sweep_text(result, {"fused": 0.5}, "test")
+    text = sweep_text(result, {"checkpoint_gammas": {"fused": 0.5}, "split": "test"})
     assert text.splitlines()[2].split()[:4] == ["fused", "0.70", "0.50", "100.00"]
     assert "for inspection only" in text
-    assert "for inspection only" not in sweep_text(result, {}, "dev")
+    assert "for inspection only" not in sweep_text(result, {"checkpoint_gammas": {}, "split": "dev"})
 
 
 def test_distances_out_of_time_are_said(examples):
     far = [EvidenceGraph([(ROOT, n) for n in range(4)] + [(n, n + 4) for n in range(4)])] * 2
     result = sweep(lambda place, rule, gamma: far[place], examples[3:5], ["equation"], ged_seconds=0.0)
-    assert (result.ged_not_exact > 0) == ("ran out of time" in sweep_text(result, {}, "dev"))
+    assert (result.ged_not_exact > 0) == (
+        "ran out of time" in sweep_text(result, {"checkpoint_gammas": {}, "split": "dev"})
+    )
 
 
 def test_bad_input():
@@ -86,7 +88,7 @@ def test_command_writes_tables_and_the_figure(small_checkpoint, data, examples, 
     pipeline = BgrPipeline.from_pretrained(small_checkpoint)
     found = pipeline.retrieve_directions([query_of(example) for example in examples[2:10]])
     results = [one.merged("fused", 0.3, fusion=pipeline.settings.fusion) for one in found]
-    mean = score("fused", examples[2:10], results).mean
+    mean = evaluate({"fused": Predictions(results)}, examples[2:10])[0].mean
     point = content["rules"]["fused"][GAMMAS.index(0.3)]
     assert {metric: point[metric] for metric in ("gm", "gs", "f1", "ged")} == pytest.approx(
         {metric: mean[metric] for metric in ("gm", "gs", "f1", "ged")}
@@ -133,5 +135,5 @@ def test_errors_are_one_line_and_nothing_is_left(argv, said, small_checkpoint, d
 
 def test_the_figure_takes_any_rules(examples, tmp_path):
     result = sweep(lambda place, rule, gamma: examples[place].graph, examples[:3], ["fused"], gammas=[0.0, 1.0])
-    write_sweep(tmp_path, result, {}, "dev", {})
+    write_sweep(tmp_path, result, {"checkpoint_gammas": {}, "split": "dev"})
     assert (tmp_path / "sweep.png").stat().st_size > 5_000

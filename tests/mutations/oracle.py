@@ -17,7 +17,7 @@ from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.program import Program
 from bgr.data.kb.schema import Fact, Nodes, Value
 from bgr.data.reasongraphqa.checks.verify import verify_dataset
-from bgr.data.reasongraphqa.construction.grounding import TYPE_OF_FUNCTION, same_answer
+from bgr.data.reasongraphqa.construction.questions import TYPE_OF_FUNCTION, same_answer
 from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.data.reasongraphqa.verbalize.verbalizer import missing_parts

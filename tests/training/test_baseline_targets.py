@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from training.baseline.losses import among_all, contrastive_loss, gold_chains, gold_facts, gold_paths, gold_pointers
+from training.baseline.losses import among_all, contrastive_loss, gold_chains, gold_paths, gold_pointers
+from training.retriever.loss import gold_facts
 
 FORK = EvidenceGraph([(ROOT, 2), (2, 0), (2, 4), (ROOT, 1)])
 SINGLE = EvidenceGraph([(ROOT, 3)])
@@ -29,7 +30,7 @@ def graphs(draw):
 
 @given(st.lists(graphs(), min_size=1, max_size=4))
 def test_gold_paths_are_all_paths(found):
-    paths, targets = gold_paths(found, 5)
+    paths, targets = gold_paths(found, 5, torch.device("cpu"))
     rows = zip(paths.question.tolist(), paths.facts.tolist(), targets.tolist(), strict=True)
     seen = sorted((q, tuple(f for f in facts if f >= 0), tuple(row)) for q, facts, row in rows)
     expected = []

@@ -5,7 +5,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from training.callbacks.checkpoints import AtomicFiles
+from training.callbacks import AtomicFiles
 from training.retriever.module import BgrModule
 from training.retriever.train import train_direction
 from training.run import Run

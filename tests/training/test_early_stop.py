@@ -3,7 +3,7 @@ from dataclasses import replace
 
 from safetensors.torch import load_file
 
-from training.callbacks.reporter import Epoch, Stop
+from training.callbacks import Epoch, Stop
 from training.retriever.train import train_direction
 from training.run import Run
 

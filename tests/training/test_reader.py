@@ -16,9 +16,9 @@ from bgr.data.reasongraphqa.io.dataset import load_split, write_dataset
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.metrics.answers import answer_match
-from bgr.reader.reader import Reader
-from eval.run.with_reader import read_answers
-from training.seq2seq.reader_data import ReaderData, everyday_words, retrieved_graphs
+from bgr.reader.reader import Reader, ReaderInput
+from eval.run.passage_answers import answers_without_evidence
+from training.seq2seq.reader import ReaderData, everyday_words, retrieved_graphs
 
 CONFIG = """
 seed_everything: 3
@@ -118,7 +118,7 @@ def test_a_run_is_a_reader_with_card(train, tmp_path, toy_data, capsys, slots):
     assert ("placeholders" in card) == (slots == "true")
     reader = Reader.from_pretrained(tmp_path / "out", device="cpu", precision="32")
     examples = load_split(toy_data, "dev")
-    answers = read_answers(reader, examples, evidence="gold")
+    answers = reader.answer([ReaderInput(e.question, e.facts, e.graph) for e in examples])
     # generation reproduces the texts that validation counts as exact
     exact = sum(answer_match(a.text, e.answer) for a, e in zip(answers, examples, strict=True)) / len(examples)
     assert exact == pytest.approx(metrics["dev_exact"])
@@ -127,19 +127,15 @@ def test_a_run_is_a_reader_with_card(train, tmp_path, toy_data, capsys, slots):
     assert train("more", "--init", str(tmp_path / "out"), slots=slots) == 0
 
 
-def test_read_answers_by_evidence(train, tmp_path, toy_data):
+def test_answers_without_evidence(train, tmp_path, toy_data):
     assert train("out") == 0
     reader = Reader.from_pretrained(tmp_path / "out", device="cpu", precision="32")
     examples = load_split(toy_data, "dev")
-    gold = read_answers(reader, examples, evidence="gold")
-    assert read_answers(reader, examples, [e.graph for e in examples]) == gold
-    assert all(a.text is None for a in read_answers(reader, examples, [EvidenceGraph()] * len(examples)))
+    assert all(
+        a.text is None for a in reader.answer([ReaderInput(e.question, e.facts, EvidenceGraph()) for e in examples])
+    )
     # the toy questions are all equal, so answers without evidence are too
-    assert len({a.text for a in read_answers(reader, examples, evidence="none")}) == 1
-    with pytest.raises(ValueError, match="0 graphs for 10 examples"):
-        read_answers(reader, examples)
-    with pytest.raises(ValueError, match="allowed: gold, retrieved, none"):
-        read_answers(reader, examples, evidence="some")
+    assert len({a.text for a in answers_without_evidence(reader, [e.question for e in examples])}) == 1
 
 
 @pytest.mark.parametrize(
@@ -189,8 +185,9 @@ def test_it_learns_names_it_never_saw_and_resumes_as_if_never_stopped(train, tmp
     assert json.loads(capsys.readouterr().out.strip().splitlines()[-1])["dev_exact"] > 0.9
     reader = Reader.from_pretrained(tmp_path / "long", device="cpu")
     examples = load_split(data, "test")
-    for evidence, least, most in (("gold", 0.9, 1.0), ("none", 0.0, 0.35)):
-        answers = read_answers(reader, examples, evidence=evidence)
+    gold = reader.answer([ReaderInput(e.question, e.facts, e.graph) for e in examples])
+    alone = answers_without_evidence(reader, [e.question for e in examples])
+    for answers, least, most in ((gold, 0.9, 1.0), (alone, 0.0, 0.35)):
         share = sum(answer_match(a.text, e.answer) for a, e in zip(answers, examples, strict=True)) / len(examples)
         assert least <= share <= most
 

@@ -4,19 +4,19 @@ from statistics import fmean, stdev
 import pytest
 
 from bgr.pipeline import BgrPipeline
-from training.retriever.seeds import Spread, read_seeds, spreads, table
+from training.retriever.seeds import read_seeds, spreads, table
 from training.run import Run, is_finished, mark_finished
 
 SMALL = ["--trainer.max_epochs=1", "--data.limit=6"]
 
 
 def test_mean_and_sample_standard_deviation():
-    assert Spread.of([1.0, 2.0, 4.0]) == Spread(fmean([1, 2, 4]), stdev([1, 2, 4]), 3, (1.0, 2.0, 4.0))
-    assert Spread.of([0.5]) == Spread(0.5, None, 1, (0.5,))
     rows = [{"fused": {"gs": 1.0, "gm": 1.0, "ece": 0.0}, "forward": {"gm": gm}} for gm in (0.25, 0.75)]
-    summary = spreads(rows)
-    assert summary["forward"]["gm"].values == (0.25, 0.75)
-    assert table(summary).splitlines() == [
+    dev = spreads(rows)
+    assert dev["forward"]["gm"] == {"mean": 0.5, "sd": stdev([0.25, 0.75]), "n": 2, "values": [0.25, 0.75]}
+    assert spreads(rows[:1])["forward"]["gm"] == {"mean": 0.25, "sd": None, "n": 1, "values": [0.25]}
+    assert table(spreads(rows[:1])).splitlines()[0] == "dev  forward      gm 0.250"
+    assert table(dev).splitlines() == [
         "dev  forward      gm 0.500 ± 0.354",
         "dev  fused        gm 1.000 ± 0.000  gs 1.000 ± 0.000  ece 0.000 ± 0.000",
     ]

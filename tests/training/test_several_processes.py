@@ -38,11 +38,7 @@ def fit(encoder_folder, toy_data, bare_trainer, tmp_path):
         data = BgrDataModule(str(toy_data), batch_size=batch_size, candidates=4, limit=27)
         data.prepare(AutoTokenizer.from_pretrained(encoder_folder), module.model, tmp_path / "states")
         data.splits["train"] = [one_more_fact(e) if i % 3 else e for i, e in enumerate(data.splits["train"])]
-        chosen = bare_trainer(
-            max_epochs=2,
-            gradient_clip_val=0.1,
-            **trainer,
-        )
+        chosen = bare_trainer(max_epochs=2, gradient_clip_val=0.1, **trainer)
         chosen.fit(module, datamodule=data)
         weights = {name: value.clone() for name, value in module.state_dict().items()}
         assert max((weights[name] - before[name]).abs().max() for name in weights) > 1e-3

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bgr.errors import BgrError
-from training.callbacks.reporter import Epoch
+from training.callbacks import Epoch
 from training.retriever import side_by_side
 
 

@@ -10,9 +10,8 @@ from safetensors.torch import load_file
 from bgr.cli import main
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.pipeline import BgrPipeline
-from training.lightning_cli import parse
 from training.retriever.calibrate import dev_metrics
-from training.retriever.train import train_direction
+from training.retriever.train import parse, train_direction
 from training.run import Run
 
 
@@ -48,7 +47,7 @@ def test_same_seed_same_weights_other_seed_others(config, short_data, tmp_path, 
 
 def test_on_a_cpu_gradients_are_added_up_in_one_order(config, toy_data, tmp_path):
     torch.use_deterministic_algorithms(False)
-    parse(Run(config(1), toy_data, tmp_path / "run"), "forward", tmp_path / "home")
+    parse(Run(config(1), toy_data, tmp_path / "run"), "forward")
     assert torch.are_deterministic_algorithms_enabled()
 
 

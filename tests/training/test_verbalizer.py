@@ -17,7 +17,7 @@ from bgr.data.reasongraphqa.verbalize.verbalizer import missing_parts
 from bgr.errors import DataError
 from bgr.models.seq2seq import load_seq2seq
 from training.seq2seq.data import train_tokenizer
-from training.seq2seq.verbalizer_data import make_pairs
+from training.seq2seq.verbalizer import make_pairs
 
 PEOPLE = "Ada Bo Cai Dora Emil Fay Gus Hal Ida Jon Kai Lea".split()
 TOWNS = "Norhaven Portsud Eastwick Weston Milford Redhill".split()
@@ -75,13 +75,13 @@ def train(tmp_path, kqapro):
 
 def test_pairs_are_complete_and_write_values_alike(kb):
     pairs = make_pairs(kb, train=100, dev=20, joined_probability=0.5, seed=0)
-    assert (len(pairs.train), len(pairs.dev)) == (100, 20)
-    for pair in [*pairs.train, *pairs.dev]:
+    assert (len(pairs["train"]), len(pairs["dev"])) == (100, 20)
+    for pair in [*pairs["train"], *pairs["dev"]]:
         assert missing_parts(kb, pair.target, pair.facts) == []
         for value in (fact.value for fact in pair.facts if fact.value is not None):
             assert any(value_text(value, s) in pair.source and value_text(value, s) in pair.target for s in range(6))
-    assert {len(pair.facts) for pair in pairs.train} >= {1, 2}
-    heads = [{pair.facts[0].head for pair in part} for part in (pairs.train, pairs.dev)]
+    assert {len(pair.facts) for pair in pairs["train"]} >= {1, 2}
+    heads = [{pair.facts[0].head for pair in part} for part in (pairs["train"], pairs["dev"])]
     assert not heads[0] & heads[1]
     assert make_pairs(kb, train=100, dev=20, joined_probability=0.5, seed=0) == pairs
     assert make_pairs(kb, train=100, dev=20, joined_probability=0.5, seed=1) != pairs

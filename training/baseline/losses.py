@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
-from bgr.errors import BgrError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.retrievers.baselines.beam import END_COLUMN, PathTable
 from bgr.retrievers.baselines.dpr import DprModel
@@ -17,58 +18,41 @@ from bgr.retrievers.baselines.mdr import MdrModel
 from bgr.retrievers.baselines.model import BaselineModel
 from bgr.retrievers.baselines.ssg import NEW_CHAIN, SsgModel
 from training.data_module import TrainingBatch
-from training.retriever.loss import gold_levels, mean_over_questions
+from training.retriever.loss import gold_facts, gold_levels, mean_over_questions
 
 MAX_CHAINS = 16
 """Maximum number of chains per question; the first ones are used if a graph with many joins has more."""
 
 
-def gold_facts(graphs: Sequence[EvidenceGraph], columns: int) -> Tensor:
-    """The facts of each graph, bool ``[q, c]``."""
-    targets = torch.zeros(len(graphs), columns, dtype=torch.bool)
-    for row, graph in enumerate(graphs):
-        targets[row, list(graph.nodes)] = True
-    return targets
-
-
-def gold_paths(graphs: Sequence[EvidenceGraph], columns: int) -> tuple[PathTable, Tensor]:
-    """Every forward path of every graph, including the empty one, and its next facts.
-
-    Args:
-        graphs: gold graphs of a batch.
-        columns: ``c``, maximum number of candidates.
-
-    Returns:
-        The paths, and targets ``[p, 1 + c]`` bool: the next facts, or the end (column 0) if there are none.
-    """
+def gold_paths(graphs: Sequence[EvidenceGraph], columns: int, device: torch.device) -> tuple[PathTable, Tensor]:
+    """Every forward path of every graph, including the empty one, and its targets ``[p, 1 + c]`` bool: the next facts,
+    or the end (column 0) if there are none. `columns` is ``c``."""
     levels = gold_levels(graphs, "forward", columns=1 + columns)
     questions, facts = [levels[0].parents], [torch.zeros(len(graphs), 0, dtype=torch.long)]
     for level in levels[1:]:
         questions.append(questions[-1][level.parents])
         facts.append(torch.cat([facts[-1][level.parents], level.columns[:, None] - 1], dim=1))
     deepest = facts[-1].shape[1]
-    table = torch.cat([torch.nn.functional.pad(part, (0, deepest - part.shape[1]), value=-1) for part in facts])
+    table = torch.cat([F.pad(part, (0, deepest - part.shape[1]), value=-1) for part in facts])
     targets = torch.cat([level.targets for level in levels])
     targets[:, END_COLUMN] = ~targets.any(1)
-    return PathTable(torch.cat(questions), table), targets
+    return PathTable(torch.cat(questions), table).to(device), targets.to(device)
 
 
 def gold_pointers(graphs: Sequence[EvidenceGraph], stop: int) -> tuple[Tensor, Tensor]:
-    """The targets of SSG: the chains of each graph, separated by a pointer to the question, and the stop.
-
-    Returns:
-        The inputs ``[q, s]`` and the targets ``[q, 1 + s]``, padded with −1.
-    """
+    """The inputs ``[q, s]`` and targets ``[q, 1 + s]`` of SSG, padded with −1: the chains of each graph, separated by a
+    pointer to the question; the targets end with the stop."""
     rows = []
     for graph in graphs:
         row: list[int] = []
         for chain in gold_chains(graph):
             row += [NEW_CHAIN] * bool(row) + [fact + 1 for fact in chain]
         rows.append(row)
-    longest = max(map(len, rows))
-    inputs = torch.tensor([row + [-1] * (longest - len(row)) for row in rows], dtype=torch.long)
-    targets = torch.tensor([[*row, stop] + [-1] * (longest - len(row)) for row in rows], dtype=torch.long)
-    return inputs.view(len(rows), longest), targets
+    inputs, targets = (
+        pad_sequence([torch.tensor([*row, *end], dtype=torch.long) for row in rows], batch_first=True, padding_value=-1)
+        for end in ((), (stop,))
+    )
+    return inputs, targets
 
 
 def gold_chains(graph: EvidenceGraph) -> list[list[int]]:
@@ -86,15 +70,9 @@ def gold_chains(graph: EvidenceGraph) -> list[list[int]]:
 
 def baseline_loss(model: BaselineModel, batch: TrainingBatch) -> Tensor:
     """The loss of any trained baseline, as the mean over the questions of the batch."""
-    if isinstance(model, DprModel):
-        return dpr_loss(model, batch)
-    if isinstance(model, GrrModel):
-        return grr_loss(model, batch)
-    if isinstance(model, MdrModel):
-        return mdr_loss(model, batch)
-    if isinstance(model, SsgModel):
-        return ssg_loss(model, batch)
-    raise BgrError(f"{type(model).__name__}: there is no loss for this model")
+    losses: dict[str, Callable[[Any, TrainingBatch], Tensor]]
+    losses = {"dpr": dpr_loss, "grr": grr_loss, "mdr": mdr_loss, "ssg": ssg_loss}
+    return losses[model.config.kind](model, batch)
 
 
 def dpr_loss(model: DprModel, batch: TrainingBatch) -> Tensor:
@@ -102,7 +80,7 @@ def dpr_loss(model: DprModel, batch: TrainingBatch) -> Tensor:
     other questions in the batch (arXiv:2004.04906, section 3.2)."""
     scores = model.scores(batch.batch)
     candidates = batch.batch.candidates
-    gold = gold_facts([e.graph for e in batch.examples], candidates.shape[1]).to(scores.device)
+    gold = gold_facts(batch.graphs, candidates.shape[1]).to(scores.device)
     owner, column = gold.nonzero(as_tuple=True)
     positives = torch.zeros_like(scores, dtype=torch.bool)
     positives[owner, candidates[owner, column]] = True
@@ -113,8 +91,7 @@ def mdr_loss(model: MdrModel, batch: TrainingBatch) -> Tensor:
     """Contrastive loss at every gold path: each next fact, or the end, against the end, the question's other candidates
     and all facts of the other questions in the batch (arXiv:2009.12756, section 2.2)."""
     encoded = model.encode_batch(batch.batch)
-    paths, targets = gold_paths([e.graph for e in batch.examples], encoded.candidates.shape[1])
-    paths, targets = paths.to(encoded.facts.device), targets.to(encoded.facts.device)
+    paths, targets = gold_paths(batch.graphs, encoded.candidates.shape[1], encoded.facts.device)
     scores = model.scores(encoded, paths)
     # neither facts that are already on the path nor, for the empty path, the end
     closed = ~paths.open(encoded.candidates) & F.pad(encoded.candidates[paths.question] >= 0, (1, 0), value=True)
@@ -140,8 +117,7 @@ def grr_loss(model: GrrModel, batch: TrainingBatch) -> Tensor:
     """Binary cross-entropy at every gold path with target 1 for the next facts, or the end, and 0 for all others
     (arXiv:1911.10470, equation 5)."""
     encoded = model.encode_batch(batch.batch)
-    paths, targets = gold_paths([e.graph for e in batch.examples], encoded.candidates.shape[1])
-    paths, targets = paths.to(encoded.facts.device), targets.to(encoded.facts.device)
+    paths, targets = gold_paths(batch.graphs, encoded.candidates.shape[1], encoded.facts.device)
     logits = model.logits(encoded, paths)
     is_open = logits > -torch.inf
     losses = F.binary_cross_entropy_with_logits(logits.masked_fill(~is_open, 0.0), targets.float(), reduction="none")
@@ -151,7 +127,7 @@ def grr_loss(model: GrrModel, batch: TrainingBatch) -> Tensor:
 def ssg_loss(model: SsgModel, batch: TrainingBatch) -> Tensor:
     """Cross-entropy of every pointer given the gold pointers before it; mean over questions of the mean over steps."""
     encoded = model.encode_batch(batch.batch)
-    inputs, targets = gold_pointers([e.graph for e in batch.examples], stop=encoded.mask.shape[1])
+    inputs, targets = gold_pointers(batch.graphs, stop=encoded.mask.shape[1])
     inputs, targets = inputs.to(encoded.mask.device), targets.to(encoded.mask.device)
     steps = targets >= 0
     losses = F.cross_entropy(model.logits(encoded, inputs)[steps], targets[steps], reduction="none")

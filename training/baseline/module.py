@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
-from transformers import AutoConfig
 
-from bgr.models.packaged import resolve_model
 from bgr.retrievers.base import Query
 from bgr.retrievers.baselines.baseline_config import TRAINED, BaselineConfig
+from bgr.retrievers.baselines.beam import AllPaths, Keep, NearBest, TopFacts
 from bgr.retrievers.baselines.model import BaselineModel
-from bgr.retrievers.baselines.selection import AllPaths, Keep, NearBest, TopFacts
 from bgr.retrievers.baselines.trained import MODELS, result_of
 from training.base_module import RetrievalModule
 from training.baseline.losses import baseline_loss
@@ -26,20 +26,13 @@ class BaselineModule(RetrievalModule):
     Args:
         encoder: hub id or folder of a BERT, or ``packaged-minilm`` for the one from the package index.
         kind: ``dpr``, ``grr``, ``mdr`` or ``ssg``.
-        pretrained: start from the encoder's weights; false for random weights (tests, benchmarks).
-        frozen_layers: number of encoder layers that are not trained; their states are computed once and cached.
         width: width of all vectors; 0 for the encoder's width.
         layers: transformer layers over each sentence alone, after the encoder.
         context_layers: layers over the texts of a path (``mdr``) or over the candidates of a question (``ssg``).
         rows: summary rows for the vector of a sentence.
         dropout: dropout probability.
-        question_tokens, fact_tokens: maximum length of questions and facts in tokens.
         beam: beam width, in paths per question (``grr``, ``mdr``).
-        learning_rate: learning rate outside the encoder.
-        matrix_learning_rate: learning rate of Muon for the matrices outside the encoder; 0 for AdamW.
-        encoder_learning_rate: learning rate of the trained encoder layers.
-        weight_decay: weight decay.
-        warmup: share of the steps in which the learning rate rises; afterwards it falls linearly to 0.
+        settings: those of `RetrievalModule`.
     """
 
     model: BaselineModel
@@ -48,41 +41,18 @@ class BaselineModule(RetrievalModule):
         self,
         encoder: str,
         kind: str,
-        pretrained: bool = True,
-        frozen_layers: int = 0,
         width: int = 0,
         layers: int = 1,
         context_layers: int = 1,
         rows: int = 4,
         dropout: float = 0.0,
-        question_tokens: int = 64,
-        fact_tokens: int = 64,
         beam: int = 4,
-        learning_rate: float = 1e-5,
-        matrix_learning_rate: float = 0.0,
-        encoder_learning_rate: float = 1e-5,
-        weight_decay: float = 0.01,
-        warmup: float = 0.1,
+        **settings: Any,
     ) -> None:
-        super().__init__()
-        self.save_hyperparameters()
+        super().__init__(encoder, **settings)
         if kind not in MODELS:
             raise ValueError(f"model.kind is {kind!r}, allowed: {', '.join(TRAINED)}")
-        source = resolve_model(encoder)
-        config = BaselineConfig(
-            encoder=AutoConfig.from_pretrained(source),
-            kind=kind,
-            frozen_layers=frozen_layers,
-            width=width,
-            layers=layers,
-            context_layers=context_layers,
-            rows=rows,
-            dropout=dropout,
-            question_tokens=question_tokens,
-            fact_tokens=fact_tokens,
-            beam=beam,
-        )
-        self.use(MODELS[kind](config), source, pretrained=pretrained)
+        self.use(MODELS[kind], BaselineConfig)
 
     def loss(self, batch: TrainingBatch) -> Tensor:
         return baseline_loss(self.model, batch)

@@ -33,18 +33,12 @@ NEARBY = -4.0
 def edge_calibration(
     results: Sequence[DirectionResult], others: Sequence[DirectionResult], examples: Sequence[Example]
 ) -> Calibration:
-    """Platt scaling of the edges of one direction: logistic regression of gold labels on log-odds.
+    """Platt scaling of the edges of one direction on dev: logistic regression of gold labels on log-odds.
 
-    Args:
-        results: results of this direction on dev.
-        others: results of the other direction. Edges that only it scored give the probability of an unseen edge.
-        examples: examples of dev.
-
-    Returns:
-        The calibration. It keeps the log-odds of the direction if all or no edges are gold, or if the slope is negative
-        or too large.
+    It keeps the log-odds of the direction if all or no edges are gold, or if the slope is negative or too large. Edges
+    that only the other direction scored give the probability of an unseen edge.
     """
-    odds, gold = _weighed(results, examples)
+    odds, gold = _labeled_edges(results, examples)
     triples = zip(results, others, examples, strict=True)
     unseen = [edge in e.graph.edges for r, o, e in triples for edge in o.odds if edge not in r.odds]
     log_odds = math.log((sum(unseen) + 0.5) / (len(unseen) - sum(unseen) + 0.5))
@@ -56,12 +50,11 @@ def edge_calibration(
     return Calibration(unseen=log_odds)
 
 
-def _weighed(results: Sequence[DirectionResult], examples: Sequence[Example]) -> tuple[np.ndarray, np.ndarray]:
+def _labeled_edges(results: Sequence[DirectionResult], examples: Sequence[Example]) -> tuple[np.ndarray, np.ndarray]:
     """Log-odds of all edges that a direction scored, and their gold labels."""
-    pairs = [
-        (odds, edge in e.graph.edges) for r, e in zip(results, examples, strict=True) for edge, odds in r.odds.items()
-    ]
-    return np.array([odds for odds, _ in pairs]), np.array([gold for _, gold in pairs], dtype=bool)
+    pairs = zip(results, examples, strict=True)
+    edges = [(odds, edge in e.graph.edges) for r, e in pairs for edge, odds in r.odds.items()]
+    return np.array([odds for odds, _ in edges]), np.array([gold for _, gold in edges], dtype=bool)
 
 
 def edge_calibration_error(
@@ -69,7 +62,7 @@ def edge_calibration_error(
 ) -> float:
     """Expected calibration error in [0, 1] of one direction's edges with log-odds of at least `NEARBY` before
     calibration; the many clearly wrong edges would hide the error of the others."""
-    odds, gold = _weighed(results, examples)
+    odds, gold = _labeled_edges(results, examples)
     near = odds >= NEARBY
     probabilities = 1 / (1 + np.exp(-(calibration.slope * odds[near] + calibration.offset)))
     return expected_calibration_error(probabilities, gold[near])
@@ -82,9 +75,8 @@ FUSED_THRESHOLDS = tuple(step / 4 for step in range(-8, 5))
 def dev_metrics(graphs: Sequence[EvidenceGraph], examples: Sequence[Example]) -> dict[str, float]:
     """Mean GM, GS and evidence F1, and the dev score (the mean of GM and F1), which all choices maximize."""
     pairs = list(zip(graphs, (e.graph for e in examples), strict=True))
-    gm = sum(graph_match(p, g) for p, g in pairs) / len(pairs)
-    gs = sum(graph_structure_match(p, g) for p, g in pairs) / len(pairs)
-    f1 = sum(evidence_set(p, g).f1 for p, g in pairs) / len(pairs)
+    scores = graph_match, graph_structure_match, lambda found, gold: evidence_set(found, gold).f1
+    gm, gs, f1 = (sum(score(found, gold) for found, gold in pairs) / len(pairs) for score in scores)
     return {"gm": gm, "gs": gs, "f1": f1, "score": (gm + f1) / 2}
 
 
@@ -129,7 +121,7 @@ def best_merge(
     fusion: Fusion | None = None,
 ) -> Merge:
     """Choose γ by dev score; of ties the smallest. For `fused`, the threshold is chosen first at γ = ½; of ties the one
-    nearest to 0. `fusion` holds the calibration."""
+    nearest to 0. `fusion` has the calibration."""
     base = fusion or Fusion()
 
     def score(gamma: float, threshold: float) -> dict[str, float]:

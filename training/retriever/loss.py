@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -12,8 +12,7 @@ from bgr.graph.evidence_graph import ROOT, EvidenceGraph, next_nodes
 from bgr.models.retriever import BgrRetriever, EncodedBatch, Paths
 
 
-@dataclass(frozen=True)
-class GoldLevel:
+class GoldLevel(NamedTuple):
     """All gold paths with the same number of facts.
 
     Args:
@@ -26,24 +25,16 @@ class GoldLevel:
     columns: Tensor
     targets: Tensor
 
-    def to(self, *args: object, **kwargs: object) -> GoldLevel:
-        return GoldLevel(*(x.to(*args, **kwargs) for x in (self.parents, self.columns, self.targets)))  # type: ignore[call-overload]
+    def to(self, device: torch.device) -> GoldLevel:
+        return GoldLevel(*(part.to(device) for part in self))
 
 
 def gold_levels(
     graphs: Sequence[EvidenceGraph], direction: str, *, columns: int, max_paths: int = 16
 ) -> list[GoldLevel]:
-    """Every path of every gold graph, by length.
-
-    Args:
-        graphs: gold graphs of a batch.
-        direction: ``forward`` or ``backward``.
-        columns: ``1 + c``; the root is in column 0, fact ``i`` in column ``i + 1``.
-        max_paths: maximum paths of one question per level; the first ones are used if a graph with many joins has more.
-
-    Returns:
-        The levels from 0 (one path for each question) to the longest path.
-    """
+    """Every path of every gold graph, by length: level 0 has one path for each question. The root is in column 0 of ``1
+    + c`` `columns`, fact ``i`` in column ``i + 1``. If a graph with many joins has more than `max_paths` paths of a
+    level, the first ones are used."""
     paths: list[tuple[int, int, int | None]] = [(i, i, None) for i in range(len(graphs))]  # parent, question, last node
     levels = []
     while paths:
@@ -56,13 +47,8 @@ def gold_levels(
                 if after != ROOT and room[question]:
                     room[question] -= 1
                     following.append((number, question, after))
-        levels.append(
-            GoldLevel(
-                torch.tensor([parent for parent, _, _ in paths], dtype=torch.long),
-                torch.tensor([-1 if node is None else node + 1 for _, _, node in paths], dtype=torch.long),
-                targets,
-            )
-        )
+        parents, last = zip(*((parent, -1 if node is None else node + 1) for parent, _, node in paths), strict=True)
+        levels.append(GoldLevel(torch.tensor(parents), torch.tensor(last), targets))
         paths = following
     return levels
 
@@ -74,23 +60,27 @@ def gold_logits(
 
     Columns that are not open to a path have the logit −inf.
     """
-    paths = model.start(encoded)
-    every = [paths]
+    every = [model.start(encoded)]
     for level in levels[1:]:
-        paths = model.extend(encoded, paths, level.parents, level.columns)
-        every.append(paths)
+        every.append(model.extend(encoded, every[-1], level.parents, level.columns))
     # one call for all levels
     joined = Paths.joined(every)
     return model.match(encoded, joined), torch.cat([level.targets for level in levels]), joined.question
+
+
+def gold_facts(graphs: Sequence[EvidenceGraph], columns: int) -> Tensor:
+    """The facts of each graph, bool ``[q, c]``."""
+    targets = torch.zeros(len(graphs), columns, dtype=torch.bool)
+    for row, graph in enumerate(graphs):
+        targets[row, list(graph.nodes)] = True
+    return targets
 
 
 def gold_relevance(encoded: EncodedBatch, graphs: Sequence[EvidenceGraph]) -> tuple[Tensor, Tensor, Tensor]:
     """Logits and targets ``[q, c]`` of every candidate's relevance, that is, of its being in the gold graph, and the
     question of each row ``[q]``."""
     columns = encoded.columns[:, 1:]
-    targets = torch.zeros_like(columns, dtype=torch.bool)
-    for row, graph in enumerate(graphs):
-        targets[row, list(graph.nodes)] = True
+    targets = gold_facts(graphs, columns.shape[1]).to(columns.device)
     logits = encoded.relevance.float()[columns.clamp(min=0)].masked_fill(columns < 0, float("-inf"))
     return logits, targets, torch.arange(len(graphs), device=logits.device)
 

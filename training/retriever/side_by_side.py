@@ -13,43 +13,35 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from multiprocessing.queues import Queue
 
 import torch
 from tqdm import tqdm
 
 from bgr.errors import BgrError
-from training.callbacks.reporter import Epoch, Report, Stop
+from training.callbacks import Epoch, Report, Stop
 
 PATIENCE = 10.0
 """Seconds that a process may take to end after it is asked to."""
 
 
-@dataclass(frozen=True)
-class Failure:
-    """Error message of a direction."""
-
-    message: str
-
+Message = Epoch | Stop | BgrError
+"""Report of a process, or its error."""
 
 Work = Callable[[str, Report], None]
 """A picklable function that trains a direction (first argument) and reports its epochs (second)."""
 
 
 def in_processes(work: Work, directions: Sequence[str], *, bar: bool = True) -> None:
-    """Run `work` for every direction in its own process with its share of the cores.
-
-    Args:
-        work: function to run.
-        directions: the directions, one process each.
-        bar: show the epochs on standard error.
+    """Run `work` for every direction in its own process with its share of the cores; `bar` shows the epochs on standard
+    error.
 
     Raises:
         BgrError: a process failed; the message is that of its error.
     """
     context = multiprocessing.get_context("spawn")
-    messages: Queue[Epoch | Stop | Failure] = context.Queue()
+    messages: Queue[Message] = context.Queue()
     threads = max(1, torch.get_num_threads() // len(directions))
     children = [
         context.Process(target=_child, args=(work, direction, threads, messages), name=direction, daemon=True)
@@ -67,26 +59,16 @@ def in_processes(work: Work, directions: Sequence[str], *, bar: bool = True) -> 
     try:
         _watch(children, messages, show=bar)
     finally:
-        _end(children)
+        for child in children:
+            child.terminate()  # Lightning finishes its step
+        for child in children:
+            child.join(PATIENCE)
+            if child.exitcode is None:
+                child.kill()
+                child.join()
 
 
-def _end(children: Sequence[multiprocessing.process.BaseProcess]) -> None:
-    """End running processes: terminate first, so that Lightning can finish its step, and kill after `PATIENCE`."""
-    for child in children:
-        child.terminate()
-    for child in children:
-        child.join(PATIENCE)
-        if child.exitcode is None:
-            child.kill()
-            child.join()
-
-
-def _watch(
-    children: Sequence[multiprocessing.process.BaseProcess],
-    messages: Queue[Epoch | Stop | Failure],
-    *,
-    show: bool,
-) -> None:
+def _watch(children: Sequence[BaseProcess], messages: Queue[Message], *, show: bool) -> None:
     with tqdm(desc="training", unit="epoch", disable=not show) as bar:
         while True:
             # read before the messages, so that all messages of an ended child are in the queue
@@ -100,14 +82,14 @@ def _watch(
             except queue.Empty:
                 pass
             if failed:
-                raise BgrError("; ".join(_ended(child) for child in failed))
+                raise BgrError("; ".join(_cause(child) for child in failed))
             if over:
                 return
 
 
-def _show(bar: tqdm, message: Epoch | Stop | Failure, directions: int) -> None:
-    if isinstance(message, Failure):
-        raise BgrError(message.message)
+def _show(bar: tqdm, message: Message, directions: int) -> None:
+    if isinstance(message, BgrError):
+        raise message
     if isinstance(message, Epoch):
         bar.total = bar.total or message.of * directions
         bar.update()
@@ -116,7 +98,7 @@ def _show(bar: tqdm, message: Epoch | Stop | Failure, directions: int) -> None:
     bar.write(message.line(), file=sys.stderr)
 
 
-def _ended(child: multiprocessing.process.BaseProcess) -> str:
+def _cause(child: BaseProcess) -> str:
     code = child.exitcode or 0
     if code >= 0:
         return f"{child.name}: its process ended with exit code {code}; its output above says why"
@@ -124,13 +106,13 @@ def _ended(child: multiprocessing.process.BaseProcess) -> str:
     return f"{child.name}: its process was ended by {name} (SIGKILL: perhaps out of memory); --resume continues"
 
 
-def _child(work: Work, direction: str, threads: int, messages: Queue[Epoch | Stop | Failure]) -> None:
+def _child(work: Work, direction: str, threads: int, messages: Queue[Message]) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
     try:
         work(direction, messages.put)
     except BgrError as error:
-        messages.put(Failure(str(error)))
+        messages.put(BgrError(str(error)))
 
 
 def _end_with_parent() -> None:

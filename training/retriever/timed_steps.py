@@ -14,31 +14,16 @@ from torch.optim import Optimizer
 
 from bgr.data.example import Example
 from bgr.graph.evidence_graph import EvidenceGraph
-from bgr.models.batching import Batch, Sentences, make_batch
-from training.data_module import TrainingBatch, cache_lower_states, fewer_candidates
+from training.data_module import BgrDataModule, fewer_candidates
 from training.loader import SimilarLengths
 from training.retriever.module import BgrModule
 
 
 class TimedSteps:
-    """The model of a config with batches of real questions, sampled and sorted as in training.
-
-    Args:
-        config: training config; its sections ``model`` and ``data`` and the trainer's gradient clipping are used.
-        encoder: replaces the encoder of the config.
-        pretrained: load the weights of `encoder`.
-        examples: the questions.
-        tokenizer: tokenizer of the encoder.
-        direction: ``forward`` or ``backward``.
-        batch_size: questions per batch; 0 for the value of the config.
-        states: folder for the states of frozen layers.
-        device: device of the model.
-        dtype: data type of autocast, if any.
-        seed: random seed of weights and batches.
-
-    Attributes:
-        tokens: token ids of each batch, even if their states are cached.
-    """
+    """The model of a training config (its sections ``model`` and ``data`` and the trainer's gradient clipping) with
+    batches of real questions, sampled and sorted as in training. `encoder` replaces that of the config, and its weights
+    are loaded if it is `pretrained`; a `batch_size` of 0 is that of the config, and `dtype` is that of autocast, if
+    any. `tokens` are the token ids of each batch, even if their `states` are cached in a folder."""
 
     def __init__(
         self,
@@ -49,7 +34,6 @@ class TimedSteps:
         states: Path,
         *,
         pretrained: bool = True,
-        direction: str = "forward",
         batch_size: int = 0,
         device: torch.device | str = "cpu",
         dtype: torch.dtype | None = None,
@@ -57,21 +41,21 @@ class TimedSteps:
     ) -> None:
         sections = yaml.safe_load(config.read_text(encoding="utf-8"))
         torch.manual_seed(seed)
-        settings = sections["model"] | {"encoder": encoder, "pretrained": pretrained, "direction": direction}
-        self.module = BgrModule(**settings)
+        self.module = BgrModule(**sections["model"] | {"encoder": encoder, "pretrained": pretrained})
         self.model = self.module.model
         self.clip = float(sections.get("trainer", {}).get("gradient_clip_val") or 0.0)
         self.device, self.dtype = torch.device(device), dtype
-        data = sections.get("data", {})
-        candidates = int(data.get("candidates", 0))
+        settings = sections.get("data", {})
+        candidates = int(settings.get("candidates", 0))
         drawn = [fewer_candidates(e, candidates, f"{seed} {e.id}") if candidates else e for e in examples]
-        rows = SimilarLengths([len(e.question) for e in drawn], batch_size or data["batch_size"], seed=seed)
+        rows = SimilarLengths([len(e.question) for e in drawn], batch_size or settings["batch_size"], seed=seed)
         groups = [[drawn[row] for row in batch] for batch in rows]
-        ids = self._sentences(drawn, tokenizer)
-        self.tokens = [_batch(*ids, group).to(self.device) for group in groups]
-        for name, sentences in zip(("questions", "facts"), ids, strict=True):
-            cache_lower_states(sentences, self.model.encoder, states, name=name)
-        self.batches = [TrainingBatch(_batch(*ids, group), group).to(self.device) for group in groups]
+        data = BgrDataModule("")
+        data.splits = {"train": drawn}
+        data.tokenize(tokenizer, self.model)
+        self.tokens = [data.collate(group).batch.to(self.device) for group in groups]
+        data.cache_lower_states(self.model.encoder, states)
+        self.batches = [data.collate(group).to(self.device) for group in groups]
         self.module.to(self.device).train()
         # there is no trainer to log metrics
         self.module.log = lambda *_, **__: None  # type: ignore[method-assign]
@@ -81,16 +65,9 @@ class TimedSteps:
         optimizers: Any = self.module.configure_optimizers()
         self.optimizer: Optimizer = optimizers["optimizer"]
 
-    def _sentences(self, examples: Sequence[Example], tokenizer: Any) -> tuple[Sentences, Sentences]:
-        config = self.model.config
-        return (
-            Sentences((e.question for e in examples), tokenizer, max_tokens=config.question_tokens),
-            Sentences((f for e in examples for f in e.facts), tokenizer, max_tokens=config.fact_tokens),
-        )
-
     def graphs(self, number: int) -> list[EvidenceGraph]:
         """Gold graphs of a batch."""
-        return [example.graph for example in self.batches[number].examples]
+        return self.batches[number].graphs
 
     def loss(self, number: int, computed_by: nn.Module | None = None) -> Tensor:
         """The training loss of one batch, computed by another form of the model if one is given."""
@@ -108,7 +85,3 @@ class TimedSteps:
         if self.clip:
             torch.nn.utils.clip_grad_norm_(self.trained, self.clip)
         self.optimizer.step()
-
-
-def _batch(questions: Sentences, facts: Sentences, group: Sequence[Example]) -> Batch:
-    return make_batch(questions, facts, [(e.question, e.facts) for e in group])

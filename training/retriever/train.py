@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import torch
+from lightning.pytorch import Callback
 from lightning.pytorch.accelerators import CPUAccelerator
 from transformers import AutoTokenizer
 
@@ -18,11 +18,13 @@ from bgr.models.retriever import BgrRetriever
 from bgr.pipeline import read_alike
 from bgr.retrievers.graph_hop.checkpoint import SETTINGS, Settings, load_retriever
 from bgr.retrievers.graph_hop.decode import EXPLORE
+from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from bgr.utils.atomic_io import output_folder
-from training.callbacks.reporter import Report, Reporter, to_stderr
+from training.callbacks import Report, Reporter, to_stderr
 from training.data_module import BgrDataModule
-from training.lightning_cli import fit, parse, prepare, result_settings
+from training.lightning_cli import RetrieverCLI, fit_retriever, prepare, result_settings, retriever_cli
 from training.retriever.calibrate import best_threshold, calibrated, decode_dev
+from training.retriever.module import BgrModule
 from training.retriever.side_by_side import in_processes
 from training.run import Run, first_process, is_finished, mark_finished
 
@@ -31,12 +33,8 @@ QUIET = "--trainer.enable_progress_bar=false"
 
 @dataclass(frozen=True)
 class Plan:
-    """Result of `check`.
-
-    Args:
-        settings: settings that affect the result.
-        side_by_side: the directions may be trained at once in separate processes.
-    """
+    """Result of `check`: the settings that affect the result, and whether the directions may be trained at once in
+    separate processes."""
 
     settings: dict[str, Any]
     side_by_side: bool
@@ -48,7 +46,7 @@ def check(run: Run) -> Plan:
     Raises:
         BgrError: a key is unknown, a value is not allowed, or the data cannot be read.
     """
-    cli = parse(run, "forward", run.out)
+    cli = parse(run, "forward")
     cli.datamodule.setup()
     one_cpu = isinstance(cli.trainer.accelerator, CPUAccelerator) and cli.trainer.world_size == 1
     return Plan(result_settings(cli), one_cpu and torch.get_num_threads() > 1)
@@ -60,11 +58,13 @@ def train_retriever(run: Run, plan: Plan, directions: Sequence[str] = DIRECTIONS
     Returns:
         The dev metrics by direction and rule; empty in processes that do not write or if a direction is missing.
     """
-    missing = [d for d in directions if not (run.resume and is_finished(run, d, _of(plan.settings, d)))]
+    model = plan.settings["model"]
+    settings = {d: {**plan.settings, "model": {**model, "direction": d}} for d in directions}
+    missing = [d for d in directions if not (run.resume and is_finished(run, d, settings[d]))]
     if missing and first_process():
         (run.out / SETTINGS).unlink(missing_ok=True)  # it describes the previous pair
     if len(missing) > 1 and plan.side_by_side:
-        if plan.settings["model"]["frozen_layers"] and not any(run.states_folder.glob("facts-*.npy")):
+        if model["frozen_layers"] and not any(run.states_folder.glob("facts-*.npy")):
             # once for both, with all cores and in a process of its own, which frees its memory before they start
             in_processes(partial(prepare_states, run), missing[:1], bar=False)
         in_processes(partial(train_direction, replace(run, overrides=(*run.overrides, QUIET))), missing)
@@ -78,19 +78,18 @@ def train_retriever(run: Run, plan: Plan, directions: Sequence[str] = DIRECTIONS
     return calibrate_pair(run)
 
 
+def parse(run: Run, direction: str, *callbacks: Callback) -> RetrieverCLI:
+    """Read the config of a direction; nothing is written. An unknown key or invalid value is an error of one line."""
+    return retriever_cli(run, BgrModule, direction, *callbacks, settings=[f"--model.direction={direction}"])
+
+
 def train_direction(run: Run, direction: str, report: Report) -> None:
     """Train one direction and save its best epoch to ``out/DIRECTION``; `report` is called for every epoch."""
-    home = run.home(direction)
-    if not run.resume and first_process():
-        shutil.rmtree(home, ignore_errors=True)  # checkpoints of an earlier training, which --resume must not use
-    cli = parse(run, direction, home, Reporter(direction, report))
-    tokenizer = prepare(run, cli)
-    fit(run, cli)
-    if not first_process():
+    cli = fit_retriever(run, lambda run: parse(run, direction, Reporter(direction, report)), direction)
+    if cli is None:
         return
     model: BgrRetriever = cli.model.model
     model.config.threshold = best_threshold(model, cli.datamodule)
-    tokenizer.save_pretrained(run.out)
     with output_folder(run.out / direction, overwrite=True) as folder:
         model.save_pretrained(folder)
     mark_finished(run, direction, result_settings(cli))
@@ -98,29 +97,22 @@ def train_direction(run: Run, direction: str, report: Report) -> None:
 
 def prepare_states(run: Run, direction: str, _: Report) -> None:
     """First part of `train_direction`: write the states of the frozen layers to the run folder."""
-    prepare(run, parse(run, direction, run.out))
+    prepare(run, parse(run, direction))
 
 
 def calibrate_pair(run: Run) -> dict[str, Any]:
     """Choose the settings of the pair of directions in ``out`` on dev (`calibrated`), write ``bgr.json``, and return
     the dev metrics."""
-    home = run.home("calibration")
-    data: BgrDataModule = parse(run, "forward", home).datamodule
+    data: BgrDataModule = parse(run, "forward").datamodule
     tokenizer = AutoTokenizer.from_pretrained(run.out, local_files_only=True)
-    models = {direction: load_retriever(run.out, direction) for direction in DIRECTIONS}
+    found: list[list[DirectionResult]] = []
     prepared: BgrRetriever | None = None
-    found = {}
-    for direction, model in models.items():
+    for model in [load_retriever(run.out, direction) for direction in DIRECTIONS]:
         if prepared is None or not read_alike(prepared, model):
             data.prepare(tokenizer, model, run.states_folder)
             prepared = model
-        threshold = model.config.threshold
-        found[direction] = decode_dev(model, data, [threshold], explore=EXPLORE)[threshold]
-    chosen = calibrated(found["forward"], found["backward"], data.splits["dev"])
-    settings = replace(chosen, data_hash=dataset_hash(run.data))
+        found += decode_dev(model, data, [model.config.threshold], explore=EXPLORE).values()
+    forward, backward = found
+    settings = replace(calibrated(forward, backward, data.splits["dev"]), data_hash=dataset_hash(run.data))
     settings.save(run.out)  # the last file marks the run as complete
     return dict(settings.metrics["dev"])
-
-
-def _of(settings: dict[str, Any], direction: str) -> dict[str, Any]:
-    return {**settings, "model": {**settings["model"], "direction": direction}}

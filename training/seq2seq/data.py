@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
 from lightning.pytorch import LightningDataModule
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import DataLoader
 from transformers import PreTrainedTokenizerFast
 
@@ -17,26 +18,32 @@ from training.loader import SimilarLengths
 IGNORED = -100
 
 Batch = dict[str, Tensor]
-TextPair = tuple[str, str]
 
 
 class Seq2seqData(LightningDataModule):
-    """Base class. A subclass makes its pairs in `setup` and has ``batch_size`` among its hyperparameters."""
+    """Base class. A subclass fills `pairs` in `setup` and has ``batch_size`` among its hyperparameters.
+
+    Attributes:
+        pairs: the pairs of ``train`` and ``dev``; each starts with its source and its target.
+    """
 
     def __init__(self) -> None:
         super().__init__()
+        self.pairs: dict[str, list[Any]] = {}
         self.tokens: dict[str, list[tuple[list[int], list[int]]]] = {}
         self.pad = 0
 
-    def tokenize(
-        self, parts: Mapping[str, Sequence[TextPair]], tokenizer: Any, *, max_tokens: int | None = None
-    ) -> None:
-        """Tokenize the pairs of ``train`` and ``dev``; sources are truncated to `max_tokens`."""
+    def training_texts(self) -> Iterator[str]:
+        """Sources and targets of the training pairs."""
+        return (text for source, target, *_ in self.pairs["train"] for text in (source, target))
+
+    def tokenize(self, tokenizer: Any, *, max_tokens: int | None = None) -> None:
+        """Tokenize the pairs; sources are truncated to `max_tokens`."""
         self.pad = tokenizer.pad_token_id
         cut: dict[str, Any] = {} if max_tokens is None else {"truncation": True, "max_length": max_tokens}
-        for name, pairs in parts.items():
-            sources = tokenizer([source for source, _ in pairs], **cut)["input_ids"]
-            targets = tokenizer(text_target=[target for _, target in pairs])["input_ids"]
+        for name, pairs in self.pairs.items():
+            sources = tokenizer([source for source, *_ in pairs], **cut)["input_ids"]
+            targets = tokenizer(text_target=[target for _, target, *_ in pairs])["input_ids"]
             self.tokens[name] = list(zip(sources, targets, strict=True))
 
     def train_dataloader(self) -> DataLoader[Any]:
@@ -51,44 +58,37 @@ class Seq2seqData(LightningDataModule):
 
     def collate(self, pairs: Sequence[tuple[list[int], list[int]]]) -> Batch:
         """``input_ids``, ``attention_mask`` and ``labels``, each ``[n, t]``."""
-        sources = _padded([source for source, _ in pairs], self.pad)
-        lengths = torch.tensor([len(source) for source, _ in pairs])
-        mask = torch.arange(sources.shape[1])[None, :] < lengths[:, None]
-        labels = _padded([target for _, target in pairs], IGNORED)
-        return {"input_ids": sources, "attention_mask": mask.long(), "labels": labels}
+        sources, targets = zip(*pairs, strict=True)
+        return {
+            "input_ids": _padded(sources, self.pad),
+            "attention_mask": _padded([[1] * len(source) for source in sources], 0),
+            "labels": _padded(targets, IGNORED),
+        }
 
 
 def _padded(rows: Sequence[list[int]], pad: int) -> Tensor:
-    longest = max(map(len, rows))
-    return torch.tensor([row + [pad] * (longest - len(row)) for row in rows])
+    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=pad)
 
 
 PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
+SPECIAL = [AddedToken(token, special=True) for token in (PAD, END, UNKNOWN)]
 
 
 def train_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
     """Train a byte-level BPE tokenizer with T5's special tokens: 0 is padding and start, 1 is the end.
 
-    It can encode any text, so that any name can be copied. A space is added before the first word, so that a name has
-    the same tokens at any position.
-
-    Args:
-        texts: texts to learn the merges from.
-        vocabulary: number of tokens, at least 259 (the bytes and the special tokens).
+    It can encode any text, so that any name can be copied, and has at least 259 tokens (the bytes and the special
+    tokens). A space is added before the first word, so that a name has the same tokens at any position.
     """
     core = Tokenizer(models.BPE())
     core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     core.decoder = decoders.ByteLevel()
-    special = [AddedToken(token, special=True) for token in (PAD, END, UNKNOWN)]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary, special_tokens=special, initial_alphabet=sorted(alphabet), show_progress=False
+        vocab_size=vocabulary, special_tokens=SPECIAL, initial_alphabet=sorted(alphabet), show_progress=False
     )
     core.train_from_iterator(texts, trainer)
-    core.post_processor = processors.TemplateProcessing(
-        single=f"$A {END}", special_tokens=[(END, core.token_to_id(END))]
-    )
-    return PreTrainedTokenizerFast(tokenizer_object=core, pad_token=PAD, eos_token=END, unk_token=UNKNOWN)
+    return _with_end(core)
 
 
 def word_tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
@@ -98,7 +98,11 @@ def word_tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
     core = Tokenizer(models.WordLevel({word: number for number, word in enumerate(known)}, unk_token=UNKNOWN))
     core.normalizer = normalizers.Lowercase()
     core.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    core.add_special_tokens([AddedToken(token, special=True) for token in (PAD, END, UNKNOWN)])
+    core.add_special_tokens(SPECIAL)
+    return _with_end(core)
+
+
+def _with_end(core: Tokenizer) -> PreTrainedTokenizerFast:
     core.post_processor = processors.TemplateProcessing(
         single=f"$A {END}", special_tokens=[(END, core.token_to_id(END))]
     )

@@ -7,6 +7,7 @@ one and produce the token after it (an induction head). A small T5 learns this o
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,14 +18,13 @@ from lightning.pytorch.cli import LightningCLI
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, T5Config, T5ForConditionalGeneration
-from transformers import get_linear_schedule_with_warmup as linear_schedule
 
+from bgr import __version__
 from bgr.models.seq2seq import load_seq2seq
-from training.callbacks.reporter import Reporter, to_stderr
-from training.callbacks.stops import StopAtNotFinite
-from training.lightning_cli import lightning_cli
-from training.optimizer import make_optimizer
-from training.run import Run, at_least, share
+from training.callbacks import Reporter, StopAtNotFinite, to_stderr
+from training.lightning_cli import fit, lightning_cli
+from training.optimizer import make_optimizer, with_schedule
+from training.run import Run, at_least, check_folder, prepare_folder, share
 from training.seq2seq.data import IGNORED, Batch
 
 FOCUS = 8.0
@@ -40,7 +40,7 @@ def init_copy_heads(model: T5ForConditionalGeneration) -> None:
     equal previous token, and returns their next token.
     """
     width, size = model.config.d_model, model.config.d_kv
-    following, before, alike = (_rows(size, width) for _ in range(3))
+    following, before, alike = (nn.init.orthogonal_(torch.empty(size, width)) for _ in range(3))
     blocks: Any = model.decoder.block
     first: Any = model.encoder.block
     encoder, decoder = (side[0].layer[0].SelfAttention for side in (first, blocks))
@@ -56,10 +56,6 @@ def init_copy_heads(model: T5ForConditionalGeneration) -> None:
         cross = block.layer[1].EncDecAttention
         cross.q.weight[:size] = cross.k.weight[:size] = alike
         _set_values(cross, 0, following)
-
-
-def _rows(size: int, width: int) -> Tensor:
-    return nn.init.orthogonal_(torch.empty(size, width))
 
 
 def _set_values(attention: Any, head: int, rows: Tensor) -> None:
@@ -113,11 +109,8 @@ class Seq2seqModule(LightningModule):
         self.seed = 0
 
     def start(self, tokenizer: Callable[[int], PreTrainedTokenizerBase], *, more: Sequence[str] = ()) -> None:
-        """Create or load model and tokenizer.
-
-        Args:
-            tokenizer: makes a new tokenizer of about the given size; not called with `init`.
-            more: tokens to add to the tokenizer of `init`.
+        """Create the model and a tokenizer of about the configured size, or load those of `init` and add the tokens in
+        `more`.
 
         Raises:
             CheckpointError: `init` is not an encoder-decoder.
@@ -134,7 +127,7 @@ class Seq2seqModule(LightningModule):
 
     def _config(self) -> T5Config:
         sizes = self.hparams
-        special: dict[str, Any] = {"decoder_start_token_id": self.tokenizer.pad_token_id}
+        pad: Any = self.tokenizer.pad_token_id
         return T5Config(
             vocab_size=len(self.tokenizer),
             d_model=sizes["width"],
@@ -143,9 +136,9 @@ class Seq2seqModule(LightningModule):
             num_layers=sizes["layers"],
             num_heads=sizes["heads"],
             dropout_rate=sizes["dropout"],
-            pad_token_id=self.tokenizer.pad_token_id,
+            pad_token_id=pad,
             eos_token_id=self.tokenizer.eos_token_id,
-            **special,
+            **{"decoder_start_token_id": pad},
         )
 
     def on_fit_start(self) -> None:
@@ -172,45 +165,36 @@ class Seq2seqModule(LightningModule):
     def configure_optimizers(self) -> OptimizerLRScheduler:
         settings = self.hparams
         weights = list(self.model.parameters())
-        vectors = {id(part.weight) for part in self._embeddings()}
+        parts = self.model.get_input_embeddings(), self.model.get_output_embeddings()
+        vectors = {id(part.weight) for part in parts if part is not None}
         optimizer = make_optimizer(
             [{"params": weights, "lr": settings["learning_rate"]}],
             [weight for weight in weights if id(weight) not in vectors],
             matrix_learning_rate=settings["matrix_learning_rate"],
             weight_decay=settings["weight_decay"],
         )
-        steps = int(self.trainer.estimated_stepping_batches)
-        schedule = linear_schedule(optimizer, round(settings["warmup"] * steps), steps)
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
-
-    def _embeddings(self) -> list[Any]:
-        parts = self.model.get_input_embeddings(), self.model.get_output_embeddings()
-        return [part for part in parts if part is not None]
+        return with_schedule(optimizer, self.trainer, warmup=settings["warmup"])
 
 
-def parse_seq2seq(
-    run: Run, data: type[LightningDataModule], name: str, *, monitor: str, mode: str, **trainer: Any
+def start_seq2seq(
+    run: Run, data: type[LightningDataModule], name: str, *, overwrite: bool, monitor: str, mode: str, **trainer: Any
 ) -> LightningCLI:
-    """Create module, data and trainer of a run that keeps the best epoch by `monitor` (`mode` is ``min`` or ``max``).
-
-    Args:
-        run: the training run.
-        data: class of the data module.
-        name: prefix of each epoch's line.
-        monitor, mode: metric of the best epoch.
-        trainer: defaults of the trainer.
-    """
+    """Check the run folder, create module, data and trainer, and read the data. Nothing is written. The epoch with the
+    lowest (``min``) or highest `monitor` is kept; `name` is the prefix of messages, and `trainer` has defaults of the
+    trainer."""
+    check_folder(run, overwrite=overwrite)
     home = run.out / "training"
     keep = ModelCheckpoint(home / "epochs", monitor=monitor, mode=mode, save_last=True, enable_version_counter=False)
     watch = Reporter(name, to_stderr), StopAtNotFinite(name)
-    return lightning_cli(run, Seq2seqModule, data, home, keep, *watch, **trainer)
+    cli: LightningCLI = lightning_cli(run, Seq2seqModule, data, home, keep, *watch, **trainer)
+    cli.datamodule.setup()
+    return cli
 
 
-def fit_seq2seq(run: Run, cli: LightningCLI) -> float:
+def fit_seq2seq(run: Run, cli: LightningCLI, *, overwrite: bool) -> float:
     """Train, load the best epoch, save it as a checkpoint of transformers with its tokenizer, and return its score."""
-    last = run.out / "training" / "epochs" / "last.ckpt"
-    resume = last if run.resume and last.exists() else None
-    cli.trainer.fit(cli.model, datamodule=cli.datamodule, ckpt_path=resume, weights_only=True)
+    prepare_folder(run, overwrite=overwrite)
+    fit(run, cli, run.out / "training" / "epochs" / "last.ckpt")
     kept = next(c for c in cli.trainer.checkpoint_callbacks if isinstance(c, ModelCheckpoint))
     state: dict[str, Any] = torch.load(kept.best_model_path, map_location="cpu", weights_only=True)
     cli.model.load_state_dict(state["state_dict"])
@@ -218,3 +202,20 @@ def fit_seq2seq(run: Run, cli: LightningCLI) -> float:
     cli.model.model.save_pretrained(run.out)
     cli.model.tokenizer.save_pretrained(run.out)
     return float(kept.best_model_score or 0.0)
+
+
+def write_results(
+    run: Run, module: Seq2seqModule, metrics: dict[str, float], *, task: str, text: str, rows: dict[str, str]
+) -> None:
+    """Write ``metrics.json`` and the checkpoint's README: the `task` as a tag for the model hub, and `text` with a
+    table of `rows`, of the model, its start and the version of the package in the place of ``{table}``."""
+    (run.out / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n", encoding="utf-8")
+    rows = {
+        "model": f"{module.model.config.model_type}, {sum(w.numel() for w in module.model.parameters()):,} weights",
+        "started from": module.hparams["init"] or "random weights, own tokenizer",
+        **rows,
+        "written by": f"bgr {__version__}",
+    }
+    table = "\n".join(["| | |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in rows.items())])
+    head = f"---\nlibrary_name: transformers\nlicense: apache-2.0\ntags: [{task}, reasongraphqa]\n---\n\n"
+    (run.out / "README.md").write_text(head + text.replace("{table}", table), encoding="utf-8")

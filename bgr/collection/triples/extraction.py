@@ -1,6 +1,6 @@
 """Extraction of triples from passages by a language model: names and triples in one object (GEAR, section 6.2).
 
-What is found is kept in one SQLite file, so that an interrupted extraction resumes where it stopped.
+Results are kept in a SQLite file, so that an interrupted extraction resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -32,14 +32,14 @@ from bgr.utils.json_utils import is_text, one_line
 STEP = "triples.extract"
 MAX_TOKENS = 1536
 AGAIN_TEMPERATURE = 0.5
-"""Of a repeated request: the likeliest reply, which could not be used, would come again."""
+"""Temperature of a repeated request; at 0 the same unusable reply would be sampled again."""
 
 MAX_ROWS = 64
-"""Limit on the names, and on the triples, of a passage. Without it a small model repeats one name until its tokens are
+"""Maximum number of names, and of triples, of a passage. Without it a small model repeats one name until its tokens are
 used up; in 1,890 passages GPT-3.5 found at most 42 names and 57 triples in one."""
 
 MAX_REASON = 300
-"""Characters of the reason why a passage failed."""
+"""Maximum number of characters of the reason why a passage failed."""
 
 SCHEMA = object_of(entities=list_of(TEXT, MAX_ROWS), triples=list_of(row_of(TEXT, 3), MAX_ROWS))
 
@@ -48,7 +48,32 @@ ROWS: Mapping[str, Any] = {
     "properties": {"triples": {"type": "array", "minItems": 1}},
     "required": ["triples"],
 }
-"""Required of a reply that does not fit `SCHEMA` even when repeated: one bad row loses no others."""
+"""Required of a reply that does not fit `SCHEMA` even when repeated, so that one bad row does not lose the others."""
+
+WAIT = 60
+"""Seconds to wait for another process that writes to the file."""
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """The result of one passage.
+
+    Args:
+        id: of the passage; not used, but makes the file readable.
+        left_out: number of rows of the reply that were not triples.
+        failure: the reason of a failure in one line; ``None`` if the passage is finished.
+        answers: number of replies so far that could not be used.
+    """
+
+    id: str
+    entities: tuple[str, ...] = ()
+    rows: tuple[tuple[str, str, str], ...] = ()
+    left_out: int = 0
+    failure: str | None = None
+    answers: int = 0
+
+
+NOT_TRIED = Extraction("", failure="not extracted yet")
 
 
 @dataclass(frozen=True)
@@ -58,9 +83,8 @@ class Extracted:
     Args:
         triples: in the order of the corpus.
         entities: names in each passage.
-        failures: id of each passage that has no result yet, and why; run again to try them again.
-        left_out: rows of all replies that were not triples.
-        usage: of this run.
+        failures: id of each passage that has no result yet, and why; the next run tries them again.
+        left_out: number of rows of all replies that were not triples.
     """
 
     triples: tuple[Triple, ...]
@@ -84,37 +108,42 @@ def extract_triples(
 ) -> Extracted:
     """Extract the triples of every passage that the file does not hold yet, and keep the results, batch by batch.
 
-    An interrupted run resumes: nothing that is kept is asked for again. A passage whose reply cannot be used is kept as
-    a failure and asked for again in the next run.
+    An interrupted run resumes: what is kept is not requested again. A passage whose reply cannot be used is kept as a
+    failure and requested again in the next run.
 
     Args:
-        corpus: the passages. Equal ones are asked for once.
-        asks: the language model.
-        path: file to keep the results in; passages are found in it by prompt, model, title and text.
-        model: name of the model, so that no two share results.
+        corpus: the passages. Equal ones are requested once.
+        path: file to keep the results in, by prompt, model, title and text.
+        model: name of the model, so that models do not share results.
         batch: passages in one call of `asks`.
-        progress: show a bar on standard error.
 
     Raises:
         DataError: the file cannot be used.
-        BgrError: what `asks` raises (its budget is used up, the model cannot be reached); all batches before are kept.
+        BgrError: raised by `asks` (the budget is used up, the model cannot be reached); all previous batches are kept.
     """
     keys = [hash_texts(prompt(), model, passage.title, passage.text) for passage in corpus]
     usage = Usage()
     with ExtractionStore(path) as store:
-        kept = {key: store.get(key) for key in keys}
-        todo = {key: passage for key, passage in zip(keys, corpus, strict=True) if _open(kept[key])}
+        kept = {key: store.get(key) or NOT_TRIED for key in keys}
+        todo = {key: passage for key, passage in zip(keys, corpus, strict=True) if kept[key].failure is not None}
         done = len(kept) - len(todo)
         with tqdm(total=len(kept), initial=done, desc="extract", unit="passage", disable=not progress) as bar:
             rest = iter(todo.items())
-            while part := [(key, passage, _answers(kept[key])) for key, passage in islice(rest, batch)]:
+            while part := [(key, passage, kept[key].answers) for key, passage in islice(rest, batch)]:
                 replies = asks.ask([request(passage, answers) for _, passage, answers in part])
                 found = {k: extraction(p.id, r, a) for (k, p, a), r in zip(part, replies, strict=True)}
                 store.put(found)
                 kept |= found
                 usage = sum((reply.usage for reply in replies), usage)
                 bar.update(len(part))
-    return _gathered(corpus, [kept[key] for key in keys], usage)
+    results = [kept[key] for key in keys]
+    return Extracted(
+        triples=tuple(Triple(*row, index) for index, one in enumerate(results) for row in one.rows),
+        entities=tuple(one.entities for one in results),
+        failures={p.id: one.failure for p, one in zip(corpus, results, strict=True) if one.failure is not None},
+        left_out=sum(one.left_out for one in results),
+        usage=usage,
+    )
 
 
 @cache
@@ -124,7 +153,7 @@ def prompt() -> str:
 
 
 def request(passage: Passage, answers: int = 0) -> Request:
-    """The call for a passage; `answers`, the replies that could not be used before, makes another sample."""
+    """The request for a passage; `answers`, the number of unusable replies so far, changes the sample."""
     text = prompt().replace("{passage}", passage.whole)
     temperature = AGAIN_TEMPERATURE if answers else 0.0
     return Request(STEP, (Message("user", text),), SCHEMA, MAX_TOKENS, temperature, answers)
@@ -136,75 +165,26 @@ def extraction(id: str, reply: Reply, answers: int = 0) -> Extraction:
     value = reply.value if failure is None else parse_object(reply.text, ROWS)[0]
     rows = value.get("triples") if isinstance(value, dict) else None
     if isinstance(rows, list):
-        good = _triples(rows)
+        good = []
+        for row in rows:
+            with suppress(MalformedRowError):
+                good.append(three_parts(row))
         if good or not rows:
-            entities = texts_of(value.get("entities"))
-            return Extraction(id, entities, good, len(rows) - len(good))
+            return Extraction(id, distinct_texts(value.get("entities")), tuple(good), len(rows) - len(good))
         failure = failure or "no row of the reply is a triple"
     failure = " ".join((failure or "the reply has no list of triples").split())[:MAX_REASON]
-    # a part of a model's output may be in it
+    # it may quote the model, which may write half of a surrogate pair
     failure = failure.encode(errors="replace").decode()
     return Extraction(id, failure=failure, answers=answers + bool(reply.text))
 
 
-def _open(found: Extraction | None) -> bool:
-    return found is None or found.failure is not None
-
-
-def _answers(found: Extraction | None) -> int:
-    return found.answers if found else 0
-
-
-def _triples(rows: Sequence[Any]) -> tuple[tuple[str, str, str], ...]:
-    good = []
-    for row in rows:
-        try:
-            good.append(three_parts(row))
-        except MalformedRowError:
-            continue
-    return tuple(good)
-
-
-def _gathered(corpus: Corpus, found: Sequence[Extraction | None], usage: Usage) -> Extracted:
-    known = [one for one in found if one is not None]  # all of them
-    failures = {p.id: one.failure for p, one in zip(corpus, known, strict=True) if one.failure is not None}
-    triples = tuple(Triple(*row, index) for index, one in enumerate(known) for row in one.rows)
-    left_out = sum(one.left_out for one in known)
-    return Extracted(triples, tuple(one.entities for one in known), failures, left_out, usage)
-
-
-WAIT = 60
-"""Seconds to wait for another process that writes to the file."""
-
-
-@dataclass(frozen=True)
-class Extraction:
-    """The result of one passage.
-
-    Args:
-        id: of the passage, for those who look into the file.
-        entities: the names.
-        rows: the triples.
-        left_out: rows of the reply that were not triples.
-        failure: one line, the reason of a failure; ``None`` where the passage is finished.
-        answers: replies so far that could not be used.
-    """
-
-    id: str
-    entities: tuple[str, ...] = ()
-    rows: tuple[tuple[str, str, str], ...] = ()
-    left_out: int = 0
-    failure: str | None = None
-    answers: int = 0
-
-
 class ExtractionStore:
-    """The extractions of a file, by key; made if it is not there.
+    """The extractions in a file, by key; the file is created if it does not exist.
 
     Records are complete or absent, however a process ends.
 
     Raises:
-        DataError: the file, or its folder, cannot be read or written, or is something else.
+        DataError: the file or its folder cannot be read or written, or the file is something else.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -221,24 +201,21 @@ class ExtractionStore:
         self._file.close()
 
     def get(self, key: str) -> Extraction | None:
-        """The extraction under a key; ``None`` if there is none that can be read."""
+        """The extraction with the given key; ``None`` if it is missing or damaged."""
         with self._errors():
             found = self._file.execute("SELECT body FROM extractions WHERE key = ?", (key,)).fetchone()
-        return _extraction(found[0]) if found else None
+        return _parsed(found[0]) if found else None
 
     def put(self, extractions: Mapping[str, Extraction]) -> None:
-        """Keep extractions, all or none of them. A finished one is never replaced by a failure."""
+        """Keep all of the extractions or none. A failure never replaces a finished one."""
         with self._errors(), self._file:
             self._file.execute("BEGIN IMMEDIATE")
-            kept = (key for key, one in extractions.items() if one.failure is None or not self._finished(key))
-            self._file.executemany(
-                "INSERT OR REPLACE INTO extractions VALUES (?, ?)",
-                [(key, json.dumps(vars(extractions[key]))) for key in kept],
-            )
-
-    def _finished(self, key: str) -> bool:
-        found = self.get(key)
-        return found is not None and found.failure is None
+            rows = [
+                (key, json.dumps(vars(one)))
+                for key, one in extractions.items()
+                if one.failure is None or (self.get(key) or NOT_TRIED).failure is not None
+            ]
+            self._file.executemany("INSERT OR REPLACE INTO extractions VALUES (?, ?)", rows)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -248,20 +225,21 @@ class ExtractionStore:
             raise DataError(f"{self.path}: not a file of extractions that can be used: {one_line(error)}") from None
 
 
-def texts_of(values: Any) -> tuple[str, ...]:
-    """The texts of a list that are not empty, each on one line and once; empty for anything but a list."""
-    texts: Iterable[str] = (" ".join(v.split()) for v in values if is_text(v)) if isinstance(values, list) else ()
+def distinct_texts(values: Any) -> tuple[str, ...]:
+    """The distinct non-empty texts of a list, each on one line; empty for anything but a list."""
+    texts = [" ".join(v.split()) for v in values if is_text(v)] if isinstance(values, list) else []
     return tuple(dict.fromkeys(text for text in texts if text))
 
 
-def _extraction(body: Any) -> Extraction | None:
-    """From the text of a record, which another program may have written."""
+def _parsed(body: Any) -> Extraction | None:
+    """The extraction in a record, which another program may have written."""
     try:
         record = json.loads(body)
         rows = tuple(three_parts(row) for row in record["rows"])
-        failure, counts = record["failure"], (record["left_out"], record["answers"])
+        failure, left_out, answers = record["failure"], record["left_out"], record["answers"]
     except (ValueError, TypeError, KeyError, RecursionError, MalformedRowError):
         return None
-    if not (failure is None or isinstance(failure, str)) or not all(type(count) is int for count in counts):
+    if not isinstance(failure, str | None) or type(left_out) is not int or type(answers) is not int:
         return None
-    return Extraction(str(record.get("id")), texts_of(record.get("entities")), rows, counts[0], failure, counts[1])
+    entities = distinct_texts(record.get("entities"))
+    return Extraction(str(record.get("id")), entities, rows, left_out, failure, answers)

@@ -6,6 +6,7 @@ import json
 from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from bgr.errors import DataError
 from bgr.utils.atomic_io import read_json, replaced
 
 MAX_QUOTED = 5
-"""Malformed items that are quoted."""
+"""Number of malformed items that are quoted."""
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,10 @@ class Imported:
 
     Args:
         triples: in the order of the corpus, and of the file within a passage.
-        rows: rows of the passages that are in the corpus, malformed ones too.
-        malformed: how many rows and passages of the file were left out, by reason.
-        quoted: the first few of them, one line each, with where they stand.
-        unmatched: passages of the file that the corpus lacks, or holds less often.
+        rows: number of rows of the passages that are in the corpus, malformed ones included.
+        malformed: number of rows and passages of the file that were left out, by reason.
+        quoted: the first few of them, one line each, with their places.
+        unmatched: number of passages of the file that are missing in the corpus, or occur there less often.
         bare: indices of the passages of which the file holds nothing.
     """
 
@@ -48,54 +49,15 @@ class Imported:
         )
 
 
-class _Import:
-    """Counts while a file is read."""
-
-    def __init__(self, corpus: Corpus) -> None:
-        self.triples: list[list[Triple]] = [[] for _ in corpus]
-        self.free: defaultdict[str, deque[int]] = defaultdict(deque)
-        for index, passage in enumerate(corpus):
-            self.free[passage.whole].append(index)
-        self.rows = self.unmatched = 0
-        self.malformed: Counter[str] = Counter()
-        self.quoted: list[str] = []
-
-    def leave_out(self, reason: str, line: str) -> None:
-        self.malformed[reason] += 1
-        if len(self.quoted) < MAX_QUOTED:
-            self.quoted.append(line)
-
-    def passage(self, doc: Any, where: str) -> None:
-        """One passage of the file; of equal ones in the corpus, each takes the triples of one in the file."""
-        try:
-            whole = _whole(doc)
-            rows = doc.get("extracted_triples")
-            if not isinstance(rows, list):
-                raise MalformedRowError("passage without a list of triples", rows)
-        except MalformedRowError as error:
-            return self.leave_out(error.reason, f"{where}: {error}")
-        if not self.free.get(whole):
-            self.unmatched += 1
-            return None
-        index = self.free[whole].popleft()
-        self.rows += len(rows)
-        for number, row in enumerate(rows):
-            try:
-                self.triples[index].append(Triple(*three_parts(row), index))
-            except MalformedRowError as error:
-                self.leave_out(error.reason, f"{where}: extracted_triples[{number}]: {error}")
-        return None
-
-
 def read_openie(path: str | Path, corpus: Corpus) -> Imported:
     """The triples that a file has for the passages of a corpus, matched by title and text together.
 
-    Malformed rows and passages are left out and counted.
+    Malformed rows and passages are left out and counted. Of equal passages in the corpus, each takes the triples of one
+    in the file.
 
     Args:
         path: a file with ``docs``, each with ``extracted_triples`` and either ``title`` and ``text`` or ``passage``
             (title and text on lines of their own).
-        corpus: the passages.
 
     Raises:
         DataError: the file is missing, is not JSON, has no list ``docs``, or none of its passages is in the corpus.
@@ -104,27 +66,54 @@ def read_openie(path: str | Path, corpus: Corpus) -> Imported:
     docs = record.get("docs") if isinstance(record, dict) else None
     if not isinstance(docs, list):
         raise DataError(f"{path}: must hold an object with a list 'docs', as HippoRAG's OpenIE files do")
-    found = _Import(corpus)
+    free: defaultdict[str, deque[int]] = defaultdict(deque)  # indices of the passages that have no triples yet
+    for index, passage in enumerate(corpus):
+        free[passage.whole].append(index)
+    triples: list[list[Triple]] = [[] for _ in corpus]
+    malformed, quoted = Counter[str](), list[str]()
+    rows = unmatched = 0
+
+    def leave_out(error: MalformedRowError, where: str) -> None:
+        malformed[error.reason] += 1
+        if len(quoted) < MAX_QUOTED:
+            quoted.append(f"{path}: {where}: {error}")
+
     for number, doc in enumerate(docs):
-        found.passage(doc, f"{path}: docs[{number}]")
-    # indices that were taken are no longer free
-    bare = tuple(sorted(index for indices in found.free.values() for index in indices))
+        try:
+            whole, found = _text_and_rows(doc)
+        except MalformedRowError as error:
+            leave_out(error, f"docs[{number}]")
+            continue
+        if not free.get(whole):
+            unmatched += 1
+            continue
+        index = free[whole].popleft()
+        rows += len(found)
+        for place, row in enumerate(found):
+            try:
+                triples[index].append(Triple(*three_parts(row), index))
+            except MalformedRowError as error:
+                leave_out(error, f"docs[{number}]: extracted_triples[{place}]")
+    bare = tuple(sorted(index for indices in free.values() for index in indices))
     if docs and len(bare) == len(corpus):
         raise DataError(f"{path}: none of its {len(docs)} passages is in the corpus of {len(corpus)}")
-    triples = tuple(triple for rows in found.triples for triple in rows)
-    return Imported(triples, found.rows, dict(found.malformed), tuple(found.quoted), found.unmatched, bare)
+    return Imported(tuple(chain.from_iterable(triples)), rows, dict(malformed), tuple(quoted), unmatched, bare)
 
 
-def _whole(doc: Any) -> str:
-    """Title and text, as `Passage.whole` has them."""
+def _text_and_rows(doc: Any) -> tuple[str, list[Any]]:
+    """Title and text of a passage, as `Passage.whole` has them, and its rows."""
     if not isinstance(doc, dict):
         raise MalformedRowError("passage that is no object", doc)
-    title, text = doc.get("title"), doc.get("text")
+    title, text, rows = doc.get("title"), doc.get("text"), doc.get("extracted_triples")
     if isinstance(title, str) and isinstance(text, str):
-        return Passage("", title, text).whole
-    if isinstance(doc.get("passage"), str):
-        return doc["passage"]
-    raise MalformedRowError("passage without a text", sorted(map(str, doc)))
+        whole = Passage("", title, text).whole
+    elif isinstance(doc.get("passage"), str):
+        whole = doc["passage"]
+    else:
+        raise MalformedRowError("passage without a text", sorted(map(str, doc)))
+    if not isinstance(rows, list):
+        raise MalformedRowError("passage without a list of triples", rows)
+    return whole, rows
 
 
 def write_openie(
@@ -135,15 +124,12 @@ def write_openie(
     entities: Sequence[Sequence[str]] | None = None,
     without: Mapping[str, str] | None = None,
 ) -> None:
-    """Write ``{"docs": [{idx, title, text, passage, extracted_entities, extracted_triples}, …]}``, a passage a line.
-
-    What was under the name is replaced at the end.
+    """Write ``{"docs": [{idx, title, text, passage, extracted_entities, extracted_triples}, …]}``, a passage per line.
 
     Args:
-        path: of the file.
-        corpus: the passages.
+        path: an existing file is replaced at the end.
         triples: `Triple.passage` is in the corpus.
-        entities: names in each passage; the ends of its triples where they are not given.
+        entities: names in each passage; by default the subjects and objects of its triples.
         without: ids of passages that have no result; they are left out, so that a reader counts them.
 
     Raises:
@@ -156,22 +142,15 @@ def write_openie(
     with replaced(path) as file:
         file.write('{"docs": [')
         for number, index in enumerate(known):
-            names = entities[index] if entities is not None else _ends(rows[index])
-            doc = _doc(corpus[index], names, rows[index])
+            passage = corpus[index]
+            ends = dict.fromkeys(end for triple in rows[index] for end in (triple.subject, triple.object))
+            doc = {
+                "idx": passage.id,
+                "title": passage.title,
+                "text": passage.text,
+                "passage": passage.whole,
+                "extracted_entities": list(ends if entities is None else entities[index]),
+                "extracted_triples": [list(triple[:3]) for triple in rows[index]],
+            }
             file.write(f"{',' if number else ''}\n{json.dumps(doc, ensure_ascii=False)}")
         file.write("\n]}\n")
-
-
-def _doc(passage: Passage, entities: Sequence[str], triples: Sequence[Triple]) -> dict[str, Any]:
-    return {
-        "idx": passage.id,
-        "title": passage.title,
-        "text": passage.text,
-        "passage": passage.whole,
-        "extracted_entities": list(entities),
-        "extracted_triples": [list(triple[:3]) for triple in triples],
-    }
-
-
-def _ends(triples: Sequence[Triple]) -> list[str]:
-    return list(dict.fromkeys(end for triple in triples for end in (triple.subject, triple.object)))

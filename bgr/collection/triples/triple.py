@@ -1,4 +1,4 @@
-"""Triples: a fact in three parts and the passage it was read from, their entities, and lists of millions of them."""
+"""Triples (a fact in three parts, and the passage it was read from), their entities, and lists of millions of them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from tqdm import tqdm
 
 from bgr.collection.corpus import Corpus, Passage
 from bgr.errors import DataError
-from bgr.utils.json_utils import is_text, shown
+from bgr.utils.json_utils import is_text, repr_short
 
 BLOCK = 16384
-"""Triples that are Python objects at one time while a list is made."""
+"""Number of triples that are Python objects at the same time while a list is packed."""
 
 
 class Triple(NamedTuple):
-    """``(subject, predicate, object)`` as text; `passage` is the index of its passage in the corpus (GEAR, section 3:
-    every triple belongs to exactly one)."""
+    """Three texts, and the index of the passage in the corpus (GEAR, section 3: a triple belongs to exactly one)."""
 
     subject: str
     predicate: str
@@ -31,29 +30,25 @@ class Triple(NamedTuple):
 
     @property
     def text(self) -> str:
-        """As one line, for search and for readers."""
+        """One line for search and for readers."""
         return f"{self.subject} {self.predicate} {self.object}"
 
 
 class MalformedRowError(DataError):
-    """A row that is not a triple; `reason` is one of a few phrases."""
+    """A row that is not a triple; `reason` is one of a few phrases, under which such rows are counted."""
 
     def __init__(self, reason: str, row: Any) -> None:
-        super().__init__(f"{reason}: {shown(row)}")
+        super().__init__(f"{reason}: {repr_short(row)}")
         self.reason = reason
 
 
 def three_parts(row: Any) -> tuple[str, str, str]:
-    """Subject, predicate and object, each on one line.
-
-    Raises:
-        MalformedRowError: not a list of three texts that are not empty.
-    """
+    """Subject, predicate and object, each on one line; MalformedRowError if these are not three non-empty texts."""
     if not isinstance(row, list):
         raise MalformedRowError("not a list", row)
     if len(row) != 3:
         raise MalformedRowError("not three parts", row)
-    if not all(is_text(part) for part in row):
+    if not all(map(is_text, row)):
         raise MalformedRowError("a part is not text", row)
     subject, predicate, object = (" ".join(part.split()) for part in row)
     if not (subject and predicate and object):
@@ -62,12 +57,12 @@ def three_parts(row: Any) -> tuple[str, str, str]:
 
 
 def entity_key(name: str) -> str:
-    """The key that all names of one entity share: NFKC, case folded, runs of white space as one blank."""
+    """The key that all names of an entity share: NFKC, case-folded, with single spaces."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 class EntityNumbers(dict[str, int]):
-    """The number of a name's entity, from 0; looking a name up gives it one. Names are normalized once each."""
+    """From a name to the number of its entity, from 0. Looking up a new name assigns a number."""
 
     def __init__(self) -> None:
         self._of_key: dict[str, int] = {}
@@ -78,15 +73,11 @@ class EntityNumbers(dict[str, int]):
 
 
 def members_of(head: np.ndarray, tail: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The triples of every entity.
-
-    Args:
-        head: ``int32 [n]``, entity of each triple's subject.
-        tail: ``int32 [n]``, of its object.
+    """The triples of every entity, from the entities of their subjects and objects, ``int32 [n]`` each.
 
     Returns:
         ``int64 [entities + 1]`` starts and ``int32 [m]`` members: those of entity `e` are
-        ``members[starts[e] : starts[e + 1]]``, ascending, a triple of one entity with itself once.
+        ``members[starts[e] : starts[e + 1]]``, ascending and distinct.
     """
     entities = int(max(head.max(), tail.max())) + 1 if len(head) else 0
     ends = np.stack([head, tail], axis=1)  # [n, 2]
@@ -98,25 +89,12 @@ def members_of(head: np.ndarray, tail: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return starts, triple[np.argsort(owner, kind="stable")]
 
 
-def neighbors_of(
-    number: int, head: np.ndarray, tail: np.ndarray, starts: np.ndarray, members: np.ndarray
-) -> np.ndarray:
-    """The other triples that share an entity with one (GEAR, section 4.2): ``int32``, ascending, each once."""
-    a, b = int(head[number]), int(tail[number])
-    found = members[starts[a] : starts[a + 1]]
-    if b != a:
-        found = np.concatenate([found, members[starts[b] : starts[b + 1]]])
-        found.sort()
-        found = found[np.diff(found, prepend=-1) > 0]  # sorted: equal ones are beside each other
-    return found[found != number]
-
-
 class TripleList(Sequence[Triple]):
-    """A list of triples in one buffer, so that millions take no Python object each; indexing makes the `Triple`.
+    """A list of triples in one buffer, which saves a Python object for each; indexing creates the `Triple`.
 
     Args:
-        text: ``uint8 [bytes]``, all subjects, predicates and objects in UTF-8, one after the other.
-        offsets: ``int64 [3n + 1]``, where each of them begins, and the end.
+        text: ``uint8 [bytes]``, all subjects, predicates and objects in UTF-8, concatenated.
+        offsets: ``int64 [3n + 1]``, start of each of them, and the end.
         passages: ``int64 [n]``, index of each triple's passage.
     """
 
@@ -133,11 +111,7 @@ class TripleList(Sequence[Triple]):
     @overload
     def __getitem__(self, number: slice) -> list[Triple]: ...
     def __getitem__(self, number: int | slice) -> Triple | list[Triple]:
-        """One triple, or a slice of them as a list.
-
-        Raises:
-            DataError: its bytes are not UTF-8 (a damaged file).
-        """
+        """One triple, or a slice of them as a list; DataError if the bytes are not UTF-8 (a damaged file)."""
         if isinstance(number, slice):
             return [self._triple(one) for one in range(*number.indices(len(self)))]
         one = operator.index(number)
@@ -151,15 +125,15 @@ class TripleList(Sequence[Triple]):
         try:
             subject, predicate, object = raw[: b - a].decode(), raw[b - a : c - a].decode(), raw[c - a :].decode()
         except UnicodeDecodeError:
-            raise DataError(f"triple {number}: its text is damaged; build it again") from None
+            raise DataError(f"triple {number}: its text is damaged; build the collection again") from None
         return Triple(subject, predicate, object, int(self.passages[number]))
 
 
 def pack(triples: Iterable[Triple], *, progress: bool = False) -> tuple[TripleList, np.ndarray, np.ndarray]:
-    """Put triples into a list and number their entities, by first appearance, the subject before the object.
+    """Pack triples into a list and number their entities by first appearance, the subject before the object.
 
     Returns:
-        The list; ``int32 [n]`` each, the entity of every triple's subject and of its object.
+        The list, and the entities of the subjects and of the objects, ``int32 [n]`` each.
 
     Raises:
         DataError: a subject or an object is empty, or a part has characters that UTF-8 cannot write.
@@ -169,7 +143,7 @@ def pack(triples: Iterable[Triple], *, progress: bool = False) -> tuple[TripleLi
     rest = iter(triples)
     with tqdm(desc="triples", unit=" triples", disable=not progress, delay=1) as bar:
         while block := list(islice(rest, BLOCK)):
-            raw = _encoded(block, len(passages))
+            raw = _utf8_parts(block, len(passages))
             text += b"".join(raw)
             lengths.extend(map(len, raw))
             passages.extend(triple.passage for triple in block)
@@ -183,19 +157,17 @@ def pack(triples: Iterable[Triple], *, progress: bool = False) -> tuple[TripleLi
 
 
 def triple_corpus(triples: Sequence[Triple]) -> Corpus:
-    """Triples as passages, each with its number as id, for a store that searches passages (`MilvusSearch`).
-
-    Its search then replaces the index's own: ``Scope(…, triple_search=…)`` (`bgr.retrievers.scope`).
-    """
+    """Triples as passages with their numbers as ids, for `MilvusSearch`, whose search then replaces that of the index:
+    ``Scope(…, triple_search=…)`` (`bgr.retrievers.scope`)."""
     return Corpus(Passage(str(number), "", triple.text) for number, triple in enumerate(triples))
 
 
-def _encoded(block: Sequence[Triple], first: int) -> list[bytes]:
-    """The parts of triples in UTF-8; `first` is the number of the first triple, for messages."""
+def _utf8_parts(block: Sequence[Triple], first: int) -> list[bytes]:
+    """All parts of the triples; `first` is the number of the first one, for messages."""
     for number, triple in enumerate(block, first):
         if not (triple[0].strip() and triple[2].strip()):
-            raise DataError(f"triple {number}: {shown(triple[:3])}: subject and object must not be empty")
+            raise DataError(f"triple {number}: {repr_short(triple[:3])}: subject and object must not be empty")
     try:
         return [part.encode() for triple in block for part in triple[:3]]
     except UnicodeEncodeError as error:
-        raise DataError(f"a triple of {shown(error.object)}: allowed are characters that UTF-8 can write") from None
+        raise DataError(f"a triple with {repr_short(error.object)}: UTF-8 cannot encode its characters") from None

@@ -17,11 +17,10 @@ from typing import Any
 from tqdm import tqdm
 
 from bgr.data.atlas.sampler.sampler import sample_questions
-from bgr.data.atlas.sources.core import all_films, choose_airports, choose_cities, choose_films
-from bgr.data.atlas.sources.elements import add_elements, read_elements
-from bgr.data.atlas.sources.films import add_film, add_genres, read_films
-from bgr.data.atlas.sources.packages import missing_package, open_sqlite, package_versions
-from bgr.data.atlas.sources.places import add_world, read_world
+from bgr.data.atlas.sources.elements import ELEMENTS_QUERY, add_elements
+from bgr.data.atlas.sources.films import add_film, add_genres, all_films, choose_films, read_films
+from bgr.data.atlas.sources.packages import open_sqlite, package_versions
+from bgr.data.atlas.sources.places import add_world, choose_airports, choose_cities, read_world
 from bgr.data.atlas.statements import KnowledgeBuilder
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.options import AtlasOptions
@@ -32,32 +31,15 @@ from bgr.utils.hashing import hash_file
 MIN_SIZE = 3_000
 _FILES = ("kb.json", "train.json", "val.json")
 
-# name -> parents, each parent before its children
-CONCEPTS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("creative work", ()),
-    ("film", ("creative work",)),
-    ("film genre", ()),
-    ("agent", ()),
-    ("human", ("agent",)),
-    ("film director", ("human",)),
-    ("actor", ("human",)),
-    ("screenwriter", ("human",)),
-    ("scientist", ("human",)),
-    ("organization", ("agent",)),
-    ("film production company", ("organization",)),
-    ("place", ()),
-    ("country", ("place",)),
-    ("continent", ("place",)),
-    ("world region", ("place",)),
-    ("city", ("place",)),
-    ("capital city", ("city",)),
-    ("administrative region", ("place",)),
-    ("airport", ("place",)),
-    ("time zone", ()),
-    ("currency", ()),
-    ("language", ()),
-    ("chemical element", ()),
-)
+# name and parent, each parent before its children
+CONCEPTS: tuple[tuple[str, ...], ...] = (
+    ("creative work",), ("film", "creative work"), ("film genre",), ("agent",), ("human", "agent"),
+    ("film director", "human"), ("actor", "human"), ("screenwriter", "human"), ("scientist", "human"),
+    ("organization", "agent"), ("film production company", "organization"), ("place",), ("country", "place"),
+    ("continent", "place"), ("world region", "place"), ("city", "place"), ("capital city", "city"),
+    ("administrative region", "place"), ("airport", "place"), ("time zone",), ("currency",), ("language",),
+    ("chemical element",),
+)  # fmt: skip
 
 
 def build_knowledge_base(
@@ -77,16 +59,23 @@ def build_knowledge_base(
     if not full and size < MIN_SIZE:
         raise DataError(f"size {size}: Atlas needs at least {MIN_SIZE} entities")
     kb = KnowledgeBuilder()
-    for name, parents in CONCEPTS:
-        kb.concept(name, *parents)
+    for names in CONCEPTS:
+        kb.concept(*names)
     # elements are few and need no selection, so they come before the films, which fill the rest
     with tqdm(total=3, desc="knowledge base", unit="part", disable=not progress) as bar:
-        _add_places(kb, None if full else size)
+        world = read_world()
+        cities = world.cities if full else choose_cities(world, size)
+        add_world(kb, world, cities, world.airports if full else choose_airports(world, cities))
         bar.update()
         with closing(open_sqlite("mendeleev", "elements.db")) as connection:
-            add_elements(kb, read_elements(connection))
+            add_elements(kb, connection.execute(ELEMENTS_QUERY))
         bar.update()
-        _add_films(kb, None if full else size - len(kb), seed)
+        with closing(open_sqlite("bokeh-sampledata", "_data", "movies.db")) as connection:
+            films = read_films(connection)
+        core = all_films(films) if full else choose_films(films, size - len(kb), seed)
+        add_genres(kb, core.films)
+        for film in core.films:
+            add_film(kb, film, core.people, core.companies)
         bar.update()
     return kb.to_json()
 
@@ -106,30 +95,6 @@ def counts(kb: dict[str, Any]) -> dict[str, Any]:
         "by relation": dict(sorted(relations.items())),
         "by attribute": dict(sorted(attributes.items())),
     }
-
-
-def _add_places(kb: KnowledgeBuilder, size: int | None) -> None:
-    """Add countries, cities and airports; without a size all of them."""
-    try:
-        world = read_world()
-    except ImportError as error:
-        raise missing_package(str(error.name)) from None
-    cities = list(world.cities) if size is None else choose_cities(world, size)
-    airports = list(world.airports) if size is None else choose_airports(world, cities)
-    add_world(kb, world, cities, airports)
-
-
-def _add_films(kb: KnowledgeBuilder, max_entities: int | None, seed: int) -> None:
-    """Add films, people and companies; without a limit all of them."""
-    with closing(open_sqlite("bokeh-sampledata", "_data", "movies.db")) as connection:
-        films = read_films(connection)
-    core = all_films(films) if max_entities is None else choose_films(films, max_entities, seed)
-    add_genres(kb, core.films)
-    for film in core.films:
-        add_film(kb, film, core.people, core.companies)
-
-
-# -- files ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -152,7 +117,10 @@ def write_atlas(options: AtlasOptions) -> AtlasFiles:
         raise DataError(f"--questions {options.questions}, allowed: 10 or more, so that both files have questions")
     versions = package_versions()
     with output_folder(options.out, overwrite=options.overwrite) as folder:
-        base = _write_base(folder / "kb.json", options)
+        content = build_knowledge_base(full=options.full, seed=options.seed, size=options.size, progress=True)
+        write_json(folder / "kb.json", content)
+        base = counts(content)
+        del content  # it is large, and the sampler uses an indexed knowledge base
         kb = KnowledgeBase.load(folder / "kb.json", progress=True)
         questions = sample_questions(kb, count=options.questions, seed=options.seed, progress=True)
         train, val = split(questions, options.seed)
@@ -168,13 +136,6 @@ def write_atlas(options: AtlasOptions) -> AtlasFiles:
         }
         (folder / "atlas.json").write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     return AtlasFiles(options.out, base["entities"], len(train), len(val))
-
-
-def _write_base(path: Path, options: AtlasOptions) -> dict[str, Any]:
-    """Write kb.json; only its counts stay in memory, because the sampler uses an indexed knowledge base."""
-    kb = build_knowledge_base(full=options.full, seed=options.seed, size=options.size, progress=True)
-    write_json(path, kb)
-    return counts(kb)
 
 
 def split(questions: list[dict[str, Any]], seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from bgr.data.kb.program import SUFFIXES
 from bgr.data.kb.schema import Value
-
-_SUFFIX = {"string": "Str", "quantity": "Num", "year": "Year", "date": "Date"}
 
 
 @dataclass(frozen=True)
@@ -93,11 +92,11 @@ class Draft:
         return self.subject.names() + (self.other.names() if self.other else [])
 
 
-@dataclass
 class _Steps:
     """Writer of a program in KQA Pro's order: each branch in full before the next."""
 
-    steps: list[dict[str, Any]] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.steps: list[dict[str, Any]] = []
 
     def add(self, function: str, dependencies: list[int], *inputs: str) -> int:
         self.steps.append({"function": function, "dependencies": dependencies, "inputs": list(inputs)})
@@ -108,9 +107,9 @@ class _Steps:
         if description.concept:
             at = self.add("FilterConcept", [at], description.concept)
         for condition in description.conditions:
-            at = self._filter("Filter", at, condition.key, condition.op, condition.value)
+            at = self.compare("Filter", at, condition.op, condition.value, condition.key)
             if condition.qualifier:
-                at = self._filter("QFilter", at, condition.qualifier[0], "=", condition.qualifier[1])
+                at = self.compare("QFilter", at, "=", condition.qualifier[1], condition.qualifier[0])
         return at
 
     def _source(self, description: Description) -> int:
@@ -129,11 +128,14 @@ class _Steps:
 
     def _link(self, link: Link) -> int:
         at = self.add("Relate", [self.describe(link.base)], link.predicate, link.direction)
-        return self._filter("QFilter", at, *link.qualifier) if link.qualifier else at
+        if link.qualifier is None:
+            return at
+        key, op, value = link.qualifier
+        return self.compare("QFilter", at, op, value, key)
 
-    def _filter(self, family: str, at: int, key: str, op: str, value: Value) -> int:
+    def compare(self, family: str, at: int, op: str, value: Value, *keys: str) -> int:
         operator = [] if value.type == "string" else [op]
-        return self.add(f"{family}{_SUFFIX[value.type]}", [at], key, str(value), *operator)
+        return self.add(f"{family}{SUFFIXES[value.type]}", [at], *keys, str(value), *operator)
 
 
 def to_program(draft: Draft) -> list[dict[str, Any]]:
@@ -143,12 +145,9 @@ def to_program(draft: Draft) -> list[dict[str, Any]]:
     qualifier, asked = draft.qualifier or ("", None)
     if draft.function == "Verify":
         assert draft.value is not None
-        if asked is not None:
-            at = steps.add("QueryAttrUnderCondition", ends, draft.key, qualifier, str(asked))
-        else:
-            at = steps.add("QueryAttr", ends, draft.key)
-        operator = [] if draft.value.type == "string" else [draft.op]
-        steps.add(f"Verify{_SUFFIX[draft.value.type]}", [at], str(draft.value), *operator)
+        condition = () if asked is None else (qualifier, str(asked))
+        at = steps.add("QueryAttrUnderCondition" if condition else "QueryAttr", ends, draft.key, *condition)
+        steps.compare("Verify", at, draft.op, draft.value)
         return steps.steps
     inputs = {
         "QueryAttr": [draft.key],

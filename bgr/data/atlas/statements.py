@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bgr.data.kb.schema import Value
+from bgr.data.kb.schema import NO_UNIT, Value
 from bgr.errors import DataError
 
-Qualifiers = Mapping[str, Iterable[Value]]
+Raw = Value | str | float
+Qualifiers = Mapping[str, Iterable[Raw]]
 
 
-def text(value: str) -> Value:
-    """A string value."""
-    return Value("string", value)
+def to_value(raw: Raw, unit: str = NO_UNIT) -> Value:
+    """A text as a string, a number as a quantity: whole numbers become ``int``, others keep six significant digits."""
+    if isinstance(raw, Value):
+        return raw
+    if isinstance(raw, str):
+        return Value("string", raw)
+    return Value("quantity", int(raw) if float(raw).is_integer() else float(f"{raw:.6g}"), unit)
 
 
-def quantity(value: float, unit: str = "1") -> Value:
-    """A number with its unit; whole numbers become ``int``, others keep six significant digits."""
-    number = int(value) if float(value).is_integer() else float(f"{value:.6g}")
-    return Value("quantity", number, unit)
+def name_id(kind: str, name: str) -> str:
+    """The id of an entity that is identified by its name: ``C_United_States``.
 
-
-def year(value: int) -> Value:
-    """A year value."""
-    return Value("year", int(value))
-
-
-def day(value: datetime.date) -> Value:
-    """A date value."""
-    return Value("date", value)
+    The kinds are c (concept), C (country), D (discoverer of an element, even if a person in film has the same name),
+    K (currency), L (language), O (production company), P (person in film; the source has only names, so equal names
+    are one person) and R (world region).
+    """
+    return f"{kind}_{name.replace(' ', '_')}"
 
 
 class KnowledgeBuilder:
@@ -52,8 +50,8 @@ class KnowledgeBuilder:
 
     def concept(self, name: str, *parents: str) -> str:
         """Add a concept below known concepts, given by name. Returns its id."""
-        identifier = concept_id(name)
-        self._concepts[identifier] = {"name": name, "subclassOf": [concept_id(parent) for parent in parents]}
+        identifier = name_id("c", name)
+        self._concepts[identifier] = {"name": name, "subclassOf": [name_id("c", parent) for parent in parents]}
         return identifier
 
     def entity(self, identifier: str, name: str, *concepts: str) -> str:
@@ -63,22 +61,29 @@ class KnowledgeBuilder:
             DataError: an empty name or an unknown concept.
         """
         name = " ".join(name.split())
-        unknown = [concept for concept in concepts if concept_id(concept) not in self._concepts]
+        ids = {concept: name_id("c", concept) for concept in concepts}
+        unknown = [concept for concept in concepts if ids[concept] not in self._concepts]
         if not name or unknown:
             raise DataError(f"entity {identifier}: name {name!r}, unknown concepts {unknown}")
         record = self._entities.setdefault(
             identifier, {"name": name, "instanceOf": [], "attributes": [], "relations": []}
         )
-        for concept in concepts:
-            if concept_id(concept) not in record["instanceOf"]:
-                record["instanceOf"].append(concept_id(concept))
+        record["instanceOf"] += [i for i in ids.values() if i not in record["instanceOf"]]
         return identifier
 
-    def attribute(self, entity: str, key: str, value: Value, qualifiers: Qualifiers | None = None) -> None:
-        """Add the statement ``key = value`` of an entity."""
-        record = _qualifiers(qualifiers)
-        statement = {"key": key, "value": value.to_json(), "qualifiers": record}
-        if self._is_new(entity, key, f"{value}|{record}"):
+    def named(self, kind: str, name: str, concept: str) -> str:
+        """Add an entity that is identified by its name (see `name_id`). Returns its id."""
+        return self.entity(name_id(kind, name), name, concept)
+
+    def attribute(
+        self, entity: str, key: str, value: Raw | None, unit: str = NO_UNIT, qualifiers: Qualifiers | None = None
+    ) -> None:
+        """Add the statement ``key = value`` of an entity, unless the value is unknown: ``None`` or an empty text."""
+        if value is None or value == "":
+            return
+        found, record = to_value(value, unit), _qualifiers(qualifiers)
+        if self._is_new(entity, key, f"{found}|{record}"):
+            statement = {"key": key, "value": found.to_json(), "qualifiers": record}
             self._entities[entity]["attributes"].append(statement)
 
     def relation(self, head: str, predicate: str, tail: str, qualifiers: Qualifiers | None = None) -> None:
@@ -96,17 +101,10 @@ class KnowledgeBuilder:
         return {"concepts": self._concepts, "entities": self._entities}
 
     def _is_new(self, entity: str, predicate: str, value: str) -> bool:
-        key = (entity, predicate, value)
-        if key in self._seen:
-            return False
-        self._seen.add(key)
-        return True
-
-
-def concept_id(name: str) -> str:
-    """The id of a concept, from its name."""
-    return "c_" + name.replace(" ", "_")
+        before = len(self._seen)
+        self._seen.add((entity, predicate, value))
+        return len(self._seen) > before
 
 
 def _qualifiers(qualifiers: Qualifiers | None) -> dict[str, list[dict[str, Any]]]:
-    return {key: [value.to_json() for value in values] for key, values in (qualifiers or {}).items()}
+    return {key: [to_value(value).to_json() for value in values] for key, values in (qualifiers or {}).items()}

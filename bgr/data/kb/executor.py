@@ -1,9 +1,5 @@
 """Execution of KoPL programs: the answer, and on request the facts behind it and how one led to another.
 
-The executor is faster than its reference, the package ``kopl`` 0.0.5: a question's program takes 3.7 µs instead of
-285 µs in Atlas' knowledge base of 20,070 entities and 6.1 µs instead of 1,388 µs in that of 126,740, with facts and
-edges 34 to 40 µs (the table in the README; ``bgr bench kopl``).
-
 Where KoPL's documentation leaves a question open, we follow ``kopl``. Where ``kopl`` leaves the order of a list, or the
 choice between equals, to a hash table, ours is the order of first appearance, the left branch before the right;
 ``bgr bench kopl`` compares lists without their order and counts such choices as tied (``--random --programs 50000`` for
@@ -43,13 +39,13 @@ all functions). The open questions and their answers, each with its test in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from operator import attrgetter
 
 from bgr.data.kb import steps
 from bgr.data.kb.knowledge_base import KnowledgeBase
-from bgr.data.kb.program import Program, Step, unknown_name_error
+from bgr.data.kb.program import SUFFIXES, Program, Step, unknown_name_error
 from bgr.data.kb.provenance import trace
 from bgr.data.kb.schema import Answer, Fact, Nodes
 from bgr.errors import DataError, ProgramError
@@ -83,11 +79,7 @@ class Executor:
         self.kb = kb
 
     def answer(self, program: Program, *, strict: bool = True) -> str | list[str]:
-        """KoPL's answer, without provenance.
-
-        Raises:
-            ProgramError: a step cannot be executed; the message names it.
-        """
+        """KoPL's answer, without provenance; ProgramError names the step that cannot be executed."""
         if strict:
             self.check_names(program)
         if program.compiled is None:
@@ -124,9 +116,10 @@ class Executor:
         """
         for index, step in enumerate(program.steps):
             for role, text in zip(step.signature.inputs, step.inputs, strict=True):
-                if role in _NAMES and not _NAMES[role].contains(self.kb, text):
-                    names = sorted(_NAMES[role].all(self.kb))
-                    raise unknown_name_error(program.label(index), _NAMES[role].label, text, names)
+                if role in _NAMES:
+                    kind, known = _NAMES[role]
+                    if text not in known(self.kb):
+                        raise unknown_name_error(program.label(index), kind, text, sorted(known(self.kb)))
 
     def results(self, program: Program) -> list[Nodes | Answer]:
         kb, run = self.kb, _RUN
@@ -145,46 +138,23 @@ class Executor:
 
 
 def run_step(kb: KnowledgeBase, step: Step, results: Sequence[Nodes | Answer]) -> Nodes | Answer:
-    """The result of one step, given the `results` of the steps before it.
-
-    Raises:
-        DataError: the step cannot be executed.
-    """
+    """The result of one step, given the `results` of the steps before it; DataError if it cannot be executed."""
     return _RUN[step.function](kb, *[results[d] for d in step.dependencies], *step.arguments)
 
 
-def _is_concept_name(kb: KnowledgeBase, name: str) -> bool:
-    return any(kb.is_concept(i) for i in kb.ids(name))
-
-
-class _Names(NamedTuple):
-    """Names of one role: their label in messages, a test if the knowledge base has one, and all that it has."""
-
-    label: str
-    contains: Callable[[KnowledgeBase, str], bool]
-    all: Callable[[KnowledgeBase], Iterable[str]]
-
-
-_NAMES = {
-    "name": _Names("entity", lambda kb, text: bool(kb.ids(text)), lambda kb: kb.names),
-    "concept": _Names("concept", _is_concept_name, lambda kb: {kb.name(i) for i in kb.concepts}),
-    "predicate": _Names("relation", lambda kb, text: text in kb.predicates, lambda kb: kb.predicates),
-    "key": _Names("attribute", lambda kb, text: text in kb.keys, lambda kb: kb.keys),
-    "qualifier key": _Names("qualifier", lambda kb, text: text in kb.qualifier_keys, lambda kb: kb.qualifier_keys),
+_NAMES: dict[str, tuple[str, Callable[[KnowledgeBase], Collection[str]]]] = {
+    "name": ("entity", attrgetter("names")),
+    "concept": ("concept", attrgetter("concept_names")),
+    "predicate": ("relation", attrgetter("predicates")),
+    "key": ("attribute", attrgetter("keys")),
+    "qualifier key": ("qualifier", attrgetter("qualifier_keys")),
 }
+"""For the roles of inputs that are names: the role in messages, and all names that the knowledge base has."""
 
 _RUN: dict[str, Callable[..., Nodes | Answer]] = {
     "FindAll": steps.find_all,
     "Find": steps.find,
     "FilterConcept": steps.filter_concept,
-    "FilterStr": steps.filter_attribute,
-    "FilterNum": steps.filter_attribute,
-    "FilterYear": steps.filter_attribute,
-    "FilterDate": steps.filter_attribute,
-    "QFilterStr": steps.filter_qualifier,
-    "QFilterNum": steps.filter_qualifier,
-    "QFilterYear": steps.filter_qualifier,
-    "QFilterDate": steps.filter_qualifier,
     "Relate": steps.relate,
     "And": steps.intersect,
     "Or": steps.unite,
@@ -194,11 +164,10 @@ _RUN: dict[str, Callable[..., Nodes | Answer]] = {
     "SelectAmong": steps.select_among,
     "QueryAttr": steps.query_attribute,
     "QueryAttrUnderCondition": steps.query_attribute_under_condition,
-    "VerifyStr": steps.verify,
-    "VerifyNum": steps.verify,
-    "VerifyYear": steps.verify,
-    "VerifyDate": steps.verify,
     "QueryRelation": steps.query_relation,
     "QueryAttrQualifier": steps.query_attribute_qualifier,
     "QueryRelationQualifier": steps.query_relation_qualifier,
+    **{f"Filter{suffix}": steps.filter_attribute for suffix in SUFFIXES.values()},
+    **{f"QFilter{suffix}": steps.filter_qualifier for suffix in SUFFIXES.values()},
+    **{f"Verify{suffix}": steps.verify for suffix in SUFFIXES.values()},
 }

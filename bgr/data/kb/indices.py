@@ -7,10 +7,11 @@ breaks; predicates and keys have none (whitespace is normalized), hence names ar
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from bgr.data.kb.comparison import Column
+from bgr.data.kb.comparison import Column, comparable
 from bgr.data.kb.loading import FORWARD, Row
 from bgr.data.kb.schema import Statement, Value
 
@@ -26,9 +27,8 @@ def column_name(key: str, kind: str, unit: str) -> str:
 
 
 def target_column(key: str, target: Value, op: str) -> str:
-    """Name of the column that a filter reads. Order between dates needs a column without years."""
-    kind = "date in order" if target.type == "date" and op != "=" else target.type
-    return column_name(key, kind, target.unit)
+    """Name of the column that a filter reads."""
+    return column_name(key, comparable(target, op), target.unit)
 
 
 MIN_KEYED_NEIGHBORS = 8
@@ -36,6 +36,8 @@ MIN_KEYED_NEIGHBORS = 8
 
 Neighbors = Collection[str]
 """Node ids: a tuple, or a dictionary from each id to its position."""
+Groups = defaultdict[str, list[Statement]]
+Name = TypeVar("Name")
 
 
 class OrderedIds(dict[str, Any]):
@@ -45,11 +47,7 @@ class OrderedIds(dict[str, Any]):
 class Indices:
     """The dictionaries in which the executor looks up; keys are in the order of the knowledge base.
 
-    Args:
-        nodes: all concepts and entities.
-        attributes: a node's attribute statements.
-        relations: a node's relation statements with their directions.
-        concepts: a node's direct and inherited concepts.
+    They are made of all `nodes` and functions that give a node's statements, and its direct and inherited concepts.
     """
 
     def __init__(
@@ -60,42 +58,33 @@ class Indices:
         concepts: Callable[[str], Iterable[str]],
     ) -> None:
         self.members: dict[str, OrderedIds] = {}
-        self._by_key: dict[str, dict[str, list[Statement]]] = {}
-        self._by_relation: dict[tuple[str, str], dict[str, list[Statement]]] = {}
-        self._between: dict[str, dict[str, list[Statement]]] = {}
         self.qualifier_keys: dict[str, None] = {}
         self.key_type: dict[str, str] = {}
+        by_key: defaultdict[str, Groups] = defaultdict(_groups)
+        by_relation: defaultdict[tuple[str, str], Groups] = defaultdict(_groups)
+        by_tail: defaultdict[str, Groups] = defaultdict(_groups)
         for node in nodes:
             for concept in concepts(node):
                 self.members.setdefault(concept, OrderedIds())[node] = None
             for statement in attributes(node):
-                self._add_attribute(node, statement)
+                by_key[statement.predicate][node].append(statement)
+                self._see_types(statement)
             for statement, direction in relations(node):
-                self._add_relation(node, statement, direction)
-        # a tuple stores its items in place, which saves one memory access over a list
-        self.by_key = {key: {i: tuple(found) for i, found in rows.items()} for key, rows in self._by_key.items()}
-        self.by_relation = {
-            key: {i: tuple(found) for i, found in rows.items()} for key, rows in self._by_relation.items()
-        }
-        self.by_tail = {tail: {i: tuple(found) for i, found in rows.items()} for tail, rows in self._between.items()}
-        del self._by_key, self._by_relation, self._between
+                by_relation[statement.predicate, direction][node].append(statement)
+                if direction == FORWARD:
+                    by_tail[statement.tail or ""][node].append(statement)
+                self._see_types(statement)
+        self.by_key, self.by_relation, self.by_tail = _frozen(by_key), _frozen(by_relation), _frozen(by_tail)
         self.predicates = dict.fromkeys(predicate for predicate, _ in self.by_relation)
         self.columns = {key: Column(s for found in rows.values() for s in found) for key, rows in self.by_key.items()}
         self.neighbors = {
             link_name(*key): {node: _neighbors(found, key[1]) for node, found in rows.items()}
             for key, rows in self.by_relation.items()
         }
-        self.single_values = {
-            column_name(key, kind, unit): values
-            for key, column in self.columns.items()
-            for (kind, unit), values in column.single_value_columns().items()
-        }
-        self.multi_values = {
-            column_name(key, kind, unit): {i: tuple(found) for i, found in values.items()}
-            for key, column in self.columns.items()
-            for (kind, unit), values in column.multi_value_columns().items()
-        }
-        self.numbers = {key: values for key, column in self.columns.items() if (values := _numbers(column)) is not None}
+        columns = self.columns.items()
+        self.single_values = {column_name(k, *target): v for k, c in columns for target, v in c.single.items()}
+        self.multi_values = {column_name(k, *target): v for k, c in columns for target, v in c.multi.items()}
+        self.numbers = {key: values for key, column in columns if (values := _numbers(column)) is not None}
         texts = _texts(self.by_key)
         self.printed = {
             key: {i: found[0] for i, found in rows.items()}
@@ -117,26 +106,22 @@ class Indices:
                     by_name[name] = ends
         return found
 
-    def _add_attribute(self, node: str, statement: Statement) -> None:
-        assert statement.value is not None
-        self._see_type(statement.predicate, statement.value.type)
-        self._by_key.setdefault(statement.predicate, {}).setdefault(node, []).append(statement)
-        self._add_qualifiers(statement)
-
-    def _add_relation(self, node: str, statement: Statement, direction: str) -> None:
-        self._by_relation.setdefault((statement.predicate, direction), {}).setdefault(node, []).append(statement)
-        if direction == FORWARD:
-            self._between.setdefault(statement.tail or "", {}).setdefault(node, []).append(statement)
-        self._add_qualifiers(statement)
-
-    def _add_qualifiers(self, statement: Statement) -> None:
+    def _see_types(self, statement: Statement) -> None:
+        types = [(statement.predicate, statement.value)] if statement.value is not None else []
         for key, values in statement.qualifiers:
             self.qualifier_keys.setdefault(key)
-            if values:
-                self._see_type(key, values[-1].type)
+            types += [(key, value) for value in values[-1:]]
+        for key, value in types:
+            self.key_type[key] = "date" if value.type == "year" else value.type
 
-    def _see_type(self, key: str, kind: str) -> None:
-        self.key_type[key] = "date" if kind == "year" else kind
+
+def _groups() -> Groups:
+    return defaultdict(list)
+
+
+def _frozen(rows: Mapping[Name, Groups]) -> dict[Name, dict[str, tuple[Statement, ...]]]:
+    # a tuple stores its items in place, which saves one memory access over a list
+    return {name: {i: tuple(found) for i, found in groups.items()} for name, groups in rows.items()}
 
 
 def _neighbors(statements: Sequence[Statement], direction: str) -> Neighbors:
@@ -150,7 +135,7 @@ def _neighbors(statements: Sequence[Statement], direction: str) -> Neighbors:
 
 def _numbers(column: Column) -> dict[str, float] | None:
     """Node to number if each node has at most one value and all quantities have one unit, else ``None``."""
-    found = [values for (kind, _), values in column.single_value_columns().items() if kind == "quantity"]
+    found = [values for (kind, _), values in column.single.items() if kind == "quantity"]
     return found[0] if len(found) == 1 else None
 
 

@@ -1,23 +1,20 @@
-"""A knowledge base in KQA Pro's form (``kb.json`` of KQA Pro 1.0), indexed so that no step of a program scans it.
-
-Against the package ``kopl`` 0.0.5, loading takes 1.6 s instead of 5.7 s (20,070 entities) and 9.0 s instead of 23.0 s
-(126,740 entities), see the table in the README (``bgr bench kopl``).
-"""
+"""A knowledge base in KQA Pro's form (``kb.json`` of KQA Pro 1.0), indexed so that no step of a program scans it."""
 
 from __future__ import annotations
 
 import gc
 import sys
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bgr.data.kb.comparison import Column
 from bgr.data.kb.indices import Indices, OrderedIds
-from bgr.data.kb.loading import BACKWARD, FORWARD, Reader, Row, either, label, read_records
+from bgr.data.kb.loading import FORWARD, OPPOSITE, Reader, Row, either, label, read_records
 from bgr.data.kb.schema import Statement
 from bgr.errors import DataError
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 MAX_CONCEPT_LEVELS = 100
 
@@ -29,7 +26,8 @@ class KnowledgeBase:
     A relation stored at both of its ends is one `Statement`. Nothing is added to the file's content, with the exception
     that KoPL makes too: a concept gets the other end of each relation that an entity has with it.
 
-    Some attributes serve only the executor and must not be changed; their keys are names from `indices`:
+    All names that occur in it are in ``names``, ``concept_names``, ``keys`` (of attributes), ``predicates`` (relations)
+    and ``qualifier_keys``. The other attributes serve only the executor; their keys are names from `indices`:
 
     - ``ids_of_name``: name to nodes;
     - ``neighbors``: link to node to the result of Relate; ``neighbors_of_name``: the same for all nodes of a name;
@@ -51,16 +49,15 @@ class KnowledgeBase:
         concepts, entities = (_section(where, records, name) for name in ("concepts", "entities"))
         both = next((i for i in entities if i in concepts), None)
         if both is not None:
-            raise DataError(f"{where}: {shown(both)} is both a concept and an entity")
+            raise DataError(f"{where}: {repr_short(both)} is both a concept and an entity")
         # Copies made at once are adjacent in memory instead of scattered among the file's other strings, so that a
         # program that visits many nodes reads them from the processor's cache. Statements share them (interned).
-        self.concepts: tuple[str, ...] = tuple(sys.intern(_copy(i)) for i in concepts)
-        self.entities: tuple[str, ...] = tuple(sys.intern(_copy(i)) for i in entities)
+        self.concepts: tuple[str, ...] = tuple(sys.intern(f"{i[:1]}{i[1:]}") for i in concepts)
+        self.entities: tuple[str, ...] = tuple(sys.intern(f"{i[:1]}{i[1:]}") for i in entities)
         self.all_ids = OrderedIds({i: n for n, i in enumerate([*self.concepts, *self.entities])})
         self._where = where
         self.names_by_id: dict[str, str] = {}
         self._parents: dict[str, tuple[str, ...]] = {}
-        self._ids_by_name: dict[str, list[str]] = {}
         self._attributes: dict[str, list[Statement]] = {}
         self._relations: dict[str, list[Row]] = {}
         collecting = gc.isenabled()
@@ -71,21 +68,20 @@ class KnowledgeBase:
             for i in self.entities:
                 self._read_node(f"{where}: entity {i!r}", i, entities[i])
             self._read_statements(where, entities)
-            self.ids_of_name = {name: tuple(ids) for name, ids in self._ids_by_name.items()}
-            self._index = Indices(self.all_ids, self.attributes, self.relations, self.all_concepts_of)
-            self.neighbors, self.single_values, self.multi_values = (
-                self._index.neighbors,
-                self._index.single_values,
-                self._index.multi_values,
-            )
-            self.numbers, self.printed, self.printed_lists = (
-                self._index.numbers,
-                self._index.printed,
-                self._index.printed_lists,
-            )
-            self.by_tail = self._index.by_tail
-            self.neighbors_of_name = self._index.neighbors_of_name(self._ids_by_name)
-            self._members_of_name = {self.name(i): self._merged(self.name(i)) for i in self._index.members}
+            ids_of_name: defaultdict[str, list[str]] = defaultdict(list)
+            for i, name in self.names_by_id.items():
+                ids_of_name[name].append(i)
+            self.ids_of_name = {name: tuple(ids) for name, ids in ids_of_name.items()}
+            index = self._index = Indices(self.all_ids, self.attributes, self.relations, self.all_concepts_of)
+            self.neighbors, self.neighbors_of_name = index.neighbors, index.neighbors_of_name(self.ids_of_name)
+            self.single_values, self.multi_values, self.by_tail = index.single_values, index.multi_values, index.by_tail
+            self.numbers, self.printed, self.printed_lists = index.numbers, index.printed, index.printed_lists
+            self._members_of_name = {self.name(i): self._merged(self.name(i)) for i in index.members}
+            self.names: Collection[str] = self.ids_of_name
+            self.concept_names: Collection[str] = frozenset(map(self.name, self.concepts))
+            self.keys: Collection[str] = index.by_key
+            self.predicates: Collection[str] = index.predicates
+            self.qualifier_keys: Collection[str] = index.qualifier_keys
         finally:
             if collecting:
                 gc.enable()
@@ -109,12 +105,7 @@ class KnowledgeBase:
 
     def ids(self, name: str) -> Sequence[str]:
         """All entities and concepts of that name, in the order of the knowledge base; empty if there is none."""
-        return self._ids_by_name.get(name, ())
-
-    @property
-    def names(self) -> Collection[str]:
-        """All names of entities and concepts, each once."""
-        return self._ids_by_name.keys()
+        return self.ids_of_name.get(name, ())
 
     def is_concept(self, node: str) -> bool:
         return self.all_ids[node] < len(self.concepts)
@@ -131,17 +122,13 @@ class KnowledgeBase:
         """
         found: dict[str, None] = {}
         level = [parent for parent in self._parents[node] if parent != node]
-        levels = 0
-        while level:
-            levels += 1
-            if levels > MAX_CONCEPT_LEVELS:
-                raise DataError(
-                    f"{self._where}: {node!r} has more than {MAX_CONCEPT_LEVELS} levels of concepts above it"
-                )
+        for _ in range(MAX_CONCEPT_LEVELS + 1):
+            if not level:
+                return tuple(found)
             found.update(dict.fromkeys(level))
             above = [parent for child in level for parent in self._parents[child]]
             level = [parent for parent in dict.fromkeys(above) if parent not in found]
-        return tuple(found)
+        raise DataError(f"{self._where}: {node!r} has more than {MAX_CONCEPT_LEVELS} levels of concepts above it")
 
     def members(self, concept: str) -> Mapping[str, None]:
         """The nodes that belong to a concept, its sub-concepts and their members included, as ordered keys."""
@@ -160,20 +147,6 @@ class KnowledgeBase:
     def relations(self, node: str) -> Sequence[Row]:
         """The ``(statement, direction)`` pairs of a node: forward if it is the head, backward if it is the tail."""
         return self._relations.get(node, ())
-
-    @property
-    def keys(self) -> Collection[str]:
-        """All attribute keys (qualifier keys are in `qualifier_keys`)."""
-        return self._index.by_key.keys()
-
-    @property
-    def predicates(self) -> Collection[str]:
-        """All relation names."""
-        return self._index.predicates.keys()
-
-    @property
-    def qualifier_keys(self) -> Collection[str]:
-        return self._index.qualifier_keys.keys()
 
     def key_type(self, key: str) -> str | None:
         """Type of a key's values, attribute or qualifier: string, quantity or date (years too); ``None`` if unknown.
@@ -208,21 +181,19 @@ class KnowledgeBase:
 
     def _read_node(self, where: str, node: str, record: Any) -> None:
         if not isinstance(record, Mapping):
-            raise DataError(f"{where}: must be an object, is {shown(record)}")
+            raise DataError(f"{where}: must be an object, is {repr_short(record)}")
         try:
-            name, parents = label(record["name"]), either(record, "instanceOf", "subclassOf")
+            self.names_by_id[node], parents = label(record["name"]), either(record, "instanceOf", "subclassOf")
             if not isinstance(parents, list):
-                raise DataError(f"'instanceOf' must be a list, is {shown(parents)}")
+                raise DataError(f"'instanceOf' must be a list, is {repr_short(parents)}")
             if not all(isinstance(i, str) for i in parents):
-                raise DataError(f"'instanceOf' is {shown(parents)}, allowed: a list of ids")
+                raise DataError(f"'instanceOf' is {repr_short(parents)}, allowed: a list of ids")
             # as in KoPL, a concept that is not in the file is ignored
             self._parents[node] = tuple(sys.intern(i) for i in parents if i in self.all_ids)
         except KeyError as error:
             raise DataError(f"{where}: field {error.args[0]!r} is missing") from None
         except DataError as error:
             raise DataError(f"{where}: {error}") from None
-        self.names_by_id[node] = name
-        self._ids_by_name.setdefault(name, []).append(node)
 
     def _read_statements(self, where: str, entities: Mapping[str, Any]) -> None:
         reader = Reader()
@@ -236,13 +207,8 @@ class KnowledgeBase:
             for statement, direction in rows[i]:
                 other = statement.tail if direction == FORWARD else statement.head
                 if other in at_concepts:
-                    opposite = BACKWARD if direction == FORWARD else FORWARD
-                    at_concepts[other].setdefault((statement, opposite))
+                    at_concepts[other].setdefault((statement, OPPOSITE[direction]))
         self._relations = {**{i: list(found) for i, found in at_concepts.items()}, **rows}
-
-
-def _copy(text: str) -> str:
-    return f"{text[:1]}{text[1:]}"
 
 
 def _section(where: str, records: Any, name: str) -> Mapping[str, Any]:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bgr.data.kb.comparison import OPERATORS, parse_target
-from bgr.data.kb.compiler import CompiledCall, compile_program
+from bgr.data.kb.compiled_steps import Chain
+from bgr.data.kb.compiler import Call, compile_program
 from bgr.data.kb.loading import DIRECTIONS, text
 from bgr.data.kb.schema import Value
 from bgr.errors import DataError, ProgramError
-from bgr.utils.json_utils import MAX_SHOWN, is_text, shown
+from bgr.utils.json_utils import MAX_SHOWN, is_text, repr_short
 
 # types of a step's result: entities, entities with the statements that led to them, values, or only an answer
 ENTITIES, FACTS, VALUES, ANSWER = "entities", "entities with facts", "values", "an answer"
@@ -23,6 +24,10 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "less or greater": ("less", "greater"),
     "smallest or largest": ("smallest", "largest"),
 }
+
+
+SUFFIXES = {"string": "Str", "quantity": "Num", "year": "Year", "date": "Date"}
+"""Type of a value to the ending of the functions that take one: FilterStr, QFilterStr, VerifyStr."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,7 @@ def _signatures() -> dict[str, Signature]:
         "QueryAttrQualifier": Signature((ENTITIES,), ("key", "key's value", "qualifier key"), ANSWER),
         "QueryRelationQualifier": Signature((ENTITIES, ENTITIES), ("predicate", "qualifier key"), ANSWER),
     }
-    for suffix, kind in (("Str", "string"), ("Num", "quantity"), ("Year", "year"), ("Date", "date")):
+    for kind, suffix in SUFFIXES.items():
         op = () if kind == "string" else ("op",)
         table[f"Filter{suffix}"] = Signature((ENTITIES,), ("key", "value", *op), FACTS, kind)
         table[f"QFilter{suffix}"] = Signature((FACTS,), ("qualifier key", "value", *op), FACTS, kind)
@@ -69,13 +74,11 @@ FUNCTIONS: dict[str, Signature] = _signatures()
 
 MAX_NAMES_TO_COMPARE = 2000
 
-Call = tuple[str, tuple[int, ...], tuple[str | Value, ...]]
-"""A step as the executor needs it: function, dependencies, inputs with the value parsed."""
-
 ALIASES = {"QueryName": "What"}
 
 MAX_STEPS = 100
-"""KQA Pro's longest programs have about twenty steps. The limit protects code that recurses from step to step."""
+"""KQA Pro's longest programs have about twenty steps. The limit protects code that recurses from step to step, such as
+compiled programs, whose chains are nested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,29 +95,19 @@ class Step:
 
     @property
     def arguments(self) -> tuple[str | Value, ...]:
-        """The inputs with the value of Filter*, QFilter* and Verify* parsed.
-
-        Raises:
-            DataError: the value does not have the type that the function takes.
-        """
+        """The inputs with the value of Filter*, QFilter* and Verify* parsed; DataError if it has another type."""
         kind, roles = self.signature.kind, self.signature.inputs
         if kind is None:
             return self.inputs
         pairs = zip(roles, self.inputs, strict=True)
         return tuple(parse_target(given, kind) if role == "value" else given for role, given in pairs)
 
-    def input(self, role: str) -> str | None:
-        """The text input in that role (``"key"``, ``"predicate"`` …), or ``None`` if the function has none."""
-        roles = self.signature.inputs
-        return self.inputs[roles.index(role)] if role in roles else None
-
 
 @dataclass(frozen=True, slots=True)
 class Program:
     """A checked program; the last step gives the answer.
 
-    `where` names the program in messages. `plan` and `compiled` are for the executor: with facts, and for the answer
-    only.
+    `where` names the program in messages. The executor runs `plan` for facts, and `compiled` for the answer only.
 
     Raises:
         ProgramError: a step is malformed; the message names the item, the step and what is allowed.
@@ -123,20 +116,21 @@ class Program:
     steps: tuple[Step, ...]
     where: str = field(default="program", compare=False)
     plan: tuple[Call, ...] = field(init=False, compare=False, repr=False)
-    compiled: tuple[CompiledCall, ...] | None = field(init=False, compare=False, repr=False)
+    compiled: Chain | None = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.steps:
             raise ProgramError(f"{self.where}: the program has no steps")
+        if len(self.steps) > MAX_STEPS:
+            raise ProgramError(f"{self.where}: the program has {len(self.steps):,} steps, allowed: {MAX_STEPS}")
         arguments = [self._check(index) for index in range(len(self.steps))]
         plan = [(step.function, step.dependencies, given) for step, given in zip(self.steps, arguments, strict=True)]
         object.__setattr__(self, "plan", tuple(plan))
         object.__setattr__(self, "compiled", compile_program(plan))
         last = self.steps[-1]
         if last.signature.gives not in (ANSWER, VALUES):
-            raise ProgramError(
-                f"{self.label(len(self.steps) - 1)}: gives {last.signature.gives}, a program must end in an answer"
-            )
+            label = self.label(len(self.steps) - 1)
+            raise ProgramError(f"{label}: gives {last.signature.gives}, a program must end in an answer")
 
     @classmethod
     def from_json(cls, records: Sequence[Mapping[str, Any]], where: str = "program") -> Program:
@@ -146,23 +140,20 @@ class Program:
             ProgramError: see the class; also a record of another form.
         """
         if not isinstance(records, Sequence) or isinstance(records, str):
-            raise ProgramError(f"{where}: a program is a list of steps, not {shown(records)}")
-        if len(records) > MAX_STEPS:
-            raise ProgramError(f"{where}: the program has {len(records):,} steps, allowed: {MAX_STEPS}")
+            raise ProgramError(f"{where}: a program is a list of steps, not {repr_short(records)}")
         return cls(tuple(_step(record, f"{where}, step {index}") for index, record in enumerate(records)), where)
 
     def to_json(self) -> list[dict[str, Any]]:
         """The inverse of `from_json`."""
         return [
-            {"function": step.function, "dependencies": list(step.dependencies), "inputs": list(step.inputs)}
-            for step in self.steps
+            {"function": s.function, "dependencies": list(s.dependencies), "inputs": list(s.inputs)} for s in self.steps
         ]
 
     def label(self, index: int) -> str:
         """A step's name in messages."""
         function = self.steps[index].function
         plain = function.isalnum() and len(function) < MAX_SHOWN
-        return f"{self.where}, step {index} ({function if plain else shown(function)})"
+        return f"{self.where}, step {index} ({function if plain else repr_short(function)})"
 
     def _check(self, index: int) -> tuple[str | Value, ...]:
         """Check a step and return its parsed inputs."""
@@ -178,13 +169,13 @@ class Program:
         for dependency, wanted in zip(step.dependencies, signature.takes, strict=True):
             if not 0 <= dependency < index:
                 allowed = f"earlier steps, 0 to {index - 1}" if index else "none, it is the first step"
-                raise ProgramError(f"{label}: depends on step {shown(dependency)}, allowed: {allowed}")
+                raise ProgramError(f"{label}: depends on step {repr_short(dependency)}, allowed: {allowed}")
             given = self.steps[dependency].signature.gives
             if given != wanted and (given, wanted) != (FACTS, ENTITIES):
                 raise ProgramError(f"{label}: takes {wanted}, but {self.label(dependency)} gives {given}")
         for role, given in zip(signature.inputs, step.inputs, strict=True):
             if role in CHOICES and given not in CHOICES[role]:
-                raise ProgramError(f"{label}: {role} {shown(given)}, allowed: {', '.join(CHOICES[role])}")
+                raise ProgramError(f"{label}: {role} {repr_short(given)}, allowed: {', '.join(CHOICES[role])}")
         try:
             return step.arguments
         except DataError as error:
@@ -199,9 +190,11 @@ def _step(record: Any, where: str) -> Step:
     function = ALIASES.get(function, function)
     dependencies, inputs = record.get("dependencies", []), record.get("inputs", [])
     if not isinstance(dependencies, list | tuple) or not all(type(d) is int for d in dependencies):
-        raise ProgramError(f"{where} ({function}): dependencies {shown(dependencies)}, allowed: a list of step numbers")
+        raise ProgramError(
+            f"{where} ({function}): dependencies {repr_short(dependencies)}, allowed: a list of step numbers"
+        )
     if not isinstance(inputs, list | tuple) or not all(map(is_text, inputs)):
-        raise ProgramError(f"{where} ({function}): inputs {shown(inputs)}, allowed: a list of texts")
+        raise ProgramError(f"{where} ({function}): inputs {repr_short(inputs)}, allowed: a list of texts")
     return Step(function, tuple(dependencies), tuple(map(text, inputs)))
 
 
@@ -211,5 +204,5 @@ def unknown_name_error(label: str, role: str, name: str, known: Sequence[str]) -
         start = name[:1].casefold()
         known = [other for other in known if other[:1].casefold() == start and abs(len(other) - len(name)) <= 3]
     near = difflib.get_close_matches(name, known, n=3)
-    hint = f"; close: {', '.join(map(shown, near))}" if near else ""
-    return ProgramError(f"{label}: unknown {role} {shown(name)}{hint}")
+    hint = f"; close: {', '.join(map(repr_short, near))}" if near else ""
+    return ProgramError(f"{label}: unknown {role} {repr_short(name)}{hint}")

@@ -12,7 +12,7 @@ of a step only those that a later qualifier filter kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from bgr.data.kb.loading import FORWARD
 from bgr.data.kb.program import Program
@@ -38,13 +38,8 @@ def trace(
 ) -> tuple[tuple[Fact, ...], tuple[Edge, ...]]:
     """Facts in order of first grounding, and sorted edges between their numbers; the question is ``ROOT``.
 
-    Args:
-        program: the program that was executed.
-        results: the results of its steps.
-        max_facts: refuse an answer with more supporting statements, because edges can be as many as pairs of facts.
-
     Raises:
-        TooManyFactsError: see `max_facts`.
+        TooManyFactsError: more than `max_facts` statements support the answer. Edges can be as many as pairs of them.
     """
     tracer = _Tracer(program, results)
     tracer.mark()
@@ -69,7 +64,7 @@ class _Tracer:
         self._facts_of: dict[int, dict[str, dict[Statement, None]]] = {}
 
     def mark(self) -> None:
-        """Mark the nodes and facts that the answer needs, from the last step to the first."""
+        """Mark what the answer needs, from the last step to the first."""
         self.answers = {len(self.steps) - 1}
         for index in range(len(self.steps) - 1, -1, -1):
             if isinstance(self.results[index], Nodes):
@@ -77,24 +72,18 @@ class _Tracer:
             elif index in self.answers:
                 self.answers.update(self._need_for_answer(index))
 
-    # -- backward -----------------------------------------------------------------------------------------------------
-
     def _need_for_answer(self, index: int) -> list[int]:
         """Mark the nodes and facts that an answer step reads; returns the answer steps among its dependencies."""
         step, result = self.steps[index], self.results[index]
         assert isinstance(result, Answer)
         if step.function in ("What", "Count"):
-            before = self._nodes(step.dependencies[0])
-            for node in before.unique:
+            for node in self._nodes(step.dependencies[0]).unique:
                 self._need(step.dependencies[0], node)
         self._use(result.facts, result.used)
         for place, dependency in enumerate(step.dependencies):
             if isinstance(self.results[dependency], Answer):
                 return [dependency]
-            for fact in result.facts:
-                node = self._end(fact, place)
-                if node in self._nodes(dependency).unique:
-                    self._need(dependency, node)
+            self._need_known(dependency, (_end(fact, place) for fact in result.facts))
         return []
 
     def _need_for_nodes(self, index: int) -> None:
@@ -104,16 +93,12 @@ class _Tracer:
         if step.function.startswith("QFilter"):
             self._need_filtered(index)
         elif step.function == "Relate":
-            direction = step.inputs[1]
             for facts in wanted.values():
                 for fact in facts:
-                    self._need(step.dependencies[0], _source(fact, direction))
+                    self._need(step.dependencies[0], _source(fact, step.inputs[1]))
         else:
             for dependency in step.dependencies:
-                nodes = self._nodes(dependency).unique
-                for node in wanted:
-                    if node in nodes:
-                        self._need(dependency, node)
+                self._need_known(dependency, wanted)
 
     def _need_filtered(self, index: int) -> None:
         """Mark, of the facts of the step before a qualifier filter, only those that the filter kept."""
@@ -122,6 +107,13 @@ class _Tracer:
             if fact in self.needed[index].get(node, ()):
                 self.needed[self.steps[index].dependencies[0]].setdefault(node, {})[fact] = None
                 self._use([fact], [pair])
+
+    def _need_known(self, index: int, nodes: Iterable[str]) -> None:
+        """Mark those of the nodes that are in the step's result."""
+        known = self._nodes(index).unique
+        for node in nodes:
+            if node in known:
+                self._need(index, node)
 
     def _need(self, index: int, node: str) -> None:
         """Mark a node with all the facts that the step has for it."""
@@ -132,24 +124,21 @@ class _Tracer:
         if found is None:
             found = self._facts_of[index] = {}
             result = self._nodes(index)
-            if result.facts is not None:
-                for node, fact in zip(result.ids, result.facts, strict=True):
-                    found.setdefault(node, {})[fact] = None
+            for node, fact in zip(result.ids, result.facts, strict=True) if result.facts is not None else ():
+                found.setdefault(node, {})[fact] = None
         return found
 
     def _use(self, facts: Sequence[Statement], used: Sequence[Qualifier] | None) -> None:
         for fact, pair in zip(facts, used, strict=True) if used is not None else ():
             self.used.setdefault(fact, {})[pair] = None
 
-    # -- forward ------------------------------------------------------------------------------------------------------
-
     def groundings(self) -> list[Grounding]:
         """The needed facts in the order of their grounding, each with the nodes that it was grounded from."""
         found: list[Grounding] = []
         for index, (step, result) in enumerate(zip(self.steps, self.results, strict=True)):
             if isinstance(result, Answer):
-                if index in self.answers:
-                    found += [(fact, self._origins_of_answer(index, fact)) for fact in result.facts]
+                for fact in result.facts if index in self.answers else ():
+                    found.append((fact, tuple((d, _end(fact, place)) for place, d in enumerate(step.dependencies))))
             elif result.facts is not None and not step.function.startswith("QFilter"):
                 direction = step.inputs[1] if step.function == "Relate" else FORWARD
                 before, needed = step.dependencies[0], self.needed[index]
@@ -172,9 +161,6 @@ class _Tracer:
             edges.update((a, after) for a in before if a != after)
         return tuple(number), tuple(sorted(edges))
 
-    def _origins_of_answer(self, index: int, fact: Statement) -> Origins:
-        return tuple((d, self._end(fact, place)) for place, d in enumerate(self.steps[index].dependencies))
-
     def _provenance(self, index: int, node: str) -> tuple[Statement, ...]:
         """The facts that put a node into a step's result; empty if the question names the node."""
         if node not in self.needed[index]:
@@ -189,17 +175,15 @@ class _Tracer:
             self._provenances[index, node] = known
         return known
 
-    # -- helpers ------------------------------------------------------------------------------------------------------
-
     def _nodes(self, index: int) -> Nodes:
         result = self.results[index]
         assert isinstance(result, Nodes)
         return result
 
-    @staticmethod
-    def _end(fact: Statement, place: int) -> str:
-        """The node a fact was read from: the head of an attribute; the head (left branch) or tail of a relation."""
-        return fact.tail if fact.tail is not None and place == 1 else fact.head
+
+def _end(fact: Statement, place: int) -> str:
+    """The node a fact was read from: the head of an attribute; the head (left branch) or tail of a relation."""
+    return fact.tail if fact.tail is not None and place == 1 else fact.head
 
 
 def _source(fact: Statement, direction: str) -> str:

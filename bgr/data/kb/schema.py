@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bgr.errors import DataError
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
-VALUE_TYPES = ("string", "quantity", "date", "year")
 NO_UNIT = "1"
 MAX_QUANTITY = 1e300
 """Quantities up to this are still finite after conversion to the smallest unit."""
@@ -25,12 +24,11 @@ MAX_YEAR_DIGITS = 12
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A typed value: ``str`` for string, ``float`` or ``int`` for quantity (with a unit, ``"1"`` = none),
-    ``datetime.date`` for date, ``int`` for year."""
+    """A value: ``str`` for string, ``float`` or ``int`` for quantity, ``datetime.date`` for date, ``int`` for year."""
 
     type: str
     value: str | float | int | datetime.date
-    unit: str = "1"
+    unit: str = NO_UNIT
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Value:
@@ -45,7 +43,7 @@ class Value:
         """
         kind, raw = record["type"], record["value"]
         if isinstance(raw, bool) or not isinstance(raw, str | int | float):
-            raise DataError(f"value {shown(raw)}, allowed: a text or a number")
+            raise DataError(f"value {repr_short(raw)}, allowed: a text or a number")
         if isinstance(raw, float) and not math.isfinite(raw):
             raise DataError(f"not a finite number: {raw!r}")
         if kind == "string":
@@ -54,7 +52,7 @@ class Value:
             return cls("quantity", _number(raw), _filled(record.get("unit", NO_UNIT), "unit"))
         if kind in ("date", "year"):
             return parse_time(str(raw))
-        raise DataError(f"unknown value type {shown(kind)}, allowed: {', '.join(VALUE_TYPES)}")
+        raise DataError(f"unknown value type {repr_short(kind)}, allowed: string, quantity, date, year")
 
     def to_json(self) -> dict[str, Any]:
         raw = self.value.isoformat() if isinstance(self.value, datetime.date) else self.value
@@ -66,22 +64,18 @@ class Value:
         if self.type == "quantity":
             whole = int(value)  # type: ignore[arg-type]
             number = str(whole if value - whole < 1e-5 else value)  # type: ignore[operator]
-            return number if self.unit == "1" else f"{number} {self.unit}"
+            return number if self.unit == NO_UNIT else f"{number} {self.unit}"
         return value.isoformat() if self.type == "date" else str(value)  # type: ignore[union-attr]
 
 
 def parse_date(text: str) -> datetime.date:
-    """Parse ``yyyy-mm-dd`` or ``yyyy/mm/dd``.
-
-    Raises:
-        DataError: the text has another form, or there is no such day.
-    """
+    """Parse ``yyyy-mm-dd`` or ``yyyy/mm/dd``; DataError for any other form, or if there is no such day."""
     parts = text.replace("/", "-").split("-")
     try:
         year, month, day = (int(part) if part.isdecimal() else 0 for part in parts)
         return datetime.date(year, month, day)
     except ValueError:
-        raise DataError(f"not a date: {shown(text)}, expected yyyy-mm-dd or yyyy/mm/dd") from None
+        raise DataError(f"not a date: {repr_short(text)}, expected yyyy-mm-dd or yyyy/mm/dd") from None
 
 
 def parse_time(text: str) -> Value:
@@ -91,7 +85,7 @@ def parse_time(text: str) -> Value:
         return Value("date", parse_date(text))
     digits = text.removeprefix("-")
     if not digits.isdecimal() or len(digits) > MAX_YEAR_DIGITS:
-        raise DataError(f"not a year or a date: {shown(text)}, expected yyyy, yyyy-mm-dd or yyyy/mm/dd")
+        raise DataError(f"not a year or a date: {repr_short(text)}, expected yyyy, yyyy-mm-dd or yyyy/mm/dd")
     return Value("year", int(text))
 
 
@@ -101,39 +95,35 @@ def _number(raw: str | float) -> float | int:
     except OverflowError:
         number = math.inf
     except ValueError:
-        raise DataError(f"not a number: {shown(raw)}") from None
+        raise DataError(f"not a number: {repr_short(raw)}") from None
     if not abs(number) <= MAX_QUANTITY:
-        raise DataError(f"not a finite number: {shown(raw)}, allowed: up to {MAX_QUANTITY:g}")
+        raise DataError(f"not a finite number: {repr_short(raw)}, allowed: up to {MAX_QUANTITY:g}")
     return int(number) if isinstance(raw, int) else number
 
 
 def _filled(text: Any, what: str) -> str:
     if not isinstance(text, str) or not text:
-        raise DataError(f"{what} {shown(text)}, allowed: a non-empty text")
+        raise DataError(f"{what} {repr_short(text)}, allowed: a non-empty text")
     return text
+
+
+Qualifier = tuple[str, Value]
+Qualifiers = tuple[tuple[str, tuple[Value, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A statement of the knowledge base as one program uses it.
 
-    Args:
-        head: entity id the statement is about.
-        predicate: attribute key or relation name.
-        value: the attribute's value; ``None`` for a relation.
-        tail: id of the entity or concept a relation leads to; ``None`` for an attribute.
-        qualifiers: only those that the program uses, as sorted ``(key, value)`` pairs.
+    An attribute has a `value`; a relation has a `tail`, the id of an entity or concept. `qualifiers` are only those
+    that the program uses, as sorted ``(key, value)`` pairs.
     """
 
     head: str
     predicate: str
     value: Value | None = None
     tail: str | None = None
-    qualifiers: tuple[tuple[str, Value], ...] = ()
-
-    @property
-    def is_relation(self) -> bool:
-        return self.tail is not None
+    qualifiers: tuple[Qualifier, ...] = ()
 
     @property
     def statement(self) -> tuple[str, str, Value | str | None]:
@@ -141,20 +131,11 @@ class Fact:
         return (self.head, self.predicate, self.value if self.tail is None else self.tail)
 
 
-Qualifiers = tuple[tuple[str, tuple[Value, ...]], ...]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Statement:
     """An attribute (`value`) or a relation (`tail`) of `head`; compared by identity.
 
-    Args:
-        number: index in the knowledge base, in the order of the file.
-        head: id of the subject.
-        predicate: attribute key or relation name.
-        value: the attribute's value; ``None`` for a relation.
-        tail: id of the relation's object; ``None`` for an attribute.
-        qualifiers: ``(key, values)`` pairs in the order of the file.
+    `number` is its index in the knowledge base; numbers and `qualifiers` follow the order of the file.
     """
 
     number: int
@@ -164,10 +145,6 @@ class Statement:
     tail: str | None = None
     qualifiers: Qualifiers = ()
 
-    @property
-    def is_relation(self) -> bool:
-        return self.tail is not None
-
     def qualifier(self, key: str) -> tuple[Value, ...]:
         """The values of one qualifier key; empty if there is none."""
         for name, values in self.qualifiers:
@@ -175,13 +152,9 @@ class Statement:
                 return values
         return ()
 
-    def fact(self, qualifiers: tuple[tuple[str, Value], ...] = ()) -> Fact:
-        """The statement as a fact with the given qualifiers."""
+    def fact(self, qualifiers: Iterable[Qualifier] = ()) -> Fact:
         ordered = tuple(sorted(set(qualifiers), key=lambda pair: (pair[0], pair[1].type, str(pair[1]))))
         return Fact(self.head, self.predicate, self.value, self.tail, ordered)
-
-
-Qualifier = tuple[str, Value]
 
 
 class Nodes:

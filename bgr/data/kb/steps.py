@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from bgr.data.kb.comparison import COMPARE, matcher, parse_target
-from bgr.data.kb.indices import link_name
+from bgr.data.kb.indices import link_name, target_column
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.schema import Answer, Nodes, Qualifier, Statement, Value
 from bgr.errors import DataError
@@ -39,12 +39,12 @@ def filter_attribute(kb: KnowledgeBase, nodes: Nodes, key: str, target: Value, o
     """Filter by an attribute: FilterStr, FilterNum, FilterYear, FilterDate."""
     if len(nodes.ids) > SCAN_LIMIT and (found := look_up(kb, nodes, key, target, op)) is not None:
         return Nodes([fact.head for fact in found], found)
-    rows, column = kb.attribute_rows(key), kb.column(key)
+    rows, column = kb.attribute_rows(key), target_column(key, target, op)
     compare, goal = COMPARE[op], target.value
-    if (bare := column.single_values(target, op)) is not None:
+    if (bare := kb.single_values.get(column)) is not None:
         ids = [i for i in nodes.unique if i in bare and compare(bare[i], goal)]
         return Nodes(ids, [rows[i][0] for i in ids], ordered=nodes.ordered)
-    if (pairs := column.multi_values(target, op)) is not None:
+    if (pairs := kb.multi_values.get(column)) is not None:
         facts = [fact for i in nodes.unique if i in pairs for value, fact in pairs[i] if compare(value, goal)]
     else:
         fits = matcher(target, op)
@@ -155,9 +155,13 @@ def query_attribute_under_condition(kb: KnowledgeBase, nodes: Nodes, key: str, q
 
 
 def verify(kb: KnowledgeBase, found: Answer, target: Value, op: str = "=") -> Answer:
-    """VerifyStr, VerifyNum, VerifyYear, VerifyDate: yes, no, or not sure if only some of the values fit."""
-    fitting = sum(map(matcher(target, op), found.values))
-    return Answer("no" if fitting == 0 else "yes" if fitting == len(found.values) else "not sure")
+    """VerifyStr, VerifyNum, VerifyYear, VerifyDate."""
+    return Answer(verdict(sum(map(matcher(target, op), found.values)), len(found.values)))
+
+
+def verdict(fitting: int, of: int) -> str:
+    """The answer of Verify* if `fitting` of `of` values fit."""
+    return "no" if fitting == 0 else "yes" if fitting == of else "not sure"
 
 
 def query_relation(kb: KnowledgeBase, left: Nodes, right: Nodes) -> Answer:
@@ -189,15 +193,11 @@ def _common_unit(facts: list[Statement], key: str) -> list[Statement]:
     quantities = [fact for fact in facts if fact.value is not None and fact.value.type == "quantity"]
     if not quantities:
         raise DataError(f"none of the entities has a quantity under {key!r} to compare")
-    units = list(map(_unit, quantities))
+    units = [fact.value.unit for fact in quantities if fact.value is not None]
     if units.count(units[0]) == len(units):
         return quantities
     unit = Counter(units).most_common(1)[0][0]
-    return [fact for fact in quantities if _unit(fact) == unit]
-
-
-def _unit(fact: Statement) -> str:
-    return fact.value.unit if fact.value is not None else ""
+    return [fact for fact, its in zip(quantities, units, strict=True) if its == unit]
 
 
 def _number(fact: Statement) -> float:

@@ -17,7 +17,7 @@ from bgr.collection.corpus import Corpus, Passage, passage_id
 from bgr.data.example import Example
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import EvidenceGraph
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,6 @@ class MultihopQuestion:
     """A question with the evidence that must be found to answer it.
 
     Args:
-        id: identifier, unique in the data.
-        question: text of the question.
         answers: the answer, then its aliases; empty if the file has none.
         gold: ids of the corpus' passages that are needed, each once.
         hops: number of reasoning steps that the file states; else the number of gold passages.
@@ -54,9 +52,6 @@ class MultihopData:
     """Questions and the corpus that is searched for all of them.
 
     Args:
-        name: name in tables.
-        corpus: the passages.
-        questions: the questions, in the order of the file.
         sentences: passage id to the passage's sentences, if the file splits them.
         repeated: number of passages of the corpus file whose title and text were already there.
         left_out: number of questions that the file marks as not answerable.
@@ -125,11 +120,13 @@ class ParsedQuestion:
 class PassagePool:
     """Distinct passages (by title and text) in the order of their addition.
 
-    `sentences` are by passage id; `repeated` counts additions of passages that were already there.
+    `sentences` are by passage id, `articles` by address (in MultiHop-RAG's corpus); `repeated` counts additions of
+    passages that were already there.
     """
 
     def __init__(self) -> None:
         self.sentences: dict[str, tuple[str, ...]] = {}
+        self.articles: dict[str, list[Paragraph]] = {}
         self.repeated = 0
         self._passages: dict[str, Passage] = {}
 
@@ -171,25 +168,18 @@ def join_sentences(sentences: Sequence[str]) -> str:
 def assemble(
     name: str, parsed: Iterable[ParsedQuestion], pool: PassagePool | None, *, left_out: int = 0
 ) -> MultihopData:
-    """Questions over the corpus of a file, or over the passages of all questions if there is no such file.
-
-    Args:
-        name: name of the data.
-        parsed: the questions.
-        pool: passages of the corpus file; ``None`` for the union of the questions' contexts.
-        left_out: see `MultihopData`.
+    """Questions over the passages of a corpus file, or over the union of their contexts for ``None``.
 
     Raises:
         DataError: two questions have the same id.
     """
-    parsed = list(parsed)
-    repeated = pool.repeated if pool is not None else 0
     union = pool is None
     pool = pool or PassagePool()
+    repeated = pool.repeated
     questions: dict[str, MultihopQuestion] = {}
     for question in parsed:
         if question.id in questions:
-            raise DataError(f"{name}: two questions have the id {shown(question.id)}, allowed: unique ids")
+            raise DataError(f"{name}: two questions have the id {repr_short(question.id)}, allowed: unique ids")
         ids = [pool.add(p) if union else pool.find(p) for p in question.context]
         questions[question.id] = _question(question, ids, pool.sentences)
     return MultihopData(name, pool.corpus(), tuple(questions.values()), pool.sentences, repeated, left_out)
@@ -201,6 +191,12 @@ def _question(
     gold = [ids[number] for number in dict.fromkeys(parsed.gold)]
     known = tuple(dict.fromkeys(passage for passage in gold if passage is not None))
     missing = parsed.missing + gold.count(None)
+    found = []
+    for index, number in parsed.sentences:
+        passage, text = ids[index], parsed.context[index].sentences[number]
+        # the corpus may split the passage into other sentences
+        if passage is not None and [s.strip() for s in sentences[passage][number : number + 1]] == [text.strip()]:
+            found.append((passage, number))
     return MultihopQuestion(
         id=parsed.id,
         question=parsed.question,
@@ -209,22 +205,10 @@ def _question(
         hops=parsed.hops if parsed.hops is not None else len(known) + missing,
         kind=parsed.kind,
         missing=missing,
-        sentences=_sentences(parsed, ids, sentences),
+        sentences=tuple(found),
         context=tuple(dict.fromkeys(passage for passage in ids if passage is not None)),
         graph=_graph(parsed.graph, ids, known),
     )
-
-
-def _sentences(
-    parsed: ParsedQuestion, ids: Sequence[str | None], sentences: Mapping[str, Sequence[str]]
-) -> tuple[tuple[str, int], ...]:
-    """The gold sentences, without those whose number is of another sentence where the corpus splits the passage."""
-    found = []
-    for index, number in parsed.sentences:
-        passage, text = ids[index], parsed.context[index].sentences[number]
-        if passage is not None and [s.strip() for s in sentences[passage][number : number + 1]] == [text.strip()]:
-            found.append((passage, number))
-    return tuple(found)
 
 
 def _graph(graph: EvidenceGraph | None, ids: Sequence[str | None], gold: Sequence[str]) -> EvidenceGraph | None:
@@ -246,17 +230,17 @@ def from_examples(name: str, examples: Iterable[Example]) -> MultihopData:
     Raises:
         DataError: two examples have the same id.
     """
-    return assemble(name, (_parsed(example) for example in examples), None)
-
-
-def _parsed(example: Example) -> ParsedQuestion:
-    return ParsedQuestion(
-        id=example.id,
-        question=example.question,
-        answers=(example.answer,),
-        kind=example.structure,
-        context=tuple(Paragraph("", fact, (fact,)) for fact in example.facts),  # a fact is one sentence
-        gold=tuple(example.graph.nodes),
-        hops=example.graph.hops,
-        graph=example.graph,
+    parsed = (
+        ParsedQuestion(
+            id=example.id,
+            question=example.question,
+            answers=(example.answer,),
+            kind=example.structure,
+            context=tuple(Paragraph("", fact, (fact,)) for fact in example.facts),  # a fact is one sentence
+            gold=tuple(example.graph.nodes),
+            hops=example.graph.hops,
+            graph=example.graph,
+        )
+        for example in examples
     )
+    return assemble(name, parsed, None)

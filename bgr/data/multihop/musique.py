@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 from bgr.collection.corpus import Passage
 from bgr.data.example import Example
 from bgr.data.multihop.assemble import Paragraph, ParsedQuestion
-from bgr.data.multihop.records import as_record, get_answers, get_flag, get_list, get_text
+from bgr.data.records import as_record, get_answers, get_flag, get_list, get_text
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 _REFERENCE = re.compile(r"#(\d{1,4})(?!\d)")
 
@@ -46,7 +46,12 @@ def sub_questions(record: Mapping[str, Any], where: str) -> list[SubQuestion] | 
     """
     if "question_decomposition" not in record:
         return None
-    indices = _indices(record, where)
+    indices: dict[int, int] = {}  # the position of the paragraph with each ``idx``; by default the two are equal
+    for number, paragraph in enumerate(get_list(record, "paragraphs", where)):
+        index = as_record(paragraph, f"{where}: paragraph {number}").get("idx", number)
+        if type(index) is not int or index in indices:
+            raise DataError(f"{where}: paragraph {number}: idx is {repr_short(index)}, allowed: a unique integer")
+        indices[index] = number
     steps = []
     for number, step in enumerate(get_list(record, "question_decomposition", where)):
         inside = f"{where}: question_decomposition, number {number}"
@@ -54,7 +59,9 @@ def sub_questions(record: Mapping[str, Any], where: str) -> list[SubQuestion] | 
         if support is None or "question" not in step:
             return None
         if type(support) is not int or support not in indices:
-            raise DataError(f"{inside}: paragraph_support_idx is {shown(support)}, allowed: the idx of a paragraph")
+            raise DataError(
+                f"{inside}: paragraph_support_idx is {repr_short(support)}, allowed: the idx of a paragraph"
+            )
         steps.append(SubQuestion(get_text(step, "question", inside), indices[support]))
     return steps
 
@@ -82,33 +89,17 @@ def references(question: str, earlier: int) -> list[int]:
     return [n - 1 for n in dict.fromkeys(map(int, _REFERENCE.findall(question))) if 1 <= n <= earlier]
 
 
-def _indices(record: Mapping[str, Any], where: str) -> dict[int, int]:
-    """Index, in the record's list, of the paragraph with each ``idx``; by default the two are equal."""
-    indices: dict[int, int] = {}
-    for number, paragraph in enumerate(get_list(record, "paragraphs", where)):
-        index = as_record(paragraph, f"{where}: paragraph {number}").get("idx", number)
-        if type(index) is not int or index in indices:
-            raise DataError(f"{where}: paragraph {number}: idx is {shown(index)}, allowed: a unique integer")
-        indices[index] = number
-    return indices
+def read_musique(record: Mapping[str, Any], where: str) -> ParsedQuestion | None:
+    """A question; ``None`` if it is marked ``"answerable": false`` (in ``musique_full``), because it lacks a gold
+    paragraph.
 
-
-def read_musique(records: Sequence[tuple[str, Any]]) -> tuple[list[ParsedQuestion], int]:
-    """The answerable questions, and the number of the others.
-
-    A question marked ``"answerable": false`` (in ``musique_full``) lacks a gold paragraph and is left out. Hops are the
-    steps of its decomposition; the kind is the prefix of its id (``2hop``, ``3hop1``, …). HippoRAG's other samples have
-    this form too, with ``text`` for ``paragraph_text`` and no decomposition. A decomposition over the supporting
-    paragraphs gives the gold graph.
+    Hops are the steps of its decomposition; the kind is the prefix of its id (``2hop``, ``3hop1``, …). HippoRAG's other
+    samples have this form too, with ``text`` for ``paragraph_text`` and no decomposition. A decomposition over the
+    supporting paragraphs gives the gold graph.
 
     Raises:
         DataError: a field is missing or has another type; the message names the location.
     """
-    questions = [_parsed(as_record(record, where), where) for where, record in records]
-    return [question for question in questions if question is not None], questions.count(None)
-
-
-def _parsed(record: Any, where: str) -> ParsedQuestion | None:
     if "answerable" in record and not get_flag(record, "answerable", where):
         return None
     name = get_text(record, "id", where)
@@ -120,7 +111,7 @@ def _parsed(record: Any, where: str) -> ParsedQuestion | None:
         context.append(Paragraph(get_text(paragraph, "title", inside), get_text(paragraph, field, inside)))
         if get_flag(paragraph, "is_supporting", inside):
             gold.append(number)
-    steps = "question_decomposition" in record
+    steps = sub_questions(record, where)
     return ParsedQuestion(
         id=name,
         question=get_text(record, "question", where),
@@ -128,17 +119,14 @@ def _parsed(record: Any, where: str) -> ParsedQuestion | None:
         kind=name.split("__")[0] if "__" in name else "",
         context=tuple(context),
         gold=tuple(gold),
-        hops=len(get_list(record, "question_decomposition", where)) if steps else None,
-        graph=_graph(record, where, gold),
+        hops=len(record["question_decomposition"]) if "question_decomposition" in record else None,
+        graph=decomposition_graph(steps) if steps and _covers(steps, gold) else None,
     )
 
 
-def _graph(record: Any, where: str, gold: Sequence[int]) -> EvidenceGraph | None:
-    """The graph of the decomposition, if it is over the supporting paragraphs."""
-    steps = sub_questions(record, where)
-    if not steps or {step.paragraph for step in steps} != set(gold):
-        return None
-    return decomposition_graph(steps)
+def _covers(steps: Sequence[SubQuestion], gold: Sequence[int]) -> bool:
+    """True if the sub-questions are about exactly the supporting paragraphs."""
+    return {step.paragraph for step in steps} == set(gold)
 
 
 @dataclass(frozen=True)
@@ -150,53 +138,44 @@ class Decompositions:
 
 
 def read_decompositions(records: Sequence[tuple[str, Any]]) -> Decompositions:
-    """The records of a MuSiQue file as samples with evidence graphs over their paragraphs.
+    """The records of a MuSiQue file (`read_records`) as samples with evidence graphs over their paragraphs.
 
     Facts are the distinct paragraphs, title and text (`Passage.whole`), in the order of the file. The type is
     ``query``, because all answers are spans of a paragraph. Aliases of the answer are not kept.
 
-    Args:
-        records: the records with their locations, as `bgr.data.multihop.records.read_records` gives them.
-
     Raises:
         DataError: a field is missing or has another type, or an id is repeated; the message names the location.
     """
-    found: dict[str, Example] = {}
+    examples: list[Example] = []
     dropped: dict[str, list[str]] = {}
     seen: set[str] = set()
     for where, record in records:
         name = get_text(as_record(record, where), "id", where)
         if name in seen:
-            raise DataError(f"{where}: id is {shown(name)}, which an earlier record has, allowed: unique ids")
+            raise DataError(f"{where}: id is {repr_short(name)}, which an earlier record has, allowed: unique ids")
         seen.add(name)
         result = _example_or_reason(record, where)
         if isinstance(result, Example):
-            found[name] = result
+            examples.append(result)
         else:
             dropped.setdefault(result, []).append(name)
-    return Decompositions(tuple(found.values()), {reason: tuple(names) for reason, names in dropped.items()})
+    return Decompositions(tuple(examples), {reason: tuple(names) for reason, names in dropped.items()})
 
 
 def _example_or_reason(record: Mapping[str, Any], where: str) -> Example | str:
-    """The sample, or the reason why there is none."""
-    questions, _ = read_musique([(where, record)])
-    if not questions:
+    """The sample, or the reason that there is none."""
+    parsed = read_musique(record, where)
+    if parsed is None:
         return NOT_ANSWERABLE
-    parsed = questions[0]
     if not parsed.question.strip() or not parsed.answers or not parsed.answers[0].strip():
         return NO_TEXT
     get_list(record, "question_decomposition", where)  # required for a sample
     steps = sub_questions(record, where)
     if steps is None:
         return NO_PARAGRAPH
-    if {step.paragraph for step in steps} != set(parsed.gold):
+    if not _covers(steps, parsed.gold):
         return OTHER_PARAGRAPHS
-    return _sample(parsed, steps)
-
-
-def _sample(parsed: ParsedQuestion, steps: Sequence[SubQuestion]) -> Example:
     texts = [Passage("", paragraph.title, paragraph.text).whole for paragraph in parsed.context]
     index = {text: n for n, text in enumerate(dict.fromkeys(texts))}
-    merged = [step._replace(paragraph=index[texts[step.paragraph]]) for step in steps]
-    graph = decomposition_graph(merged)
+    graph = decomposition_graph([step._replace(paragraph=index[texts[step.paragraph]]) for step in steps])
     return Example(parsed.id, parsed.question, tuple(index), graph, parsed.answers[0], (), "query")

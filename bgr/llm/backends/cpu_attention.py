@@ -49,8 +49,8 @@ def attention(
         attention_mask: keys visible to each query, bool [rows or 1, 1, queries, keys]; ``None`` for all keys up to the
             query's own, or all keys for a single query.
         scaling: factor of the scores; default: 1 / √width.
-        others: further arguments of the model. Values other than the defaults are passed to PyTorch's kernel, and so is
-            a single query whose keys would have to be copied.
+        others: further arguments. PyTorch's kernel handles other values than the defaults, and a single query whose
+            keys would have to be copied.
 
     Returns:
         [rows, queries, heads, width of the values], and no weights.

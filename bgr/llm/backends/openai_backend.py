@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import queue
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -13,17 +14,13 @@ import openai
 from anyio.from_thread import start_blocking_portal
 
 from bgr.errors import BgrError, DataError
-from bgr.llm.backends.server_faults import fault_of, key_in, limit_answers, pause, public_address, read_limited
-from bgr.llm.interface import Alternatives, Backend, Completion, LlmError, Request, Unreachable, in_order
-from bgr.utils.json_utils import parse_json, shown
+from bgr.llm.backends.server_faults import LimitedStream, fault_of, key_in, limit_answers, pause, public_address
+from bgr.llm.interface import Alternatives, Backend, Completion, LlmError, Request, Result, Unreachable
+from bgr.utils.json_utils import parse_json, repr_short
 
 
 def completion_of(body: bytes) -> Completion:
-    """The reply in the body of a server's response.
-
-    Raises:
-        DataError: it is not a chat completion; the message says what is missing.
-    """
+    """The reply in the body of a server's response; DataError says what a chat completion would need."""
     try:
         answer = parse_json(body.decode("utf-8"), "body")
     except UnicodeDecodeError:
@@ -33,26 +30,22 @@ def completion_of(body: bytes) -> Completion:
     message = choice.get("message") if isinstance(choice, dict) else None
     text = message.get("content", "") if isinstance(message, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict) or not isinstance(text, str | None):
-        raise DataError(f"body: no choices[0].message.content in {shown(answer)}")
+        raise DataError(f"body: no choices[0].message.content in {repr_short(answer)}")
     cut = choice.get("finish_reason") == "length"
     return Completion(text or "", *_counts(answer.get("usage")), cut, _first(choice.get("logprobs")))
 
 
 def _first(logprobs: Any) -> Alternatives:
-    """The most likely first tokens; empty if the server returns none in a valid form."""
+    """The most likely first tokens, without those that the server returns in an invalid form."""
     content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
     token = content[0] if isinstance(content, list) and content else None
     rows = token.get("top_logprobs") if isinstance(token, Mapping) else None
-    found = _alternatives(rows) if isinstance(rows, list) else ()
-    return tuple(sorted(found, key=lambda pair: -pair[1]))
-
-
-def _alternatives(rows: list[Any]) -> Iterator[tuple[str, float]]:
-    for row in rows:
-        row = row if isinstance(row, Mapping) else {}
-        text, value = row.get("token"), row.get("logprob")
+    found = []
+    for row in rows if isinstance(rows, list) else ():
+        text, value = (row.get("token"), row.get("logprob")) if isinstance(row, Mapping) else (None, None)
         if isinstance(text, str) and isinstance(value, int | float) and -1e6 < value < 1e6:
-            yield text.encode("utf-8", "replace").decode(), min(float(value), 0.0)
+            found.append((text.encode("utf-8", "replace").decode(), min(float(value), 0.0)))
+    return tuple(sorted(found, key=lambda pair: -pair[1]))
 
 
 def _counts(usage: Any) -> tuple[int, int]:
@@ -63,8 +56,7 @@ def _counts(usage: Any) -> tuple[int, int]:
 
 
 def fits_strict(schema: Any) -> bool:
-    """Return true if a schema meets the rules of OpenAI's strict mode: every object requires all its properties and
-    allows no others."""
+    """True if every object of a schema requires all its properties and allows no others (OpenAI's strict mode)."""
     if isinstance(schema, list):
         return all(fits_strict(part) for part in schema)
     if not isinstance(schema, Mapping):
@@ -76,16 +68,14 @@ def fits_strict(schema: Any) -> bool:
     return all(fits_strict(part) for part in schema.values())
 
 
-Result = Completion | LlmError
 T = TypeVar("T")
-Give = Callable[[tuple[int, Result]], None]
 
 
 def results_of(work: Callable[[Callable[[T], None]], Awaitable[None]]) -> Generator[T, None, None]:
     """Run asynchronous work and yield each result that it hands to its argument, as it comes.
 
-    The event loop runs in its own thread, so that this also works inside another loop (notebooks). The work is
-    cancelled when nobody waits for it any longer: the generator is closed, or the program is interrupted.
+    The event loop runs in its own thread, so that this also works inside another loop (notebooks). Closing the
+    generator cancels the work.
     """
     results: queue.SimpleQueue[Any] = queue.SimpleQueue()
     end = object()
@@ -113,8 +103,7 @@ class OpenAIBackend(Backend):
         api_key_env: environment variable with the key; it may be unset if the server requires no key. The key is never
             part of a message.
         concurrency: maximum number of concurrent calls.
-        timeout: seconds of one try, from its start to the last byte of the response. The default is that of the openai
-            client, because a model on a CPU may take minutes.
+        timeout: seconds of one try, up to the last byte of the response; a model on a CPU may take minutes.
         retries: further tries after 408, 409, 425, 429, 5xx, timeouts, lost connections and invalid responses.
         first_wait: seconds before the second try; the wait doubles each time. ``Retry-After`` takes precedence.
         max_answer_bytes: maximum size of a response; a longer one is a failure.
@@ -144,69 +133,60 @@ class OpenAIBackend(Backend):
         self._official = (urlsplit(base_url).hostname or "").endswith(".openai.com")
         self._key = key_in(api_key_env)
 
-    def complete(self, requests: Sequence[Request]) -> list[Result]:
-        """See `Backend`."""
-        return in_order(self.each(requests))
-
     def each(self, requests: Sequence[Request]) -> Generator[tuple[int, Result], None, None]:
         """See `Backend`; results are in the order of their arrival."""
         return results_of(lambda give: self._all(requests, give))
 
-    async def _all(self, requests: Sequence[Request], give: Give) -> None:
-        gate, outage = asyncio.Semaphore(self.concurrency), _Outage(self.concurrency)
+    async def _all(self, requests: Sequence[Request], give: Callable[[tuple[int, Result]], None]) -> None:
+        gate = asyncio.Semaphore(self.concurrency)
+        recent: deque[Result] = deque(maxlen=self.concurrency)
+
+        async def one(client: openai.AsyncOpenAI, i: int, request: Request) -> None:
+            async with gate:
+                # an unreachable server is not tried again, since each failure takes many seconds
+                gone = len(recent) == self.concurrency and all(isinstance(result, Unreachable) for result in recent)
+                result = recent[-1] if gone else await self._call(client, request)
+                recent.append(result)
+                give((i, result))
+
         async with self._client() as client, asyncio.TaskGroup() as group:
             for i, request in enumerate(requests):
-                group.create_task(self._one(client, gate, outage, i, request, give))
-
-    async def _one(
-        self, client: openai.AsyncOpenAI, gate: asyncio.Semaphore, outage: _Outage, i: int, request: Request, give: Give
-    ) -> None:
-        async with gate:
-            result = outage.error() or await self._call(client, request)
-            outage.note(result)
-            give((i, result))
+                group.create_task(one(client, i, request))
 
     async def _call(self, client: openai.AsyncOpenAI, request: Request) -> Result:
-        """Try one request until it is answered or no further try is allowed.
-
-        The client's own retries are not enough: they cover neither responses that are damaged or break off nor the time
-        of a whole try.
-        """
+        """Try one request until it is answered or no further try is allowed. The client's own retries cover neither
+        damaged or broken responses nor the time of a whole try."""
         for tried in range(1, self.retries + 2):
             try:
-                async with asyncio.timeout(self.timeout):
-                    return self._checked(request, completion_of(await self._body(client, request)))
+                call = client.chat.completions.with_streaming_response.create(**self._arguments(request))
+                async with asyncio.timeout(self.timeout), call as response:
+                    # limited again, because these blocks are decompressed
+                    blocks = LimitedStream(response.iter_bytes(), self.max_answer_bytes)
+                    return self._checked(request, completion_of(b"".join([block async for block in blocks])))
             except Exception as error:  # from openai, its HTTP library, or the response; `fault_of` classifies it
                 fault = fault_of(error, self._key)
             if not fault.again or tried > self.retries:
                 break
             await asyncio.sleep(pause(fault, tried, self.first_wait))
         kind = Unreachable if fault.shared else LlmError
-        tries = "1 try" if tried == 1 else f"{tried} tries"
-        return kind(f"{self.name}: {fault.text} ({tries})")
+        return kind(f"{self.name}: {fault.text} ({'1 try' if tried == 1 else f'{tried} tries'})")
 
     def _checked(self, request: Request, completion: Completion) -> Result:
-        """The completion, or an error if it lacks requested log-probabilities: a server that does not support them
-        never will."""
+        """The completion, or an error without another try if the server does not support log-probabilities."""
         if request.top_logprobs and not completion.first:
-            return LlmError(
-                f"{self.name}: the server returns no log-probabilities for the first token of step {request.step}"
-            )
+            missing = f"no log-probabilities for the first token of step {request.step}"
+            return LlmError(f"{self.name}: the server returns {missing}")
         return completion if request.top_logprobs else replace(completion, first=())
 
-    async def _body(self, client: openai.AsyncOpenAI, request: Request) -> bytes:
-        async with client.chat.completions.with_streaming_response.create(**self._arguments(request)) as response:
-            return await read_limited(response.iter_bytes(), self.max_answer_bytes)
-
     def _arguments(self, request: Request) -> dict[str, Any]:
-        """Arguments of the call. OpenAI's newer models accept only the new name of the length limit, other servers the
-        old."""
+        # OpenAI's newer models accept only the new name of the length limit, other servers the old
+        limit = "max_completion_tokens" if self._official else "max_tokens"
         arguments: dict[str, Any] = {
             "model": self.model,
             "messages": [{"role": m.role, "content": m.content} for m in request.messages],
             "temperature": request.temperature,
             "seed": request.seed,
-            "max_completion_tokens" if self._official else "max_tokens": request.max_tokens,
+            limit: request.max_tokens,
         }
         if request.top_logprobs:
             arguments |= {"logprobs": True, "top_logprobs": request.top_logprobs}
@@ -228,18 +208,3 @@ class OpenAIBackend(Backend):
             default_headers={"Accept-Encoding": "identity"},
             http_client=http,
         )
-
-
-class _Outage:
-    """Detection of an unreachable server after `limit` failures in a row, since each of them takes many seconds."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit, self._in_a_row = limit, 0
-        self._last: Unreachable | None = None
-
-    def note(self, result: Result) -> None:
-        self._last = result if isinstance(result, Unreachable) else None
-        self._in_a_row = self._in_a_row + 1 if self._last else 0
-
-    def error(self) -> Unreachable | None:
-        return self._last if self._in_a_row >= self._limit else None

@@ -26,18 +26,13 @@ def key_in(variable: str) -> str:
     """
     key = os.environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise BgrError(
-            f"environment variable {variable}: not a valid key: it contains characters that are not allowed in a header"
-        )
+        problem = "not a valid key: it contains characters that are not allowed in a header"
+        raise BgrError(f"environment variable {variable}: {problem}")
     return key
 
 
 def public_address(url: str) -> str:
-    """An address without user name, password and query.
-
-    Raises:
-        BgrError: it is not an HTTP address.
-    """
+    """An address without user name, password and query; BgrError if it is not an HTTP address."""
     try:
         parts = urlsplit(url)
         host = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
@@ -52,8 +47,8 @@ class AnswerTooLong(Exception):
     """A response that exceeds the allowed size."""
 
 
-class _Limited:
-    """The body of a response in transfer encoding, up to a size limit."""
+class LimitedStream:
+    """The blocks of a response; reading more than `limit` bytes raises `AnswerTooLong`."""
 
     def __init__(self, stream: Any, limit: int) -> None:
         self._stream, self._limit = stream, limit
@@ -71,33 +66,15 @@ class _Limited:
 
 
 def limit_answers(limit: int) -> Callable[[Any], Awaitable[None]]:
-    """A response hook for an HTTP client that limits the size of all responses, so that a faulty server cannot fill the
-    memory. It covers errors too, whose bodies the openai client reads completely.
-
-    Args:
-        limit: maximum bytes of a response; reading a longer one raises `AnswerTooLong`.
-    """
+    """A response hook for an HTTP client that limits the bytes of each response, so that a faulty server cannot fill
+    the memory. It covers errors too, whose bodies the openai client reads completely."""
 
     async def hook(response: Any) -> None:
         # the client's stream type comes from httpx or from httpx2, whichever this version of openai uses
         base = sys.modules[type(response).__module__.partition(".")[0]].AsyncByteStream
-        response.stream = type("LimitedStream", (_Limited, base), {})(response.stream, limit)
+        response.stream = type("LimitedResponse", (LimitedStream, base), {})(response.stream, limit)
 
     return hook
-
-
-async def read_limited(blocks: AsyncIterator[bytes], limit: int) -> bytes:
-    """Read a complete response. The limit is checked again because the blocks are decompressed.
-
-    Raises:
-        AnswerTooLong: the response has more than `limit` bytes.
-    """
-    body = bytearray()
-    async for block in blocks:
-        body += block
-        if len(body) > limit:
-            raise AnswerTooLong
-    return bytes(body)
 
 
 MAX_WAIT = 60.0
@@ -112,7 +89,6 @@ class Fault:
     """A try that failed.
 
     Args:
-        text: description of the fault.
         again: true if another try may help.
         shared: true if every other call would fail in the same way.
         wait: seconds that the server asks to wait.
@@ -125,12 +101,7 @@ class Fault:
 
 
 def fault_of(error: Exception, key: str = "") -> Fault:
-    """Classify an exception of the client.
-
-    Args:
-        error: the exception.
-        key: key of the server, which is removed from the text: some servers repeat a key that they refuse.
-    """
+    """Classify an exception of the client. The key is removed from the text, since some servers repeat it."""
     match error:
         case AnswerTooLong():
             return Fault("a response longer than allowed", again=False)
@@ -156,29 +127,25 @@ def _status(error: openai.APIStatusError, key: str) -> Fault:
 
 
 def _text(error: BaseException, key: str) -> str:
-    """The text of an exception on one line. The key is removed first, so that no part of it remains if the line is
-    cut."""
+    # the key is removed first, so that no part of it remains if the line is cut
     text = str(error) or type(error).__name__
     return one_line(Exception(text.replace(key, "***") if key else text))
 
 
 def retry_after(header: str | None) -> float | None:
     """Seconds given by a ``Retry-After`` header, which is a number or a date; ``None`` if it is neither."""
-    if header is None:
-        return None
     try:
-        seconds = float(header)
+        seconds = float(header or "nan")
     except ValueError:
         try:
-            seconds = email.utils.parsedate_to_datetime(header).timestamp() - time.time()
+            seconds = email.utils.parsedate_to_datetime(str(header)).timestamp() - time.time()
         except (ValueError, TypeError, OverflowError):
             return None
     return max(seconds, 0.0) if seconds == seconds else None
 
 
 def pause(fault: Fault, tried: int, first: float) -> float:
-    """Seconds before the next try: the server's value, else exponential backoff, with jitter so that many callers do
-    not return at once."""
+    """Seconds before the next try: the server's value, else exponential backoff; both with jitter."""
     if fault.wait is not None:
         return fault.wait + random.uniform(0, first)
     return min(first * 2 ** (tried - 1), MAX_WAIT) * random.uniform(0.5, 1.0)

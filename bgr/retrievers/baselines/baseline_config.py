@@ -1,7 +1,4 @@
-"""Files of a baseline besides its weights.
-
-Configuration of a trained baseline.
-"""
+"""Configuration of a trained baseline, and the settings file of any baseline."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from transformers import BertConfig, PretrainedConfig
 from typing_extensions import TypedDict
 
 from bgr.errors import BgrError, CheckpointError
-from bgr.retrievers.baselines.selection import AllPaths, Keep, NearBest, TopFacts
+from bgr.retrievers.baselines.beam import AllPaths, Keep, NearBest, TopFacts
 from bgr.retrievers.graph_hop.checkpoint import SETTINGS as BGR_SETTINGS
 from bgr.utils.settings import STRICT, load_settings, one_of, problems, save_settings
 
@@ -41,18 +38,17 @@ class BaselineConfig(PretrainedConfig):
     """The configuration of a trained baseline; stored as ``config.json`` beside the weights.
 
     Args:
-        encoder: the BERT's own configuration.
+        encoder: configuration of the BERT.
         kind: one of `TRAINED`.
-        frozen_layers: encoder layers, counted from the embeddings, that training leaves as they are.
-        width: of all vectors; token states are projected to it. 0: the encoder's own.
-        layers: transformer layers over each sentence alone, behind the encoder; what a frozen encoder cannot learn.
-        context_layers: ``mdr``: layers over the question and the facts found so far; ``ssg``: over a question's
-            candidates; of no meaning to the others.
-        rows: summary rows that a sentence's vector is made from.
-        dropout: dropout probability.
-        question_tokens, fact_tokens: longest question and fact in tokens; what is longer is cut off.
-        beam: ``grr``, ``mdr``: paths of a question that are followed at once.
-        max_depth: facts on one path; of ``ssg``, chains and facts together.
+        frozen_layers: number of first encoder layers that are not trained.
+        width: width of all vectors, to which token states are projected; 0 for the encoder's width.
+        layers: transformer layers over each sentence alone, after the encoder.
+        context_layers: layers over the question and the facts found so far (``mdr``) or over the candidates of a
+            question (``ssg``).
+        rows: summary rows for the vector of a sentence.
+        question_tokens, fact_tokens: maximum length of questions and facts in tokens; longer ones are truncated.
+        beam: beam width (``grr``, ``mdr``).
+        max_depth: maximum facts of a path; for ``ssg``, chains and facts together.
     """
 
     model_type = "bgr-baseline"
@@ -113,7 +109,7 @@ class BaselineConfig(PretrainedConfig):
 FORMAT = 1
 SETTINGS = "baseline.json"
 SINGLE_HOP = ("bm25", "dpr", "random")
-"""Baselines that are told how many facts to take."""
+"""Baselines for which the number of facts is given."""
 KINDS = tuple(sorted({*TRAINED, *SINGLE_HOP}))
 
 
@@ -123,11 +119,11 @@ class BaselineSettings:
 
     Args:
         kind: one of `KINDS`.
-        k: number of facts, of those in `SINGLE_HOP`.
-        margin: of `bgr.retrievers.baselines.selection.NearBest`, for ``grr`` and ``mdr``.
-        seed: of ``random``'s draws.
-        data_hash: of the dataset it was trained on.
-        metrics: by split, metric and value.
+        k: number of facts, for those in `SINGLE_HOP`.
+        margin: margin of `NearBest`, for ``grr`` and ``mdr``.
+        seed: seed of ``random``.
+        data_hash: hash of the dataset it was trained on.
+        metrics: metric values by split.
         format: version of the folder's layout.
     """
 
@@ -150,7 +146,7 @@ class BaselineSettings:
 
         Raises:
             DataError: the file is missing or not JSON.
-            CheckpointError: the folder is no baseline's, has another format, or a field is unknown or out of range.
+            CheckpointError: not a baseline's folder, another format, or a field that is unknown or out of range.
         """
         path = folder / SETTINGS
         if not path.is_file() and (folder / BGR_SETTINGS).is_file():

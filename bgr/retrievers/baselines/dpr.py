@@ -14,7 +14,7 @@ from bgr.retrievers.baselines.model import BaselineModel, SentenceVectors
 
 
 class DprModel(BaselineModel):
-    """A dual encoder: ``s(Q, E) = v_Q · v_E / √d``. It ranks; how many facts are taken is decided by `selection`."""
+    """A dual encoder: ``s(Q, E) = v_Q · v_E / √d``. It ranks; `TopFacts` decides the number of facts."""
 
     def build(self, config: BaselineConfig) -> None:
         sizes: dict[str, Any] = {"width": config.width, "heads": config.heads, "dropout": config.dropout}

@@ -1,4 +1,4 @@
-"""GRR: a recurrent network walks from fact to fact (Asai et al. 2020, arXiv:1911.10470)."""
+"""GRR: a recurrent network extends paths of facts (Asai et al. 2020, arXiv:1911.10470)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,9 @@ class GrrReading(NamedTuple):
 
 
 class GrrModel(BaselineModel):
-    """``P(next = E_i) = σ(w_i · h_t / √d + b)`` and ``h_{t+1} = RNN(h_t, w_i)`` with a fact's vector ``w_i`` in the
-    light of the question; an end-of-evidence vector competes with the facts (their section 3.1). Beam search, a path's
-    probability the product of its steps'.
-
-    The network is a GRU that starts from the question's vector.
+    """``P(next = E_i) = σ(w_i · h_t / √d + b)`` and ``h_{t+1} = RNN(h_t, w_i)`` with a fact's vector ``w_i`` given the
+    question; an end-of-evidence vector competes with the facts (their section 3.1). The network is a GRU that starts
+    from the question's vector. Beam search; the probability of a path is the product of its steps'.
     """
 
     def build(self, config: BaselineConfig) -> None:
@@ -59,9 +57,9 @@ class GrrModel(BaselineModel):
         if not paths.facts.shape[1]:
             return start
         steps = reading.facts[paths.question[:, None], paths.facts.clamp(min=0)].float()
-        with torch.autocast(start.device.type, enabled=False):  # recurrent networks want one type throughout
+        with torch.autocast(start.device.type, enabled=False):  # recurrent networks need one type throughout
             after, _ = self.walk(steps, start[None])
-        # [p, 1 + h, d]: the state after so many facts
+        # [p, 1 + h, d]: the state after each number of facts
         every = torch.cat([start[:, None], after], dim=1)
         return every[torch.arange(len(every), device=every.device), paths.lengths]
 

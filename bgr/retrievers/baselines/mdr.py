@@ -25,8 +25,8 @@ class MdrReading(NamedTuple):
 
 class MdrModel(BaselineModel):
     """``P(next = E_i) = softmax(q_t · v_i / √d)`` with ``q_t`` encoded from the question and the facts of the path so
-    far, one text after the other (their section 2.2). A vector for the end competes with the facts, since questions
-    differ in their number of hops; theirs have two. Beam search.
+    far, one text after the other (their section 2.2). An end vector competes with the facts, since questions differ in
+    their number of hops; theirs have two. Beam search.
     """
 
     def build(self, config: BaselineConfig) -> None:

@@ -1,11 +1,7 @@
-"""The base of all trained baselines: an encoder, its token states, and a search over a batch.
+"""The base class of all trained baselines, and its layers on top of a frozen encoder.
 
-From a frozen encoder's token states to states and vectors that a baseline's training can shape.
-
-A fact's vector in the light of a question.
-
-GRR (arXiv:1911.10470) and SSG (arXiv:2106.01074) run the encoder over question and fact together, for each pair anew.
-Over a frozen encoder, whose states are kept sentence by sentence, the two meet behind it: by attention from the fact's
+GRR (arXiv:1911.10470) and SSG (arXiv:2106.01074) run the encoder over each pair of question and fact. Here the states
+of a frozen encoder are cached for each sentence, so the two interact after the encoder: by attention from the fact's
 summary rows to the question's tokens, and by late interaction of the tokens, as in BGR's matcher.
 """
 
@@ -30,13 +26,13 @@ from bgr.retrievers.baselines.beam import Search
 
 
 class ShortRowLayer(ContextLayer):
-    """The same layer for rows of a few dozen tokens, many of one length.
+    """The same layer for rows of a few dozen tokens, many of the same length.
 
-    On a CPU their attention is computed in 32 bits by plain products: 16-bit kernels are made anew for each shape, of
-    which there are many, and a training step takes twice as long.
+    On a CPU their attention is computed in 32 bits by plain products: 16-bit kernels are compiled for each shape, of
+    which there are many, so that a training step takes twice as long.
     """
 
-    def _look(self, states: Tensor, packing: Packing) -> Tensor:
+    def _attend(self, states: Tensor, packing: Packing) -> Tensor:
         part = self.attention
         key, value = part.key_value(states).chunk(2, dim=-1)
         return part.out(attend_in_short_rows(part.query(states), key, value, packing, heads=part.heads))
@@ -60,14 +56,7 @@ def attend_in_short_rows(query: Tensor, key: Tensor, value: Tensor, packing: Pac
 
 
 class TokenLayers(nn.Module):
-    """Transformer layers over rows of tokens, each row alone.
-
-    Args:
-        width: ``d``.
-        heads: attention heads.
-        layers: how many; with 0 the rows stay as they are.
-        dropout: probability.
-    """
+    """Transformer layers over rows of tokens, each row alone; without layers, the rows are unchanged."""
 
     def __init__(self, *, width: int, heads: int, layers: int, dropout: float) -> None:
         super().__init__()
@@ -77,7 +66,7 @@ class TokenLayers(nn.Module):
         """*Shape:* ``[total, d]`` → ``[total, d]``."""
         if not self.layers:
             return rows
-        # sorted by length, rows make the fewest groups
+        # sorting by length gives the fewest groups
         order = torch.argsort(rows.lengths, stable=True)
         part = rows.select(order)
         packing, states = Packing.of(part.lengths), part.flat
@@ -87,16 +76,12 @@ class TokenLayers(nn.Module):
 
 
 class SentenceVectors(nn.Module):
-    """One vector for each sentence: the mean of its token states, to which a few summary rows add what training finds.
+    """One vector for each sentence, from the mean of its token states and a few trained summary rows.
 
-    ``v = LN(mean + W [r_1; …; r_k])`` with ``W = 0`` at the start, where sentences are as near to each other as the
-    encoder's mean states are.
+    ``v = LN(mean + W [r_1; …; r_k])`` with ``W = 0`` at the start, so that the distances of sentences are initially
+    those of the encoder's mean states.
 
-    Args:
-        width: ``d``.
-        heads: attention heads.
-        rows: summary rows (`bgr.models.matcher.FactRows`).
-        dropout: probability.
+    `width` is ``d``; `rows` is ``k``, the number of summary rows (`bgr.models.matcher.FactRows`).
     """
 
     def __init__(self, *, width: int, heads: int, rows: int, dropout: float) -> None:
@@ -115,21 +100,17 @@ class SentenceVectors(nn.Module):
 
 
 def projection(encoder_width: int, width: int) -> nn.Module:
-    """From the encoder's width to a baseline's. A random rotation nearly keeps the angles between token states."""
+    """From the encoder's width to a baseline's, by a random rotation, which nearly preserves angles."""
     project = nn.Linear(encoder_width, width)
     nn.init.orthogonal_(project.weight)
     return nn.Sequential(project, nn.LayerNorm(width))
 
 
 class FactsInQuestion(nn.Module):
-    """``v = LN(W_1 GELU(W_2 [x; y; x ⊙ y]) + W_3 m)`` with a fact's rows ``x``, what they see of the question ``y``,
-    and the token match ``m``.
+    """A fact's vector given a question: ``v = LN(W_1 GELU(W_2 [x; y; x ⊙ y]) + W_3 m)`` with the fact's rows ``x``,
+    their attention to the question ``y``, and the token match ``m``.
 
-    Args:
-        width: ``d``.
-        heads: attention heads.
-        rows: ``r``, summary rows of a fact.
-        dropout: probability.
+    `width` is ``d``; `rows` is the number of summary rows of a fact.
     """
 
     def __init__(self, *, width: int, heads: int, rows: int, dropout: float) -> None:
@@ -147,7 +128,7 @@ class FactsInQuestion(nn.Module):
         −1 for padding → ``[q, c, d]``, with arbitrary values at the padding."""
         places = candidates.clamp(min=0)
         rows = take(self.rows(facts.padded(), facts.mask()), places)
-        # [q, c, r, d] -> [q, c * r, d]: all rows of a question's facts look at its tokens
+        # [q, c, r, d] -> [q, c * r, d]: all rows of a question's facts attend to its tokens
         seen = self.question(rows.flatten(1, 2), questions.padded(), questions.mask()).view(rows.shape)
         hidden = F.gelu(self.both(torch.cat([rows, seen, rows * seen], dim=-1))).flatten(2)
         matched = self.match(self.match.of_facts(facts).select(places), self.match.of_paths(questions))
@@ -157,8 +138,8 @@ class FactsInQuestion(nn.Module):
 class BaselineModel(PreTrainedModel):
     """Base class. A subclass builds its parts and overrides `search`.
 
-    Token states are the encoder's, projected to `width`, behind `layers` transformer layers of the baseline's own. The
-    two sides of a dual encoder share these and have vectors of their own.
+    Token states are the encoder's, projected to `width`, after `layers` transformer layers of the baseline. The two
+    sides of a dual encoder share them and have separate vectors.
     """
 
     config_class = BaselineConfig
@@ -176,15 +157,15 @@ class BaselineModel(PreTrainedModel):
         self.encoder.freeze()
 
     def _init_weights(self, module: nn.Module) -> None:
-        """Nothing: every part initialises itself where it is built."""
+        """Nothing: every part initializes itself."""
 
     @abstractmethod
     def build(self, config: BaselineConfig) -> None:
-        """Make the parts of this baseline alone."""
+        """Create the parts that are specific to this baseline."""
 
     @abstractmethod
     def search(self, batch: Batch) -> list[Search]:
-        """The paths found for each question of a batch; each has a candidate."""
+        """The paths found for each question of a batch; each question has a candidate."""
 
     def token_states(self, batch: Batch) -> tuple[Ragged, Ragged]:
         """States ``[total, width]`` of the batch's questions and of its facts, each sentence alone."""

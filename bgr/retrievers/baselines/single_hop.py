@@ -1,5 +1,4 @@
-"""Single-hop baselines of the paper's Table 4, BM25 and random: k facts that all follow the question directly (section
-5.1)."""
+"""Single-hop baselines BM25 and random (paper, section 5.1 and Table 4): k facts that directly follow the question."""
 
 from __future__ import annotations
 
@@ -7,52 +6,41 @@ import random
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from bgr.collection.bm25 import Bm25Index
-from bgr.errors import BgrError
+from bgr.collection.bm25 import Bm25Search
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.retrievers.base import Query, RetrievalResult, Retriever
+from bgr.retrievers.baselines.beam import TopFacts
 
 
 class StarRetriever(Retriever):
-    """Returns a star ``Q -> fact`` over the k facts that `choose` picks.
-
-    Args:
-        k: number of facts; None takes `Query.gold_count`, the paper's protocol.
-
-    Raises:
-        BgrError: k is negative, or is None and a query does not say how many gold facts there are.
-    """
+    """Returns a star ``Q -> fact`` over the k facts that `choose` picks; `k` and errors as for `TopFacts`."""
 
     def __init__(self, k: int | None = None) -> None:
-        if k is not None and k < 0:
-            raise BgrError(f"k is {k}; it must be 0 or more")
         self.k = k
+        self._count = TopFacts(k).count
 
     @abstractmethod
     def choose(self, query: Query, k: int) -> dict[int, float | None]:
-        """At most k places of ``query.facts``, each with its score, if it has one."""
+        """At most k indices of ``query.facts``, each with its score, if it has one."""
 
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         return [self._star(query) for query in queries]
 
     def _star(self, query: Query) -> RetrievalResult:
-        k = query.gold_count if self.k is None else self.k
-        if k is None:
-            raise BgrError(f"question {query.question!r}: no number of gold facts is given; choose a fixed k")
-        chosen = self.choose(query, min(k, len(query.facts)))
+        chosen = self.choose(query, min(self._count(query), len(query.facts)))
         scores = {(ROOT, place): score for place, score in chosen.items() if score is not None}
         return RetrievalResult(EvidenceGraph([(ROOT, place) for place in chosen], scores), searched=query.facts)
 
 
 class Bm25Facts(StarRetriever):
-    """Word statistics come from the question's own candidates. Edge scores are BM25 scores, not probabilities."""
+    """BM25 with the word statistics of the question's own candidates. Edge scores are BM25 scores."""
 
     def choose(self, query: Query, k: int) -> dict[int, float | None]:
-        return dict(Bm25Index(query.facts).top(query.question, k))
+        return dict(Bm25Search(query.facts).top(query.question, k))
 
 
 class RandomFacts(StarRetriever):
-    """The draw depends on the seed and the question alone, not on the order or the batch that a question comes in."""
+    """Random facts. Sampling depends only on the seed and the question, not on the order or the batch of questions."""
 
     def __init__(self, k: int | None = None, *, seed: int = 0) -> None:
         super().__init__(k)

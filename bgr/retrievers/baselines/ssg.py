@@ -28,10 +28,10 @@ class SsgReading(NamedTuple):
 
 class SsgModel(BaselineModel):
     """Writes pointers to facts (pointer network, arXiv:1506.03134): each support set is a chain from the question, a
-    pointer to the question begins the next one, a stop ends the last. Greedy.
+    pointer to the question begins the next one, a stop ends the last. Decoding is greedy.
 
-    Facts are encoded in the light of the question, then all candidates together; a GRU reads what was written and looks
-    at all of them. The paper scores one next fact against a threshold, again for each partial support set.
+    Facts are encoded given the question, then all candidates together; a GRU reads the pointers so far and attends to
+    all candidates. The paper compares one next fact with a threshold, again for each partial support set.
     """
 
     def build(self, config: BaselineConfig) -> None:
@@ -54,19 +54,19 @@ class SsgModel(BaselineModel):
         states = torch.cat([self.question(questions)[:, None] + self.kind.weight[0], vectors + self.kind.weight[1]], 1)
         there = batch.candidates >= 0
         mask = torch.cat([torch.ones_like(there[:, :1]), there], dim=1)
-        # a question's facts stand before its −1, so its row of the memory is one of padded rows
+        # a question's facts precede its −1, so padding its memory gives the same columns
         return SsgReading(self.context(Ragged(states[mask], mask.sum(1))).padded(), mask)
 
     def logits(self, reading: SsgReading, written: Tensor) -> Tensor:
         """Logits of the next item after every prefix of the sequence; −inf where an item is not allowed.
 
-        *Shape:* ``written [q, s]`` pointers, −1 behind the end → ``[q, 1 + s, 2 + c]``.
+        *Shape:* ``written [q, s]`` pointers, −1 after the end → ``[q, 1 + s, 2 + c]``.
         """
         memory, mask = reading
         questions = torch.arange(len(memory), device=memory.device)[:, None]
         begin = self.begin.to(memory.dtype).expand(len(memory), 1, -1)
         steps = torch.cat([begin, memory[questions, written.clamp(min=0)]], dim=1).float()
-        with torch.autocast(memory.device.type, enabled=False):  # recurrent networks want one type throughout
+        with torch.autocast(memory.device.type, enabled=False):  # recurrent networks need one type throughout
             states, _ = self.walk(steps, memory[:, NEW_CHAIN].float()[None].contiguous())
         states = self.point(self.norm(states + self.look(states, memory, mask)))
         stop = self.stop.to(memory.dtype).expand(len(memory), 1, -1)
@@ -96,13 +96,13 @@ def allowed(written: Tensor, mask: Tensor) -> Tensor:
     that chain is not empty. *Shape:* ``written [q, s]``, ``mask [q, 1 + c]`` → ``[q, 1 + s, 2 + c]`` bool."""
     count, length = written.shape
     chain = (written == NEW_CHAIN).cumsum(1)
-    # [q, 1 + s]: the chain at work after 0 … s pointers
+    # [q, 1 + s]: number of the current chain after 0 … s pointers
     now = torch.cat([chain.new_zeros(count, 1), chain], dim=1)
     before = torch.ones(1 + length, length, dtype=torch.bool, device=written.device).tril(-1)
     same = before & (now[:, :, None] == chain[:, None, :])
     facts = torch.arange(1, mask.shape[1], device=written.device)
     pointed = written[:, :, None] == facts
-    # [q, 1 + s, c]: facts of the chain at work
+    # [q, 1 + s, c]: facts of the current chain
     used = (same.float() @ pointed.float()) > 0
     begun = used.any(2, keepdim=True)
     return torch.cat([begun, mask[:, None, 1:] & ~used, begun], dim=2)

@@ -1,12 +1,10 @@
-"""A trained baseline on disk.
+"""A trained baseline as a retriever, and its folder.
 
 ::
 
     baseline.json                kind, k or margin chosen on dev, data hash, dev metrics
-    KIND/                        config.json, model.safetensors (not of bm25 and random, which have nothing to learn)
+    KIND/                        config.json, model.safetensors (not for bm25 and random, which have no weights)
     tokenizer.json, …            the encoder's tokenizer
-
-A trained baseline as a retriever.
 """
 
 from __future__ import annotations
@@ -20,37 +18,33 @@ from torch import nn
 
 from bgr.errors import BgrError, CheckpointError
 from bgr.models.batching import Sentences, make_batch
-from bgr.models.loading import load_weights, read_config
+from bgr.models.loading import load_weights
 from bgr.retrievers.base import Query, RetrievalResult, Retriever
 from bgr.retrievers.baselines.baseline_config import SINGLE_HOP, BaselineConfig, BaselineSettings
-from bgr.retrievers.baselines.beam import Search, graph_of
+from bgr.retrievers.baselines.beam import Keep, Search, TopFacts, graph_of
 from bgr.retrievers.baselines.dpr import DprModel
 from bgr.retrievers.baselines.grr import GrrModel
 from bgr.retrievers.baselines.mdr import MdrModel
 from bgr.retrievers.baselines.model import BaselineModel
-from bgr.retrievers.baselines.selection import Keep, TopFacts
 from bgr.retrievers.baselines.single_hop import Bm25Facts, RandomFacts
 from bgr.retrievers.baselines.ssg import SsgModel
-from bgr.retrievers.graph_hop.checkpoint import load_tokenizer
+from bgr.retrievers.graph_hop.checkpoint import load_tokenizer, read_part
 from bgr.utils.devices import autocast, pick_device, pick_precision
-from bgr.utils.json_utils import one_line, shown
+from bgr.utils.json_utils import one_line
 
 GROUP = 128
-"""Questions whose sentences are read, and kept in memory, together."""
+"""Number of questions whose sentences are encoded and kept in memory together."""
 
 
 class TrainedBaseline(Retriever):
-    """Searches with a model and makes graphs of what `keep` keeps.
+    """Searches with DPR, GRR, MDR or SSG and builds graphs of the paths that `keep` selects.
 
     Args:
-        model: DPR, GRR, MDR or SSG.
-        tokenizer: of its encoder.
-        keep: which of the found paths become the graph.
-        device: where the model runs; the GPU if there is one.
-        precision: ``"32"`` or ``"bf16"``; bfloat16 where the device is fast at it.
+        device: device of the model; default: the GPU if there is one.
+        precision: ``"32"`` or ``"bf16"``; default: bfloat16 if it is fast on the device.
 
     Raises:
-        ValueError: another precision.
+        ValueError: an unknown precision.
     """
 
     def __init__(
@@ -71,18 +65,18 @@ class TrainedBaseline(Retriever):
 
     @property
     def parameters(self) -> int:
-        """Weights, those of the encoder among them."""
+        """Number of weights, including the encoder's."""
         return sum(p.numel() for p in self.model.parameters())
 
     def keeping(self, keep: Keep) -> TrainedBaseline:
-        """The same model with another choice of paths."""
+        """The same model with another selection of paths."""
         return TrainedBaseline(self.model, self.tokenizer, keep, device=self.device, precision=self.precision)
 
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         return [result_of(found, query, self.keep) for found, query in zip(self.search(queries), queries, strict=True)]
 
     def search(self, queries: Sequence[Query], *, batch_size: int = 32) -> list[Search]:
-        """All paths that the model finds for each query, in order; none where a query has no facts."""
+        """All paths that the model finds for each query, in order; none for a query without facts."""
         found = [Search(()) for _ in queries]
         asked = [number for number, query in enumerate(queries) if query.facts]
         for start in range(0, len(asked), GROUP):
@@ -108,10 +102,10 @@ class TrainedBaseline(Retriever):
 
 
 def result_of(found: Search, query: Query, keep: Keep) -> RetrievalResult:
-    """The graph of the paths that are kept; ``cycle`` among its limits where an edge was left out to keep it acyclic.
+    """The graph of the selected paths, with the limit ``cycle`` if an edge was left out to keep it acyclic.
 
     Raises:
-        BgrError: see `bgr.retrievers.baselines.selection`.
+        BgrError: see `TopFacts`.
     """
     graph, dropped = graph_of(keep(found.paths, query))
     return RetrievalResult(graph, (*found.limits, *(("cycle",) if dropped else ())), searched=query.facts)
@@ -127,18 +121,18 @@ def load_baseline(
     precision: str | None = None,
     k: int | Literal["gold", "dev"] = "gold",
 ) -> Retriever:
-    """A baseline from its folder, without the network.
+    """Load a baseline, without network access.
 
     Args:
-        folder: what `bgr train baseline` wrote.
+        folder: output of `bgr train baseline`.
         device, precision: see `TrainedBaseline`.
-        k: facts that a single-hop baseline takes: a number, ``gold`` for `Query.gold_count` (the paper's protocol), or
-            ``dev`` for what dev chose. The others stop by themselves.
+        k: number of facts of a single-hop baseline: a number, ``gold`` for `Query.gold_count` (the paper's protocol),
+            or ``dev`` for the number chosen on dev. The others stop by themselves.
 
     Raises:
         DataError: a file is missing or not JSON.
-        CheckpointError: a file is damaged or does not fit the others, or the folder is no baseline's.
-        BgrError: `k` is out of range, or given to a baseline that stops by itself.
+        CheckpointError: a file is damaged or inconsistent with the others, or it is not a baseline's folder.
+        BgrError: `k` is out of range, or given for a baseline that stops by itself.
     """
     folder = Path(folder)
     settings = BaselineSettings.load(folder)
@@ -154,9 +148,20 @@ def load_baseline(
     baseline = TrainedBaseline(model, tokenizer, keep, device=device, precision=precision)
     try:
         baseline.search([Query("?", ["."])])
-    except Exception as error:  # weights may fit a configuration that yet cannot be run
+    except Exception as error:  # weights may fit a configuration that cannot be run
         raise CheckpointError(f"{folder}: the model cannot be run: {one_line(error)}") from None
     return baseline
+
+
+def load_model(folder: Path, kind: str) -> BaselineModel:
+    """The model in evaluation mode, in float32, every tensor checked against its configuration.
+
+    Raises:
+        CheckpointError: a file is missing or damaged, or a tensor is missing, unexpected, or of the wrong shape.
+    """
+    config = read_part(folder / kind, BaselineConfig, "kind")
+    model: BaselineModel = load_weights(folder / kind, MODELS[kind], config)
+    return model
 
 
 def untrained(kind: str, k: int | None, seed: int = 0) -> Retriever:
@@ -170,27 +175,8 @@ def baseline_rows(
     """A baseline's rows of a table by name; single-hop ones with k = number of gold facts, and with dev's k."""
     settings = BaselineSettings.load(Path(folder))
     retriever = load_baseline(folder, device=device, precision=precision)
-    if settings.kind not in SINGLE_HOP:
-        return {settings.kind: retriever}
-    if isinstance(retriever, TrainedBaseline):
-        tuned: Retriever = retriever.keeping(settings.keep())
-    else:
-        tuned = load_baseline(folder, k="dev")
-    return {settings.kind: retriever, f"{settings.kind}, k = {settings.k}": tuned}
-
-
-def load_model(folder: Path, kind: str) -> BaselineModel:
-    """The model in evaluation mode, in float32, every tensor checked against its configuration.
-
-    Raises:
-        CheckpointError: a file is missing or damaged, or a tensor is missing, left over, or of another size.
-    """
-    home = folder / kind
-    for name in ("config.json", "model.safetensors"):
-        if not (home / name).is_file():
-            raise CheckpointError(f"{home / name}: no such file")
-    config = read_config(home / "config.json", BaselineConfig)
-    if config.kind != kind:
-        raise CheckpointError(f"{home / 'config.json'}: kind is {shown(config.kind)}, expected {kind!r}")
-    model: BaselineModel = load_weights(home, MODELS[kind], config)
-    return model
+    rows = {settings.kind: retriever}
+    if settings.kind in SINGLE_HOP:
+        shared = retriever.keeping(settings.keep()) if isinstance(retriever, TrainedBaseline) else None
+        rows[f"{settings.kind}, k = {settings.k}"] = shared or untrained(settings.kind, settings.k, settings.seed)
+    return rows

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from bgr.llm.backends.loading import language_model
 from bgr.llm.language_model import LanguageModel, ParsedReply
-from bgr.retrievers.base import Query, RetrievalResult, Retriever, star
-from bgr.retrievers.bridgerag.bridgerag_settings import PAPER, BridgeSettings
+from bgr.retrievers.base import Query, RetrievalResult, star, timed
 from bgr.retrievers.bridgerag.judge import Case, Judge, ProbabilityJudge, ScoreJudge
 from bgr.retrievers.bridgerag.pool import Pool, Pools, fuse
+from bgr.retrievers.bridgerag.steps import PAPER, BridgeSettings
+from bgr.retrievers.llm_retriever import LlmRetriever, step_record
 from bgr.retrievers.scope import Scope
-
-if TYPE_CHECKING:
-    from bgr.collection.collection import Collection
 
 
 def bridge_graph(bridge: int | None, ranking: Sequence[int], top: int) -> EvidenceGraph:
-    """Q → bridge → each of the `top` first passages; Q leads to these itself where the bridge is not in the ranking.
+    """Q → bridge → each of the first `top` passages; Q leads to these directly if the bridge is not in the ranking.
 
-    Args:
-        bridge: index of the bridge.
-        ranking: indices of the result's passages, best first.
-        top: how many passages count as found; the bridge is in the graph even where it ranks lower.
+    `ranking` has indices, best first; the bridge is in the graph even if it ranks below `top`.
     """
     found = ranking[:top]
     if bridge is None or bridge not in ranking:
@@ -38,31 +31,26 @@ JudgeName = Literal["scores", "probability"]
 JUDGES: Mapping[str, type[Judge]] = {"scores": ScoreJudge, "probability": ProbabilityJudge}
 
 
-class BridgeRag(Retriever):
-    """The best passage for the question (the bridge), a pool of what it leads to, and a judge who reads both.
+class BridgeRag(LlmRetriever):
+    """The best passage for the question (the bridge), a pool of passages that it leads to, and a judge who reads both.
 
-    All questions go through a step together, as one batch of requests: three calls a question, or two and one for each
-    candidate with the probability judge. The whole pool is ranked; its first `settings.top` are the paper's result. A
-    judge that fails leaves the order to the SVO cosine alone.
+    All questions go through a step together, as one batch of requests: three calls for each question, or two and one
+    for each candidate with the probability judge. The whole pool is ranked; its first `settings.top` are the paper's
+    result. If the judge fails, the SVO cosine alone decides the order.
 
     Args:
-        llm: writes queries, names entities, judges.
         scope: the passages and their search, whose scores are cosines.
-        settings: the paper's unless given.
-        judge: ``scores`` asks for all of them at once; ``probability`` takes that of "yes", candidate by candidate,
-            from a backend that gives log-probabilities.
+        judge: ``scores`` asks for all scores at once; ``probability`` takes the probability of "yes" for each
+            candidate, from a backend that gives log-probabilities.
 
     Raises:
         ValueError: an unknown judge.
     """
 
+    base_search = "dense"  # whose scores are cosines
+
     def __init__(
-        self,
-        llm: LanguageModel,
-        scope: Scope,
-        settings: BridgeSettings = PAPER,
-        *,
-        judge: JudgeName = "scores",
+        self, llm: LanguageModel, scope: Scope, settings: BridgeSettings = PAPER, *, judge: JudgeName = "scores"
     ) -> None:
         if judge not in JUDGES:
             raise ValueError(f"judge is {judge!r}, allowed: {', '.join(sorted(JUDGES))}")
@@ -72,45 +60,26 @@ class BridgeRag(Retriever):
         self.pools = Pools(llm, settings)
         self.judge = JUDGES[judge](settings)
 
-    @classmethod
-    def over(
-        cls,
-        collection: Collection,
-        *,
-        llm: LanguageModel | str,
-        settings: BridgeSettings = PAPER,
-        judge: JudgeName = "scores",
-    ) -> BridgeRag:
-        """Retrieve from a collection; `llm` is a language model or its name (`load_backend`).
-
-        Example::
-
-            [result] = BridgeRag.over(collection, llm="smollm2").retrieve([Query("Which …?")])
-        """
-        return cls(language_model(llm), Scope.over(collection, "dense"), settings, judge=judge)
-
+    @timed
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
-        """The pool, ranked; the graph leads from the question by the bridge to the first passages."""
-        started = time.perf_counter()
+        """The ranked pool; the graph leads from the question by the bridge to the first passages."""
         pools = self.pools([query.question for query in queries], [self.scope.of(query) for query in queries])
-        reads = self._judged(pools)
-        share = (time.perf_counter() - started) / max(1, len(pools))
-        return [self._result(pool, read, share) for pool, read in zip(pools, reads, strict=True)]
+        return [self._result(*pair) for pair in zip(pools, self._judged(pools), strict=True)]
 
     def case(self, pool: Pool, *, bridge: bool = True) -> Case:
-        """The judge's input for a pool, with its bridge or without."""
+        """The judge's input for a pool, with or without its bridge."""
         corpus = pool.scope.corpus
         text = corpus[pool.bridge].whole if bridge and pool.bridge is not None else None
         return Case(pool.question, [corpus[index] for index in pool.indices], text, pool.entities)
 
     def _judged(self, pools: Sequence[Pool]) -> list[ParsedReply | None]:
-        """The judge's verdict on each pool; ``None`` where it is not asked."""
+        """The judge's verdict on each pool; ``None`` if it is not asked."""
         condition = self.settings.condition
         asked = [pool for pool in pools if pool.indices and condition != "svo"]
         reads = iter(self.judge(self.llm, [self.case(pool, bridge=condition == "full") for pool in asked]))
         return [next(reads) if pool.indices and condition != "svo" else None for pool in pools]
 
-    def _result(self, pool: Pool, read: ParsedReply | None, seconds: float) -> RetrievalResult:
+    def _result(self, pool: Pool, read: ParsedReply | None) -> RetrievalResult:
         usage, trace = pool.usage, list(pool.trace)
         if read is not None:
             usage += read.usage
@@ -134,11 +103,10 @@ class BridgeRag(Retriever):
             ranking=ranking,
             searched=pool.scope.corpus,
             usage=usage,
-            seconds=seconds,
             trace=tuple(trace),
         )
 
 
 def judge_record(read: ParsedReply, **about: Any) -> dict[str, Any]:
     """The judge's record in a trace; scores are in the order of the pool."""
-    return {"step": "judge", **about, "scores": read.value, "failure": read.failure, "usage": read.usage.to_json()}
+    return step_record("judge", read, **about, scores=read.value)

@@ -1,4 +1,4 @@
-"""Step 5: how much each candidate is needed, given question and bridge; two judges of one shape."""
+"""Step 5: two judges of how much each candidate is needed, given question and bridge."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from typing import Any
 
 from bgr.collection.corpus import Passage
 from bgr.llm.interface import Alternatives, Message, Request
-from bgr.llm.language_model import LanguageModel, ParsedReply, Reply
+from bgr.llm.language_model import LanguageModel, ParsedReply, Reply, field_of
 from bgr.llm.structured import Schema, object_of, row_of
 from bgr.llm.usage import Usage
-from bgr.retrievers.bridgerag.bridgerag_settings import BridgeSettings
-from bgr.retrievers.bridgerag.steps import NONE, Entities, prompt, read
+from bgr.retrievers.bridgerag.steps import NONE, BridgeSettings, Entities, prompt, read
 
 TOP_LOGPROBS = 20
-"""Alternatives in which yes and no are looked for; servers allow no more."""
+"""Number of first tokens that are searched for yes and no; servers allow no more."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +24,9 @@ class Case:
     """The input of a judge for one question.
 
     Args:
-        question: its text.
         candidates: the pool.
-        bridge: the text of the first passage, or of whatever stands for it; ``None`` judges by the question alone.
-        entities: what the judge is told of the bridge; without a bridge they are left out.
+        bridge: the text of the bridge, or of a substitute; ``None`` judges by the question alone.
+        entities: entities that the judge is told with the bridge.
     """
 
     question: str
@@ -38,7 +36,7 @@ class Case:
 
     @property
     def values(self) -> dict[str, str]:
-        """The values in the prompts of every judge."""
+        """The values of the placeholders in every judge's prompt."""
         if self.bridge is None:
             return {"question": self.question}
         first, second = (entity or "(not named)" for entity in self.entities)
@@ -46,21 +44,20 @@ class Case:
 
 
 class Judge(ABC):
-    """Base class. A step that fails has no scores (``None``): the caller orders by SVO cosine alone."""
+    """Base class. A failed step has no scores (``None``); the caller then orders by SVO cosine alone."""
 
     def __init__(self, settings: BridgeSettings) -> None:
         self.settings = settings
 
     @abstractmethod
     def __call__(self, llm: LanguageModel, cases: Sequence[Case]) -> list[ParsedReply]:
-        """For each case a list with one score for each candidate, or ``None``; one batch of requests in all."""
+        """For each case a list with one score for each candidate, or ``None``; all in one batch of requests."""
 
 
 class ScoreJudge(Judge):
-    """One call a question: an object with exactly one whole number for each candidate."""
+    """One call for each question: an object with exactly one whole number for each candidate."""
 
     def __call__(self, llm: LanguageModel, cases: Sequence[Case]) -> list[ParsedReply]:
-        """See `Judge`."""
         replies = llm.ask([self.request(case) for case in cases]) if cases else []
         return [read_scores(reply, len(case.candidates)) for case, reply in zip(cases, replies, strict=True)]
 
@@ -75,11 +72,10 @@ class ScoreJudge(Judge):
 
 
 class ProbabilityJudge(Judge):
-    """One call a candidate: the probability of "yes" against "no" as the reply's first token. The backend must give
-    log-probabilities; one candidate that fails leaves its whole question without scores."""
+    """One call for each candidate: the probability of "yes" against "no" as the reply's first token. The backend must
+    give log-probabilities. If one candidate fails, its whole question has no scores."""
 
     def __call__(self, llm: LanguageModel, cases: Sequence[Case]) -> list[ParsedReply]:
-        """See `Judge`."""
         requests = [self.request(case, passage) for case in cases for passage in case.candidates]
         replies = iter(llm.ask(requests) if requests else [])
         return [_all([_read_yes(next(replies)) for _ in case.candidates]) for case in cases]
@@ -91,22 +87,20 @@ class ProbabilityJudge(Judge):
 
 
 def scores_schema(count: int, most: int) -> Schema:
-    """The schema of a reply with exactly so many scores, 0 … `most`."""
-    score = {"type": "integer", "minimum": 0, "maximum": most}
-    return object_of(scores=row_of(score, count))
+    """The schema of a reply with exactly `count` scores, 0 … `most`."""
+    return object_of(scores=row_of({"type": "integer", "minimum": 0, "maximum": most}, count))
 
 
 def read_scores(reply: Reply, count: int) -> ParsedReply:
-    """Exactly `count` finite numbers, whatever their scale; ``None`` where the step failed."""
-    rows = reply.value.get("scores") if isinstance(reply.value, dict) else None
-    good = isinstance(rows, list) and len(rows) == count and all(map(_is_score, rows))
-    scores = [float(row) for row in rows] if good and rows is not None else None
-    return read(reply, scores, good, None, f"no list of {count} scores")
+    """Exactly `count` finite numbers of any scale; ``None`` if the step failed."""
+    rows = field_of(reply.value, "scores", list) or []
+    valid = len(rows) == count and all(map(_is_score, rows))
+    return read(reply, [float(row) for row in rows] if valid else None, valid, None, f"no list of {count} scores")
 
 
 def yes_share(first: Alternatives) -> float | None:
-    """``P(yes) / (P(yes) + P(no))``, each summed over its variants of case and white space; ``None`` where neither is
-    among the alternatives. One whose log-probability is NaN is not there."""
+    """``P(yes) / (P(yes) + P(no))``, each summed over variants of case and white space; ``None`` if neither is among
+    the alternatives. An alternative whose log-probability is NaN does not count."""
     sums = {"yes": 0.0, "no": 0.0}
     for token, value in first:
         word = token.strip(" \t\n\r\"'`*.,:Ġ▁").lower()
@@ -122,7 +116,7 @@ def _read_yes(reply: Reply) -> ParsedReply:
 
 
 def _all(reads: Sequence[ParsedReply]) -> ParsedReply:
-    """The scores of a question's candidates; none where one is missing."""
+    """The scores of a question's candidates; none if one is missing."""
     usage = sum((one.usage for one in reads), Usage())
     failures = [one.failure for one in reads if one.failure is not None]
     if failures:

@@ -1,39 +1,40 @@
-"""The pool of candidates: steps 1 to 4 for many questions (three kinds of searches around two calls of the language
-model), and step 6, ranks of judge and SVO cosine as one score.
+"""The pool of candidates: steps 1 to 4 for many questions (three kinds of searches and two calls of the language
+model), and step 6, the fusion of the ranks by judge and SVO cosine.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bgr.collection.corpus import Passage
 from bgr.collection.search import Hits, Search, pit
 from bgr.collection.vectors import DenseSearch
-from bgr.llm.language_model import LanguageModel, ParsedReply
-from bgr.llm.usage import Usage
-from bgr.retrievers.bridgerag.bridgerag_settings import BridgeSettings
+from bgr.llm.interface import Request
+from bgr.llm.language_model import LanguageModel, Reply
 from bgr.retrievers.bridgerag.steps import (
     NONE,
+    BridgeSettings,
     Entities,
     entities_request,
     queries_request,
     read_entities,
     read_queries,
 )
-from bgr.retrievers.scope import Scope, search_scopes
+from bgr.retrievers.llm_retriever import LlmRun
+from bgr.retrievers.scope import Scope, pairs, search_scopes
 
 DIGITS = 12
-"""Digits of a fused score: sums that differ by rounding alone are equal, and rank by index."""
+"""Digits of a fused score, so that sums that differ only by rounding are equal, and rank by index."""
 
 
 class Fused(NamedTuple):
-    """Percentile ranks and their mixture, ``float64 [n]`` each; no ranks of a judge that gave no scores."""
+    """Percentile ranks and their mixture, ``float64 [n]`` each; `judge` is ``None`` if it gave no scores."""
 
     judge: np.ndarray | None
     svo: np.ndarray
@@ -41,12 +42,9 @@ class Fused(NamedTuple):
 
 
 def fuse(judge: Sequence[float] | None, svo: Sequence[float | None], alpha: float) -> Fused:
-    """``f(c) = (1 − α) · PIT(judge, c) + α · PIT(SVO cosine, c)``; the second alone where there are no judge's scores.
+    """``f(c) = (1 − α) · PIT(judge, c) + α · PIT(SVO cosine, c)``; only the second without scores of the judge.
 
-    Args:
-        judge: a score for each candidate, of any scale.
-        svo: best cosine to a second-hop query; ``None``, where it is not known, counts as lowest.
-        alpha: weight of the cosine, 0 … 1.
+    The judge's scores are of any scale; a cosine of ``None`` (unknown) counts as lowest; α is in [0, 1].
     """
     cosine = pit([-math.inf if value is None else value for value in svo])
     if judge is None:
@@ -60,33 +58,34 @@ def ranked(indices: Sequence[int], scores: Sequence[float] | np.ndarray) -> list
     return sorted(range(len(indices)), key=lambda n: (-float(scores[n]), indices[n]))
 
 
-@dataclass(frozen=True)
-class Pool:
-    """The candidates of one question after steps 1 to 4; the judge's conditions are compared on it.
+Scores = dict[int, float]
+"""The best score of each index."""
+
+
+@dataclass
+class Pool(LlmRun):
+    """The candidates of one question, filled by steps 1 to 4; the judge's conditions are compared on it.
 
     Args:
-        question: its text.
-        scope: the passages that were searched.
-        bridge: index of the best passage of the first hop; ``None`` where that found nothing.
-        queries: of the second hop, as they were searched.
-        entities: that the model named.
-        indices: of the candidates, by best cosine over all searches, falling.
-        cosines: that best cosine.
-        svo: best cosine to a query of the second hop; ``None`` where it is not known.
-        usage: of the calls so far.
-        trace: a record of each step so far.
+        first: passages of the first hop, best first.
+        bridge: index of the best of them; ``None`` if there is none.
+        queries: the queries that are searched in the second hop.
+        second: passages of the second hop, each with its best score.
+        named: passages of the searches for entities.
+        indices: indices of the candidates, by decreasing best cosine over all searches.
+        svo: best cosine of each candidate to a query of the second hop; ``None`` if unknown.
     """
 
     question: str
     scope: Scope
+    first: Scores
     bridge: int | None
-    queries: tuple[str, ...]
-    entities: Entities
-    indices: tuple[int, ...]
-    cosines: tuple[float, ...]
-    svo: tuple[float | None, ...]
-    usage: Usage
-    trace: tuple[dict[str, Any], ...]
+    queries: Sequence[str] = ()
+    second: Scores = field(default_factory=dict)
+    entities: Entities = NONE
+    named: Scores = field(default_factory=dict)
+    indices: tuple[int, ...] = ()
+    svo: tuple[float | None, ...] = ()
 
     def ranking(self, fused: Fused) -> tuple[tuple[int, float], ...]:
         """The candidates' indices with their fused scores, best first."""
@@ -98,13 +97,13 @@ def best_scores(found: Iterable[Hits]) -> dict[int, float]:
     """The best score of each index over several searches, in order of first appearance."""
     best: dict[int, float] = {}
     for hits in found:
-        for index, score in zip(hits.indices.tolist(), hits.scores.tolist(), strict=True):
+        for index, score in pairs(hits):
             best[index] = max(score, best.get(index, score))
     return best
 
 
 def best_first(scores: Mapping[int, float], max_count: int) -> dict[int, float]:
-    """The `max_count` best indices with their scores, falling, equal scores by index."""
+    """The `max_count` best indices with their scores, in decreasing order, equal scores by index."""
     indices = sorted(scores, key=lambda index: (-scores[index], index))
     return {index: scores[index] for index in indices[:max_count]}
 
@@ -123,8 +122,8 @@ def svo_cosines(
 ) -> tuple[float | None, ...]:
     """The best cosine of each candidate to a second-hop query.
 
-    Where the search holds vectors they are computed for every candidate, whichever search found it; else only what the
-    searches of the queries `found` is known.
+    If the search has vectors, it is computed for every candidate; otherwise only the scores that the searches of the
+    queries `found` are known.
     """
     if not isinstance(search, DenseSearch) or not indices or not queries:
         return tuple(found.get(index) for index in indices)
@@ -132,41 +131,17 @@ def svo_cosines(
 
 
 def cosines(search: DenseSearch, texts: Sequence[str], indices: Sequence[int]) -> np.ndarray:
-    """The cosine of each text with each passage, ``float32 [texts, indices]``, added up as the search does."""
+    """The cosine of each text with each passage, ``float32 [texts, indices]``, summed in the order of the search."""
     vectors = search.vectors.take(np.array(indices, dtype=np.int64)).astype(np.float64)  # [n, d]
     encoded = np.asarray(search.encoder(texts)).astype(np.float64)  # [q, d]
     return np.stack([(vectors * vector).sum(axis=1) for vector in encoded]).astype(np.float32)
 
 
-Scores = dict[int, float]
-
-
-@dataclass
-class _Run:
-    """The state of one question."""
-
-    question: str
-    scope: Scope
-    first: Scores
-    bridge: int | None
-    queries: list[str] = field(default_factory=list)
-    entities: Entities = NONE
-    svo: Scores = field(default_factory=dict)
-    named: Scores = field(default_factory=dict)
-    usage: Usage = field(default_factory=Usage)
-    trace: list[dict[str, Any]] = field(default_factory=list)
-
-    def note(self, step: str, read: ParsedReply, **values: Any) -> None:
-        self.usage += read.usage
-        self.trace.append({"step": step, **values, "failure": read.failure, "usage": read.usage.to_json()})
-
-
 class Pools:
     """Builds the pool of candidates.
 
-    Fall-backs: where the model gives no query the question itself is the one query of the second hop; where it names no
-    entity, or one, the others are not searched; where the first hop finds nothing the pool is empty, and the model is
-    not asked.
+    If the model gives no query, the question itself is the only query of the second hop. An entity that it does not
+    name is not searched. If the first hop finds nothing, the pool is empty, and the model is not asked.
     """
 
     def __init__(self, llm: LanguageModel, settings: BridgeSettings) -> None:
@@ -174,69 +149,61 @@ class Pools:
 
     def __call__(self, questions: Sequence[str], scopes: Sequence[Scope]) -> list[Pool]:
         """One pool for each question, in order; each step is one batch."""
-        runs = self._start(questions, scopes)
-        asked = [(run, run.scope.corpus[run.bridge]) for run in runs if run.bridge is not None]
+        pools = self._start(questions, scopes)
+        asked = [pool for pool in pools if pool.bridge is not None]
         self._ask_queries(asked)
         self._ask_entities(asked)
-        return [self._pool(run) for run in runs]
+        for pool in pools:
+            self._fill(pool)
+        return pools
 
-    def _start(self, questions: Sequence[str], scopes: Sequence[Scope]) -> list[_Run]:
-        runs = []
+    def _start(self, questions: Sequence[str], scopes: Sequence[Scope]) -> list[Pool]:
+        pools = []
         found = search_scopes(scopes, questions, self.settings.first)
         for question, scope, hits in zip(questions, scopes, found, strict=True):
             first = best_first(best_scores([hits]), self.settings.first)
-            run = _Run(question, scope, first, next(iter(first), None))
-            run.trace.append({"step": "first", "query": question, "found": _pairs(run.first), "bridge": run.bridge})
-            runs.append(run)
-        return runs
+            pool = Pool(question, scope, first, next(iter(first), None))
+            pool.trace.append({"step": "first", "query": question, "found": _rows(pool.first), "bridge": pool.bridge})
+            pools.append(pool)
+        return pools
 
-    def _ask_queries(self, asked: Sequence[tuple[_Run, Passage]]) -> None:
-        requests = [queries_request(run.question, bridge, self.settings) for run, bridge in asked]
-        reads = [read_queries(reply, self.settings.queries) for reply in (self.llm.ask(requests) if asked else [])]
-        for (run, _), read in zip(asked, reads, strict=True):
-            run.queries = read.value or [run.question]
-        runs = [run for run, _ in asked]
-        hits = _search_each(runs, [run.queries for run in runs], self.settings.query_passages)
-        for run, read, found_by in zip(runs, reads, hits, strict=True):
-            run.svo = best_scores(found_by)
-            found = _pairs(best_first(run.svo, self.settings.kept))
-            run.note("queries", read, queries=read.value, searched=run.queries, found=found)
+    def _ask(self, pools: Sequence[Pool], request: Callable[[str, Passage, BridgeSettings], Request]) -> list[Reply]:
+        """One reply for each question and its bridge."""
+        asked = [(pool.question, pool.scope.corpus[pool.bridge]) for pool in pools if pool.bridge is not None]
+        return self.llm.ask([request(*pair, self.settings) for pair in asked]) if asked else []
 
-    def _ask_entities(self, asked: Sequence[tuple[_Run, Passage]]) -> None:
-        requests = [entities_request(run.question, bridge, self.settings) for run, bridge in asked]
-        reads = [read_entities(reply) for reply in (self.llm.ask(requests) if asked else [])]
-        runs = [run for run, _ in asked]
-        hits = _search_each(runs, [read.value.named for read in reads], self.settings.entity_passages)
-        for run, read, found_by in zip(runs, reads, hits, strict=True):
-            run.entities = read.value
-            run.named = best_scores(found_by)
-            run.note("entities", read, entities=list(read.value), found=_pairs(run.named))
+    def _ask_queries(self, pools: Sequence[Pool]) -> None:
+        reads = [read_queries(reply, self.settings.queries) for reply in self._ask(pools, queries_request)]
+        for pool, read in zip(pools, reads, strict=True):
+            pool.queries = read.value or [pool.question]
+        hits = _search_each(pools, [pool.queries for pool in pools], self.settings.query_passages)
+        for pool, read, found_by in zip(pools, reads, hits, strict=True):
+            pool.second = best_scores(found_by)
+            found = _rows(best_first(pool.second, self.settings.kept))
+            pool.note("queries", read, queries=read.value, searched=pool.queries, found=found)
 
-    def _pool(self, run: _Run) -> Pool:
-        best = union([run.first, best_first(run.svo, self.settings.kept), run.named], self.settings.pool)
-        indices, scores = tuple(best), tuple(best.values())
-        svo = svo_cosines(run.scope.search, run.queries, indices, run.svo)
-        record = {"step": "pool", "places": list(indices), "cosines": list(scores), "svo": list(svo)}
-        return Pool(
-            question=run.question,
-            scope=run.scope,
-            bridge=run.bridge,
-            queries=tuple(run.queries),
-            entities=run.entities,
-            indices=indices,
-            cosines=scores,
-            svo=svo,
-            usage=run.usage,
-            trace=(*run.trace, record),
-        )
+    def _ask_entities(self, pools: Sequence[Pool]) -> None:
+        reads = [read_entities(reply) for reply in self._ask(pools, entities_request)]
+        hits = _search_each(pools, [read.value.named for read in reads], self.settings.entity_passages)
+        for pool, read, found_by in zip(pools, reads, hits, strict=True):
+            pool.entities = read.value
+            pool.named = best_scores(found_by)
+            pool.note("entities", read, entities=list(read.value), found=_rows(pool.named))
+
+    def _fill(self, pool: Pool) -> None:
+        best = union([pool.first, best_first(pool.second, self.settings.kept), pool.named], self.settings.pool)
+        pool.indices = tuple(best)
+        pool.svo = svo_cosines(pool.scope.search, pool.queries, pool.indices, pool.second)
+        record = {"step": "pool", "places": list(best), "cosines": list(best.values()), "svo": list(pool.svo)}
+        pool.trace.append(record)
 
 
-def _search_each(runs: Sequence[_Run], texts: Sequence[Sequence[str]], k: int) -> list[list[Hits]]:
+def _search_each(pools: Sequence[Pool], texts: Sequence[Sequence[str]], k: int) -> list[list[Hits]]:
     """The hits of several texts for each question, in its own scope."""
-    scopes = [run.scope for run, mine in zip(runs, texts, strict=True) for _ in mine]
+    scopes = [pool.scope for pool, mine in zip(pools, texts, strict=True) for _ in mine]
     hits = iter(search_scopes(scopes, [text for mine in texts for text in mine], k))
     return [list(islice(hits, len(mine))) for mine in texts]
 
 
-def _pairs(scores: Scores) -> list[list[float]]:
+def _rows(scores: Scores) -> list[list[float]]:
     return [[index, score] for index, score in scores.items()]

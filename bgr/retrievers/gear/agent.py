@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bgr.collection.search import Hits, rrf
 from bgr.collection.triples.index import TripleIndex
-from bgr.llm.interface import Request
-from bgr.llm.language_model import LanguageModel, ParsedReply
-from bgr.llm.usage import Usage
-from bgr.retrievers.base import Query, RetrievalResult, Retriever
-from bgr.retrievers.gear.expansion import Expansion, linked_graph
-from bgr.retrievers.gear.gear_settings import PAPER, GearSettings
+from bgr.retrievers.base import Query, RetrievalResult, timed
+from bgr.retrievers.gear.expansion import linked_graph, triple_record
 from bgr.retrievers.gear.steps import (
     Fact,
     Reason,
@@ -28,10 +23,8 @@ from bgr.retrievers.gear.steps import (
     rewrite_request,
 )
 from bgr.retrievers.gear.sync import SyncGe
-from bgr.retrievers.scope import Scope, SearchName, by_scope
-
-if TYPE_CHECKING:
-    from bgr.collection.collection import Collection
+from bgr.retrievers.llm_retriever import LlmRun
+from bgr.retrievers.scope import Scope, by_scope, pairs
 
 
 class Link(NamedTuple):
@@ -58,84 +51,48 @@ def _link(passages: Hits, near: Hits, index: TripleIndex, max_passages: int, rrf
 
 
 @dataclass
-class _Run:
-    """The state of one question."""
+class _Run(LlmRun):
+    """The state of one question; `facts` is the gist memory: each once, in the order in which they were read."""
 
     question: str
     scope: Scope
     query: str
-    facts: dict[Fact, None] = field(default_factory=dict)  # the gist memory: in the order they were read, each once
+    facts: dict[Fact, None] = field(default_factory=dict)
     lists: list[list[int]] = field(default_factory=list)
     reason: Reason = field(default_factory=Reason)
     done: bool = False
-    usage: Usage = field(default_factory=Usage)
-    trace: list[dict[str, Any]] = field(default_factory=list)
-
-    def note(self, step: str, number: int, read: ParsedReply, **values: Any) -> None:
-        self.usage += read.usage
-        record = {"step": step, "round": number, **values, "failure": read.failure, "usage": read.usage.to_json()}
-        self.trace.append(record)
 
 
-class Gear(Retriever):
-    """All questions go through a round together: each step is one batch of requests.
+class Gear(SyncGe):
+    """Repeats SyncGE with a memory of facts. All questions go through a round together: each step is one batch of
+    requests.
 
-    A step that fails affects its own part only, and is counted: a failed gist adds no facts, a failed reason leaves the
-    question open, a failed rewrite ends its rounds, as the old query would find the old passages. The memory holds a
-    fact once, so that a model that repeats itself does not outvote the rest of the list.
-
-    Args:
-        sync: retrieves in each round; its language model reasons and rewrites too, its settings hold for all steps.
+    A failed step affects only its own part, and is counted: a failed gist adds no facts, a failed reason leaves the
+    question open, a failed rewrite ends its rounds, as the old query would find the old passages. The memory contains
+    each fact once, so that a model that repeats itself does not outvote the rest of the list.
     """
 
-    def __init__(self, sync: SyncGe) -> None:
-        self.sync = sync
-        self.settings = sync.settings
-
-    @classmethod
-    def over(
-        cls,
-        collection: Collection,
-        *,
-        llm: LanguageModel | str,
-        search: SearchName = "hybrid",
-        settings: GearSettings = PAPER,
-    ) -> Gear:
-        """Retrieve from a collection that has triples; `llm` is a language model or its name (`load_backend`).
-
-        Example::
-
-            gear = Gear.over(collection, llm="http://localhost:8000/v1#model")
-            [result] = gear.retrieve([Query("Which …?")])
-        """
-        return cls(SyncGe.over(collection, llm=llm, search=search, settings=settings))
-
+    @timed
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
-        """The lists of the memory's facts and of all rounds, fused (equation 9); the answer where there is one."""
-        started = time.perf_counter()
-        runs = [_Run(query.question, self.sync.scope.of(query), query.question) for query in queries]
+        """The fusion of the lists of the memory's facts and of all rounds (equation 9); the answer if there is one."""
+        runs = [_Run(query.question, self.scope.of(query), query.question) for query in queries]
         for number in range(1, self.settings.rounds + 1):
-            self._round([run for run in runs if not run.done], number)
-        links = self._links(runs)
-        share = (time.perf_counter() - started) / max(1, len(runs))
-        return [self._result(run, linked, share) for run, linked in zip(runs, links, strict=True)]
-
-    def _round(self, runs: list[_Run], number: int) -> None:
-        if not runs:
-            return
-        self._expand(runs, number)
-        self._remember(runs, number)
-        self._reason(runs, number)
-        if number < self.settings.rounds:
-            self._rewrite([run for run in runs if not run.done], number)
+            open_runs = [run for run in runs if not run.done]
+            if open_runs:
+                self._expand(open_runs, number)
+                self._remember(open_runs, number)
+                self._reason(open_runs, number)
+            if number < self.settings.rounds:
+                self._rewrite([run for run in open_runs if not run.done], number)
+        return [self._result(run, links) for run, links in zip(runs, self._links(runs), strict=True)]
 
     def _expand(self, runs: list[_Run], number: int) -> None:
         texts, scopes = [run.query for run in runs], [run.scope for run in runs]
-        found = self.sync.expand(texts, scopes, self.settings.round_passages)
-        for run, synced in zip(runs, found, strict=True):
-            run.lists.append(synced.expanded.fused.indices.tolist())
-            run.usage += synced.usage
-            run.trace += [{"round": number, **record} for record in synced.trace]
+        found = self.expand(texts, scopes, self.settings.round_passages)
+        for run, result in zip(runs, found, strict=True):
+            run.lists.append(list(result.indices))
+            run.usage += result.usage
+            run.trace += [{"round": number, **record} for record in result.trace]
 
     def _remember(self, runs: list[_Run], number: int) -> None:
         """Equations 4 and 5."""
@@ -143,33 +100,30 @@ class Gear(Retriever):
         for run in runs:
             passages = [run.scope.corpus[index] for index in run.lists[-1][: self.settings.gist_passages]]
             requests.append(gist_request(run.question, passages, list(run.facts), self.settings))
-        for run, reply in zip(runs, self.sync.llm.ask(requests), strict=True):
+        for run, reply in zip(runs, self.llm.ask(requests), strict=True):
             read = read_facts(reply, self.settings.facts)
-            run.note("gist", number, read, facts=[list(fact) for fact in read.value])
+            run.note("gist", read, round=number, facts=[list(fact) for fact in read.value])
             run.facts.update(dict.fromkeys(read.value))
 
     def _reason(self, runs: list[_Run], number: int) -> None:
         """Equation 6."""
         requests = [reason_request(run.question, list(run.facts), self.settings) for run in runs]
-        for run, reply in zip(runs, self.sync.llm.ask(requests), strict=True):
+        for run, reply in zip(runs, self.llm.ask(requests), strict=True):
             read = read_reason(reply)
             run.reason = read.value
             run.done = run.reason.answerable
-            run.note("reason", number, read, **vars(run.reason))
+            run.note("reason", read, round=number, **vars(run.reason))
 
     def _rewrite(self, runs: list[_Run], number: int) -> None:
         """Equation 7."""
         if not runs:
             return
-        requests = [self._rewrite_request(run) for run in runs]
-        for run, reply in zip(runs, self.sync.llm.ask(requests), strict=True):
+        requests = [rewrite_request(run.question, list(run.facts), run.reason.why, self.settings) for run in runs]
+        for run, reply in zip(runs, self.llm.ask(requests), strict=True):
             read = read_query(reply)
             run.query = read.value
             run.done = not run.query
-            run.note("rewrite", number, read, query=run.query)
-
-    def _rewrite_request(self, run: _Run) -> Request:
-        return rewrite_request(run.question, list(run.facts), run.reason.why, self.settings)
+            run.note("rewrite", read, round=number, query=run.query)
 
     def _links(self, runs: Sequence[_Run]) -> list[list[Link]]:
         """Equation 8, for all facts of all questions."""
@@ -182,30 +136,22 @@ class Gear(Retriever):
 
         return by_scope([run.scope for run in runs], work)
 
-    def _result(self, run: _Run, links: Sequence[Link], seconds: float) -> RetrievalResult:
+    def _result(self, run: _Run, links: Sequence[Link]) -> RetrievalResult:
         fused = rrf([*(link.passages for link in links), *run.lists], k=self.settings.rrf_k)
-        run.trace.append(self._link_record(run, links))
+        records = [_link_record(run.scope.index, *pair) for pair in zip(run.facts, links, strict=True)]
+        run.trace.append({"step": "link", "facts": records})
         linked = [link.triple for link in links if link.triple is not None]
-        indices = fused.indices.tolist()
         answer = run.reason.answer if run.reason.answerable else ""
         return RetrievalResult(
-            linked_graph(run.scope.index, linked, set(indices)),
-            ranking=tuple(zip(indices, fused.scores.tolist(), strict=True)),
+            linked_graph(run.scope.index, linked, set(fused.indices.tolist())),
+            ranking=pairs(fused),
             searched=run.scope.corpus,
             usage=run.usage,
-            seconds=seconds,
             trace=tuple(run.trace),
             answer=answer or None,
         )
 
-    def _link_record(self, run: _Run, links: Sequence[Link]) -> dict[str, Any]:
-        record = Expansion(run.scope.index, self.settings, self.sync.score).triple_record
-        rows = [
-            {
-                "fact": list(fact),
-                "triple": None if link.triple is None else record(link.triple),
-                "passages": link.passages,
-            }
-            for fact, link in zip(run.facts, links, strict=True)
-        ]
-        return {"step": "link", "facts": rows}
+
+def _link_record(index: TripleIndex, fact: Fact, link: Link) -> dict[str, Any]:
+    triple = None if link.triple is None else triple_record(index, link.triple)
+    return {"fact": list(fact), "triple": triple, "passages": link.passages}

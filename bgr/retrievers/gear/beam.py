@@ -4,13 +4,47 @@ the triple index's CSR lists."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from bgr.collection.triples.index import TripleIndex
-from bgr.retrievers.gear.gear_settings import PAPER_BEAM, BeamSettings
 from bgr.retrievers.gear.scores import MeanVectors, SequenceScores, products
+from bgr.retrievers.llm_retriever import check_minimum
+
+
+@dataclass(frozen=True)
+class BeamSettings:
+    """Settings of the diverse triple beam search (Algorithm 1); the defaults are the paper's (appendix B).
+
+    Args:
+        width: sequences kept for each question, b.
+        length: triples in a sequence, l.
+        neighbours: maximum neighbors of a sequence's last triple that are tried.
+        gamma: γ of the diversity weight; ``None`` for twice the width.
+        diverse: whether extensions of one beam are weighted by their rank.
+        read: maximum neighbors whose vectors are read to find those. A common entity may have more than a hundred
+            thousand; then the first by triple number count.
+
+    Raises:
+        ValueError: a number below 1, or γ not above 0.
+    """
+
+    width: int = 10
+    length: int = 2
+    neighbours: int = 100
+    gamma: float | None = None
+    diverse: bool = True
+    read: int = 10_000
+
+    def __post_init__(self) -> None:
+        check_minimum(self)
+        if self.gamma is not None and not self.gamma > 0:
+            raise ValueError(f"gamma is {self.gamma}; it must be above 0")
+
+
+PAPER_BEAM = BeamSettings()
 
 
 def ranges(first: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -38,17 +72,14 @@ def neighbor_pairs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Triples that share the head or the tail entity with each beam's last triple (paper, section 4.2).
 
-    The paper tries 100 neighbors of a beam and does not say which. Here they are those most similar to the question,
-    by the triple's own vector, equal ones by number. Of an entity with more than `read` triples only the first `read`
-    by number are looked at.
+    The paper tries 100 neighbors of a beam and does not say which. Here they are those whose vectors are most similar
+    to the question, equal ones by number. Of an entity with more than `read` triples only the first `read` by number
+    are considered.
 
     Args:
-        index: the triples.
         last: ``[m]`` the last triple of each beam.
         owner: ``[m]`` the question of each beam.
         queries: ``[q, d]`` unit vectors.
-        max_kept: neighbors of a beam that are kept.
-        read: triples of an entity that are looked at.
 
     Returns:
         ``(beam, triple)``, each ``int64 [n]``, by beam and then by triple number; no triple is its own neighbor.
@@ -78,7 +109,7 @@ def _sharing(index: TripleIndex, last: np.ndarray, read: int) -> tuple[np.ndarra
 
 
 def _similarity(index: TripleIndex, queries: np.ndarray, owner: np.ndarray, triple: np.ndarray) -> np.ndarray:
-    """Cosine of question and triple for each pair; a pair that several beams share is computed once. `owner` rises."""
+    """Cosine of question and triple for each pair, computed once for pairs that beams share. `owner` is sorted."""
     keys, back = np.unique(owner * len(index) + triple, return_inverse=True)
     owner, triple = np.divmod(keys, len(index))
     values = np.empty(len(keys), dtype=np.float32)
@@ -124,17 +155,15 @@ def beam_search(
 ) -> list[Beams]:
     """Sequences of triples that lead from each question's initial triples to their neighbors.
 
-    A sequence's score is the sum over its prefixes of their cosine with the question, weighted for diversity on the
-    way. Equal scores keep the order of the beams they extend, then that of the triples' numbers; initial triples are
-    taken once each and by number. Where no sequence of a question can be extended, Algorithm 1 would return nothing;
-    here the question keeps the sequences it has.
+    A sequence's score is the sum over its prefixes of their cosine with the question, weighted for diversity at each
+    step. Equal scores keep the order of the beams they extend, then that of the triples' numbers; initial triples are
+    taken once each and by number. If no sequence of a question can be extended, Algorithm 1 would return nothing; here
+    the question keeps the sequences it has.
 
     Args:
-        index: the triples.
         queries: ``[q, d]`` unit vectors.
         starts: for each question the numbers of its initial triples; may be empty.
-        settings: width, length and so on.
-        score: of sequences; `MeanVectors` unless given.
+        score: scores of sequences; default: `MeanVectors`.
     """
     score = score or MeanVectors(index)
     level = _first(queries, starts, settings, score)
@@ -150,10 +179,7 @@ def beam_search(
 
 
 def _first(
-    queries: np.ndarray,
-    starts: Sequence[Sequence[int] | np.ndarray],
-    settings: BeamSettings,
-    score: SequenceScores,
+    queries: np.ndarray, starts: Sequence[Sequence[int] | np.ndarray], settings: BeamSettings, score: SequenceScores
 ) -> _Level:
     """Lines 1–5: the initial triples by their own score."""
     numbers = [np.unique(np.asarray(start, dtype=np.int64)) for start in starts]
@@ -190,7 +216,7 @@ def _extended(
 def _weights(settings: BeamSettings) -> np.ndarray:
     """Line 18: exp(−min(n, γ)/γ) for the n-th best extension of a beam.
 
-    As in the paper the factor meets negative scores too, and raises them; with sentence vectors they are rare.
+    As in the paper, the factor also applies to negative scores and raises them; with sentence vectors they are rare.
     """
     gamma = 2 * settings.width if settings.gamma is None else settings.gamma
     return np.exp(-np.minimum(np.arange(settings.neighbours), gamma) / gamma)

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from bgr.collection.search import Hits, rrf
 from bgr.collection.triples.index import TripleIndex
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
+from bgr.retrievers.base import RetrievalResult
 from bgr.retrievers.gear.beam import Beams, beam_search
-from bgr.retrievers.gear.gear_settings import GearSettings
-from bgr.retrievers.gear.scores import MeanVectors, SequenceScores
+from bgr.retrievers.gear.scores import SequenceScores
+from bgr.retrievers.gear.steps import GearSettings
+from bgr.retrievers.scope import Scope, pairs
 
 
 def beam_graph(index: TripleIndex, beams: Beams) -> EvidenceGraph:
@@ -21,10 +23,10 @@ def beam_graph(index: TripleIndex, beams: Beams) -> EvidenceGraph:
     The root leads to the passages of the first triples. Sharing an entity has no direction, so an edge goes from the
     passage that comes first breadth-first to the other one, and there is no cycle.
     """
-    rank = {passage: n for n, passage in enumerate(dict.fromkeys(_passages(index, beams.flat())))}
+    rank = {passage: n for n, passage in enumerate(passages_of(index, beams.flat()))}
     edges: set[Edge] = set()
     for row in beams.triples.tolist():
-        chain = _passages(index, row)
+        chain = [int(index.passages[triple]) for triple in row]
         edges.add((ROOT, chain[0]))
         for a, b in pairwise(chain):
             if a != b:
@@ -39,11 +41,8 @@ def linked_graph(index: TripleIndex, linked: Sequence[int], found: Collection[in
     An edge goes from the passage that was linked first to the other one; the root leads to a passage that shares no
     entity with an earlier one.
 
-    Args:
-        index: the triples.
-        linked: numbers of triples, in the order of the memory.
-        found: the result's passages. A linked passage that is not among them is left out: a fact's list of passages is
-            cut, and need not hold that of its nearest triple.
+    `linked` has numbers of triples in the order of the memory. Linked passages that are not in `found` are left out: a
+    fact's list of passages is truncated, and may lack that of its nearest triple.
     """
     entities: dict[int, set[int]] = {}
     for triple in linked:
@@ -58,85 +57,64 @@ def linked_graph(index: TripleIndex, linked: Sequence[int], found: Collection[in
     return EvidenceGraph(edges)
 
 
-def _passages(index: TripleIndex, triples: Sequence[int]) -> list[int]:
-    return [int(index.passages[triple]) for triple in triples]
+def passages_of(index: TripleIndex, triples: Iterable[int]) -> list[int]:
+    """The passages of the triples in the order given, each once."""
+    return list(dict.fromkeys(int(index.passages[triple]) for triple in triples))
 
 
 QUESTIONS = 64
-"""Searched at a time: their neighbors are held in memory at once."""
+"""Number of questions that are searched at once; all their neighbors are in memory."""
 
 MakeScores = Callable[[TripleIndex], SequenceScores]
-"""A class of scores, such as `MeanVectors`, which is applied to the index of each scope."""
+"""A class of scores, such as `MeanVectors`; each scope has its own index."""
 
 
-class Expanded(NamedTuple):
-    """The result of graph expansion for one query.
+def expand_graph(
+    scope: Scope,
+    queries: Sequence[str],
+    linked: Sequence[Sequence[int]],
+    base: Sequence[Hits],
+    settings: GearSettings,
+    score: MakeScores,
+) -> list[RetrievalResult]:
+    """Diverse triple beam search for queries of one scope: the fusion of each base list with the passages of the beams.
 
-    Args:
-        start: numbers of the initial triples.
-        beams: sequences of triples.
-        passages: of the beams, breadth-first, each once.
-        fused: these with the base list, by reciprocal rank.
+    `linked` has the numbers of each query's initial triples; without any, the query starts from all triples of the
+    passages of its base list, as NaiveGE (paper, section 6.2).
     """
+    index = scope.index
+    starts = [
+        list(dict.fromkeys(triples)) or [int(n) for passage in hits.indices.tolist() for n in index.of_passage(passage)]
+        for triples, hits in zip(linked, base, strict=True)
+    ]
+    scores, beams = score(index), list[Beams]()
+    for first in range(0, len(queries), QUESTIONS):
+        part = slice(first, first + QUESTIONS)
+        beams += beam_search(index, index.encoder(queries[part]), starts[part], settings.beam, scores)
+    rows = zip(queries, starts, base, beams, strict=True)
+    return [_result(scope, *row, settings.rrf_k) for row in rows]
 
-    start: list[int]
-    beams: Beams
-    passages: list[int]
-    fused: Hits
+
+def _result(scope: Scope, query: str, start: list[int], base: Hits, beams: Beams, rrf_k: int) -> RetrievalResult:
+    index = scope.index
+    passages = passages_of(index, beams.flat())
+    fused = rrf([passages, base.indices.tolist()], k=rrf_k)
+    record = {
+        "step": "expand",
+        "query": query,
+        "base": base.indices.tolist(),
+        "start": start,
+        "beams": [
+            {"score": score, "triples": [triple_record(index, number) for number in row]}
+            for row, score in zip(beams.triples.tolist(), beams.scores.tolist(), strict=True)
+        ],
+        "passages": passages,
+        "fused": fused.indices.tolist(),
+    }
+    return RetrievalResult(beam_graph(index, beams), ranking=pairs(fused), searched=scope.corpus, trace=(record,))
 
 
-class Expansion:
-    """Diverse triple beam search over one index.
-
-    Args:
-        index: the triples.
-        settings: the retriever's.
-        score: makes the scores of sequences of triples.
-    """
-
-    def __init__(self, index: TripleIndex, settings: GearSettings, score: MakeScores = MeanVectors) -> None:
-        self.index = index
-        self.settings = settings
-        self.score = score(index)
-
-    def __call__(self, queries: Sequence[str], starts: Sequence[Sequence[int]], base: Sequence[Hits]) -> list[Expanded]:
-        """One result for each query, from its initial triples and its base list."""
-        beams: list[Beams] = []
-        for first in range(0, len(queries), QUESTIONS):
-            part = slice(first, first + QUESTIONS)
-            vectors = self.index.encoder(queries[part])
-            beams += beam_search(self.index, vectors, starts[part], self.settings.beam, self.score)
-        return [self._expanded(*parts) for parts in zip(starts, beams, base, strict=True)]
-
-    def _expanded(self, start: Sequence[int], beams: Beams, base: Hits) -> Expanded:
-        passages = self.passages(beams.flat())
-        fused = rrf([passages, base.indices.tolist()], k=self.settings.rrf_k)
-        return Expanded(list(start), beams, passages, fused)
-
-    def passages(self, triples: Iterable[int]) -> list[int]:
-        """The passages of the triples in the order given, each once."""
-        return list(dict.fromkeys(int(self.index.passages[number]) for number in triples))
-
-    def triples_of(self, passages: Iterable[int]) -> list[int]:
-        """All triples of some passages, with which NaiveGE starts (paper, section 6.2)."""
-        return [int(number) for passage in passages for number in self.index.of_passage(int(passage))]
-
-    def record(self, query: str, base: Hits, found: Expanded) -> dict[str, Any]:
-        """The record of this step in the trace."""
-        return {
-            "step": "expand",
-            "query": query,
-            "base": base.indices.tolist(),
-            "start": found.start,
-            "beams": [
-                {"score": score, "triples": [self.triple_record(number) for number in row]}
-                for row, score in zip(found.beams.triples.tolist(), found.beams.scores.tolist(), strict=True)
-            ],
-            "passages": found.passages,
-            "fused": found.fused.indices.tolist(),
-        }
-
-    def triple_record(self, number: int) -> dict[str, Any]:
-        """A triple of the index in the trace; ``place`` is its passage."""
-        triple = self.index.triples[number]
-        return {"number": number, "triple": list(triple[:3]), "place": int(self.index.passages[number])}
+def triple_record(index: TripleIndex, number: int) -> dict[str, Any]:
+    """A triple of the index in the trace; ``place`` is its passage."""
+    triple = index.triples[number]
+    return {"number": number, "triple": list(triple[:3]), "place": int(index.passages[number])}

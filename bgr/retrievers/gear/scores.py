@@ -10,7 +10,7 @@ import torch
 from bgr.collection.triples.index import TripleIndex
 
 CHUNK = 1024
-"""Rows that are multiplied at a time: they stay in the processor's cache."""
+"""Number of rows that are multiplied at once; they fit into the processor's cache."""
 
 
 def take_rows(vectors: np.ndarray, numbers: np.ndarray) -> np.ndarray:
@@ -48,9 +48,9 @@ class SequenceScores(ABC):
 
 
 class MeanVectors(SequenceScores):
-    """A sequence's vector is the mean of its triples' vectors: nothing is encoded at query time.
+    """The vector of a sequence is the mean of its triples' vectors, so nothing is encoded at query time.
 
-    Not the paper's: that is `EncodedText`. Of a single triple the two are the same.
+    The paper uses `EncodedText` instead. For a single triple both are the same.
     """
 
     def __call__(self, queries: np.ndarray, owner: np.ndarray, sequences: np.ndarray) -> np.ndarray:
@@ -66,7 +66,7 @@ class MeanVectors(SequenceScores):
 class EncodedText(SequenceScores):
     """The encoder reads the sequence as text, one triple after the other (paper, section 4.2).
 
-    Every new sequence of a level is encoded, up to ``width × neighbours`` for a question, equal ones once.
+    Every distinct new sequence of a level is encoded, up to ``width × neighbours`` for each question.
     """
 
     def __call__(self, queries: np.ndarray, owner: np.ndarray, sequences: np.ndarray) -> np.ndarray:

@@ -1,10 +1,10 @@
-"""A checkpoint folder: both directions, the tokenizer, and the settings that belong to the pair.
+"""A checkpoint folder: both directions, the tokenizer, and the settings of the pair.
 
 ::
 
     bgr.json                     format, rule, γ of each rule, data hash, dev and test metrics
     forward/  backward/          config.json, model.safetensors
-    reader/                      if it answers too: see bgr.reader.reader
+    reader/                      if it also answers: see bgr.reader.reader
     tokenizer.json, …            the encoder's tokenizer
     README.md                    model card (exports only)
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, with_config
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, PretrainedConfig
 from typing_extensions import TypedDict
 
 from bgr.errors import CheckpointError
@@ -25,14 +25,14 @@ from bgr.models.loading import load_weights, read_config
 from bgr.models.retriever import BgrRetriever
 from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
 from bgr.utils.atomic_io import read_json
-from bgr.utils.json_utils import one_line
+from bgr.utils.json_utils import one_line, repr_short
 from bgr.utils.settings import STRICT, load_settings, one_of, problems, save_settings
 
 FORMAT = 1
 SETTINGS = "bgr.json"
 
 MAX_LOG_ODDS = 100
-"""Greatest size of a calibration's numbers."""
+"""Maximum absolute value of a calibration's numbers."""
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 LogOdds = Annotated[float, Field(ge=-MAX_LOG_ODDS, le=MAX_LOG_ODDS)]
@@ -42,8 +42,8 @@ _A_NUMBER = AfterValidator(one_of([one.name for one in fields(Calibration)]))
 
 @with_config(STRICT)
 class _Limits(TypedDict):
-    """Limits of the fields of a configuration that the weights do not determine, and of the number of layers that may
-    be built to compare it with them."""
+    """Limits of the fields of a configuration that the weights do not determine, and of the number of layers, which are
+    built to compare them."""
 
     rows: Annotated[int, Field(ge=1, le=1_000)]
     question_tokens: Annotated[int, Field(ge=3, le=1_000_000)]
@@ -62,11 +62,11 @@ class Settings:
 
     Args:
         rule: reconstruction rule.
-        gammas: each rule's γ, chosen on dev.
-        fused_threshold: log-odds that an edge needs under `fused`, chosen on dev.
-        calibration: by direction, the numbers of its `Calibration`, measured on dev.
-        data_hash: of the dataset the pair was trained on.
-        metrics: by split, metric and value.
+        gammas: γ of each rule, chosen on dev.
+        fused_threshold: log-odds that an edge needs with the rule `fused`, chosen on dev.
+        calibration: fields of the `Calibration` of each direction, measured on dev.
+        data_hash: hash of the dataset the pair was trained on.
+        metrics: metric values by split.
         format: version of the folder's layout.
     """
 
@@ -83,12 +83,12 @@ class Settings:
     format: int = FORMAT
 
     def gamma(self, rule: str) -> float:
-        """The rule's γ; ½ where none was chosen."""
+        """The rule's γ; ½ if none was chosen."""
         return self.gammas.get(rule, 0.5)
 
     @property
     def fusion(self) -> Fusion:
-        """Parameters of `fused` besides γ; a direction without numbers keeps its own log-odds."""
+        """Parameters of `fused` besides γ; a direction without calibration keeps its log-odds."""
         forward, backward = (Calibration(**self.calibration.get(direction, {})) for direction in DIRECTIONS)
         return Fusion(forward, backward, self.fused_threshold)
 
@@ -110,36 +110,42 @@ def load_retriever(folder: Path, direction: str) -> BgrRetriever:
     """One direction in evaluation mode, in float32, every tensor checked against its configuration.
 
     Raises:
-        CheckpointError: a file is missing or damaged, or a tensor is missing, left over, or of another size.
+        CheckpointError: a file is missing or damaged, or a tensor is missing, unexpected, or of the wrong shape.
     """
     home = folder / direction
-    for name in ("config.json", "model.safetensors"):
-        if not (home / name).is_file():
-            raise CheckpointError(f"{home / name}: no such file; a checkpoint holds {', '.join(DIRECTIONS)}")
-    model: BgrRetriever = load_weights(home, BgrRetriever, _read_config(home / "config.json", direction))
-    return model
-
-
-def _read_config(path: Path, direction: str) -> BgrConfig:
-    config = read_config(path, BgrConfig)
-    if config.direction != direction:
-        raise CheckpointError(f"{path}: direction is {config.direction!r}, expected {direction!r}")
+    config: BgrConfig = read_part(home, BgrConfig, "direction")
     values = {name: getattr(config, name, None) for name in _Limits.__annotations__}
     values["num_hidden_layers"] = config.encoder.num_hidden_layers
     if found := problems(_Limits, values):
-        raise CheckpointError(f"{path}: {'; '.join(found)}")
+        raise CheckpointError(f"{home / 'config.json'}: {'; '.join(found)}")
+    model: BgrRetriever = load_weights(home, BgrRetriever, config)
+    return model
+
+
+def read_part(home: Path, kind: type[PretrainedConfig], name: str) -> Any:
+    """The configuration of a model in a checkpoint; its field `name` is the name of the model's folder.
+
+    Raises:
+        CheckpointError: a file of the model is missing, or the configuration is damaged or another model's.
+    """
+    for file in ("config.json", "model.safetensors"):
+        if not (home / file).is_file():
+            raise CheckpointError(f"{home / file}: no such file")
+    config = read_config(home / "config.json", kind)
+    if getattr(config, name) != home.name:
+        raise CheckpointError(
+            f"{home / 'config.json'}: {name} is {repr_short(getattr(config, name))}, expected {home.name!r}"
+        )
     return config
 
 
 def load_tokenizer(folder: Path, words: int | None = None) -> Any:
-    """The tokenizer kept in the folder; nothing is looked up elsewhere.
+    """The tokenizer in the folder, without network access.
 
-    Args:
-        folder: the checkpoint.
-        words: rows of the encoder's table of words, which the tokenizer must not exceed.
+    `words` is the size of the encoder's vocabulary, which the tokenizer's must not exceed.
 
     Raises:
-        CheckpointError: it is missing, damaged, or knows too many words.
+        CheckpointError: it is missing, damaged, or has too many words.
     """
     if not (folder / "tokenizer.json").is_file():
         raise CheckpointError(f"{folder / 'tokenizer.json'}: no such file")

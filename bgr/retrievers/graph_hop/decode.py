@@ -15,11 +15,11 @@ from bgr.models.retriever import ROOT_COLUMN, BgrRetriever, EncodedBatch, Paths
 from bgr.retrievers.graph_hop.likelihood import FLOOR, DirectionResult, Path, Step
 
 EXPLORE = 2.2
-"""Log-odds below the threshold down to which paths are followed for `fused`: with a threshold of ½ a chance of 0.1."""
+"""Log-odds below the threshold down to which paths are followed for `fused`: a probability of 0.1 if it is ½."""
 
 MAX_EXPLORED = 16
-"""Paths of one question at one level beyond which none below the threshold is followed. A model that is trained has
-fewer; one that is not would follow hundreds."""
+"""Number of paths of one question at one level from which on none below the threshold is followed. A trained model has
+fewer; an untrained one would follow hundreds."""
 
 
 @torch.inference_mode()
@@ -28,24 +28,23 @@ def decode(
 ) -> list[DirectionResult]:
     """The evidence graph of each question.
 
-    A path goes on to every fact whose probability reaches the threshold and ends if there is none. Since every
-    question has evidence, a first step with nothing at the threshold takes the most probable fact.
+    A path is extended by every fact whose probability reaches the threshold and ends if there is none. Since every
+    question has evidence, a first step without such a fact takes the most probable one.
 
-    An edge's odds are those of the weakest step on the best path that takes it, counted from the threshold: the graph
-    is made of the edges at 0 and above.
+    An edge's odds are those of the weakest step on the best path that takes it, relative to the threshold: the graph
+    has the edges at 0 and above.
 
     Args:
-        model: one direction.
-        encoded: the encoded batch.
-        threshold: instead of the configuration's.
-        explore: also follow paths so far below the threshold, in log-odds. The graph stays the same; `odds` and
-            `steps` then know what the graph might have been. Without it there are no `steps`.
+        threshold: replaces the configuration's.
+        explore: also follow paths this far below the threshold, in log-odds. The graph stays the same, but `odds` and
+            `steps` include alternatives. With 0 there are no `steps`.
 
     Returns:
-        For each question the graph, the odds of every edge that was weighed, and the limits: ``max_paths`` or
-        ``max_depth`` where the graph was cut short, ``cycle`` where an edge was left out to keep it acyclic.
+        For each question the graph, the odds of every scored edge, and the limits: ``max_paths`` or ``max_depth`` if
+        the graph was cut short, ``cycle`` if an edge was left out to keep it acyclic.
     """
-    bound = _log_odds(model.config.threshold if threshold is None else threshold)
+    threshold = model.config.threshold if threshold is None else threshold
+    bound = math.log(threshold / (1 - threshold))  # log-odds
     forward = model.config.direction == "forward"
     count = len(encoded.columns)
     found: list[dict[Edge, float]] = [{} for _ in range(count)]
@@ -69,7 +68,7 @@ def decode(
             break
         if forward:
             _record(found, paths, last, odds, forward=True)
-        elif depth > 0:  # which fact is last is no edge
+        elif depth > 0:  # the choice of the last fact is not an edge
             _record(found, paths, last, _with_ends(margin, odds, reached), forward=False)
         parents, columns = _continuing(odds, -explore, paths, model.config.max_paths, limits)
         if not len(parents):
@@ -80,10 +79,6 @@ def decode(
     return [_finish(*each) for each in zip(found, steps, limits, strict=True)]
 
 
-def _log_odds(probability: float) -> float:
-    return math.log(probability / (1 - probability))
-
-
 def _at_least_one(margin: Tensor) -> Tensor:
     # [p, 1 + c] -> the same, each row's largest raised to 0
     best = margin.argmax(1, keepdim=True)
@@ -91,8 +86,8 @@ def _at_least_one(margin: Tensor) -> Tensor:
 
 
 def _with_ends(margin: Tensor, odds: Tensor, reached: Tensor) -> Tensor:
-    """Backward, a path at whose end nothing comes before has reached the question: the root's odds are at least those
-    of that. *Shape:* all ``[p, 1 + c]``, ``reached [p]``."""
+    """Backward, a path without a predecessor has reached the question: the root's odds are at least those of having
+    none. *Shape:* all ``[p, 1 + c]``, ``reached [p]``."""
     end = torch.minimum(reached, -margin.amax(1))
     odds = odds.clone()
     odds[:, ROOT_COLUMN] = torch.maximum(odds[:, ROOT_COLUMN], end)
@@ -100,7 +95,7 @@ def _with_ends(margin: Tensor, odds: Tensor, reached: Tensor) -> Tensor:
 
 
 def _record(found: list[dict[Edge, float]], paths: Paths, last: Tensor, odds: Tensor, *, forward: bool) -> None:
-    """Write every step that was weighed down as an edge, in the graph's direction, at its best path's odds."""
+    """Record every scored step as an edge in the graph's direction, with the odds of its best path."""
     path, column = paths.open.nonzero(as_tuple=True)
     rows = zip(
         paths.question[path].tolist(), last[path].tolist(), column.tolist(), odds[path, column].tolist(), strict=True
@@ -113,7 +108,7 @@ def _record(found: list[dict[Edge, float]], paths: Paths, last: Tensor, odds: Te
 
 
 def _keep_steps(steps: list[dict[Path, Step]], paths: Paths, walked: list[Path], logits: Tensor) -> None:
-    """Write down what each path says of what is next. *Shape:* ``logits [p, 1 + c]``, −inf where a path may not go."""
+    """Record the prediction at the end of each path. *Shape:* ``logits [p, 1 + c]``, −inf where not allowed."""
     nothing = F.logsigmoid(-logits).sum(1).tolist()
     odds: list[dict[int, float]] = [{} for _ in walked]
     path, column = (logits > FLOOR).nonzero(as_tuple=True)
@@ -124,8 +119,8 @@ def _keep_steps(steps: list[dict[Path, Step]], paths: Paths, walked: list[Path],
 
 
 def _continuing(odds: Tensor, floor: float, paths: Paths, most: int, limits: list[set[str]]) -> tuple[Tensor, Tensor]:
-    """Parents and columns of the next level: at most `most` paths for each question, the most probable ones, and below
-    the threshold only what makes them `MAX_EXPLORED`."""
+    """Parents and columns of the next level: the `most` most probable paths of each question; below the threshold only
+    as many as make up `MAX_EXPLORED`."""
     chosen = odds >= floor
     chosen[:, ROOT_COLUMN] = False
     parents, columns = chosen.nonzero(as_tuple=True)
@@ -133,7 +128,7 @@ def _continuing(odds: Tensor, floor: float, paths: Paths, most: int, limits: lis
     per_question = torch.bincount(owner, minlength=len(limits))
     if int(per_question.max()) <= min(most, MAX_EXPLORED):
         return parents, columns
-    # sort by question, then by falling odds; a path's rank is its place after its question's first
+    # sort by question, then by decreasing odds; a path's rank is its position after its question's first
     scores = odds[parents, columns]
     order = torch.argsort(scores, descending=True, stable=True)
     order = order[torch.argsort(owner[order], stable=True)]

@@ -1,9 +1,9 @@
-"""`fused`: the evidence graph that both directions together find most probable.
+"""`fused`: the most probable evidence graph given both directions.
 
-First the most probable graph of single edges: the DAG of the greatest sum of both directions' calibrated log-odds,
-exactly (`best_dag`). Then what a single edge cannot know: each direction's path model gives a whole graph a probability
-(`log_likelihood`), which also counts what it says of where paths end. From the first graph, and from each direction's
-own, the search goes to the best graph one change away (`changes`) until none is better.
+The first graph is the DAG with the greatest sum of both directions' calibrated log-odds of edges (`best_dag`, exact).
+The path model of each direction also gives a probability to a whole graph (`log_likelihood`), which includes where
+paths end. From the first graph, and from each direction's own, a local search goes to the best graph one change away
+(`changes`) until none is better.
 """
 
 from __future__ import annotations
@@ -17,26 +17,25 @@ from bgr.graph.evidence_graph import Edge, EvidenceGraph
 from bgr.retrievers.graph_hop.likelihood import DirectionResult, log_likelihood
 
 UNSEEN = -4.0
-"""Log-odds of an edge that a direction never came to weigh, where none were measured."""
+"""Log-odds of an edge that a direction did not score, without calibration."""
 
 DOUBT = -3.0
-"""Edges less probable than these log-odds are not tried as a change."""
+"""Edges with lower log-odds are not tried as a change."""
 
 MAX_EDGES, MAX_GRAPHS = 50, 500
-"""Edges of a graph that is still changed, and graphs that are compared for one question. Trained models' have 3 and
-30."""
+"""Maximum edges of a graph that is changed, and graphs that are compared for one question (usually 3 and 30)."""
 
 LIMIT = "fusion"
-"""Named among the result's limits where a search was cut short."""
+"""Name of the limit of a search that was cut short."""
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """From one direction's odds of an edge (see `DirectionResult`) to log-odds of its being gold: Platt scaling.
+    """Platt scaling of one direction's odds of an edge (see `DirectionResult`) to log-odds that the edge is gold.
 
     Args:
-        slope, offset: of ``slope · odds + offset``.
-        unseen: log-odds of an edge that only the other direction came to weigh.
+        slope, offset: coefficients of ``slope · odds + offset``.
+        unseen: log-odds of an edge that only the other direction scored.
     """
 
     slope: float = 1.0
@@ -44,7 +43,7 @@ class Calibration:
     unseen: float = UNSEEN
 
     def log_odds(self, odds: float | None) -> float:
-        """Calibrated; ``None`` for an edge that was not weighed."""
+        """Calibrated log-odds; `odds` is ``None`` for an edge that was not scored."""
         return self.unseen if odds is None else self.slope * odds + self.offset
 
 
@@ -54,8 +53,8 @@ class Fusion:
 
     Args:
         forward, backward: calibration of each direction's edges.
-        threshold: log-odds that an edge needs. Negative numbers favour larger graphs: a probable graph is smaller than
-            one that agrees best with gold, as the largest value of a distribution is not its mean.
+        threshold: log-odds that an edge needs. Negative numbers favor larger graphs: the most probable graph is smaller
+            than the one that agrees best with gold, as the mode of a distribution is not its mean.
     """
 
     forward: Calibration = Calibration()
@@ -63,7 +62,7 @@ class Fusion:
     threshold: float = 0.0
 
     def weights(self, forward: Mapping[Edge, float], backward: Mapping[Edge, float], gamma: float) -> dict[Edge, float]:
-        """Both directions' calibrated log-odds of every edge that either weighed, γ the weight of the backward ones."""
+        """Calibrated log-odds of every edge that either direction scored; γ is the weight of the backward ones."""
         return {
             edge: (1 - gamma) * self.forward.log_odds(forward.get(edge))
             + gamma * self.backward.log_odds(backward.get(edge))
@@ -74,11 +73,11 @@ class Fusion:
 def fused(
     forward: DirectionResult, backward: DirectionResult, gamma: float, fusion: Fusion
 ) -> tuple[EvidenceGraph, bool]:
-    """The most probable graph, and whether all of it was searched (else see `LIMIT`).
+    """The most probable graph, and whether the search was complete (else see `LIMIT`).
 
-    An edge beside a longer path between the same facts is left out: a step of reasoning starts from the facts found
-    last, and hardly any gold graph (1 in 180 of Atlas') has such a shortcut, while a path-wise model often likes a
-    fact's grandchild as well as its child.
+    An edge parallel to a longer path between the same facts is left out: a step of reasoning starts from the latest
+    facts, and hardly any gold graph (1 in 180 of Atlas) has such a shortcut, while a path-wise model often scores a
+    fact's grandchild as high as its child.
     """
     odds = fusion.weights(forward.odds, backward.odds, gamma)
     start, whole = _of_single_edges({edge: value - fusion.threshold for edge, value in odds.items()})
@@ -93,14 +92,14 @@ def fused(
 
 
 def _of_single_edges(weights: Mapping[Edge, float]) -> tuple[Edges, bool]:
-    """The best DAG without shortcuts; where it cannot be found in time the greedy one, and false."""
+    """The best DAG without shortcuts, and true; or the greedy one, and false, if the exact search takes too long."""
     best = best_dag(weights)
-    edges = best.edges if best.exact else graph_of(weights)[0].edges
-    return tidy(edges) or frozenset(), best.exact
+    edges = graph_of(weights)[0].edges if best is None else best
+    return tidy(edges) or frozenset(), best is not None
 
 
 class _Search:
-    """Comparison of graphs for one question. `whole` turns false where a search is cut short."""
+    """Comparison of graphs for one question. `whole` becomes false if a search is cut short."""
 
     def __init__(
         self,
@@ -117,7 +116,7 @@ class _Search:
         self.whole = True
 
     def score(self, edges: Edges) -> float:
-        """Log-probability by both directions, γ the weight of the backward one, from the threshold for each fact."""
+        """Log-probability by both directions, γ the weight of the backward one, minus the threshold for each fact."""
         if edges not in self.scores:
             one = _likelihood(edges, self.forward, forward=True)
             two = _likelihood(edges, self.backward, forward=False)
@@ -126,7 +125,7 @@ class _Search:
         return self.scores[edges]
 
     def climb(self, edges: Edges) -> Edges:
-        """From change to change, each time the best one, until none is better."""
+        """Make the best change until none is better."""
         while True:
             if len(edges) > MAX_EDGES:
                 self.whole = False

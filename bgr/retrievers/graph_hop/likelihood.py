@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
 
 FLOOR = -8.0
-"""Log-odds of a next fact below which they are not told apart."""
+"""Log-odds of a next fact below which no difference is made."""
 
 MAX_PATHS = 64
-"""Paths of one length through a graph that are read."""
+"""Maximum paths of one length through a graph that are read."""
 
 Path = tuple[int, ...]
 """The facts of a path in the order in which a direction walks it; empty at its start."""
@@ -22,8 +22,8 @@ class Step:
     """The prediction of a direction at the end of a path.
 
     Args:
-        nothing: log-probability that nothing is next, ``Σ log(1 - p)`` over all that may be.
-        odds: log-odds of each node that may be next, those above `FLOOR`.
+        nothing: log-probability that nothing is next, ``Σ log(1 - p)`` over all possible nodes.
+        odds: log-odds of each possible next node, if above `FLOOR`.
     """
 
     nothing: float
@@ -41,9 +41,9 @@ class DirectionResult:
     Args:
         graph: the edges whose odds are 0 and above.
         limits: the name of every decoding limit that was reached.
-        odds: every edge that was weighed, also those left out of the graph, as log-odds from the direction's threshold.
-        steps: the prediction at the end of every path that was walked.
-        likelihoods: the graphs that `fusion` compared; dev compares the same ones under every γ.
+        odds: log-odds of every scored edge relative to the direction's threshold, including those not in the graph.
+        steps: the prediction at the end of every path that was followed.
+        likelihoods: cache of `fusion`, since dev compares the same graphs under every γ.
     """
 
     graph: EvidenceGraph
@@ -54,16 +54,13 @@ class DirectionResult:
 
 
 def log_likelihood(edges: Iterable[Edge], steps: Mapping[Path, Step], *, forward: bool) -> float:
-    """Log-probability that a direction gives to a graph: of what follows each of its nodes, and of nothing else.
+    """Log-probability of a graph by one direction: of exactly the successors that each node has.
 
-    Every path through the graph that ends at a node has its own opinion of what follows; their mean counts, so that
-    joins do not count many times. A path that the direction never walked is replaced by those that it walked to the
-    same node; a node that it never came to counts 0, as the step that should have led there already costs.
+    Each path through the graph to a node predicts the successors; the mean of these predictions counts, so that joins
+    do not count several times. A path that the direction did not follow is replaced by those that it followed to the
+    same node. A node that it never reached counts 0, as the step that should have led there already costs.
 
-    Args:
-        edges: of a DAG whose nodes are all reachable from the question.
-        steps: of every path that the direction walked.
-        forward: the direction.
+    The edges must form a DAG whose nodes are all reachable from the question.
     """
     after: dict[int, list[int]] = {}
     for a, b in edges:

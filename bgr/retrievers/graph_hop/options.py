@@ -36,7 +36,7 @@ class AskOptions(MachineOptions):
         question: the question, in quotes.
         checkpoint: folder of `bgr export` or of a training run.
         facts: text file with one fact a line; empty lines are skipped.
-        draw: draw the graph to this .png or .html file.
+        draw: draw the graph to this .png, .svg or .html file.
         overwrite: replace the drawing if it exists.
     """
 

@@ -29,18 +29,16 @@ def equation(forward: EvidenceGraph, backward: EvidenceGraph, gamma: float) -> E
 
 
 def intersection(forward: EvidenceGraph, backward: EvidenceGraph, gamma: float) -> EvidenceGraph:
-    """The paper's text: where BSC ≤ γ, the edges that both have, without what no longer hangs together; else as
-    equation 2, the union."""
+    """The paper's text: the union if BSC > γ as in equation 2, else the shared edges that are reachable."""
     if subgraph_confidence(forward, backward) > gamma:
         return _union(forward, backward)
-    both = forward.edges & backward.edges
-    return EvidenceGraph.reachable(both, _scores(forward, backward))
+    return EvidenceGraph.reachable(forward.edges & backward.edges, _scores(forward, backward))
 
 
 def released(forward: EvidenceGraph, backward: EvidenceGraph, gamma: float) -> EvidenceGraph:
-    """The rule of the authors' released code, for comparison: ``G_B`` where BSC > γ, else a union in which an edge to a
-    fact that is already present is not added again. Theirs drops by hash order; here the forward edges come first,
-    breadth first from the question, then the backward ones."""
+    """The rule of the authors' released code, for comparison: ``G_B`` if BSC > γ, else a union in which each fact has
+    only its first edge. Theirs follows the hash order; here the forward edges come first, breadth-first from the
+    question, then the backward ones."""
     if subgraph_confidence(forward, backward) > gamma:
         return backward
     kept: dict[Edge, None] = {}
@@ -53,22 +51,12 @@ def released(forward: EvidenceGraph, backward: EvidenceGraph, gamma: float) -> E
     return EvidenceGraph.reachable(kept, _scores(forward, backward))
 
 
-def forward_only(forward: EvidenceGraph, backward: EvidenceGraph, gamma: float) -> EvidenceGraph:
-    """The forward graph alone."""
-    return forward
-
-
-def backward_only(forward: EvidenceGraph, backward: EvidenceGraph, gamma: float) -> EvidenceGraph:
-    """The backward graph alone."""
-    return backward
-
-
 GRAPH_RULES: Mapping[str, Callable[[EvidenceGraph, EvidenceGraph, float], EvidenceGraph]] = {
     "equation": equation,
     "intersection": intersection,
     "released": released,
-    "forward": forward_only,
-    "backward": backward_only,
+    "forward": lambda forward, backward, gamma: forward,
+    "backward": lambda forward, backward, gamma: backward,
 }
 RULES = (*GRAPH_RULES, "fused")
 BIDIRECTIONAL = ("equation", "intersection", "fused")
@@ -84,17 +72,15 @@ def reconstruct(
     """Merge both directions by a named rule; always a DAG in which every fact is reachable from the question.
 
     Args:
-        forward, backward: what each direction found.
         rule: a name in `RULES`.
-        gamma: in [0, 1]: for `fused` the weight of the backward direction, for the others a threshold on the
-            confidence.
-        fusion: calibration and threshold of `fused`; without it the directions' own log-odds, and 0.
+        gamma: in [0, 1]: for `fused` the weight of the backward direction, for the others a threshold of the BSC.
+        fusion: calibration and threshold of `fused`; default: no calibration, and 0.
 
     Returns:
         The graph, with the limits that either direction or the fusion reached.
 
     Raises:
-        BgrError: an unknown rule, or γ out of its range.
+        BgrError: an unknown rule, or γ out of range.
     """
     check_rule(rule)
     if not 0 <= gamma <= 1:
@@ -109,16 +95,13 @@ def reconstruct(
 
 
 def check_rule(rule: str) -> None:
-    """
-    Raises:
-        BgrError: there is no rule of that name.
-    """
+    """Check a rule's name; BgrError if there is no such rule."""
     if rule not in RULES:
         raise BgrError(f"unknown reconstruction rule {rule!r}, known: {', '.join(sorted(RULES))}")
 
 
 def _scores(forward: EvidenceGraph, backward: EvidenceGraph) -> dict[Edge, float]:
-    """The mean of both directions' scores; a direction without the edge, or without scores, counts 0 or ½."""
+    """The mean of both directions' scores; a missing edge counts 0, an edge without a score ½."""
     return {
         edge: sum(graph.scores.get(edge, 0.5) if edge in graph.edges else 0.0 for graph in (forward, backward)) / 2
         for edge in forward.edges | backward.edges
@@ -126,7 +109,7 @@ def _scores(forward: EvidenceGraph, backward: EvidenceGraph) -> dict[Edge, float
 
 
 def _union(forward: EvidenceGraph, backward: EvidenceGraph) -> EvidenceGraph:
-    """Both edge sets; where they close a cycle together, the least probable edge of it is left out."""
+    """Both edge sets; the least probable edge of each cycle is left out."""
     scores = _scores(forward, backward)
     kept, _ = acyclic(scores)
     return EvidenceGraph.reachable(kept, scores)

@@ -1,28 +1,27 @@
-"""Answers by a language model that saw no examples: with the question alone, with facts, with the graph in words
-(paper, Table 5)."""
+"""Answers by a language model without examples: from the question alone, from facts, or from the graph in words (paper,
+Table 5)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from bgr.errors import BgrError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.llm.interface import Message, Request
-from bgr.llm.language_model import LanguageModel, Reply
+from bgr.llm.language_model import LanguageModel, Reply, failed, field_of
 from bgr.llm.structured import SHORT_ANSWER, SHORT_ANSWER_TOKENS
 from bgr.llm.usage import Usage
-from bgr.retrievers.llm_graph.llm_graph_settings import DEFAULT, LlmGraphSettings
-from bgr.retrievers.llm_graph.prompts import clip, graph_words, prompt
-from bgr.utils.json_utils import is_text, shown
+from bgr.retrievers.llm_graph.prompts import DEFAULT, LlmGraphSettings, clip, graph_words, prompt
+from bgr.utils.json_utils import is_text, repr_short
 
 QUESTION, FACTS, GRAPH = WAYS = ("question", "facts", "graph")
-"""The input of the model: the question alone; the facts of the graph besides, in the order of the candidates; the graph
-in words besides."""
+"""The input of the model: the question alone; with the facts of the graph, in the order of the candidates; with the
+graph in words."""
 
 ANSWER_CHARACTERS = 300
-"""Longest answer; longer ones are cut."""
+"""Longest answer; longer ones are truncated."""
 
 
 class Item(Protocol):
@@ -43,10 +42,9 @@ class LlmAnswer:
     """An answer of the model.
 
     Args:
-        text: the answer; ``None`` where there is no evidence, or the reply cannot be used.
-        failure: one line where the reply cannot be used.
-        usage: of the call.
-        left_out: facts of the graph for which the prompt had no room: the last ones.
+        text: the answer; ``None`` without evidence, or if the reply is unusable.
+        failure: one line if the reply is unusable.
+        left_out: number of the last facts of the graph that did not fit into the prompt.
     """
 
     text: str | None
@@ -56,28 +54,21 @@ class LlmAnswer:
 
 
 class LlmAnswerer:
-    """One call a question, none for a graph without facts: as for a reader, it is not answerable.
+    """One call for each question; a graph without facts is not answerable, as for a reader.
 
-    Args:
-        llm: is asked.
-        way: one of `WAYS`.
-        settings: how long prompts and facts may be.
+    `way` is one of `WAYS`.
 
     Raises:
-        BgrError: another way.
+        BgrError: an unknown way.
     """
 
     def __init__(self, llm: LanguageModel, way: str = GRAPH, settings: LlmGraphSettings = DEFAULT) -> None:
         if way not in WAYS:
-            raise BgrError(f"way is {shown(way)}, allowed: {', '.join(WAYS)}")
+            raise BgrError(f"way is {repr_short(way)}, allowed: {', '.join(WAYS)}")
         self.llm, self.way, self.settings = llm, way, settings
 
     def answer(self, items: Sequence[Item]) -> list[LlmAnswer]:
-        """One answer for each item, in order; all calls are one batch.
-
-        Raises:
-            BgrError: see `LanguageModel.ask`.
-        """
+        """One answer for each item, in order; all calls are one batch and raise what `LanguageModel.ask` does."""
         rows = [row for row, item in enumerate(items) if self.way == QUESTION or item.graph.nodes]
         asked = [self._ask(items[row]) for row in rows]
         replies = self.llm.ask([request for request, _ in asked]) if asked else []
@@ -87,7 +78,7 @@ class LlmAnswerer:
         return found
 
     def _ask(self, item: Item) -> tuple[Request, int]:
-        """The call, and how many facts had no room."""
+        """The call, and the number of facts that did not fit."""
         question = clip(item.question, self.settings.fact_characters)
         lines = [] if self.way == QUESTION else self._evidence(item)
         room = self.settings.characters - len(self._prompt(question, ""))
@@ -113,10 +104,9 @@ class LlmAnswerer:
 
 def _read(reply: Reply, left_out: int) -> LlmAnswer:
     """The answer; a reply is untrusted."""
-    said: Any = reply.value.get("answer") if reply.failure is None and isinstance(reply.value, dict) else None
-    text = clip(said, ANSWER_CHARACTERS) if is_text(said) else ""
-    if text:
+    answer = field_of(reply.value, "answer", str)
+    text = clip(answer, ANSWER_CHARACTERS) if is_text(answer) else ""
+    if reply.failure is None and text:
         return LlmAnswer(text, None, reply.usage, left_out)
-    if reply.failure is not None:  # counted already, by who asked
-        return LlmAnswer(None, reply.failure, reply.usage, left_out)
-    return LlmAnswer(None, "the reply holds no answer", reply.usage + Usage(failed=1), left_out)
+    read = failed(reply, None, "no answer")
+    return LlmAnswer(None, read.failure, read.usage, left_out)

@@ -1,65 +1,49 @@
-"""From the edges that a model wrote to a graph that keeps the constraints, by rules that do not depend on luck."""
+"""Repair of the edges that a model wrote, by deterministic rules, so that they form a valid evidence graph."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import networkx as nx
+
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 
 FAULTS = ("into_question", "loops", "repeated", "cycles", "beyond", "hung")
-"""Edges left out: into the question, from a fact to itself, told before, closing a cycle with those before it, after
-the last that is read; and facts that nothing led to, which the question now leads to."""
+"""Edges left out: into the question, from a fact to itself, repeated, closing a cycle with earlier edges, after the
+last edge that is read; and facts without an incoming edge, to which the question now leads."""
 
 
 class Repaired(NamedTuple):
-    """The graph, and how often each of `FAULTS` was met."""
+    """The graph, and the count of each of `FAULTS`."""
 
     graph: EvidenceGraph
     faults: dict[str, int]
 
 
-def repair(edges: Iterable[tuple[int, int]], most: int) -> Repaired:
-    """Edges in the order written, each kept unless it is at fault; then a fact that nothing leads to, but that leads
-    to others, follows the question. Without cycles all facts are then reachable from it.
+def repair(edges: Iterable[tuple[int, int]], max_edges: int) -> Repaired:
+    """Keep each edge, in the order written, unless it is at fault; then let the question lead to every fact without an
+    incoming edge. Since there are no cycles, all facts are then reachable from the question.
 
-    Args:
-        edges: between places of facts and `ROOT`.
-        most: edges that are looked at.
+    Edges are pairs of indices of facts, or `ROOT`; the first `max_edges` are read.
     """
     faults = dict.fromkeys(FAULTS, 0)
-    after: dict[int, list[int]] = {}
+    kept = nx.DiGraph()
     for number, (a, b) in enumerate(edges):
-        fault = "beyond" if number >= most else _fault(a, b, after)
-        if fault:
+        if fault := "beyond" if number >= max_edges else _fault(a, b, kept):
             faults[fault] += 1
         else:
-            after.setdefault(a, []).append(b)
-    reached = {b for targets in after.values() for b in targets}
-    loose = [a for a in after if a != ROOT and a not in reached]
+            kept.add_edge(a, b)
+    loose = [node for node, degree in kept.in_degree() if not degree and node != ROOT]
     faults["hung"] = len(loose)
-    kept = [(a, b) for a, targets in after.items() for b in targets]
-    return Repaired(EvidenceGraph([*kept, *((ROOT, a) for a in loose)]), faults)
+    return Repaired(EvidenceGraph([*kept.edges, *((ROOT, node) for node in loose)]), faults)
 
 
-def _fault(a: int, b: int, after: dict[int, list[int]]) -> str | None:
+def _fault(a: int, b: int, kept: nx.DiGraph) -> str | None:
     if b == ROOT:
         return "into_question"
     if a == b:
         return "loops"
-    if b in after.get(a, ()):
+    if kept.has_edge(a, b):
         return "repeated"
-    return "cycles" if _leads(b, a, after) else None
-
-
-def _leads(start: int, end: int, after: dict[int, list[int]]) -> bool:
-    """True where a path leads from one fact to another."""
-    seen, stack = {start}, [start]
-    while stack:
-        node = stack.pop()
-        if node == end:
-            return True
-        new = [b for b in after.get(node, ()) if b not in seen]
-        seen.update(new)
-        stack += new
-    return False
+    return "cycles" if a in kept and b in kept and nx.has_path(kept, b, a) else None

@@ -1,4 +1,4 @@
-"""Evidence graphs by a language model that sees a few examples (paper, sections 5.1 and 5.4; Table 4, LLM rows)."""
+"""Evidence graphs by a language model with a few examples (paper, sections 5.1 and 5.4; Table 4, LLM rows)."""
 
 from __future__ import annotations
 
@@ -6,27 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bgr.collection.bm25 import Bm25Index
+from bgr.collection.bm25 import Bm25Search
 from bgr.data.example import Example
-from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.llm.interface import Message, Request
-from bgr.llm.language_model import LanguageModel, Reply
+from bgr.llm.language_model import LanguageModel, Reply, failed
 from bgr.llm.usage import Usage
 from bgr.retrievers.base import Query, RetrievalResult, Retriever
-from bgr.retrievers.llm_graph.form import Form, Numbers
-from bgr.retrievers.llm_graph.llm_graph_settings import DEFAULT, LlmGraphSettings
-from bgr.retrievers.llm_graph.prompts import clip, fact_line, prompt, too_long
-from bgr.retrievers.llm_graph.repair import FAULTS, Repaired, repair
+from bgr.retrievers.llm_graph.forms import Form, Numbers
+from bgr.retrievers.llm_graph.prompts import DEFAULT, LlmGraphSettings, clip, fact_line, prompt
+from bgr.retrievers.llm_graph.repair import repair
 from bgr.retrievers.llm_graph.shots import choose_shots, shot_texts
 
 CONTEXT, CLIPPED, SHOTS, EDGES = "context", "clipped", "shots", "edges"
-"""Names of limits: not all candidates were shown; some were cut short; not all examples had room; more edges were
-written than are read."""
+"""Names of limits: not all candidates fit into the prompt; some were truncated; not all examples fit; the reply has
+more edges than are read."""
 
 
 @dataclass(frozen=True)
 class _Task:
-    """A query, the places of the facts that are shown, in the order of the candidates, and the prompt."""
+    """A query, the indices of the facts in the prompt, in the order of the candidates, and the prompt."""
 
     query: Query
     shown: tuple[int, ...]
@@ -34,23 +32,21 @@ class _Task:
 
 
 class LlmGraph(Retriever):
-    """One call a question. A reply that cannot be used gives an empty graph and counts as failed.
+    """One call for each question. An unusable reply gives an empty graph and counts as failed.
 
-    All questions see the same examples. Where the candidates do not fit beside them, the best by BM25 are shown, as
-    many as fit, in the order they had.
+    All questions have the same examples in their prompts. If the candidates do not fit, the best by BM25 are used, as
+    many as fit, in their original order.
 
-    `details` of a result: ``variant``, ``examples`` and ``shots`` (how many were chosen, and had room), ``facts``,
-    ``shown`` and ``clipped`` (how many there are, were shown, and were cut short), ``unknown`` (numbers that the model
-    made up), each of `repair.FAULTS`, ``failure`` (one line or ``None``), ``usage``, ``reply``.
+    `details` of a result: ``variant``, ``examples`` and ``shots`` (number of those chosen, and of those that fit),
+    ``facts``, ``shown`` and ``clipped`` (number of all, of those in the prompt, and of the truncated ones), ``unknown``
+    (numbers that do not exist), each of `repair.FAULTS`, ``failure`` (one line or ``None``), ``usage``, ``reply``.
 
     Args:
-        llm: is asked.
-        form: how it is asked; one of `bgr.retrievers.llm_graph.forms.FORMS`.
-        examples: of the train split, from which the examples in the prompt are chosen; none for zero-shot.
-        settings: see there.
+        form: one of `bgr.retrievers.llm_graph.forms.FORMS`.
+        examples: examples of the train split, from which those in the prompt are chosen; none for zero-shot.
     """
 
-    parameters = None  # of the model: not known here
+    parameters = None  # of the model: unknown
 
     def __init__(
         self, llm: LanguageModel, form: Form, examples: Sequence[Example] = (), settings: LlmGraphSettings = DEFAULT
@@ -62,15 +58,11 @@ class LlmGraph(Retriever):
         self.shots = shot_texts(chosen, form, settings, room)
 
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
-        """One graph for each query; all calls are one batch.
-
-        Raises:
-            BgrError: see `LanguageModel.ask`.
-        """
+        """One graph for each query; all calls are one batch and raise what `LanguageModel.ask` does."""
         tasks = [self._task(query) for query in queries]
         asked = [task for task in tasks if task.shown]
         replies = iter(self.llm.ask([self._request(task) for task in asked]) if asked else [])
-        return [self._read(task, next(replies)) if task.shown else self._unasked(task) for task in tasks]
+        return [self._result(task, next(replies) if task.shown else _unasked(task)) for task in tasks]
 
     def _task(self, query: Query) -> _Task:
         question = clip(query.question, self.settings.fact_characters)
@@ -81,13 +73,13 @@ class LlmGraph(Retriever):
         return _Task(query, shown, self._prompt(shots, question, facts))
 
     def _shown(self, query: Query, room: int) -> tuple[int, ...]:
-        """Places of all candidates, or of the best by BM25 that fit into so many characters."""
+        """Indices of all candidates, or of the best by BM25 that fit into `room` characters."""
         most = len(query.facts)
         lengths = [len(self._line(most, fact)) + 1 for fact in query.facts]
         if sum(lengths) <= room:
             return tuple(range(most))
         chosen = []
-        for place, _ in Bm25Index(query.facts).top(query.question, most):
+        for place, _ in Bm25Search(query.facts).top(query.question, most):
             room -= lengths[place]
             if room < 0:
                 break
@@ -105,44 +97,39 @@ class LlmGraph(Retriever):
         step = f"llm_graph.{self.form.name}"
         return Request(step, (Message("user", task.text),), schema, self.settings.max_tokens)
 
-    def _read(self, task: _Task, reply: Reply) -> RetrievalResult:
+    def _result(self, task: _Task, reply: Reply) -> RetrievalResult:
         numbers = Numbers(len(task.shown))
         edges = self.form.read(reply.value, numbers) if reply.failure is None else None
         failure, usage = reply.failure, reply.usage
-        if edges is None and failure is None:
-            failure, usage = "the reply holds no graph", usage + Usage(failed=1)
-        found = repair(edges or [], self.settings.edges)
-        graph = found.graph.relabel(dict(enumerate(task.shown)))
-        return self._result(task, found._replace(graph=graph), numbers.unknown, failure, usage, reply.text)
-
-    def _unasked(self, task: _Task) -> RetrievalResult:
-        """No candidates, or none that fits."""
-        failure = "no candidate fits into the prompt" if task.query.facts else None
-        empty = Repaired(EvidenceGraph(), dict.fromkeys(FAULTS, 0))
-        return self._result(task, empty, 0, failure, Usage(failed=int(failure is not None)), "")
-
-    def _result(
-        self, task: _Task, found: Repaired, unknown: int, failure: str | None, usage: Usage, reply: str
-    ) -> RetrievalResult:
-        most = self.settings.fact_characters
+        if edges is None and task.shown:
+            _, failure, usage = failed(reply, None, "no graph")
+        graph, faults = repair(edges or [], self.settings.edges)
+        facts = task.query.facts
         details: dict[str, Any] = {
             "variant": self.form.name,
             "examples": self.examples,
             "shots": len(self.shots),
-            "facts": len(task.query.facts),
+            "facts": len(facts),
             "shown": len(task.shown),
-            "clipped": sum(too_long(task.query.facts[place], most) for place in task.shown),
-            "unknown": unknown,
-            **found.faults,
+            "clipped": sum(len(" ".join(facts[i].split())) > self.settings.fact_characters for i in task.shown),
+            "unknown": numbers.unknown,
+            **faults,
             "failure": failure,
             "usage": usage.to_json(),
-            "reply": reply,
+            "reply": reply.text,
         }
         reached = {
             CONTEXT: details["shown"] < details["facts"],
             CLIPPED: details["clipped"] > 0,
             SHOTS: bool(task.shown) and details["shots"] < details["examples"],
-            EDGES: found.faults["beyond"] > 0,
+            EDGES: faults["beyond"] > 0,
         }
         limits = tuple(name for name, there in reached.items() if there)
-        return RetrievalResult(found.graph, limits, details, searched=task.query.facts, usage=usage)
+        graph = graph.relabel(dict(enumerate(task.shown)))
+        return RetrievalResult(graph, limits, details, searched=facts, usage=usage)
+
+
+def _unasked(task: _Task) -> Reply:
+    """The reply for a query without candidates, or with none that fits."""
+    failure = "no candidate fits into the prompt" if task.query.facts else None
+    return Reply({}, "", failure, Usage(failed=int(failure is not None)))

@@ -10,17 +10,16 @@ from random import Random
 
 from bgr.data.example import Example
 from bgr.graph.evidence_graph import EvidenceGraph
-from bgr.retrievers.llm_graph.form import Form
-from bgr.retrievers.llm_graph.llm_graph_settings import LlmGraphSettings
-from bgr.retrievers.llm_graph.prompts import clip, fact_lines, prompt
+from bgr.retrievers.llm_graph.forms import Form
+from bgr.retrievers.llm_graph.prompts import LlmGraphSettings, clip, fact_lines, prompt
 
 MAX_GOLD = 8
-"""Gold facts of a question that may be an example."""
+"""Maximum gold facts of an example."""
 
 
 @dataclass(frozen=True)
 class Shot:
-    """A question, its facts, cut to the gold ones and a few others, and the gold graph over them."""
+    """A question, its gold facts and a few others, and the gold graph over them."""
 
     question: str
     facts: tuple[str, ...]
@@ -28,10 +27,10 @@ class Shot:
 
 
 def choose_shots(examples: Iterable[Example], settings: LlmGraphSettings) -> list[Shot]:
-    """The first examples by a hash of seed and id, one structure after the other so that all are shown.
+    """The first examples by a hash of seed and id, one of each structure in turn, so that all structures occur.
 
-    The choice does not depend on the order of the examples. Left out are those without a graph, or with more than
-    `MAX_GOLD` gold facts.
+    The choice does not depend on the order of the examples. Examples without a graph, or with more than `MAX_GOLD` gold
+    facts, are left out.
     """
     fit = [example for example in examples if 1 <= len(example.graph.nodes) <= MAX_GOLD]
     fit.sort(key=lambda example: hashlib.sha256(f"{settings.seed}|{example.id}".encode(errors="replace")).digest())
@@ -44,7 +43,7 @@ def choose_shots(examples: Iterable[Example], settings: LlmGraphSettings) -> lis
 
 
 def shot_texts(shots: Sequence[Shot], form: Form, settings: LlmGraphSettings, room: int) -> list[str]:
-    """The first examples as texts, as many as have room: at most `room` characters together."""
+    """The first examples as texts, with at most `room` characters together."""
     texts: list[str] = []
     for shot in shots:
         text = prompt(

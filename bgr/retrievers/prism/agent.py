@@ -2,55 +2,49 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
 
-from bgr.llm.backends.loading import language_model
 from bgr.llm.interface import Request
-from bgr.llm.language_model import LanguageModel
-from bgr.retrievers.base import Query, RetrievalResult, Retriever
-from bgr.retrievers.prism.candidates import Candidates, Sentences
-from bgr.retrievers.prism.evidence import kept
-from bgr.retrievers.prism.prism_settings import PAPER, PrismSettings
-from bgr.retrievers.prism.replies import read_answer, read_evidence, read_keep, read_sub_questions
-from bgr.retrievers.prism.requests import (
+from bgr.llm.language_model import LanguageModel, Reply
+from bgr.retrievers.base import Query, RetrievalResult, timed
+from bgr.retrievers.llm_retriever import LlmRetriever
+from bgr.retrievers.prism.evidence import Candidates, Evidence, Sentences, kept
+from bgr.retrievers.prism.run import PAPER, PrismSettings, Run, rows
+from bgr.retrievers.prism.steps import (
     adder_request,
     analyser_request,
     answer_request,
     draft_request,
+    read_answer,
+    read_evidence,
+    read_keep,
+    read_sub_questions,
     selector_request,
 )
-from bgr.retrievers.prism.run import Run
-from bgr.retrievers.scope import Scope, SearchName, by_scope
-
-if TYPE_CHECKING:
-    from bgr.collection.collection import Collection
+from bgr.retrievers.scope import Scope, by_scope
 
 
-class Prism(Retriever):
-    """All questions go through a step together, as one batch of requests. A question makes at most one call each for
+class Prism(LlmRetriever):
+    """All questions go through a step together, as one batch of requests. A question takes at most one call each for
     analyser, draft and answer, and one for each agent and round: 9 with the paper's settings (its Table 14 says 8).
 
-    A step that fails affects its own part only, and is counted: without an analysis the question is its only
-    sub-question; a failed draft or adder adds nothing; a failed selector removes nothing. A selector that keeps nothing
-    is obeyed: the next round starts from nothing. Who has nothing to work on is not asked: an adder without candidates,
-    a selector or an answer without evidence. What is named and does not exist is dropped and counted.
+    A failed step affects only its own part, and is counted: without an analysis the question is its only sub-question;
+    a failed draft or adder adds nothing; a failed selector removes nothing. If a selector keeps nothing, the next round
+    starts from nothing. A step without input is skipped: an adder without candidates, a selector or an answer without
+    evidence. Names of sentences that do not exist are dropped and counted.
 
     The result is the union of the evidence at the end of each round. Its passages come in the order in which they were
     chosen, with scores 1, 1/2, 1/3, …: PRISM finds a set and gives no scores. The record ``merge`` of the trace has
-    the evidence with its sub-questions, the number of dropped names (``hallucinated``), and how many sentences and
-    words the candidates and the evidence have.
+    the evidence with its sub-questions, the number of dropped names (``hallucinated``), and the number of sentences and
+    words of the candidates and of the evidence.
 
-    A sentence is for the sub-question that a reply (of draft or adder) first says; where none says any, for the one
+    A sentence is for the sub-question that a reply (of draft or adder) first states; if none states any, for the one
     that `nearest_sub_question` finds.
 
     Args:
-        llm: plays all agents.
         scope: the passages and the search whose first hits a question chooses from. A query with candidates of its own
-            chooses from all of these, in the order of the search, or as given where the scope has no search.
-        settings: the paper's unless given.
-        sentences: of the passages, by id or by a function; those that it does not have are split here.
+            chooses from all of these, in the order of the search, or as given if the scope has no search.
+        sentences: given sentences of the passages, by id or by a function; the others are split.
         answers: whether to answer, which takes a call.
     """
 
@@ -69,37 +63,32 @@ class Prism(Retriever):
         self.sentences = sentences
         self.answers = answers
 
-    @classmethod
-    def over(
-        cls,
-        collection: Collection,
-        *,
-        llm: LanguageModel | str,
-        search: SearchName = "hybrid",
-        settings: PrismSettings = PAPER,
-        answers: bool = True,
-    ) -> Prism:
-        """Retrieve from a collection; `llm` is a language model or its name (`load_backend`)."""
-        return cls(language_model(llm), Scope.over(collection, search), settings, answers=answers)
-
+    @timed
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
-        """The merged evidence of all rounds, its graph, and the answer that is read from it, if one is wanted."""
-        started = time.perf_counter()
-        runs = [self._run(query.question, one) for query, one in zip(queries, self.candidates(queries), strict=True)]
+        """The merged evidence of all rounds, its graph, and the answer that is read from it, if requested."""
+        runs = [Run(query.question, one, [query.question]) for query, one in self._with_candidates(queries)]
+        for run in runs:
+            run.trace.append({"step": "candidates", "round": 0, "places": list(run.candidates.indices)})
         if self.settings.analyser:
             self._analyse(runs)
-        self._start(runs)
+        if self.settings.start == "draft":
+            self._add(runs, "draft", 0)
+        elif self.settings.start == "all":
+            for run in runs:
+                run.add(dict.fromkeys(run.candidates.references))
         for number in range(1, self.settings.rounds + 1):
             for agent in self.settings.agents:
-                (self._add if agent == "adder" else self._select)(runs, number)
+                if agent == "adder":
+                    self._add(runs, agent, number)
+                else:
+                    self._select(runs, number)
             for run in runs:
                 run.end_round(number)
         for run in runs:
             run.merge()
         if self.answers:
             self._answer(runs)
-        share = (time.perf_counter() - started) / max(1, len(runs))
-        return [run.result(share) for run in runs]
+        return [run.result() for run in runs]
 
     def candidates(self, queries: Sequence[Query]) -> list[Candidates]:
         """The passages that each query chooses from."""
@@ -116,12 +105,10 @@ class Prism(Retriever):
 
         return by_scope([self.scope.of(query) for query in queries], work)
 
-    def _run(self, question: str, candidates: Candidates) -> Run:
-        run = Run(question, candidates, [question])
-        run.trace.append({"step": "candidates", "round": 0, "places": list(candidates.indices)})
-        return run
+    def _with_candidates(self, queries: Sequence[Query]) -> list[tuple[Query, Candidates]]:
+        return list(zip(queries, self.candidates(queries), strict=True))
 
-    def _ask(self, runs: Sequence[Run], request: Callable[[Run], Request]) -> list[Any]:
+    def _ask(self, runs: Sequence[Run], request: Callable[[Run], Request]) -> list[tuple[Run, Reply]]:
         """Each run with its reply."""
         return list(zip(runs, self.llm.ask([request(run) for run in runs]), strict=True)) if runs else []
 
@@ -130,41 +117,28 @@ class Prism(Retriever):
         for run, reply in self._ask(runs, lambda run: analyser_request(run.question, self.settings)):
             read = read_sub_questions(reply, run.question, self.settings.sub_questions)
             run.sub_questions = read.value
-            run.note("analyser", 0, read, sub_questions=read.value)
+            run.note("analyser", read, round=0, sub_questions=read.value)
 
-    def _start(self, runs: Sequence[Run]) -> None:
-        """The evidence before the first round."""
-        if self.settings.start == "all":
-            for run in runs:
-                run.add(dict.fromkeys(run.candidates.references))
-        if self.settings.start != "draft":
-            return
+    def _add(self, runs: Sequence[Run], step: str, number: int) -> None:
+        """The draft (appendix A.5) or the adder (section 2.3)."""
+        make = draft_request if step == "draft" else adder_request
         asked = [run for run in runs if run.candidates.references]
-        for run, reply in self._ask(asked, self._draft_request):
-            self._take(run, "draft", 0, reply)
-
-    def _add(self, runs: Sequence[Run], number: int) -> None:
-        """Section 2.3."""
-        asked = [run for run in runs if run.candidates.references]
-        for run, reply in self._ask(asked, self._adder_request):
-            self._take(run, "adder", number, reply)
-
-    def _take(self, run: Run, step: str, number: int, reply: Any) -> None:
-        read = read_evidence(reply, run.candidates, len(run.sub_questions), self.settings.references)
-        new = [[*one] for one in read.value.references if one not in run.evidence]
-        run.add(read.value.references)
-        run.note_agent(step, number, read, added=new)
+        for run, reply in self._ask(asked, lambda run: make(run, self.settings)):
+            read = read_evidence(reply, run.candidates, len(run.sub_questions), self.settings.references)
+            new = rows(one for one in read.value.references if one not in run.evidence)
+            run.add(read.value.references)
+            run.note_agent(step, number, read, added=new)
 
     def _select(self, runs: Sequence[Run], number: int) -> None:
         """Section 2.2."""
         asked = [run for run in runs if run.evidence]
-        for run, reply in self._ask(asked, self._selector_request):
+        for run, reply in self._ask(asked, lambda run: selector_request(run, self.settings)):
             read = read_keep(reply, run.candidates, run.evidence)
             before = run.evidence
             if read.failure is None:
                 run.evidence = kept(before, read.value.references)
-            removed = [[*one] for one in before if one not in run.evidence]
-            outside = [[*one] for one in read.value.references if one not in before]
+            removed = rows(one for one in before if one not in run.evidence)
+            outside = rows(one for one in read.value.references if one not in before)
             run.note_agent("selector", number, read, removed=removed, not_chosen=outside)
 
     def _answer(self, runs: Sequence[Run]) -> None:
@@ -172,16 +146,7 @@ class Prism(Retriever):
         for run, reply in self._ask([run for run in runs if run.merged], self._answer_request):
             read = read_answer(reply)
             run.answer = read.value
-            run.note("answer", None, read, answer=read.value)
-
-    def _draft_request(self, run: Run) -> Request:
-        return draft_request(run.question, run.sub_questions, run.candidates, self.settings)
-
-    def _adder_request(self, run: Run) -> Request:
-        return adder_request(run.question, run.sub_questions, run.candidates, run.evidence, self.settings)
-
-    def _selector_request(self, run: Run) -> Request:
-        return selector_request(run.question, run.sub_questions, run.candidates, run.evidence, self.settings)
+            run.note("answer", read, answer=read.value)
 
     def _answer_request(self, run: Run) -> Request:
         evidence = run.merged
@@ -189,3 +154,26 @@ class Prism(Retriever):
             chosen = dict.fromkeys(one.passage for one in evidence)
             evidence = tuple(ref for index in chosen for ref in run.candidates.references if ref.passage == index)
         return answer_request(run.question, run.candidates.reading(evidence), self.settings)
+
+
+class ContextReader(Prism):
+    """The answer generator on a given context: all candidates, or the gold evidence (paper, section 3.2). A question
+    without a context is not asked and has no answer. Of the settings, `candidates` and `max_tokens` matter."""
+
+    def chosen(self, query: Query, candidates: Candidates) -> Evidence:
+        """The sentences to read: all of them."""
+        return candidates.references
+
+    @timed
+    def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
+        """The context of each question as its evidence, and the answer."""
+        runs = []
+        for query, candidates in self._with_candidates(queries):
+            chosen = self.chosen(query, candidates)
+            runs.append(
+                Run(query.question, candidates, [query.question], purpose=dict.fromkeys(chosen, 0), rounds=[chosen])
+            )
+        for run in runs:
+            run.merge()
+        self._answer(runs)
+        return [run.result() for run in runs]

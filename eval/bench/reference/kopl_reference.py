@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
+from bgr.data.kb.loading import either
 from bgr.data.kb.program import Program
 from bgr.errors import BgrError
 
@@ -17,28 +18,30 @@ def kopl_records(records: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of a ``kb.json`` with kopl's keys and normalized white space; kopl modifies its input."""
     return {
         "concepts": {
-            i: {"name": _text(record["name"]), "subclassOf": list(_either(record, "instanceOf", "subclassOf"))}
+            i: {"name": _text(record["name"]), "subclassOf": list(either(record, "instanceOf", "subclassOf"))}
             for i, record in records["concepts"].items()
         },
         "entities": {
             i: {
                 "name": _text(record["name"]),
-                "instanceOf": list(_either(record, "instanceOf", "subclassOf")),
-                "attributes": [_attribute(row) for row in record.get("attributes") or []],
-                "relations": [_relation(row) for row in record.get("relations") or []],
+                "instanceOf": list(either(record, "instanceOf", "subclassOf")),
+                "attributes": [
+                    {"key": _text(row["key"]), "value": _value(row["value"]), "qualifiers": _qualifiers(row)}
+                    for row in record.get("attributes") or []
+                ],
+                "relations": [
+                    {
+                        "relation": _text(either(row, "relation", "predicate")),
+                        "direction": row["direction"],
+                        "object": row["object"],
+                        "qualifiers": _qualifiers(row),
+                    }
+                    for row in record.get("relations") or []
+                ],
             }
             for i, record in records["entities"].items()
         },
     }
-
-
-def _attribute(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {"key": _text(row["key"]), "value": _value(row["value"]), "qualifiers": _qualifiers(row)}
-
-
-def _relation(row: Mapping[str, Any]) -> dict[str, Any]:
-    name = _text(_either(row, "relation", "predicate"))
-    return {"relation": name, "direction": row["direction"], "object": row["object"], "qualifiers": _qualifiers(row)}
 
 
 def _qualifiers(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,10 +51,6 @@ def _qualifiers(row: Mapping[str, Any]) -> dict[str, Any]:
 def _value(record: Mapping[str, Any]) -> dict[str, Any]:
     raw = _text(record["value"]) if record["type"] == "string" else record["value"]
     return {"type": record["type"], "value": raw, "unit": record.get("unit", "1")}
-
-
-def _either(record: Mapping[str, Any], first: str, second: str) -> Any:
-    return record[first] if first in record else record[second]
 
 
 def _text(raw: object) -> str:

@@ -8,18 +8,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from bgr.collection.triples.index import TripleIndex
-from bgr.retrievers.gear.gear_settings import BeamSettings
+from bgr.retrievers.gear.beam import BeamSettings
 
 Triples = tuple[int, ...]
 
 
 class PlainBeam:
-    """The search over one index, which is first converted to lists and dictionaries.
-
-    Args:
-        index: the triples.
-        settings: as for `bgr.retrievers.gear.beam.beam_search`, which returns the same beams.
-    """
+    """The search over one index, which is first converted to lists and dictionaries; `beam_search` returns the same
+    beams."""
 
     def __init__(self, index: TripleIndex, settings: BeamSettings) -> None:
         self.settings = settings
@@ -33,13 +29,8 @@ class PlainBeam:
     def __call__(
         self, query: Sequence[float], start: Sequence[int], score: Callable[[Triples], float] | None = None
     ) -> list[tuple[float, Triples]]:
-        """Scores and sequences, best first.
-
-        Args:
-            query: unit vector ``[d]`` of the query.
-            start: indices of the initial triples.
-            score: score of a sequence; by default the cosine of the query with the mean of the triples' vectors.
-        """
+        """Scores and sequences, best first, for a unit vector ``[d]`` and the indices of the initial triples. The score
+        of a sequence is by default the cosine of the query with the mean of the triples' vectors."""
         settings = self.settings
         score = score or (lambda sequence: cosine(query, self.mean(sequence)))
         gamma = settings.gamma or 2 * settings.width

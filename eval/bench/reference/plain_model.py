@@ -43,17 +43,14 @@ def sentence(model: BgrRetriever, row: Tensor) -> Tensor:
         hidden = row[None]
         for layer in encoder.bert.encoder.layer[encoder.frozen_layers :]:
             hidden = layer(hidden)
-        return model.project(hidden[0])
-    return model.project(encoder.bert(row[None]).last_hidden_state[0])
+    else:
+        hidden = encoder.bert(row[None]).last_hidden_state
+    return model.project(hidden[0])
 
 
-def queries_of(part: FactRows, states: Tensor) -> Tensor:
-    """The queries derived from ``[CLS]``."""
-    return torch.stack([states[0] + seed for seed in part.seeds])
-
-
-def summary_rows(part: FactRows, queries: Tensor, states: Tensor) -> Tensor:
-    """The complete self-attention layer, with keys and values of all tokens, for the given queries."""
+def summary_rows(part: FactRows, states: Tensor) -> Tensor:
+    """The complete self-attention layer, with keys and values of all tokens, for the queries derived from ``[CLS]``."""
+    queries = torch.stack([states[0] + seed for seed in part.seeds])
     seen = attend(part.query(queries), part.key(states), part.value(states), part.heads)
     return part.norm(queries + part.dropout(part.out(seen)))
 
@@ -88,12 +85,6 @@ def marks(part: TokenMarks, tokens: Tensor, question: int) -> Tensor:
     return part.mark(torch.stack(found, dim=1))
 
 
-def context_layer(layer: ContextLayer, tokens: Tensor) -> Tensor:
-    normed = layer.norms[0](tokens)
-    tokens = tokens + layer.dropout(attention(layer.attention, normed, normed))
-    return tokens + layer.dropout(layer.feed(layer.norms[1](tokens)))
-
-
 def in_context(context: Context | None, question: Tensor, facts: Sequence[Tensor]) -> tuple[Tensor, list[Tensor]]:
     """The states of a question and its candidates after the context layers."""
     if context is None:
@@ -102,8 +93,10 @@ def in_context(context: Context | None, question: Tensor, facts: Sequence[Tensor
     kinds = [context.kind.weight[min(i, 1)] for i in range(len(sizes))]
     tokens = torch.cat([rows + kind for rows, kind in zip([question, *facts], kinds, strict=True)])
     tokens = tokens + marks(context.marks, tokens, sizes[0])
-    for layer in context.layers:
-        tokens = context_layer(cast(ContextLayer, layer), tokens)
+    for layer in cast(list[ContextLayer], context.layers):
+        normed = layer.norms[0](tokens)
+        tokens = tokens + layer.dropout(attention(layer.attention, normed, normed))
+        tokens = tokens + layer.dropout(layer.feed(layer.norms[1](tokens)))
     parts = context.norm(tokens).split(sizes)
     return parts[0], list(parts[1:])
 
@@ -122,14 +115,13 @@ def token_features(part: LateInteraction, candidate: Tensor, other: Tensor) -> T
 
 def relevance(model: BgrRetriever, candidate: Tensor) -> Tensor:
     """Logit that a candidate is evidence. *Shape:* ``[1]``."""
-    rows = summary_rows(model.fact_rows, queries_of(model.fact_rows, candidate), candidate)
-    return model.relevance(rows.flatten())
+    return model.relevance(summary_rows(model.fact_rows, candidate).flatten())
 
 
 def logit(model: BgrRetriever, path: Tensor, last: Tensor | None, candidate: Tensor, *, is_root: bool) -> Tensor:
     """Logit that the sentence `candidate` is next after the path with state `path` and last fact `last`."""
     part = model.matcher
-    rows = summary_rows(model.fact_rows, queries_of(model.fact_rows, candidate), candidate)
+    rows = summary_rows(model.fact_rows, candidate)
     key, value = part.key_value(path).chunk(2, dim=-1)
     seen = attend(part.query(rows), key, value, part.heads)
     hidden = F.gelu(part.of_fact(rows) + part.of_path(torch.cat([seen, part.gate(rows) * seen], dim=-1)))
@@ -152,12 +144,8 @@ class PlainBatch:
 
 
 class PlainRetriever(nn.Module):
-    """`encode_batch`, `start`, `extend` and `match` of `BgrRetriever`, computed for one question, path and fact at a
-    time. Every sentence is encoded for each question that has it.
-
-    Args:
-        model: the model whose weights are used.
-    """
+    """`encode_batch`, `start`, `extend` and `match` of `BgrRetriever`, computed with its weights for one question, path
+    and fact at a time. Every sentence is encoded for each question that has it."""
 
     def __init__(self, model: BgrRetriever) -> None:
         super().__init__()
@@ -165,15 +153,15 @@ class PlainRetriever(nn.Module):
         self.config = model.config
 
     def encode_batch(self, questions: Ragged, facts: Ragged, candidates: Tensor) -> PlainBatch:
-        texts, known = _rows(questions), _rows(facts)
+        texts, known = (rows.flat.split(rows.lengths.tolist()) for rows in (questions, facts))
         encoded = []
         for question, row in zip(texts, candidates.tolist(), strict=True):
             states = [sentence(self.weights, known[fact]) for fact in row if fact >= 0]
             encoded.append(in_context(self.weights.context, sentence(self.weights, question), states))
         is_fact = candidates >= 0
-        columns = torch.full_like(candidates, -1)
-        columns[is_fact] = torch.arange(int(is_fact.sum()), device=candidates.device)
-        root = int(is_fact.sum()) + torch.arange(len(texts), device=candidates.device)
+        count, columns = int(is_fact.sum()), torch.full_like(candidates, -1)
+        columns[is_fact] = torch.arange(count, device=candidates.device)
+        root = count + torch.arange(len(texts), device=candidates.device)
         return PlainBatch(
             questions=[question for question, _ in encoded],
             facts=[states for _, states in encoded],
@@ -217,11 +205,7 @@ class PlainRetriever(nn.Module):
         return torch.stack(rows).float()
 
 
-def _rows(rows: Ragged) -> list[Tensor]:
-    return list(rows.flat.split(rows.lengths.tolist()))
-
-
 def _padded(states: list[Tensor], length: int = 0) -> Tensor:
     """*Shape:* ``[t, d]`` each → ``[p, max(longest, length), d]``."""
     longest = max(length, *map(len, states))
-    return torch.stack([nn.functional.pad(state, (0, 0, 0, longest - len(state))) for state in states])
+    return torch.stack([F.pad(state, (0, 0, 0, longest - len(state))) for state in states])

@@ -1,14 +1,12 @@
-"""Random KoPL programs over any knowledge base that cover all 27 functions; most of them have an answer.
-
-A program is made of branches: chains of steps that return entities, with values close to those of the base.
-"""
+"""Random KoPL programs over any knowledge base that cover all 27 functions; most of them have an answer."""
 
 from __future__ import annotations
 
 import datetime
 import random
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from contextlib import suppress
+from typing import TypeVar
 
 from tqdm import tqdm
 
@@ -42,39 +40,55 @@ def near(value: Value, rng: random.Random) -> tuple[str, str]:
     return "string", str(raw)
 
 
+LAST = tuple(name for name, signature in FUNCTIONS.items() if signature.gives not in (ENTITIES, FACTS))
+"""Functions that can end a program."""
+
 SUFFIXES = {"string": "Str", "quantity": "Num", "year": "Year", "date": "Date"}
 WIDE = 200
-"""A set of more nodes is filtered, and not related on: most questions speak of few."""
+"""A larger set of nodes is filtered and not used for relations, because most questions are about few nodes."""
+
 T = TypeVar("T")
-
-
-class Words(NamedTuple):
-    """All names of the knowledge base, from which inputs that do not match are sampled."""
-
-    names: tuple[str, ...]
-    predicates: tuple[str, ...]
-    keys: tuple[str, ...]
-    qualifier_keys: tuple[str, ...]
 
 
 class DeadEndError(Exception):
     """The current nodes have no data for the function."""
 
 
-class BranchWriter:
-    """Generates one program step by step, executing each step to know which functions can follow.
+class ProgramWriter:
+    """Generates programs step by step, executing each step to know which functions can follow. A branch is a chain of
+    steps that return entities, with values close to those of the base; `noise` is the probability of an input that does
+    not match."""
 
-    Args:
-        kb: the knowledge base.
-        rng: the source of randomness.
-        noise: probability of an input that does not match.
-        words: all names of the knowledge base.
-    """
-
-    def __init__(self, kb: KnowledgeBase, rng: random.Random, noise: float, words: Words) -> None:
-        self.kb, self.rng, self.noise, self.words = kb, rng, noise, words
+    def __init__(self, kb: KnowledgeBase, rng: random.Random, noise: float) -> None:
+        self.kb, self.rng, self.noise = kb, rng, noise
+        self.names, self.predicates = tuple(kb.names), tuple(kb.predicates)
+        self.keys, self.qualifier_keys = tuple(kb.keys), tuple(kb.qualifier_keys)
         self.steps: list[Step] = []
         self.results: list[Nodes | Answer] = []
+
+    def program(self, last: str) -> Program:
+        """A program that ends in the given function.
+
+        Raises:
+            DeadEndError: no input was found for a step.
+        """
+        self.steps, self.results = [], []
+        if last in ("What", "Count"):
+            self.add(last, [self.branch()])
+        elif last.startswith("Verify"):
+            self.verify(last)
+        else:
+            endings: dict[str, Callable[[], None]] = {
+                "SelectBetween": self.select_between,
+                "SelectAmong": self.select_among,
+                "QueryAttr": self.query_attribute,
+                "QueryAttrUnderCondition": self.query_under_condition,
+                "QueryRelation": self.query_relation,
+                "QueryAttrQualifier": self.query_attribute_qualifier,
+                "QueryRelationQualifier": self.query_relation_qualifier,
+            }
+            endings[last]()
+        return Program(tuple(self.steps), "random program")
 
     # -- steps that give nodes ----------------------------------------------------------------------------------------
 
@@ -88,7 +102,7 @@ class BranchWriter:
                 at = self.filter_concept(at, around)
         else:
             node = around if around is not None else rng.choice(self.kb.entities)
-            at = self.add("Find", [], self.noisy(self.kb.name(node), rng.choice(self.words.names)))
+            at = self.add("Find", [], self.noisy(self.kb.name(node), rng.choice(self.names)))
         for _ in range(rng.choice((0, 1, 1, 2, 2, 3))):
             at = self.extend(at, depth)
         if len(self.nodes(at).ids) > WIDE and rng.random() < 0.9:
@@ -116,19 +130,19 @@ class BranchWriter:
 
     def relate(self, at: int) -> int:
         statement, direction = self.pick(self.kb.relations(self.member(at)))
-        name = self.noisy(statement.predicate, self.rng.choice(self.words.predicates))
+        name = self.noisy(statement.predicate, self.rng.choice(self.predicates))
         return self.add("Relate", [at], name, self.noisy(direction, self.rng.choice(DIRECTIONS), known=True))
 
     def filter_attribute(self, at: int) -> int:
         fact = self.attribute(at)
         assert fact.value is not None
-        return self.filter("Filter", at, self.noisy(fact.predicate, self.rng.choice(self.words.keys)), fact.value)
+        return self.filter("Filter", at, self.noisy(fact.predicate, self.rng.choice(self.keys)), fact.value)
 
     def filter_qualifier(self, at: int) -> int:
         key, value = self.qualifier(self.pick([fact for fact in self.nodes(at).facts or () if fact.qualifiers]))
         if self.rng.random() < 0.3:
             value = self.rng.choice(OTHER_VALUES)
-        return self.filter("QFilter", at, self.noisy(key, self.rng.choice(self.words.qualifier_keys)), value)
+        return self.filter("QFilter", at, self.noisy(key, self.rng.choice(self.qualifier_keys)), value)
 
     def filter(self, family: str, at: int, key: str, value: Value) -> int:
         kind, text = near(value, self.rng)
@@ -182,54 +196,7 @@ class BranchWriter:
             return text
         return other if other is not None and (known or self.rng.random() < 0.5) else f"{text} of nowhere"
 
-
-LAST = tuple(name for name, signature in FUNCTIONS.items() if signature.gives not in (ENTITIES, FACTS))
-
-
-def random_programs(
-    kb: KnowledgeBase, count: int, rng: random.Random, noise: float = 0.03, progress: bool = False
-) -> list[Program]:
-    """Generate `count` programs with each final function equally often.
-
-    Args:
-        kb: the knowledge base; names, keys and values are sampled near the nodes that a program has reached.
-        count: number of programs.
-        rng: the source of randomness.
-        noise: probability of an input that does not match: an unrelated or unknown name.
-        progress: show a progress bar on standard error.
-    """
-    words = Words(tuple(kb.names), tuple(kb.predicates), tuple(kb.keys), tuple(kb.qualifier_keys))
-    programs: list[Program] = []
-    with tqdm(total=count, desc="random programs", disable=not progress) as bar:
-        while len(programs) < count:
-            try:
-                programs.append(_Writer(kb, rng, noise, words).program(LAST[len(programs) % len(LAST)]))
-                bar.update()
-            except DeadEndError:
-                continue
-    return programs
-
-
-class _Writer(BranchWriter):
-    """Generates a program: branches and the final step with the answer."""
-
-    def program(self, last: str) -> Program:
-        if last == "What" or last == "Count":
-            self.add(last, [self.branch()])
-        elif last.startswith("Verify"):
-            self.verify(last)
-        else:
-            endings: dict[str, Callable[[], None]] = {
-                "SelectBetween": self.select_between,
-                "SelectAmong": self.select_among,
-                "QueryAttr": self.query_attribute,
-                "QueryAttrUnderCondition": self.query_under_condition,
-                "QueryRelation": self.query_relation,
-                "QueryAttrQualifier": self.query_attribute_qualifier,
-                "QueryRelationQualifier": self.query_relation_qualifier,
-            }
-            endings[last]()
-        return Program(tuple(self.steps), "random program")
+    # -- last steps ---------------------------------------------------------------------------------------------------
 
     def verify(self, last: str) -> None:
         if self.rng.random() < 0.3:
@@ -262,7 +229,7 @@ class _Writer(BranchWriter):
 
     def query_attribute(self) -> None:
         at = self.branch()
-        self.add("QueryAttr", [at], self.noisy(self.attribute(at).predicate, self.rng.choice(self.words.keys)))
+        self.add("QueryAttr", [at], self.noisy(self.attribute(at).predicate, self.rng.choice(self.keys)))
 
     def query_under_condition(self) -> None:
         at = self.branch()
@@ -278,18 +245,32 @@ class _Writer(BranchWriter):
         self.add("QueryAttrQualifier", [at], self.noisy(fact.predicate), near(fact.value, self.rng)[1], key)
 
     def query_relation(self) -> None:
-        self.pair()
+        _, left, right = self.pair()
+        self.add("QueryRelation", [left, right])
 
     def query_relation_qualifier(self) -> None:
-        statement, left, right = self.pair(ask=False)
+        statement, left, right = self.pair()
         key, _ = self.qualifier(statement)
         self.add("QueryRelationQualifier", [left, right], statement.predicate, key)
 
-    def pair(self, ask: bool = True) -> tuple[Statement, int, int]:
+    def pair(self) -> tuple[Statement, int, int]:
         left = self.branch()
         head = self.member(left)
         statement, _ = self.pick([row for row in self.kb.relations(head) if row[1] == FORWARD])
         right = self.add("Find", [], self.kb.name(statement.tail or ""))
-        if ask:
-            self.add("QueryRelation", [left, right])
         return statement, left, right
+
+
+def random_programs(
+    kb: KnowledgeBase, count: int, rng: random.Random, noise: float = 0.03, progress: bool = False
+) -> list[Program]:
+    """Generate `count` programs with each final function equally often. Names, keys and values are sampled near the
+    nodes that a program has reached, or with probability `noise` are unrelated or unknown ones."""
+    writer = ProgramWriter(kb, rng, noise)
+    programs: list[Program] = []
+    with tqdm(total=count, desc="random programs", disable=not progress) as bar:
+        while len(programs) < count:
+            with suppress(DeadEndError):
+                programs.append(writer.program(LAST[len(programs) % len(LAST)]))
+                bar.update()
+    return programs

@@ -132,8 +132,8 @@ def schema_server(chat_server):
 
 
 def reply_to(request):
-    """What fits a request: an object of its schema; else a graph in words, with a yes and a no for who wants
-    log-probabilities."""
+    """A reply that fits the request: an object of its schema, or a graph in words, with a yes and a no if
+    log-probabilities are requested."""
     draw = Random(zlib.crc32(json.dumps(request["messages"]).encode()))
     if "response_format" in request:
         value = some(request["response_format"]["json_schema"]["schema"], draw)

@@ -10,7 +10,7 @@ from bgr.cli.ablate import command
 from bgr.cli.parser import execute
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.errors import BgrError
-from bgr.retrievers.llm_graph.llm_graph_settings import DEFAULT
+from bgr.retrievers.llm_graph.prompts import DEFAULT
 
 
 def ablate(*arguments):

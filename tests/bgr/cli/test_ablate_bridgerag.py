@@ -1,4 +1,4 @@
-"""The ablations from arguments to files, on a small invented corpus, an encoder made here and a server on loopback."""
+"""The ablations from arguments to files, with an invented corpus, a small encoder and a server on loopback."""
 
 import json
 import math

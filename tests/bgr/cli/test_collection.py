@@ -1,4 +1,4 @@
-"""`bgr collection` from its arguments to its folder, with an encoder made here; a refusal is one line."""
+"""`bgr collection` from its arguments to its folder, with a small encoder; every error is one line."""
 
 from __future__ import annotations
 

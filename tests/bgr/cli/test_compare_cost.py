@@ -1,4 +1,4 @@
-"""What `bgr compare` says a question costs, against the model's own tokenizer and the tokens that it wrote."""
+"""The cost of a question in `bgr compare` equals the counts of the model's own tokenizer."""
 
 import json
 

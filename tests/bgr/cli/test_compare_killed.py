@@ -1,4 +1,4 @@
-"""A comparison or a study killed in the middle of its calls: what was answered is not asked again."""
+"""A comparison or a study that was killed does not repeat finished calls."""
 
 import json
 import signal

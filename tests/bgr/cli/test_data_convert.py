@@ -1,4 +1,4 @@
-"""`bgr data convert` of a MuSiQue file: a dataset that everything else takes as it is."""
+"""`bgr data convert` of a MuSiQue file writes a dataset that all other commands accept."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`bgr data show`: what it prints, how a sample is found, what it draws, what it refuses."""
+"""`bgr data show`: output, selection of the sample, drawing, and errors."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_drawings(folder, tmp_path, capsys):
         (["--id", "dév-7", "--split", "train"], r"data, train: no sample 'dév-7' among 9, for example 'train-0'"),
         (["--number", "5"], r"no number 5 in test, allowed: 0 to 4"),
         (["--number", "-1"], r"no number -1 in test, allowed: 0 to 4"),
-        (["--draw", "graph.gif"], r"graph.gif: unknown kind of drawing '.gif', allowed: .png, .html"),
+        (["--draw", "graph.gif"], r"graph.gif: unknown kind of drawing '.gif', allowed: .png, .svg, .html"),
         (["--draw", "nowhere/graph.png"], r"nowhere: no such folder"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A server that fails at one step of every system: the step costs its own part only, and running again mends it."""
+"""If a server fails at one step of a system, only this step is lost, and the next run repeats it."""
 
 import json
 import re
@@ -23,7 +23,7 @@ SYSTEMS = {
     "reader": ("answer",),
     "answers": ("answer",),
 }
-"""What asks a language model, and its steps by the names in their schemas."""
+"""The systems that call a language model, and their steps by the names in their schemas."""
 
 
 def slow_drip(handler):
@@ -50,7 +50,7 @@ FAULTS = {
     "empty": odd(""),
 }
 SAID = ("schema", "empty")
-"""What the model itself says wrong is kept as its reply."""
+"""An unusable reply of the model is cached like any other."""
 
 QUICK = ("limit", "schema")
 """To a system a fault is one of two things: a reply that never came, or one that is of no use."""
@@ -83,7 +83,7 @@ def step_of(request):
 
 
 def check_fall_back(record, step):
-    """What the trace says where a step failed, and what comes of it."""
+    """The trace names the step that failed and its consequence."""
     question = record["question"]
     expected = {
         "read": {"facts": [], "linked": [], "start": "base"},

@@ -1,4 +1,4 @@
-"""A user's own folders `eval`, `training` and `configs`: ours are found, or one line says what hides them."""
+"""Our packages are found next to a user's folders of the same names, or one line names the folder that hides them."""
 
 import json
 import os
@@ -11,11 +11,7 @@ import pytest
 from bgr.cli import ROOT, demo
 
 SCRIPT = str(Path(sys.executable).with_name("bgr"))
-WAYS = {
-    "bgr": [SCRIPT],
-    "-m bgr": [sys.executable, "-m", "bgr"],
-    "-m bgr.cli": [sys.executable, "-m", "bgr.cli"],
-}
+WAYS = {"bgr": [SCRIPT], "-m bgr": [sys.executable, "-m", "bgr"], "-m bgr.cli": [sys.executable, "-m", "bgr.cli"]}
 
 
 @pytest.fixture

@@ -1,11 +1,11 @@
-"""Settings that decide a method's results, among them its prompts if it asks a language model."""
+"""Settings that determine the results of a method, including its prompts."""
 
 from dataclasses import asdict
 
 import pytest
 
 from bgr.llm.prompts import prompts_hash
-from bgr.retrievers.prism.prism_settings import PAPER
+from bgr.retrievers.prism.run import PAPER
 from eval.systems.retrievers import ALL, method_settings
 from eval.systems.spec import METHODS
 

@@ -22,6 +22,7 @@ def test_candidates_of_one_question(demo, capsys):
     exec(compile(EXAMPLES[0], "README.md", "exec"), {})
     out = capsys.readouterr().out
     assert re.fullmatch(r"frozenset\(.*\) \[.*\] [01]\.\d+\n", out), out
+    assert (demo / "graph.svg").stat().st_size > 1000
 
 
 def test_four_retrievers_over_a_collection(demo, capsys, schema_server):

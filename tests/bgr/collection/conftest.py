@@ -1,4 +1,4 @@
-"""An encoder of no model: unit vectors drawn by a text's hash, the same in every process; it counts its calls."""
+"""An encoder without a model: unit vectors seeded by the hash of a text, the same in every process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BM25 in memory and by counts on disk, against the formula written out."""
+"""BM25 in memory and from counts on disk, compared with the formula."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bgr.collection import word_counts
 from bgr.collection.arrays import LiveRows
-from bgr.collection.bm25 import Bm25Index, CountedBm25Search
+from bgr.collection.bm25 import Bm25Search, CountedBm25Search
 from bgr.collection.word_counts import CountsFolder, count_words, keep_texts, merge, save_counts, split_words
 from bgr.errors import DataError
 
@@ -44,21 +44,21 @@ def by_hand(texts: list[str], query: str, k1: float = 1.5, b: float = 0.75) -> l
 
 @pytest.mark.parametrize("query", ["Persona Sweden", "norway", "unknown Sweden"])
 def test_scores_equal_the_formula(query):
-    assert Bm25Index(FACTS).scores(query) == pytest.approx(by_hand(FACTS, query), rel=1e-5)
+    assert Bm25Search(FACTS).scores(query) == pytest.approx(by_hand(FACTS, query), rel=1e-5)
 
 
 def test_top_is_sorted_and_ties_go_by_place():
-    top = Bm25Index(["a cat", "a dog", "another dog", "cat dog dog"]).top("dog", 4)
+    top = Bm25Search(["a cat", "a dog", "another dog", "cat dog dog"]).top("dog", 4)
     assert [place for place, _ in top][-1] == 0
     assert [score for _, score in top] == sorted((score for _, score in top), reverse=True)
-    assert [place for place, _ in Bm25Index(["red", "blue", "green"]).top("yellow", 2)] == [0, 1]
+    assert [place for place, _ in Bm25Search(["red", "blue", "green"]).top("yellow", 2)] == [0, 1]
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["the of"], ["the", "film"]])
 def test_nothing_to_match_scores_zero(texts):
-    assert np.array_equal(Bm25Index(texts).scores("the of"), np.zeros(len(texts)))
-    assert np.array_equal(Bm25Index(texts).scores("unheard"), np.zeros(len(texts)))
-    assert len(Bm25Index(texts).top("film", 9)) == len(texts)
+    assert np.array_equal(Bm25Search(texts).scores("the of"), np.zeros(len(texts)))
+    assert np.array_equal(Bm25Search(texts).scores("unheard"), np.zeros(len(texts)))
+    assert len(Bm25Search(texts).top("film", 9)) == len(texts)
 
 
 WORDS = ["fish", "ship", "Étude", "ετυδε", "the", "sea", "se", "42"]
@@ -114,8 +114,8 @@ def test_scores_are_those_of_a_fresh_index_to_the_bit(tmp_path_factory, parts, d
     texts = [text for part in parts for text in part]
     deleted = sorted(data.draw(st.sets(st.sampled_from(range(len(texts)))))) if texts else []
     search = CountedBm25Search(segments, LiveRows(len(texts), np.array(deleted, dtype=np.int64)))
-    fresh = Bm25Index([text for row, text in enumerate(texts) if row not in deleted])
-    assert len(search) == fresh.size
+    fresh = Bm25Search([text for row, text in enumerate(texts) if row not in deleted])
+    assert len(search) == len(fresh)
     for query in [*WORDS, "sea sea fish", "unheard ship", "", "the"]:
         assert np.array_equal(search.scores(query), fresh.scores(query))
         (hits,) = search.search([query], 3)

@@ -1,4 +1,4 @@
-"""An index on disk: after any changes as one built afresh, refused where it does not fit, whole after any damage."""
+"""A collection on disk: equal to a new build after any changes, refused if it does not fit or is damaged."""
 
 from __future__ import annotations
 

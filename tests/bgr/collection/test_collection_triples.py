@@ -1,4 +1,4 @@
-"""Triples of a collection: in step with its texts whatever changes, and the same on disk, in memory and in a subset."""
+"""Triples of a collection follow all changes of its texts, and are the same on disk, in memory and in a subset."""
 
 from __future__ import annotations
 
@@ -161,6 +161,11 @@ def test_triples_that_are_not_valid_change_nothing(tmp_path, encoder):
     for use in (lambda one: one.triples, Collection.verify):
         with pytest.raises(DataError, match=r"damaged or changed|a file was damaged"):
             use(Collection.open(tmp_path / "films", encoder=None))
+    file.write_bytes(raw)
+    vectors = file.with_name("vectors.npy")
+    vectors.write_bytes(vectors.read_bytes()[:-1] + b"x")
+    with pytest.raises(DataError, match=r"triples-000001/vectors.npy: not what was written"):
+        Collection.open(tmp_path / "films", encoder=None).verify()
 
 
 def test_imported(tmp_path, encoder):

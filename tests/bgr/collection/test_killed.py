@@ -1,4 +1,4 @@
-"""Writers ended by kill -9: the old index stays, and the next run repeats nothing that was encoded."""
+"""Writers ended by kill -9: the old collection stays, and the next run encodes nothing again."""
 
 from __future__ import annotations
 
@@ -59,13 +59,7 @@ def kill_when_it_is_there(folder, what, stop):
 
 @pytest.mark.workflow
 @pytest.mark.parametrize(
-    ("what", "stop", "calls"),
-    [
-        ("add", "2", 2),
-        ("add", "manifest", 0),
-        ("build", "3", 1),
-        ("delete", "manifest", 0),
-    ],
+    ("what", "stop", "calls"), [("add", "2", 2), ("add", "manifest", 0), ("build", "3", 1), ("delete", "manifest", 0)]
 )
 def test_the_old_index_stays_and_the_next_run_goes_on(tmp_path, encoder, monkeypatch, what, stop, calls):
     monkeypatch.setattr(segments, "CHUNK", 10)

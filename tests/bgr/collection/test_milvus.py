@@ -1,4 +1,4 @@
-"""Milvus: the answers of an exact search in memory, from a local database and from a server."""
+"""Milvus: a local database and a server return the results of an exact search in memory."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def check_all(uri, encoder):
     search.encoder = lambda texts: 1 / 0
     with pytest.raises(ZeroDivisionError):
         search.insert([Passage("newer", "", "never encoded")])
-    with pytest.raises(DataError, match="left by a change that was cut off"):
+    with pytest.raises(DataError, match="left by a change that was interrupted"):
         MilvusSearch(collection, left, encoder, key="hash")
     same(MilvusSearch.build(collection, left, encoder, key="hash", overwrite=True), left)
     same(MilvusSearch(MilvusCollection(uri, "facts"), left, encoder, key="hash"), left)

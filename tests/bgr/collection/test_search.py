@@ -1,4 +1,4 @@
-"""Hits, fusion and searches in memory, against sorting all, fractions and slow counts."""
+"""Hits, fusion and searches in memory, compared with full sorting and exact fractions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgr.collection.bm25 import Bm25Index, Bm25Search
+from bgr.collection.bm25 import Bm25Search
 from bgr.collection.search import HybridSearch, best, pit, rrf
 from bgr.collection.vectors import DenseSearch
 
@@ -18,11 +18,11 @@ QUERIES = ["who borders Sweden", "fish of Norway", "nothing at all of these", ""
 
 
 def test_bm25_is_the_index_sorted():
-    search, index = Bm25Search(TEXTS), Bm25Index(TEXTS)
+    search = Bm25Search(TEXTS)
     assert len(search) == 5
     for k in (0, 1, 3, 9):
         for query, hits in zip(QUERIES, search.search(QUERIES, k), strict=True):
-            scores = index.scores(query)
+            scores = search.scores(query)
             order = np.argsort(-scores, kind="stable")[:k]
             assert hits.indices.tolist() == order.tolist()
             assert np.array_equal(hits.scores, scores[order])
@@ -59,7 +59,7 @@ def test_an_encoder_of_other_vectors_is_refused(vectors, message):
 def test_hybrid_is_the_fusion_of_its_searches(encoder):
     words, dense = Bm25Search(TEXTS), DenseSearch.of_texts(TEXTS, encoder)
     for query, hits in zip(QUERIES, HybridSearch([words, dense]).search(QUERIES, 3), strict=True):
-        matched = [place for place, score in words.index.top(query, 5) if score > 0]
+        matched = [place for place, score in words.top(query, 5) if score > 0]
         expected = rrf([matched, dense.search([query], 5)[0].indices])
         assert hits.indices.tolist() == expected.indices[:3].tolist()
         assert hits.scores.tolist() == expected.scores[:3].tolist()

@@ -1,4 +1,4 @@
-"""Vectors kept by chunk: found again, never stale, never damaged."""
+"""Cached vectors are found again, and never stale or damaged."""
 
 from __future__ import annotations
 

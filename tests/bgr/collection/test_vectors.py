@@ -1,4 +1,4 @@
-"""Vectors: nearest rows and half precision, against all products sorted, whatever the parts and what is deleted."""
+"""Nearest rows equal all products sorted, in half precision, in parts and with deleted rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searches over a part of the texts: equal to a search that is built over this part alone, to the last digit."""
+"""A search over some of the texts equals a search that is built over them alone, to the last digit."""
 
 from __future__ import annotations
 

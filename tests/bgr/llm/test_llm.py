@@ -17,15 +17,12 @@ def counts(usage):
 def test_text_and_object_in_one_batch(script, ask_for, schema):
     model = script({"a": ["  some words "], "b": [GOOD]})
     llm = Llm(model)
-    text, thing = llm.ask([ask_for("a"), ask_for("b", schema, step="other")])
+    text, thing = llm.ask([ask_for("a"), ask_for("b", schema)])
     assert (text.value, text.failure) == ("some words", None)
     assert (thing.value, thing.text, thing.failure) == ({"name": "Lyon", "size": 3}, GOOD, None)
     assert len(model.batches) == 1
     assert counts(llm.usage) == (2, 0, 0, 2, 6)
-    assert {step: counts(usage) for step, usage in llm.usage_by_step.items()} == {
-        "test.step": (1, 0, 0, 1, 2),
-        "other": (1, 0, 0, 1, 4),
-    }
+    assert (counts(text.usage), counts(thing.usage)) == ((1, 0, 0, 1, 2), (1, 0, 0, 1, 4))
     assert text.usage + thing.usage == llm.usage
 
 
@@ -202,7 +199,7 @@ def test_alternatives_of_the_first_token(ask_for, tmp_path):
 def test_seconds_of_replies_from_the_cache(script, ask_for, tmp_path, monkeypatch):
     """They are those of the first run, for a repeated request in another run or in the same batch."""
     clock = iter([10.0, 10.5, 12.5])
-    monkeypatch.setattr("bgr.llm.calls.time.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("bgr.llm.language_model.time.perf_counter", lambda: next(clock))
     asked = [ask_for("a"), ask_for("b"), ask_for("a")]
     with Replay(tmp_path / "replies") as replay:
         first = [reply.usage for reply in Llm(script({"a": ["x"], "b": ["y"]}), replay=replay).ask(asked)]

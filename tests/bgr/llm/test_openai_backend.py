@@ -9,10 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from bgr.errors import BgrError
 from bgr.llm.backends import openai_backend
-from bgr.llm.backends.openai_backend import OpenAIBackend, fits_strict
-from bgr.llm.backends.server_faults import Fault, pause, retry_after
+from bgr.llm.backends.openai_backend import OpenAIBackend
+from bgr.llm.backends.server_faults import pause
 from bgr.llm.interface import Completion, LlmError, Unreachable
 from bgr.llm.language_model import Llm
 from bgr.llm.replay import Replay
@@ -322,39 +321,3 @@ def test_a_server_without_log_probabilities_is_a_failure_and_is_not_asked_again(
     assert len(server.asked) == len(plays)
     refused = backend(a=[says(b'{"error": "top_logprobs is unknown"}', 400)])
     assert "HTTP 400" in str(refused.complete([ask_for("a", top_logprobs=5)])[0])
-
-
-def test_addresses_and_keys_that_cannot_be(monkeypatch):
-    for url in ("localhost:8000", "ftp://host/v1", "http://", "http://host:port/v1"):
-        with pytest.raises(BgrError, match="base_url"):
-            OpenAIBackend("tiny", base_url=url)
-    name = OpenAIBackend("tiny", base_url="https://user:pass@host:1/v1/?key=x").name
-    assert name == "openai:tiny@https://host:1/v1"
-    monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}\nX: y")
-    with pytest.raises(BgrError) as caught:
-        OpenAIBackend("tiny", base_url="http://host/v1")
-    assert KEY not in str(caught.value)
-
-
-def test_retry_after_is_a_number_or_a_date():
-    assert retry_after("2.5") == 2.5
-    assert retry_after("-3") == 0
-    assert retry_after(None) is retry_after("soon") is retry_after("nan") is None
-    assert retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0
-    assert retry_after("Wed, 21 Oct 2099 07:28:00 GMT") > 1e9
-
-
-def test_pauses_double_and_vary():
-    fault = Fault("", again=True)
-    for tried in (1, 2, 3):
-        pauses = [pause(fault, tried, 1.0) for _ in range(50)]
-        assert 2 ** (tried - 1) / 2 <= min(pauses) < max(pauses) <= 2 ** (tried - 1)
-    assert 7 <= pause(Fault("", again=True, wait=7), 1, 1.0) <= 8
-
-
-def test_which_schemas_are_strict(schema):
-    assert fits_strict(schema)
-    assert not fits_strict({**schema, "required": ["name"]})
-    assert not fits_strict({"type": "array", "items": {"type": "object", "properties": {}}})
-    assert fits_strict({"anyOf": [schema, {"type": "null"}]})
-    assert not fits_strict({"anyOf": [{"type": "object"}]})

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.metrics.gm_gs import graph_match, graph_structure_match
-from eval.bench.ged_result import networkx_graph, networkx_isomorphic
-from eval.bench.reference.random_graphs import random_graph as evidence_graph
-from eval.bench.reference.random_graphs import with_mistakes
+from eval.bench.ged import networkx_graph, with_mistakes
+from eval.bench.ged import random_graph as evidence_graph
 
 EMPTY = EvidenceGraph()
 
@@ -33,7 +32,9 @@ def graphs(draw: st.DrawFn) -> EvidenceGraph:
 
 
 def networkx_says(a: EvidenceGraph, b: EvidenceGraph) -> bool:
-    return networkx_isomorphic(networkx_graph(a), networkx_graph(b))
+    """Isomorphic with root mapped to root (VF2)."""
+    first, second = networkx_graph(a), networkx_graph(b)
+    return nx.is_isomorphic(first, second, node_match=lambda x, y: (x["fact"] == ROOT) == (y["fact"] == ROOT))
 
 
 def shuffled(rng: random.Random, graph: EvidenceGraph) -> EvidenceGraph:

@@ -1,4 +1,4 @@
-"""The reader: batches, confidence, files and invalid input."""
+"""The reader: its input text, batches, confidence, files and invalid input."""
 
 import json
 import math
@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 
 from bgr.errors import BgrError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from bgr.reader.reader import NOT_ANSWERABLE, Reader, ReaderInput, ReaderSettings, load_reader
+from bgr.reader.reader import NOT_ANSWERABLE, Reader, ReaderInput, ReaderSettings, linearize, load_reader
 
 FACTS = ("Persona was made in Sweden.", "Stockholm is the capital of Sweden.", "Rome is in Italy.")
 ITEMS = [
@@ -115,3 +115,28 @@ def test_damaged_files_are_one_line(make_reader, tmp_path, damage):
     with pytest.raises(BgrError) as error:
         Reader.from_pretrained(tmp_path)
     assert str(tmp_path) in str(error.value)
+
+
+CHAIN_FACTS = ("A leads to B.", "B is 3.", "C is 5.", "unused")
+
+
+def test_plain_text_holds_the_evidence_alone_in_the_order_of_reasoning():
+    graph = EvidenceGraph([(ROOT, 2), (2, 0), (0, 1)])
+    text = linearize("How  many?", CHAIN_FACTS, graph, structure=False)
+    assert text == "question: How many? evidence: C is 5. A leads to B. B is 3."
+
+
+def test_the_structure_stands_in_words():
+    graph = EvidenceGraph([(ROOT, 0), (0, 1), (ROOT, 2)])
+    text = linearize("Which?", CHAIN_FACTS, graph, structure=True)
+    assert text == "question: Which? evidence: A leads to B. Then: B is 3. On the other hand: C is 5."
+
+
+def test_chains_that_meet_go_on_with_then():
+    graph = EvidenceGraph([(ROOT, 0), (ROOT, 1), (0, 2), (1, 2)])
+    text = linearize("Q", CHAIN_FACTS, graph, structure=True)
+    assert text.endswith("A leads to B. On the other hand: B is 3. Then: C is 5.")
+
+
+def test_linearized_without_evidence():
+    assert linearize("Why?", CHAIN_FACTS, EvidenceGraph(), structure=True) == "question: Why? evidence:"

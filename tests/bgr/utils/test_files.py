@@ -1,4 +1,4 @@
-"""Nothing half-written, and every error names its file."""
+"""Files are never half-written, and every error names its file."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""Reading entry by entry gives what `json.load` gives, wherever the blocks end."""
+"""Reading entry by entry equals `json.load`, wherever the blocks end."""
 
 from __future__ import annotations
 

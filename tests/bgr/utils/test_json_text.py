@@ -1,4 +1,4 @@
-"""Whatever stands in a file: parsed, or refused in one line that is not too long."""
+"""Any file is parsed, or refused in one short line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import pytest
 
 from bgr.errors import DataError
-from bgr.utils.json_utils import MAX_SHOWN, is_text, one_line, parse_json, shown
+from bgr.utils.json_utils import MAX_SHOWN, is_text, one_line, parse_json, repr_short
 
 
 def test_parse_json_is_json_loads():
@@ -52,7 +52,7 @@ def test_texts_are_what_utf_8_can_write(text):
     "value", [None, True, 1.5, "two\nlines", ["a", {"b": 1}], "\ud800", {"a": None}], ids=lambda v: type(v).__name__
 )
 def test_short_values_are_shown_as_they_are(value):
-    assert shown(value) == repr(value)
+    assert repr_short(value) == repr(value)
 
 
 def test_long_and_deep_values_are_cut():
@@ -61,8 +61,8 @@ def test_long_and_deep_values_are_cut():
         deep = [deep]
     wide = {str(n): list(range(1000)) for n in range(1000)}
     for value in ("x" * 10**6, 10**4000, deep, wide, [wide] * 1000, json.dumps(wide)):
-        assert len(shown(value)) <= MAX_SHOWN
-        assert "\n" not in shown(value)
+        assert len(repr_short(value)) <= MAX_SHOWN
+        assert "\n" not in repr_short(value)
 
 
 def test_errors_of_others_on_one_line():

@@ -1,4 +1,4 @@
-"""Settings in files: nothing is converted, and everything that is wrong is named in one line."""
+"""Settings in files: values are not converted, and one line names all problems."""
 
 import json
 from dataclasses import dataclass, field
@@ -46,10 +46,7 @@ def test_saved_and_loaded(tmp_path):
         ({"size": 2.0}, "size is 2.0, allowed: a valid integer$"),
         ({"words": ["a", 3]}, r"words\.1 is 3, allowed: a valid string$"),
         ({"shares": {"dev": float("nan")}}, r"shares\.dev is nan, allowed: a finite number$"),
-        (
-            {"shares": {"dev": "1"}, "size": 0},
-            r"size is 0, .*; shares\.dev is '1', allowed: a valid number$",
-        ),
+        ({"shares": {"dev": "1"}, "size": 0}, r"size is 0, .*; shares\.dev is '1', allowed: a valid number$"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, change, said):

@@ -12,9 +12,9 @@ from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
 from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.usage import Usage
 from bgr.retrievers.bridgerag.agent import BridgeRag
-from bgr.retrievers.bridgerag.bridgerag_settings import BridgeSettings
+from bgr.retrievers.bridgerag.steps import BridgeSettings
 from bgr.retrievers.scope import Scope
-from eval.ablations.bridgerag_judged import Judged
+from eval.ablations.bridgerag_report import Judged
 
 SMALL = BridgeSettings(first=2, queries=2, query_passages=2, kept=3, entity_passages=1, pool=4, top=2)
 QUERIES = ["the Borel foundry was started in Tamrin", "Tamrin lies on the Oxla"]

@@ -10,8 +10,8 @@ import pytest
 from bgr.errors import DataError
 from bgr.llm.usage import Usage
 from bgr.retrievers.base import Query
-from eval.ablations.bridgerag import AblationRetriever, gold_indices, spread
-from eval.ablations.bridgerag_judged import VARIANTS, Judged, lowest, negative
+from eval.ablations.bridgerag import AblationRetriever, gold_indices, lowest, negative, spread
+from eval.ablations.bridgerag_report import VARIANTS, Judged
 from eval.run.question_result import QuestionResult
 
 
@@ -87,11 +87,7 @@ def test_failed_judges_are_none(data, dense, method):
     ids = [passage.id for passage in data.corpus]
     results = AblationRetriever(method, gold_indices(data)).retrieve([Query(data.questions[0].question)])
     assert results[0].usage == Usage(calls=7, failed=5, tokens_in=70, tokens_out=7)
-    one = Judged.of(
-        data.questions[0],
-        QuestionResult.of(data.questions[0].id, results[0], ids),
-        data,
-    )
+    one = Judged.of(data.questions[0], QuestionResult.of(data.questions[0].id, results[0], ids), data)
     assert set(one.scores.values()) == {None}
     assert one.ranked("full", 0.1) == one.ranked("svo", 0.1)
 

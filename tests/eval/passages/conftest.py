@@ -1,4 +1,4 @@
-"""A made-up corpus of ten passages, four questions, and retrievers that say what they are told."""
+"""An invented corpus of ten passages, four questions, and retrievers with scripted results."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from bgr.retrievers.base import RetrievalResult, Retriever, star
 
 
 class Scripted(Retriever):
-    """Gives each question the passages written for it, and remembers what it was asked."""
+    """Returns the passages scripted for each question, and records the questions."""
 
     def __init__(self, places, *, answers=None, usage=None, trace=(), fail_at=None):
         self.places, self.answers, self.usage, self.trace = places, answers or {}, usage or Usage(), trace

@@ -1,4 +1,4 @@
-"""What answers are read from."""
+"""Answers are read from the evidence of each system."""
 
 from bgr.collection.corpus import Corpus, Passage
 from bgr.data.multihop.assemble import MultihopQuestion
@@ -9,7 +9,7 @@ from eval.run.question_result import QuestionResult
 
 
 class Recorder:
-    """An answerer that keeps what it is given."""
+    """An answerer that records its inputs."""
 
     def answer(self, items):
         self.items = list(items)

@@ -1,4 +1,4 @@
-"""What each step took, counted by hand."""
+"""The usage of each step equals a count by hand."""
 
 import csv
 import json
@@ -7,8 +7,7 @@ from dataclasses import replace
 from bgr.llm.usage import Price, Usage
 from eval.compare.passages import compare_passages
 from eval.report.passages import as_document, as_json, rounds_table, steps_table, systems_table, write_passages
-from eval.run.passage_groups import by_step
-from eval.run.passage_scores import score
+from eval.run.passage_scores import by_step, score
 from eval.run.question_result import QuestionResult
 
 READ, AGAIN = Usage(calls=2, failed=1, tokens_in=30, tokens_out=4), Usage(cached=1, tokens_in=7, tokens_out=1)

@@ -22,10 +22,8 @@ from eval.report.passages import (
     systems_table,
     write_passages,
 )
-from eval.run.passage_groups import by_group, by_round
-from eval.run.passage_scores import KS, METRICS, mean, score
-from eval.run.result_log import ResultLog
-from eval.run.run_system import System, run_system
+from eval.run.passage_scores import KS, METRICS, by_group, by_round, mean, score
+from eval.run.run_system import ResultLog, System, run_system
 from eval.run.significance import CHUNK, sign_test
 
 SAMPLES = CHUNK + 100
@@ -180,7 +178,7 @@ def test_rounds(scores, data, scripted):
 
 
 def test_rounds_of_sets_count_what_came_before_and_end_as_the_whole(scores, data, scripted):
-    """As PRISM's traces are: round 0 asks too, and the result is the union of the rounds in their order."""
+    """In PRISM's traces round 0 calls the model too, and the result is the union of the rounds in order."""
     usage = {"calls": 1, "cached": 0, "tokens_in": 40, "tokens_out": 2}
     trace = [{"step": "draft", "round": 0, "usage": usage}]
     for number, fused in enumerate(([3, 2, 1], [0, 1], []), 1):
@@ -209,7 +207,7 @@ def test_rounds_within_the_passages_of_each_question(scores, data, scripted):
     assert by_round(system, own)[0]["R@2"] == pytest.approx((1 / 2 + 1 + 0) / 3)
 
 
-def test_damaged_traces_tell_of_no_rounds(scores, data, good, scripted):
+def test_damaged_traces_have_no_rounds(scores, data, good, scripted):
     trace = [{"round": "1", "fused": [0]}, {"round": True}, {"fused": [1]}]
     (system,) = scores(s=scripted(good, trace=trace))
     assert by_round(system, data) == []

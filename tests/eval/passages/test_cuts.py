@@ -1,4 +1,4 @@
-"""What was left out, from the traces to the tables."""
+"""Limits that were reached are counted in the tables."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""The page of traces: what it is given, and that strangers' text stays text."""
+"""The page of traces has the right data, and untrusted text stays text."""
 
 import json
 import re

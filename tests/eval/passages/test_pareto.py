@@ -9,8 +9,7 @@ from bgr.llm.usage import Price, Usage
 from eval.compare.passages import compare_passages
 from eval.report.passages import systems_table
 from eval.report.plots import front, plot_pareto, plot_recall, points_of
-from eval.run.passage_groups import usage_of
-from eval.run.passage_scores import score
+from eval.run.passage_scores import score, usage_of
 from eval.run.question_result import QuestionResult
 
 

@@ -1,4 +1,4 @@
-"""What is finished is not run again, whatever happened in between."""
+"""Finished questions are not run again, whatever happened in between."""
 
 import json
 import os
@@ -19,8 +19,7 @@ from bgr.retrievers.base import Query, Retriever
 from bgr.retrievers.scope import Scope
 from bgr.retrievers.search import SearchRetriever
 from eval.run.question_result import QuestionResult
-from eval.run.result_log import ResultLog
-from eval.run.run_system import System, run_system
+from eval.run.run_system import ResultLog, System, run_system
 
 
 def run(path, data, retriever, *, settings=None, name="s", batch_size=1):
@@ -43,7 +42,7 @@ def test_results_come_back_as_they_were(tmp_path, data, good, scripted):
         assert run_system(System("s", {}, must_not_build), data, log) == first
 
 
-def test_an_interrupted_run_goes_on(tmp_path, data, good, scripted):
+def test_an_interrupted_run_resumes(tmp_path, data, good, scripted):
     path = tmp_path / "r.jsonl"
     with pytest.raises(KeyboardInterrupt):
         run(path, data, scripted(good, fail_at="three?"))
@@ -67,7 +66,7 @@ class Slow(Scripted):
             time.sleep(60)
         return super().retrieve(queries)
 
-from eval.run.result_log import ResultLog
+from eval.run.run_system import ResultLog
 from eval.run.run_system import System, run_system
 with ResultLog(sys.argv[1]) as log:
     run_system(System("s", {}, lambda: Slow(good)), data, log, batch_size=1)
@@ -75,7 +74,7 @@ with ResultLog(sys.argv[1]) as log:
 
 
 def test_kill_9_loses_no_finished_question(tmp_path, data, good, scripted):
-    """A process is killed in its third question; the next one asks only for that and the fourth."""
+    """A process is killed in its third question; the next one asks only the third and the fourth."""
     fixtures = (Path(__file__).parent / "conftest.py").read_text(encoding="utf-8").replace("@pytest.fixture\n", "")
     make = "\n\ndef make():\n    return data(), good()\n"
     (tmp_path / "conftest_of_passages.py").write_text(fixtures + make, encoding="utf-8")
@@ -135,8 +134,8 @@ def test_failed_questions_are_run_again_where_asked(tmp_path, data, good, script
     assert run(path, data, scripted({})) == found  # of two lines for a question the later one counts
 
 
-def test_what_the_cache_answers_again_is_not_faster(tmp_path, data, good, scripted):
-    """A second try with the same replies says nothing new: the first one's calls and seconds stay."""
+def test_a_second_try_from_the_cache_is_not_faster(tmp_path, data, good, scripted):
+    """A second try with the same replies adds nothing: the calls and seconds of the first one stay."""
     path = tmp_path / "r.jsonl"
     first = run(path, data, scripted(good, usage=Usage(calls=2, failed=1, seconds=3.0)))
 
@@ -150,10 +149,9 @@ def test_what_the_cache_answers_again_is_not_faster(tmp_path, data, good, script
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"gold": ("p0",)}, {"missing": 1}, {"context": ("p4",)}, {"graph": EvidenceGraph([(ROOT, 0), (0, 1)])}],
+    "change", [{"gold": ("p0",)}, {"missing": 1}, {"context": ("p4",)}, {"graph": EvidenceGraph([(ROOT, 0), (0, 1)])}]
 )
-def test_a_result_counts_for_what_the_question_came_with(tmp_path, data, good, scripted, change):
+def test_a_result_is_valid_for_what_comes_with_the_question(tmp_path, data, good, scripted, change):
     path = tmp_path / "r.jsonl"
     run(path, data, scripted(good))
     first, *others = data.questions
@@ -161,13 +159,13 @@ def test_a_result_counts_for_what_the_question_came_with(tmp_path, data, good, s
     run(path, replace(data, questions=(replace(first, **change), *others)), again)
     assert again.asked == ["one?"]
     run(path, data, scripted({}))  # both are kept
-    # lines of an older version do not say
+    # lines of an older version do not say what came with the question
     lines = [json.loads(line) for line in path.read_text().splitlines()[:4]]
     path.write_text("".join(json.dumps({k: v for k, v in one.items() if k != "given"}) + "\n" for one in lines))
     run(path, replace(data, questions=(replace(first, **change), *others)), scripted({}))
 
 
-def test_a_result_counts_for_the_sentences_of_its_passages(tmp_path, data, good, scripted):
+def test_a_result_is_valid_for_the_sentences_of_its_passages(tmp_path, data, good, scripted):
     path = tmp_path / "r.jsonl"
     questions = (replace(data.questions[0], context=("p0", "p1")), *data.questions[1:])
     run(path, replace(data, questions=questions, sentences={"p1": ("text", "1")}), scripted(good))
@@ -187,7 +185,7 @@ def test_a_result_counts_for_the_sentences_of_its_passages(tmp_path, data, good,
         {"trace": [{"usage": {"cats": 1}}]},
     ],
 )
-def test_a_line_that_cannot_be_counts_as_not_there(tmp_path, data, good, scripted, change):
+def test_an_invalid_line_is_ignored(tmp_path, data, good, scripted, change):
     path = tmp_path / "r.jsonl"
     run(path, data, scripted(good))
     first, *others = path.read_text().splitlines()

@@ -1,4 +1,4 @@
-"""One loop for all systems: over the corpus, over each question's own passages, and with a reader."""
+"""One loop runs all systems: over the corpus, over each question's own passages, and with a reader."""
 
 from dataclasses import replace
 
@@ -17,8 +17,7 @@ from bgr.retrievers.base import Query, RetrievalResult, Retriever, ranked_nodes
 from bgr.retrievers.scope import Scope
 from bgr.retrievers.search import SearchRetriever, TwoStage
 from eval.run.passage_answers import LlmAnswers
-from eval.run.result_log import ResultLog
-from eval.run.run_system import Bound, System, run_system
+from eval.run.run_system import Bound, ResultLog, System, run_system
 
 
 @pytest.fixture

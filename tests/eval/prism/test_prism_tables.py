@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bgr.errors import DataError
-from bgr.retrievers.prism.prism_settings import PAPER
+from bgr.retrievers.prism.run import PAPER
 from eval.ablations.prism_report import (
     CONTEXTS,
     VARIANTS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from bgr.data.atlas.phrasing.phrasebook import (
     OPERATOR_SLOTS,
@@ -20,6 +20,7 @@ from bgr.data.atlas.phrasing.phrasebook import (
 )
 from bgr.data.atlas.question_tree import Condition, Description, Link
 from bgr.data.kb.comparison import year_of
+from bgr.data.kb.schema import NO_UNIT
 
 _RELATIVE = re.compile(r"\b(that|which|who|whom|whose|where)\b")
 LONG = 45
@@ -118,11 +119,14 @@ class NounPhrases:
 
     def head(self, description: Description) -> str:
         """The noun, with brackets for singular and plural."""
-        concept = description.concept
-        if concept and concept != self.book.kinds[description.kind]["concept"]:
-            return f"[{concept}|{concept}s]"
+        if not self.plain(description):
+            return f"[{description.concept}|{description.concept}s]"
         word: str = self.rng.choice(self.book.kinds[description.kind]["heads"])
         return word
+
+    def plain(self, description: Description) -> bool:
+        """True if the description has no narrower concept than its kind."""
+        return description.concept in (None, self.book.kinds[description.kind]["concept"])
 
     def pronoun(self, description: Description) -> str:
         word: str = self.book.kinds[description.kind]["pronoun"]
@@ -134,7 +138,6 @@ class NounPhrases:
         """The parts of a description, each in a shape that fits the others.
 
         Args:
-            description: the description.
             verbs: minimum number of parts, counted from the last, that become verb phrases.
             nouns: allow to replace the noun itself ("the maker of {x}").
         """
@@ -142,7 +145,6 @@ class NounPhrases:
         alternatives = description.join == "Or" and len(description.links) > 1
         bases = {id(link): self.phrase(link.base) for link in description.links}
         heavy = [isinstance(p, Link) and p.base.name is None for p in parts]
-        special = description.concept not in (None, self.book.kinds[description.kind]["concept"])
         # a heavy part comes last, so that it may be the one that becomes the verb phrase
         order = sorted(range(len(parts)), key=lambda n: heavy[n])
         made: dict[int, Piece] = {}
@@ -151,7 +153,14 @@ class NounPhrases:
             must = rank >= len(parts) - verbs or (alternatives and isinstance(part, Link))
             crowded = len(parts) > 1 and heavy[n]
             shapes = ["vp"] if must else ["vp", "post", "post", "pre"]
-            if nouns and isinstance(part, Link) and not must and not special and not crowded and not alternatives:
+            if (
+                nouns
+                and isinstance(part, Link)
+                and not must
+                and self.plain(description)
+                and not crowded
+                and not alternatives
+            ):
                 shapes += ["noun"] * (4 if len(parts) == 1 else 2)
             if any(p.shape in ("noun", "pre") for p in made.values()):
                 shapes = [s for s in shapes if s not in ("noun", "pre")]
@@ -204,10 +213,15 @@ class NounPhrases:
 
     def verb_phrase(self, condition: Condition) -> Piece:
         """A comparison of an attribute as a verb phrase."""
-        template = self.rng.choice(self.book.attribute(condition.key, OPERATOR_SLOTS[condition.op]))
-        text = value_text(self.book, condition.key, condition.value, condition.op, self.rng)
-        if condition.value.type == "quantity" and condition.value.unit == "1":
-            text = self._plain(condition, text)
+        key, value = condition.key, condition.value
+        template = self.rng.choice(self.book.attribute(key, OPERATOR_SLOTS[condition.op]))
+        text = value_text(self.book, key, value, condition.op, self.rng)
+        if (
+            isinstance(value.value, int | float)
+            and value.value >= 10_000
+            and (value.type, value.unit) == ("quantity", NO_UNIT)
+        ):
+            text = quantity_text(self.book, key, value, self.rng)  # a second draw, which equal seeds depend on
         words = {"v": text}
         if condition.qualifier:
             suffix = self.rng.choice(self.book.qualifiers["conditions"][condition.qualifier[0]]["suffix"])
@@ -221,20 +235,6 @@ class NounPhrases:
         weights = [0.1 if trailing(t, place) else 1.0 for t in templates]
         return self.rng.choices(templates, weights)[0]
 
-    def _plain(self, condition: Condition, text: str) -> str:
-        """A number without unit: row and group numbers and the like are never written as 1.2 million."""
-        small = isinstance(condition.value.value, int | float) and condition.value.value < 10_000
-        return quantity_text(self.book, condition.key, condition.value, self.rng) if not small else text
-
     def _with_article(self, name: str) -> str:
         article = self.book.article
         return f"the {name}" if name in article["names"] or name.split()[-1] in article["endings"] else name
-
-
-def without(description: Description, part: Link | Condition) -> Description:
-    """The description without one link or condition; its members are not updated."""
-    return replace(
-        description,
-        links=tuple(link for link in description.links if link is not part),
-        conditions=tuple(c for c in description.conditions if c is not part),
-    )

@@ -28,17 +28,12 @@ _PLACE = re.compile(r"\{([^{}]+)\}")
 _ARTICLE = re.compile(r"\ba\(n\) (\W*)(\w+)")
 _AUXILIARIES = {"is", "are", "was", "were", "can", "will"}
 _VOWEL_SOUND = re.compile(r"(?!uni|use|usu|eu|one|once|u\.?s)(?:[aeiou]|8|11\b|18\b|hour|honest)", re.IGNORECASE)
-_MONTHS = (
-    "January February March April May June July August September October November December"
-).split()  # not strftime, which depends on the locale
+# not strftime, which depends on the locale
+_MONTHS = "January February March April May June July August September October November December".split()
 
 
 class Phrasebook:
-    """All templates, as written in the files.
-
-    Args:
-        files: parsed content by file stem (`FILES`).
-    """
+    """All templates, from the parsed content of each of the `FILES`."""
 
     def __init__(self, files: Mapping[str, Mapping[str, Any]]) -> None:
         self.kinds: Mapping[str, Any] = files["kinds"]["kinds"]
@@ -52,14 +47,11 @@ class Phrasebook:
         self._slots: dict[tuple[str, str], tuple[str, ...]] = {}
 
     def relation(self, predicate: str, direction: str) -> Mapping[str, Any] | None:
-        """The templates of a relation followed in a direction, or ``None`` if it has none."""
+        """The templates of a relation followed in a direction."""
         return self.relations.get(predicate, {}).get(direction)
 
     def attribute(self, key: str, slot: str) -> tuple[str, ...]:
-        """All templates of one slot of an attribute: its own, and the generic ones filled with its names.
-
-        Empty if the attribute has no template for the slot.
-        """
+        """All templates of one slot of an attribute: its own, and the generic ones filled with its names."""
         found = self._slots.get((key, slot))
         if found is None:
             found = self._slots[key, slot] = self._expand(key, slot)
@@ -106,11 +98,6 @@ def phrasebook() -> Phrasebook:
 
 
 # -- markup -----------------------------------------------------------------------------------------------------------
-
-
-def placeholders(template: str) -> list[str]:
-    """The names in braces, in order."""
-    return _PLACE.findall(template)
 
 
 def agree(template: str, plural: bool = False) -> str:
@@ -205,29 +192,21 @@ def date_text(book: Phrasebook, date: datetime.date, rng: random.Random) -> str:
         "year": str(date.year),
         "iso": date.isoformat(),
     }
-    text: str = rng.choice(book.values["dates"]["formats"])
-    for name, word in words.items():
-        text = text.replace("{" + name + "}", word)
-    return text
+    return _fill(rng.choice(book.values["dates"]["formats"]), words)
 
 
-def time_text(book: Phrasebook, value: Value, op: str, rng: random.Random) -> str:
-    """A year or date with its preposition: ``in 1963``, ``before 5 May 1963``."""
+def value_text(book: Phrasebook, key: str, value: Value, op: str, rng: random.Random) -> str:
+    """Any value as it is written in an attribute's template; times have their preposition: ``before 5 May 1963``."""
+    if value.type == "quantity":
+        return quantity_text(book, key, value, rng)
+    if value.type == "string":
+        return str(value)
     slot = OPERATOR_SLOTS[op]
     if isinstance(value.value, datetime.date):
         template: str = rng.choice(book.values["dates"][slot])
         return template.replace("{d}", date_text(book, value.value, rng))
     template = rng.choice(book.values["years"][slot])
     return template.replace("{y}", str(value.value))
-
-
-def value_text(book: Phrasebook, key: str, value: Value, op: str, rng: random.Random) -> str:
-    """Any value as it is written in an attribute's template; times have their preposition."""
-    if value.type == "quantity":
-        return quantity_text(book, key, value, rng)
-    if value.type == "string":
-        return str(value)
-    return time_text(book, value, op, rng)
 
 
 def _ordinal(day: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from bgr.data.atlas.phrasing.nouns import LONG, NounPhrases, Piece
+from bgr.data.atlas.phrasing.nouns import LONG, NounPhrases
 from bgr.data.atlas.phrasing.phrasebook import Phrasebook, agree, fill, sentence
 from bgr.data.atlas.question_tree import Condition, Description, Draft
 
@@ -15,12 +15,7 @@ _OPENERS = frozenset("when in besides what apart which who whose where on by acc
 
 
 class Phrasing:
-    """Verbalizes drafts; each call samples again.
-
-    Args:
-        book: the templates.
-        rng: source of all random choices.
-    """
+    """Verbalizes drafts; each call samples again. All random choices come from `rng`."""
 
     def __init__(self, book: Phrasebook, rng: random.Random) -> None:
         self.book = book
@@ -30,17 +25,12 @@ class Phrasing:
     def question(self, draft: Draft) -> str:
         """A sentence that asks for the result of the draft's program."""
         method: Callable[[Draft], str] = {
-            "What": self._what,
-            "Count": self._count,
-            "QueryAttr": self._query_attribute,
-            "QueryAttrUnderCondition": self._query_attribute,
+            "What": self._what, "Count": self._count, "Verify": self._verify,
+            "QueryAttr": self._query_attribute, "QueryAttrUnderCondition": self._query_attribute,
+            "QueryAttrQualifier": self._attribute_qualifier, "QueryRelationQualifier": self._relation_qualifier,
             "QueryRelation": self._query_relation,
-            "QueryAttrQualifier": self._attribute_qualifier,
-            "QueryRelationQualifier": self._relation_qualifier,
-            "SelectBetween": self._select_between,
-            "SelectAmong": self._select_among,
-            "Verify": self._verify,
-        }[draft.function]
+            "SelectBetween": self._select_between, "SelectAmong": self._select_among,
+        }[draft.function]  # fmt: skip
         return sentence(method(draft))
 
     def _pattern(self, strategy: str, form: str) -> str:
@@ -52,7 +42,7 @@ class Phrasing:
     def _what(self, draft: Draft) -> str:
         subject = draft.subject
         human = subject.kind == "human"
-        if len(subject.links) == 1 and not subject.conditions and self._plain(subject):
+        if len(subject.links) == 1 and not subject.conditions and self.nouns.plain(subject):
             asks = self.book.relations[subject.links[0].predicate][subject.links[0].direction].get("ask")
             if asks and subject.links[0].qualifier is None and self.rng.random() < 0.45:
                 base = self.nouns.phrase(subject.links[0].base)
@@ -64,7 +54,7 @@ class Phrasing:
             text = "the " + self.nouns.assemble(subject, pieces)
             form = "who name" if human else "noun" if any(p.shape == "noun" for p in pieces) else "name"
             return fill(self.nouns.choose(self.book.strategies["what"][form], "np", text), {"np": text})
-        return self._which("what", subject, "who" if human and self._plain(subject) else "which", plural=False)
+        return self._which("what", subject, "who" if human and self.nouns.plain(subject) else "which", plural=False)
 
     def _which(self, strategy: str, subject: Description, form: str, *, plural: bool) -> str:
         """The subject's last part as the question, about the entities that the other parts describe."""
@@ -74,16 +64,14 @@ class Phrasing:
             clauses = clauses[-1:]
         rest = [p for p in pieces if p not in clauses]
         if form in ("who", "people"):
-            clauses, rest = self._verbs(subject), []
+            verbs = len(subject.links) + len(subject.conditions)
+            clauses, rest = self.nouns.pieces(subject, verbs=verbs, nouns=False), []
         bare = self.nouns.assemble(subject, rest, plural=plural)
         words = {"bare": bare, "vp": self.nouns.predicate(subject, clauses, plural=plural), "group": f"the {bare}"}
         pattern = self._pattern(strategy, form)
         if any(p.shape == "vp" for p in rest) and "{bare} that" in pattern:
             pattern = self.book.strategies[strategy][form][0]
         return fill(pattern, words)
-
-    def _verbs(self, subject: Description) -> list[Piece]:
-        return self.nouns.pieces(subject, verbs=len(subject.links) + len(subject.conditions), nouns=False)
 
     def _from_group(self, subject: Description) -> str:
         """ "Of the films that …, which one …?": the last filter selects from the entities that the rest describes."""
@@ -94,9 +82,6 @@ class Phrasing:
         )  # fmt: skip
         words = {"group": "the " + self.nouns.bare(group, plural=True), "vp": self.nouns.verb_phrase(last).text()}
         return fill(self._pattern("what", "group"), words)
-
-    def _plain(self, subject: Description) -> bool:
-        return subject.concept in (None, self.book.kinds[subject.kind]["concept"])
 
     # -- attributes ---------------------------------------------------------------------------------------------------
 
@@ -109,7 +94,7 @@ class Phrasing:
             pattern = "{prefix}: {question}"
         elif "{suffix}" in pattern:
             question = question.removesuffix("?")
-        if pattern.startswith("{prefix}") and not self._starts_with_name(draft, question):
+        if pattern.startswith("{prefix}") and not question.startswith(tuple(draft.names())):
             question = question[:1].lower() + question[1:]
         return fill(pattern, {"question": question, **self._condition_words(draft)})
 
@@ -119,9 +104,6 @@ class Phrasing:
         if entry.get("time") and draft.value is not None and draft.value.type == "year":
             asks = (*asks, *entry["ask year"], *entry["ask year"])
         return fill(self.nouns.choose(asks, "x", subject), {"x": subject})
-
-    def _starts_with_name(self, draft: Draft, question: str) -> bool:
-        return question.startswith(tuple(draft.names()))
 
     def _condition_words(self, draft: Draft) -> dict[str, str]:
         assert draft.qualifier is not None
@@ -178,7 +160,7 @@ class Phrasing:
 
     def _count(self, draft: Draft) -> str:
         subject = draft.subject
-        people = subject.kind == "human" and self._plain(subject)
+        people = subject.kind == "human" and self.nouns.plain(subject)
         if self.rng.random() < 0.4:
             bare = self.nouns.bare(subject, plural=True)
             pattern = self.nouns.choose(self.book.strategies["count"]["name"], "bare", bare)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from bgr.data.atlas.phrasing.phrasebook import Phrasebook
 from bgr.data.atlas.question_tree import Condition, Link
 from bgr.data.kb.comparison import matches
 from bgr.data.kb.knowledge_base import KnowledgeBase
+from bgr.data.kb.loading import OPPOSITE
 from bgr.data.kb.schema import Statement, Value
-
-_OPPOSITE = {"forward": "backward", "backward": "forward"}
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,7 @@ class Entry:
 
 
 class AtlasIndex:
-    """Views of a knowledge base in Atlas' vocabulary.
-
-    Args:
-        kb: the knowledge base.
-        book: the templates; kinds, relations and attributes without templates are ignored.
-    """
+    """Views of a knowledge base; kinds, relations and attributes without templates in `book` are ignored."""
 
     def __init__(self, kb: KnowledgeBase, book: Phrasebook) -> None:
         self.kb = kb
@@ -43,59 +38,46 @@ class AtlasIndex:
             members = kb.members(concept) if concept is not None else {}
             self.entities[kind] = [i for i in members if not kb.is_concept(i)]
             self.kind.update(dict.fromkeys(self.entities[kind], kind))
-        self._entries: dict[str, dict[tuple[str, str], list[Entry]]] = {}
-        self._values: dict[str, dict[str, list[Statement]]] = {}
-        self._pools: dict[tuple[str, str], list[Value]] = {}
-        self._qualifier_values: dict[str, list[str]] = {}
+        self.entries, self.values = cache(self._entries), cache(self._values)
+        self.pool, self.qualifier_values = cache(self._pool), cache(self._qualifier_values)
 
-    def entries(self, node: str) -> dict[tuple[str, str], list[Entry]]:
+    def _entries(self, node: str) -> dict[tuple[str, str], list[Entry]]:
         """The links into an entity that have templates, by (predicate, direction)."""
-        found = self._entries.get(node)
-        if found is None:
-            found = self._entries[node] = {}
-            for statement, side in self.kb.relations(node):
-                direction = _OPPOSITE[side]
-                wording = self.book.relation(statement.predicate, direction)
-                if wording is None or self.kind[node] not in wording["kinds"]:
-                    continue
-                base = (statement.tail if side == "forward" else statement.head) or ""
-                if base not in self.kind:
-                    continue
-                fan = len(self.kb.relation_rows(statement.predicate, direction).get(base, ()))
-                entry = Entry(base, statement.predicate, direction, statement, fan)
-                found.setdefault((statement.predicate, direction), []).append(entry)
+        found: dict[tuple[str, str], list[Entry]] = {}
+        for statement, side in self.kb.relations(node):
+            direction = OPPOSITE[side]
+            wording = self.book.relation(statement.predicate, direction)
+            base = (statement.tail if side == "forward" else statement.head) or ""
+            if wording is None or self.kind[node] not in wording["kinds"] or base not in self.kind:
+                continue
+            fan = len(self.kb.relation_rows(statement.predicate, direction).get(base, ()))
+            entry = Entry(base, statement.predicate, direction, statement, fan)
+            found.setdefault((statement.predicate, direction), []).append(entry)
         return found
 
-    def values(self, node: str) -> dict[str, list[Statement]]:
+    def _values(self, node: str) -> dict[str, list[Statement]]:
         """The attribute statements of an entity, by key; only keys that have templates."""
-        found = self._values.get(node)
-        if found is None:
-            found = self._values[node] = {}
-            for statement in self.kb.attributes(node):
-                if statement.predicate in self.book.attributes:
-                    found.setdefault(statement.predicate, []).append(statement)
+        found: dict[str, list[Statement]] = {}
+        for statement in self.kb.attributes(node):
+            if statement.predicate in self.book.attributes:
+                found.setdefault(statement.predicate, []).append(statement)
         return found
 
-    def pool(self, key: str, unit: str) -> list[Value]:
+    def usable_qualifiers(self, statement: Statement) -> list[tuple[str, Value]]:
+        """The qualifiers of a statement that have one value and templates."""
+        known = self.book.qualifiers["conditions"]
+        return [(key, values[0]) for key, values in statement.qualifiers if len(values) == 1 and key in known]
+
+    def _pool(self, key: str, unit: str) -> list[Value]:
         """All distinct values of a key in one unit, in the order of the knowledge base; the source of wrong choices."""
-        found = self._pools.get((key, unit))
-        if found is None:
-            rows = self.kb.attribute_rows(key).values()
-            values = (s.value for statements in rows for s in statements if s.value and s.value.unit == unit)
-            found = self._pools[key, unit] = list(dict.fromkeys(values))
-        return found
+        rows = self.kb.attribute_rows(key).values()
+        return list(dict.fromkeys(s.value for found in rows for s in found if s.value and s.value.unit == unit))
 
-    def qualifier_values(self, key: str) -> list[str]:
+    def _qualifier_values(self, key: str) -> list[str]:
         """All distinct values of a qualifier key, as sorted texts."""
-        found = self._qualifier_values.get(key)
-        if found is None:
-            kb = self.kb
-            statements = [
-                s for node in kb.entities for s in (*kb.attributes(node), *(r for r, _ in kb.relations(node)))
-            ]
-            found = sorted({str(value) for s in statements for value in s.qualifier(key)})
-            self._qualifier_values[key] = found
-        return found
+        kb = self.kb
+        statements = (s for i in kb.entities for s in (*kb.attributes(i), *(row[0] for row in kb.relations(i))))
+        return sorted({str(value) for statement in statements for value in statement.qualifier(key)})
 
     def follow(self, link: Link) -> dict[str, None]:
         """The entities that a link leads to, as ordered keys."""
@@ -116,18 +98,16 @@ class AtlasIndex:
         """True if a statement meets a condition on its key."""
         if statement.value is None or not matches(statement.value, condition.value, condition.op):
             return False
-        return condition.qualifier is None or self._qualified(
-            statement, condition.qualifier[0], "=", condition.qualifier[1]
-        )
+        if condition.qualifier is None:
+            return True
+        key, value = condition.qualifier
+        return self._qualified(statement, key, "=", value)
 
-    def concept_names(self, node: str) -> list[str]:
-        """The names of an entity's direct concepts."""
-        return [self.kb.name(concept) for concept in self.kb.concepts_of(node)]
-
-    def in_concept(self, nodes: Iterable[str], name: str) -> bool:
-        """True if all nodes belong to the concept of that name."""
-        members = [self.kb.members(i) for i in self.kb.ids(name) if self.kb.is_concept(i)]
-        return all(any(n in m for m in members) for n in nodes)
+    def shared_concepts(self, nodes: Sequence[str]) -> list[str]:
+        """The names of the first node's direct concepts to which all the others belong too."""
+        names = [self.kb.name(concept) for concept in self.kb.concepts_of(nodes[0])]
+        members = {name: [self.kb.members(i) for i in self.kb.ids(name) if self.kb.is_concept(i)] for name in names}
+        return [name for name in names if all(any(n in m for m in members[name]) for n in nodes)]
 
     @staticmethod
     def _qualified(statement: Statement, key: str, op: str, value: Value) -> bool:

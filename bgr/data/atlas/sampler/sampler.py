@@ -54,16 +54,7 @@ PADDING = "unknown"
 
 
 def sample_questions(kb: KnowledgeBase, *, count: int, seed: int, progress: bool = True) -> list[dict[str, Any]]:
-    """Sample questions over a knowledge base in Atlas' vocabulary.
-
-    Args:
-        kb: the knowledge base.
-        count: number of questions.
-        seed: equal seeds give equal questions.
-        progress: show a bar on standard error.
-
-    Returns:
-        Records ``{question, program, answer, choices}`` as in KQA Pro, in random order.
+    """Sample records ``{question, program, answer, choices}`` as in KQA Pro, in random order.
 
     Raises:
         DataError: the knowledge base is too small or too sparse for that many distinct questions.
@@ -75,6 +66,21 @@ def sample_questions(kb: KnowledgeBase, *, count: int, seed: int, progress: bool
     return records
 
 
+@dataclass(frozen=True)
+class CheckedDraft:
+    """An executed draft: its program, its only answer, its facts and its evidence graph."""
+
+    draft: Draft
+    program: list[dict[str, Any]]
+    answer: str
+    facts: tuple[Fact, ...]
+    graph: EvidenceGraph
+
+    @property
+    def cell(self) -> Cell:
+        return (self.graph.structure, QUESTION_TYPE[self.draft.function])
+
+
 class _Sampler:
     """Fills the cells of `SHARES`, sampling each draft for a cell that still lacks questions."""
 
@@ -83,11 +89,13 @@ class _Sampler:
         self.book = phrasebook()
         self.index = AtlasIndex(kb, self.book)
         self.drafter = Drafter(self.index, rng)
-        self.checker = Checker(Executor(kb), rng)
+        self.executor = Executor(kb)
         self.phrasing = Phrasing(self.book, rng)
         self.count = count
         self.missing = quotas(count)
         self.failures: dict[Cell, int] = dict.fromkeys(self.missing, 0)
+        self._questions: set[str] = set()
+        self._evidence: Counter[frozenset[Fact]] = Counter()
 
     def run(self, bar: tqdm) -> list[dict[str, Any]]:
         records: list[dict[str, Any]] = []
@@ -116,10 +124,8 @@ class _Sampler:
         rest = sum(self.missing.values())
         alive = [c for c in self.missing if self.failures[c] < MAX_FAILURES]
         if not alive:
-            done = self.count - rest
-            raise DataError(
-                f"only {done} of {self.count} questions could be sampled: ask for fewer, or use more entities"
-            )
+            done = f"only {self.count - rest} of {self.count} questions could be sampled"
+            raise DataError(f"{done}: ask for fewer, or use more entities")
         self.missing = dict.fromkeys(self.missing, 0)
         for number in range(rest):
             self.missing[alive[number % len(alive)]] += 1
@@ -128,61 +134,18 @@ class _Sampler:
         recipes = RECIPES[cell]
         recipe = self.rng.choices([r for _, r in recipes], [weight for weight, _ in recipes])[0]
         draft = self.drafter.sample(recipe)
-        return self.checker.check(draft) if draft is not None else None
+        return self._check(draft) if draft is not None else None
 
     def _verbalize(self, checked: CheckedDraft) -> dict[str, Any] | None:
         for _ in range(MAX_PHRASINGS):
             question = self.phrasing.question(checked.draft)
-            if self.checker.accept(checked, question):
+            if self._accept(checked, question):
                 choices = choices_for(self.index, checked, self.rng)
-                return {
-                    "question": question,
-                    "choices": choices,
-                    "program": checked.program,
-                    "answer": checked.answer,
-                }
+                answer = {"program": checked.program, "answer": checked.answer}
+                return {"question": question, "choices": choices, **answer}
         return None
 
-
-def quotas(count: int) -> dict[Cell, int]:
-    """Number of questions for each cell; they add up to `count` (method of the largest remainders)."""
-    total = sum(SHARES.values())
-    exact = {cell: count * share / total for cell, share in SHARES.items()}
-    whole = {cell: int(value) for cell, value in exact.items()}
-    by_remainder = sorted(exact, key=lambda cell: whole[cell] - exact[cell])
-    for cell in by_remainder[: count - sum(whole.values())]:
-        whole[cell] += 1
-    return whole
-
-
-# -- acceptance of drafts ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class CheckedDraft:
-    """An executed draft: its program, its only answer, its facts and its evidence graph."""
-
-    draft: Draft
-    program: list[dict[str, Any]]
-    answer: str
-    facts: tuple[Fact, ...]
-    graph: EvidenceGraph
-
-    @property
-    def cell(self) -> Cell:
-        return (self.graph.structure, QUESTION_TYPE[self.draft.function])
-
-
-class Checker:
-    """Executes drafts and rejects those that do not make a good question; remembers the accepted questions."""
-
-    def __init__(self, executor: Executor, rng: random.Random) -> None:
-        self.executor = executor
-        self.rng = rng
-        self._questions: set[str] = set()
-        self._evidence: Counter[frozenset[Fact]] = Counter()
-
-    def check(self, draft: Draft) -> CheckedDraft | None:
+    def _check(self, draft: Draft) -> CheckedDraft | None:
         """Execute a draft; ``None`` if it has no single answer, no usable graph, or too many facts."""
         program = to_program(draft)
         try:
@@ -190,8 +153,10 @@ class Checker:
         except TooManyFactsError:
             return None
         answers = execution.answer if isinstance(execution.answer, list) else [execution.answer]
-        if len(set(answers)) != 1 or answers[0] == "not sure" or not self._counted(draft, answers[0]):
+        if len(set(answers)) != 1 or answers[0] == "not sure":
             return None
+        if draft.function == "Count" and answers[0] != str(len(draft.subject.members)):
+            return None  # KoPL counts an entity once for each statement that leads to it
         if not execution.facts or len(execution.facts) > MAX_FACTS:  # one statement may give several facts
             return None
         if len(execution.facts) > USUAL_FACTS and self.rng.random() > LARGE_SHARE:
@@ -206,7 +171,7 @@ class Checker:
             return None
         return CheckedDraft(draft, program, answers[0], execution.facts, graph)
 
-    def accept(self, checked: CheckedDraft, question: str) -> bool:
+    def _accept(self, checked: CheckedDraft, question: str) -> bool:
         """True, and the question is remembered, if the verbalized question is acceptable."""
         if question in self._questions or len(question.split()) > MAX_WORDS or reveals_answer(checked, question):
             return False
@@ -214,18 +179,24 @@ class Checker:
         self._evidence[frozenset(checked.facts)] += 1
         return True
 
-    @staticmethod
-    def _counted(draft: Draft, answer: str) -> bool:
-        """False for counts in which KoPL counts an entity repeatedly, once for each statement that leads to it."""
-        return draft.function != "Count" or answer == str(len(draft.subject.members))
+
+def quotas(count: int) -> dict[Cell, int]:
+    """Number of questions for each cell; they add up to `count` (method of the largest remainders)."""
+    total = sum(SHARES.values())
+    exact = {cell: count * share / total for cell, share in SHARES.items()}
+    whole = {cell: int(value) for cell, value in exact.items()}
+    by_remainder = sorted(exact, key=lambda cell: whole[cell] - exact[cell])
+    for cell in by_remainder[: count - sum(whole.values())]:
+        whole[cell] += 1
+    return whole
 
 
 def reveals_answer(checked: CheckedDraft, question: str) -> bool:
     """True if the question contains the answer and does not have to."""
     draft = checked.draft
-    if draft.function == "Verify" or (checked.answer in draft.names() and draft.function.startswith("Select")):
+    if draft.function in ("Verify", "Count"):
         return False
-    if draft.function == "Count":
+    if draft.function.startswith("Select") and checked.answer in draft.names():
         return False
     return re.search(rf"(?<!\w){re.escape(checked.answer)}(?!\w)", question, re.IGNORECASE) is not None
 
@@ -255,8 +226,12 @@ def _pool(index: AtlasIndex, draft: Draft, answer: str, rng: random.Random) -> l
         assert draft.value is not None
         texts = [str(value) for value in index.pool(draft.key, draft.value.unit)]
         return rng.sample(texts, min(len(texts), 2 * CHOICES))
-    if draft.qualifier is not None:
-        return _qualifier_pool(index, draft.qualifier[0], rng)
+    if draft.qualifier is not None:  # values of the same qualifier key, then those of other keys
+        key = draft.qualifier[0]
+        own = index.qualifier_values(key)
+        others = [v for k in sorted(index.kb.qualifier_keys) if k != key for v in index.qualifier_values(k)]
+        others = [v for v in others if v.isdigit() == (bool(own) and own[0].isdigit())]
+        return rng.sample(own, len(own)) + rng.sample(others, len(others))
     entities = index.entities[draft.subject.kind]
     sample = [index.kb.name(node) for node in rng.sample(entities, min(len(entities), 2 * CHOICES))]
     rivals = [*draft.subject.options, *draft.names()] if draft.function.startswith("Select") else []
@@ -264,11 +239,3 @@ def _pool(index: AtlasIndex, draft: Draft, answer: str, rng: random.Random) -> l
     between = [index.kb.name(draft.other.members[0])] if draft.function == "SelectBetween" and draft.other else []
     named = [name for name in rivals if name in members]
     return [*named, *members, *between, *([index.kb.name(draft.subject.members[0])] if between else []), *sample]
-
-
-def _qualifier_pool(index: AtlasIndex, key: str, rng: random.Random) -> list[str]:
-    """Values of the same qualifier key, then those of other keys."""
-    own = index.qualifier_values(key)
-    others = [v for k in sorted(index.kb.qualifier_keys) if k != key for v in index.qualifier_values(k)]
-    others = [v for v in others if v.isdigit() == (bool(own) and own[0].isdigit())]
-    return rng.sample(own, len(own)) + rng.sample(others, len(others))

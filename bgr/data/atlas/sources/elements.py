@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-import sqlite3
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from bgr.data.atlas.sources.countries import DISCOVERY_COUNTRIES, country_id
+from bgr.data.atlas.sources.countries import DISCOVERY_COUNTRIES
 from bgr.data.atlas.sources.packages import split_pair, unique
-from bgr.data.atlas.statements import KnowledgeBuilder, quantity, text, year
+from bgr.data.atlas.statements import KnowledgeBuilder
+from bgr.data.kb.schema import Value
 
-_QUERY = """
+ELEMENTS_QUERY = """
 SELECT e.atomic_number, e.symbol, e.name, block, density, group_id, period, atomic_weight, discoverers,
        discovery_year, discovery_location, s.name AS series, p.melting_point, p.boiling_point
 FROM elements AS e LEFT JOIN series AS s ON e.series_id = s.id
@@ -41,50 +41,32 @@ _SPELLINGS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
-    """One element. Mass in dalton, density in g/cm³, temperatures in kelvin; ``None`` if unknown."""
-
-    number: int
-    symbol: str
-    name: str
-    block: str
-    period: int
-    group: int | None
-    series: str | None
-    mass: float | None
-    density: float | None
-    melting_point: float | None
-    boiling_point: float | None
-    discoverers: tuple[str, ...]
-    countries: tuple[str, ...]
-    year: int | None
+# attribute, column of the query, unit; an element's values are those of the allotrope without a name, else of the first
+_NUMBERS = (
+    ("atomic number", "atomic_number", "1"), ("period", "period", "1"), ("group", "group_id", "1"),
+    ("atomic mass", "atomic_weight", "dalton"), ("density", "density", "gram per cubic centimetre"),
+    ("melting point", "melting_point", "kelvin"), ("boiling point", "boiling_point", "kelvin"),
+)  # fmt: skip
 
 
-def read_elements(connection: sqlite3.Connection) -> list[Element]:
-    """All elements by atomic number, with the properties of the allotrope without a name, else of the first."""
-    return [element_from_row(dict(row)) for row in connection.execute(_QUERY)]
-
-
-def element_from_row(row: dict) -> Element:
-    """One row of mendeleev's database, cleaned."""
-    places = unique(place.strip() for place in (row["discovery_location"] or "").split("/") if place.strip())
-    return Element(
-        number=row["atomic_number"],
-        symbol=row["symbol"],
-        name=row["name"].lower(),
-        block=row["block"],
-        period=row["period"],
-        group=row["group_id"],
-        series=_singular(row["series"]),
-        mass=row["atomic_weight"],
-        density=row["density"],
-        melting_point=row["melting_point"],
-        boiling_point=row["boiling_point"],
-        discoverers=tuple(split_discoverers(row["discoverers"])),
-        countries=tuple(DISCOVERY_COUNTRIES.get(place, place) for place in places),
-        year=row["discovery_year"],
-    )
+def add_elements(kb: KnowledgeBuilder, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Add each element, a row of `ELEMENTS_QUERY`, with its properties and its discovery."""
+    for row in rows:
+        element = kb.entity(f"E_{row['symbol']}", row["name"].lower(), "chemical element")
+        found = Value("year", row["discovery_year"]) if row["discovery_year"] is not None else None
+        kb.attribute(element, "chemical symbol", row["symbol"])
+        kb.attribute(element, "block", row["block"])
+        kb.attribute(element, "element series", _singular(row["series"]))
+        for key, column, unit in _NUMBERS:
+            kb.attribute(element, key, row[column], unit)
+        kb.attribute(element, "time of discovery", found)
+        when = {"point in time": [found]} if found else None
+        for name in split_discoverers(row["discoverers"]):
+            kb.relation(element, "discoverer", kb.named("D", name, "scientist"), when)
+        for place in unique(map(str.strip, (row["discovery_location"] or "").split("/"))):
+            if place:
+                country = kb.named("C", DISCOVERY_COUNTRIES.get(place, place), "country")
+                kb.relation(element, "country of discovery", country, when)
 
 
 def split_discoverers(field: str | None) -> list[str]:
@@ -96,45 +78,6 @@ def split_discoverers(field: str | None) -> list[str]:
             if plain and not _NOT_PEOPLE.search(plain):
                 names.append(_SPELLINGS.get(plain, _spaced_initials(plain)))
     return unique(names)
-
-
-def add_elements(kb: KnowledgeBuilder, elements: Iterable[Element]) -> None:
-    """Add each element with its properties and its discovery."""
-    for element in elements:
-        identifier = kb.entity(f"E_{element.symbol}", element.name, "chemical element")
-        _add_attributes(kb, identifier, element)
-        when = {"point in time": [year(element.year)]} if element.year is not None else None
-        for name in element.discoverers:
-            kb.relation(identifier, "discoverer", kb.entity(scientist_id(name), name, "scientist"), when)
-        for country in element.countries:
-            place = kb.entity(country_id(country), country, "country")
-            kb.relation(identifier, "country of discovery", place, when)
-
-
-def scientist_id(name: str) -> str:
-    """The id of a discoverer, distinct from that of a person in film with the same name."""
-    return "D_" + name.replace(" ", "_")
-
-
-def _add_attributes(kb: KnowledgeBuilder, identifier: str, element: Element) -> None:
-    kb.attribute(identifier, "chemical symbol", text(element.symbol))
-    kb.attribute(identifier, "block", text(element.block))
-    if element.series:
-        kb.attribute(identifier, "element series", text(element.series))
-    numbers = (
-        ("atomic number", element.number, "1"),
-        ("period", element.period, "1"),
-        ("group", element.group, "1"),
-        ("atomic mass", element.mass, "dalton"),
-        ("density", element.density, "gram per cubic centimetre"),
-        ("melting point", element.melting_point, "kelvin"),
-        ("boiling point", element.boiling_point, "kelvin"),
-    )
-    for key, number, unit in numbers:
-        if number is not None:
-            kb.attribute(identifier, key, quantity(number, unit))
-    if element.year is not None:
-        kb.attribute(identifier, "time of discovery", year(element.year))
 
 
 def _singular(series: str | None) -> str | None:

@@ -1,15 +1,18 @@
-"""Films of the package bokeh-sampledata (Wikidata, CC0): reading, cleaning, and conversion to statements."""
+"""Films of the package bokeh-sampledata (Wikidata, CC0): reading, selection of the core, and statements."""
 
 from __future__ import annotations
 
-import datetime
+import random
 import sqlite3
-from collections.abc import Container, Iterable
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from bgr.data.atlas.sources.countries import FILM_COUNTRIES, FILM_LANGUAGES, NOT_LANGUAGES, country_id, language_id
+from bgr.data.atlas.sources.countries import FILM_COUNTRIES, FILM_LANGUAGES, NOT_LANGUAGES
 from bgr.data.atlas.sources.packages import split_companies, split_list, split_people, unique
-from bgr.data.atlas.statements import KnowledgeBuilder, day, quantity, text, year
+from bgr.data.atlas.statements import KnowledgeBuilder
+from bgr.data.kb.comparison import year_of
 from bgr.data.kb.schema import Value, parse_date
 
 _QUERY = """
@@ -22,6 +25,13 @@ _CONCEPTS = {"Documentary": "documentary film", "Animation": "animated film", "W
              "Biography": "biographical film", "History": "historical film"}  # fmt: skip
 # minutes; values outside are mistakes of the source (one feature film has a runtime of 1 minute)
 _MIN_RUNTIME, _MAX_RUNTIME = 5, 1000
+# people with this many films in the source count as links of a film
+_MIN_LINKED_FILMS = 3
+# more links do not raise a film's rank (casts are long, crews are not)
+_MAX_LINKS = 6
+# credits that a person needs in the core's films, directing or writing counting double; so nobody has only one film
+_MIN_CREDITS = 4
+_MIN_COMPANY_FILMS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +69,7 @@ def read_films(connection: sqlite3.Connection) -> list[Film]:
     for row in connection.execute(_QUERY):
         film = film_from_row(dict(row))
         known = films.get(film.imdb_id)
-        if known is None or _release_year(film) < _release_year(known):
+        if known is None or year_of(film.release) < year_of(known.release):
             films[film.imdb_id] = film
     return list(films.values())
 
@@ -92,7 +102,67 @@ def film_from_row(row: dict) -> Film:
 def release_value(released: str) -> Value:
     """A date, or a year for January 1, by which the source says that only the year is known."""
     date = parse_date(released)
-    return year(date.year) if (date.month, date.day) == (1, 1) else day(date)
+    return Value("year", date.year) if (date.month, date.day) == (1, 1) else Value("date", date)
+
+
+@dataclass(frozen=True)
+class FilmCore:
+    """The chosen films and the people and companies that link them."""
+
+    films: tuple[Film, ...]
+    people: frozenset[str]
+    companies: frozenset[str]
+
+    @property
+    def size(self) -> int:
+        """Number of entities."""
+        return len(self.films) + len(self.people) + len(self.companies)
+
+
+def choose_films(films: Sequence[Film], size: int, seed: int) -> FilmCore:
+    """The best linked films, as many as fit into ``size`` entities with the people and companies that link them.
+
+    Films are ranked by their links to people with three or more films and by how many facts about them are known; the
+    seed decides between equals.
+    """
+    ranked = _rank(films, seed)
+    count = bisect_right(range(1, len(ranked) + 1), size, key=lambda number: _core(ranked[:number]).size)
+    return _core(ranked[:count])
+
+
+def all_films(films: Sequence[Film]) -> FilmCore:
+    """All films, people and companies, linked or not."""
+    people = frozenset(name for film in films for name in film.people)
+    return FilmCore(tuple(films), people, frozenset(name for film in films for name in film.companies))
+
+
+def _rank(films: Sequence[Film], seed: int) -> list[Film]:
+    appearances = Counter(name for film in films for name in film.people)
+    generator = random.Random(seed)
+    lots = {film.id: generator.random() for film in films}
+
+    def score(film: Film) -> tuple[int, float]:
+        links = min(_MAX_LINKS, sum(appearances[name] >= _MIN_LINKED_FILMS for name in film.people))
+        known = (film.box_office, film.metacritic, film.rating, film.runtime, film.companies, film.oscars)
+        led = 3 * any(appearances[name] >= _MIN_LINKED_FILMS for name in film.directors)
+        # without this, three quarters of the films would be American and most countries would have none
+        abroad = 3 * any(country != "United States" for country in film.countries)
+        return (-links - led - abroad - sum(bool(fact) for fact in known), lots[film.id])
+
+    return sorted(films, key=score)
+
+
+def _core(films: Sequence[Film]) -> FilmCore:
+    credits: Counter[str] = Counter()
+    for film in films:
+        crew = {*film.directors, *film.writers}
+        credits.update({name: 2 if name in crew else 1 for name in film.people})
+    companies = Counter(name for film in films for name in film.companies)
+    return FilmCore(
+        tuple(sorted(films, key=lambda film: int(film.id[1:]))),
+        frozenset(name for name, count in credits.items() if count >= _MIN_CREDITS),
+        frozenset(name for name, count in companies.items() if count >= _MIN_COMPANY_FILMS),
+    )
 
 
 def add_genres(kb: KnowledgeBuilder, films: Iterable[Film]) -> None:
@@ -111,13 +181,12 @@ def add_film(kb: KnowledgeBuilder, film: Film, people: Container[str], companies
     for genre in film.genres:
         kb.relation(film.id, "genre", f"G_{genre}")
     for language in film.languages:
-        kb.relation(film.id, "original language", kb.entity(language_id(language), language, "language"))
+        kb.relation(film.id, "original language", kb.named("L", language, "language"))
     for country in film.countries:
-        kb.relation(film.id, "country of origin", kb.entity(country_id(country), country, "country"))
+        kb.relation(film.id, "country of origin", kb.named("C", country, "country"))
     for company in film.companies:
         if company in companies:
-            kb.entity(company_id(company), company, "film production company")
-            kb.relation(film.id, "production company", company_id(company))
+            kb.relation(film.id, "production company", kb.named("O", company, "film production company"))
 
 
 def genre_name(genre: str) -> str:
@@ -130,35 +199,18 @@ def genre_concept(genre: str) -> str:
     return _CONCEPTS.get(genre, f"{genre_name(genre)} film")
 
 
-def person_id(name: str) -> str:
-    """The id of a person in film; the source has only names, so equal names are one person."""
-    return "P_" + name.replace(" ", "_")
-
-
-def company_id(name: str) -> str:
-    """The id of a production company."""
-    return "O_" + name.replace(" ", "_")
-
-
 def _add_attributes(kb: KnowledgeBuilder, film: Film) -> None:
-    tomatoes = {"review score by": [text("Rotten Tomatoes")]}
+    tomatoes, metacritic = ({"review score by": [name]} for name in ("Rotten Tomatoes", "Metacritic"))
     kb.attribute(film.id, "release date", film.release)
-    kb.attribute(film.id, "IMDb ID", text(film.imdb_id))
-    if film.runtime is not None:
-        kb.attribute(film.id, "runtime", quantity(film.runtime, "minute"))
-    if film.box_office is not None:
-        kb.attribute(film.id, "box office", quantity(film.box_office, "United States dollar"))
-    if film.rating is not None:
-        kb.attribute(film.id, "audience rating", text(film.rating))
-    if film.tomatometer is not None:
-        kb.attribute(film.id, "review score", quantity(film.tomatometer, "percent"), tomatoes)
-    if film.reviews is not None:
-        kb.attribute(film.id, "number of reviews", quantity(film.reviews), tomatoes)
-    if film.metacritic is not None:
-        # Metacritic's points out of 100 are not a percentage of reviews
-        kb.attribute(film.id, "review score", quantity(film.metacritic), {"review score by": [text("Metacritic")]})
-    if film.oscars > 0:
-        kb.attribute(film.id, "number of Academy Awards", quantity(film.oscars))
+    kb.attribute(film.id, "IMDb ID", film.imdb_id)
+    kb.attribute(film.id, "runtime", film.runtime, "minute")
+    kb.attribute(film.id, "box office", film.box_office, "United States dollar")
+    kb.attribute(film.id, "audience rating", film.rating)
+    kb.attribute(film.id, "review score", film.tomatometer, "percent", tomatoes)
+    kb.attribute(film.id, "number of reviews", film.reviews, qualifiers=tomatoes)
+    # Metacritic's points out of 100 are not a percentage of reviews
+    kb.attribute(film.id, "review score", film.metacritic, qualifiers=metacritic)
+    kb.attribute(film.id, "number of Academy Awards", film.oscars or None)
 
 
 def _add_people(kb: KnowledgeBuilder, film: Film, people: Container[str]) -> None:
@@ -172,9 +224,8 @@ def _add_people(kb: KnowledgeBuilder, film: Film, people: Container[str]) -> Non
             if name not in people:
                 continue
             other_roles = [role for role, _, others in credits[:2] if predicate == "cast member" and name in others]
-            qualifiers = {"object has role": [text(role) for role in other_roles]} if other_roles else None
-            kb.entity(person_id(name), name, concept)
-            kb.relation(film.id, predicate, person_id(name), qualifiers)
+            qualifiers = {"object has role": other_roles} if other_roles else None
+            kb.relation(film.id, predicate, kb.named("P", name, concept), qualifiers)
 
 
 def _renamed(names: Iterable[str], table: dict[str, str]) -> tuple[str, ...]:
@@ -184,8 +235,3 @@ def _renamed(names: Iterable[str], table: dict[str, str]) -> tuple[str, ...]:
 def _whole_dollars(amount: float | None) -> int | None:
     """The amount as an integer; ``None`` for the source's few invalid amounts (7.386)."""
     return int(amount) if amount and float(amount).is_integer() else None
-
-
-def _release_year(film: Film) -> int:
-    value = film.release.value
-    return value.year if isinstance(value, datetime.date) else int(value)

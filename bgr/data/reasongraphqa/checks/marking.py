@@ -15,29 +15,28 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from bgr.data.kb.schema import Fact
-from bgr.data.reasongraphqa.io.fact_records import FactRecord, sample_facts
+from bgr.data.reasongraphqa.io.fact_records import FactRecord
+from bgr.data.records import read_text
 from bgr.errors import DataError
 from bgr.utils.atomic_io import new_file
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement on one criterion.
+    """Agreement on one criterion; `equal`, `kappa` and `kind` are ``None`` with one marker.
 
     Args:
         criterion: its name.
         facts: number of facts.
         markers: number of people who marked each fact.
         mean: mean of all marks.
-        equal: share of the facts on which all markers agree, 0 to 1; ``None`` with one marker.
-        kappa: agreement beyond chance, -1 to 1; ``None`` with one marker, or if all marks are equal, so that chance
-            gives full agreement.
-        kind: kind of kappa, ``cohen`` or ``fleiss``; ``None`` with one marker.
+        equal: share of the facts on which all markers agree, 0 to 1.
+        kappa: agreement beyond chance, -1 to 1; ``None`` if all marks are equal, so that chance gives full agreement.
+        kind: kind of kappa, ``cohen`` or ``fleiss``.
     """
 
     criterion: str
@@ -48,9 +47,6 @@ class Agreement:
     kappa: float | None
     kind: str | None
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
     def text(self) -> str:
         found = f"{self.criterion.ljust(13)} mean {self.mean:.3f}"
         if self.kind is None:
@@ -60,12 +56,7 @@ class Agreement:
 
 
 def agreement(criterion: str, marks: Sequence[Sequence[int]]) -> Agreement:
-    """Agreement on one criterion.
-
-    Args:
-        criterion: its name.
-        marks: for each fact (at least one) the marks of all markers, in the same order.
-    """
+    """Agreement on one criterion; `marks` has for each fact (at least one) the marks of all markers, in one order."""
     markers = len(marks[0])
     everything = [mark for row in marks for mark in row]
     mean = sum(everything) / len(everything)
@@ -112,44 +103,34 @@ MARKS = {"0": 0, "1": 1}
 _FORMULA = ("=", "+", "-", "@")
 
 
-def write_sheet(folder: str | Path, path: str | Path, count: int, seed: int, *, overwrite: bool = False) -> int:
-    """Sample facts of a dataset folder and write them with empty columns for the marks.
-
-    Returns:
-        The number of facts on the sheet: `count`, or all if the dataset has fewer.
+def write_sheet(facts: Sequence[FactRecord], path: str | Path, *, overwrite: bool = False) -> None:
+    """Write facts with empty columns for the marks.
 
     Raises:
-        DataError: no such dataset, or `path` exists and `overwrite` is false.
+        DataError: `path` exists and `overwrite` is false, or it cannot be written.
     """
     path = Path(path)
     if path.exists() and not overwrite:
         raise DataError(f"{path}: exists already; give --overwrite to replace it")
-    records = sample_facts(folder, count, seed).records
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for record in records:
-        cells = (record.id, record.sentence, triples_text(record))
+    for fact in facts:
+        cells = (fact.id, fact.sentence, triples_text(fact))
         writer.writerow([*map(_safe, cells), *("" for _ in CRITERIA)])
-    _write(path, out.getvalue())
-    return len(records)
-
-
-def _write(path: Path, text: str) -> None:
     with new_file(path, parents=True) as file:
         # with a byte order mark, by which spreadsheets recognize UTF-8
-        file.write_text(text, encoding="utf-8-sig", newline="")
+        file.write_text(out.getvalue(), encoding="utf-8-sig", newline="")
 
 
 def triples_text(record: FactRecord) -> str:
     """The triples of a fact as ``head | predicate | tail or value (qualifier: value)``, separated by ``;``."""
-    return " ; ".join(_triple_text(fact, record.names) for fact in record.facts)
-
-
-def _triple_text(fact: Fact, names: Mapping[str, str]) -> str:
-    end = names[fact.tail] if fact.tail is not None else str(fact.value)
-    qualifiers = "".join(f" ({key}: {value})" for key, value in fact.qualifiers)
-    return f"{names[fact.head]} | {fact.predicate} | {end}{qualifiers}"
+    texts = []
+    for fact in record.facts:
+        end = record.names[fact.tail] if fact.tail is not None else str(fact.value)
+        qualifiers = "".join(f" ({key}: {value})" for key, value in fact.qualifiers)
+        texts.append(f"{record.names[fact.head]} | {fact.predicate} | {end}{qualifiers}")
+    return " ; ".join(texts)
 
 
 def _safe(text: str) -> str:
@@ -160,12 +141,9 @@ def _safe(text: str) -> str:
 
 @dataclass(frozen=True)
 class Marks:
-    """Completed sheets of the same facts.
+    """Completed sheets of the same facts, one for each marker.
 
-    Args:
-        sheets: the files, one for each marker.
-        ids: ids of the facts, in the order of the first sheet.
-        marks: criterion to one row for each fact with the marks of all markers.
+    `ids` are in the order of the first sheet; `marks` has for each criterion and fact the marks of all markers.
     """
 
     sheets: tuple[str, ...]
@@ -173,12 +151,10 @@ class Marks:
     marks: Mapping[str, tuple[tuple[int, ...], ...]]
 
     def agreement(self) -> tuple[Agreement, ...]:
-        """Mean mark and agreement of each criterion."""
         return tuple(agreement(criterion, self.marks[criterion]) for criterion in CRITERIA)
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(NamedTuple):
     sentence: str
     marks: Mapping[str, int]
 
@@ -197,10 +173,14 @@ def read_marks(paths: Sequence[str | Path]) -> Marks:
         if str(path) in sheets:
             raise DataError(f"{path}: given twice, allowed: one sheet for each marker")
         sheets[str(path)] = _read(Path(path))
-    (first, rows), *others = sheets.items()
-    for name, other in others:
-        _same_facts(first, rows, name, other)
-        _same_facts(name, other, first, rows)
+    first, rows = next(iter(sheets.items()))
+    for name, other in sheets.items():
+        for id in {**rows, **other}:
+            if id not in other or id not in rows:
+                lacking, having = (name, first) if id not in other else (first, name)
+                raise DataError(f"{lacking}: lacks fact {id!r}, which {having} has")
+            if other[id].sentence != rows[id].sentence:
+                raise DataError(f"{name}: the sentence of fact {id!r} differs from that in {first}")
     marks = {
         criterion: tuple(tuple(sheet[id].marks[criterion] for sheet in sheets.values()) for id in rows)
         for criterion in CRITERIA
@@ -208,21 +188,8 @@ def read_marks(paths: Sequence[str | Path]) -> Marks:
     return Marks(tuple(sheets), tuple(rows), marks)
 
 
-def _same_facts(name: str, rows: Mapping[str, _Row], other_name: str, other: Mapping[str, _Row]) -> None:
-    for id, row in rows.items():
-        if id not in other:
-            raise DataError(f"{other_name}: lacks fact {id!r}, which {name} has")
-        if other[id].sentence != row.sentence:
-            raise DataError(f"{other_name}: the sentence of fact {id!r} differs from that in {name}")
-
-
 def _read(path: Path) -> dict[str, _Row]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from None
+    text = read_text(path)
     header = text.split("\n", 1)[0]
     # spreadsheets in some locales save with semicolons
     delimiter = max(",;\t", key=header.count)

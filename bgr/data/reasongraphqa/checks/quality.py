@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import fmean, median
 from typing import Any
 
@@ -17,8 +17,9 @@ from tqdm import tqdm
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.options import QualityOptions
 from bgr.data.reasongraphqa.checks.marking import Marks, read_marks, write_sheet
-from bgr.data.reasongraphqa.checks.quality_checks import ADDED, FLUENCY, missing, parse
+from bgr.data.reasongraphqa.checks.quality_checks import ADDED, FLUENCY, parse
 from bgr.data.reasongraphqa.io.fact_records import FactRecord, FactSample, sample_facts
+from bgr.data.reasongraphqa.verbalize.verbalizer import missing_parts
 from bgr.errors import DataError
 
 PAPER = {"facts": 2000, "fluent": 1966, "faithful": 1978}
@@ -55,7 +56,10 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Lengths:
-    """Lengths of sentences in words, which are separated by spaces."""
+    """Lengths of sentences in words, which are separated by spaces.
+
+    `p95` is the smallest length that at least 95 % of the sentences do not exceed.
+    """
 
     mean: float
     median: float
@@ -63,21 +67,25 @@ class Lengths:
     longest: int
     longest_id: str
 
+    @classmethod
+    def of(cls, records: Sequence[FactRecord]) -> Lengths:
+        counts = [len(record.sentence.split()) for record in records]
+        longest = max(range(len(counts)), key=counts.__getitem__)
+        p95 = sorted(counts)[math.ceil(0.95 * len(counts)) - 1]
+        return cls(fmean(counts), median(counts), p95, counts[longest], records[longest].id)
+
 
 @dataclass(frozen=True)
 class QualityReport:
-    """Result of the checks.
+    """Result of the checks, with the marks of completed sheets if any were given.
 
     Args:
-        facts: number of checked sentences.
-        total: number of sentences in the dataset.
+        facts, total: number of sentences that were checked, and of those in the dataset.
         seed: seed of the sample.
         gold: number of checked sentences that some question needs.
         with_triples: number of checked sentences with triples; the others are checked only for fluency.
         fluent: number of sentences that pass every check of fluency.
         faithful: number of sentences with triples that pass every check of faithfulness.
-        checks: the result of each check.
-        lengths: lengths in words.
     """
 
     facts: int
@@ -89,21 +97,23 @@ class QualityReport:
     faithful: int
     checks: tuple[CheckResult, ...]
     lengths: Lengths
+    marks: Marks | None = None
 
     def to_json(self) -> dict[str, Any]:
         checks = [{**asdict(check), "share": check.share} for check in self.checks]
-        return {**asdict(self), "checks": checks, "paper": PAPER}
+        found = {**asdict(self), "checks": checks, "paper": PAPER}
+        del found["marks"]
+        if self.marks is not None:
+            criteria = [asdict(agreement) for agreement in self.marks.agreement()]
+            found["marks"] = {"sheets": self.marks.sheets, "facts": len(self.marks.ids), "criteria": criteria}
+        return found
 
     def text(self) -> str:
         """The report in plain text, with the paper's numbers."""
-        gold = f"{self.gold:,} of them gold"
-        lines = [f"{self.facts:,} of {self.total:,} facts ({gold}), seed {self.seed}"]
-        for name, count, checked in (
-            ("fluent", self.fluent, self.facts),
-            ("faithful", self.faithful, self.with_triples),
-        ):
+        lines = [f"{self.facts:,} of {self.total:,} facts ({self.gold:,} of them gold), seed {self.seed}"]
+        for name, count, of in (("fluent", self.fluent, self.facts), ("faithful", self.faithful, self.with_triples)):
             paper = f"paper, by hand: {PAPER[name] / PAPER['facts']:.1%} of {PAPER['facts']:,}"
-            lines.append(f"  {name.ljust(18)} {_share(count, checked)}   ({paper})")
+            lines.append(f"  {name.ljust(18)} {_share(count, of)}   ({paper})")
         lines.append("failed:")
         for check in self.checks:
             lines.append(f"  {check.name.ljust(18)} {_share(check.count, check.checked)}")
@@ -112,13 +122,20 @@ class QualityReport:
             lines.append(f"{self.facts - self.with_triples:,} facts have no triples and are checked only for fluency")
         words = self.lengths
         spread = f"mean {words.mean:.1f}, median {words.median:g}, 95 % up to {words.p95}, longest {words.longest}"
-        return "\n".join([*lines, f"words: {spread} ({words.longest_id})"])
+        lines.append(f"words: {spread} ({words.longest_id})")
+        if self.marks is not None:
+            lines.append(f"marks of {len(self.marks.ids):,} facts, {len(self.marks.sheets)} sheet(s):")
+            lines += [f"  {agreement.text()}" for agreement in self.marks.agreement()]
+        return "\n".join(lines)
 
 
 def quality_report(sample: FactSample, *, progress: bool = False) -> QualityReport:
     """Run every check on every sentence of a sample (which has at least one)."""
     records = sample.records
-    kb = _names(records)
+    # a knowledge base of only the sample's names, for the verbalizer's own test of completeness
+    names = {node: name for record in records for node, name in record.names.items()}
+    empty: Mapping[str, Any] = {"instanceOf": [], "attributes": [], "relations": []}
+    kb = KnowledgeBase({"concepts": {}, "entities": {node: {"name": name, **empty} for node, name in names.items()}})
     failures: dict[str, list[FailedFact]] = {name: [] for name in (*FLUENCY, MISSING, *ADDED)}
     fluent = faithful = 0
     for record in tqdm(records, desc="checking", unit="fact", disable=not progress, delay=2):
@@ -128,6 +145,10 @@ def quality_report(sample: FactSample, *, progress: bool = False) -> QualityRepo
         fluent += not any(name in FLUENCY for name in found)
         faithful += bool(record.facts) and all(name in FLUENCY for name in found)
     with_triples = sum(bool(record.facts) for record in records)
+    checks = []
+    for name, failed in failures.items():
+        criterion, checked = ("fluency", len(records)) if name in FLUENCY else ("faithfulness", with_triples)
+        checks.append(CheckResult(name, criterion, checked, len(failed), tuple(failed[:MAX_EXAMPLES])))
     return QualityReport(
         facts=len(records),
         total=sample.total,
@@ -136,91 +157,36 @@ def quality_report(sample: FactSample, *, progress: bool = False) -> QualityRepo
         with_triples=with_triples,
         fluent=fluent,
         faithful=faithful,
-        checks=_results(failures, len(records), with_triples),
-        lengths=_lengths(records),
+        checks=tuple(checks),
+        lengths=Lengths.of(records),
     )
-
-
-def _names(records: Sequence[FactRecord]) -> KnowledgeBase:
-    """A knowledge base of only the sample's names, for the verbalizer's own test of completeness."""
-    names = {node: name for record in records for node, name in record.names.items()}
-    empty: Mapping[str, Any] = {"instanceOf": [], "attributes": [], "relations": []}
-    return KnowledgeBase({"concepts": {}, "entities": {node: {"name": name, **empty} for node, name in names.items()}})
 
 
 def _failures(kb: KnowledgeBase, record: FactRecord) -> dict[str, str]:
+    """The problem that each failed check found."""
     parsed = parse(record)
     found = {name: check(parsed) for name, check in FLUENCY.items()}
     if record.facts:
-        found[MISSING] = missing(kb, record)
+        found[MISSING] = ", ".join(missing_parts(kb, record.sentence, record.facts)) or None
         found |= {name: check(parsed) for name, check in ADDED.items()}
     return {name: detail for name, detail in found.items() if detail is not None}
-
-
-def _results(failures: Mapping[str, list[FailedFact]], facts: int, with_triples: int) -> tuple[CheckResult, ...]:
-    return tuple(
-        CheckResult(name, "fluency", facts, len(found), tuple(found[:MAX_EXAMPLES]))
-        if name in FLUENCY
-        else CheckResult(name, "faithfulness", with_triples, len(found), tuple(found[:MAX_EXAMPLES]))
-        for name, found in failures.items()
-    )
-
-
-def _lengths(records: Sequence[FactRecord]) -> Lengths:
-    counts = [len(record.sentence.split()) for record in records]
-    longest = max(range(len(counts)), key=counts.__getitem__)
-    # the smallest length that at least 95 % of the sentences do not exceed
-    p95 = sorted(counts)[math.ceil(0.95 * len(counts)) - 1]
-    return Lengths(fmean(counts), median(counts), p95, counts[longest], records[longest].id)
 
 
 def _share(count: int, checked: int) -> str:
     return f"{count:6,} of {checked:,} ({count / checked:.1%})" if checked else "not checked"
 
 
-@dataclass(frozen=True)
-class QualityCheck:
-    """Result of `check_quality`.
-
-    Args:
-        report: the automatic checks.
-        marks: marks of completed sheets, if any were given.
-        to_mark: number of facts on the sheet that was written, if any.
-    """
-
-    report: QualityReport
-    marks: Marks | None
-    to_mark: int
-
-    def to_json(self) -> dict[str, Any]:
-        found = self.report.to_json()
-        if self.marks is None:
-            return found
-        criteria = [agreement.to_json() for agreement in self.marks.agreement()]
-        return {**found, "marks": {"sheets": self.marks.sheets, "facts": len(self.marks.ids), "criteria": criteria}}
-
-    def text(self) -> str:
-        if self.marks is None:
-            return self.report.text()
-        head = f"marks of {len(self.marks.ids):,} facts, {len(self.marks.sheets)} sheet(s):"
-        return "\n".join([self.report.text(), head, *(f"  {agreement.text()}" for agreement in self.marks.agreement())])
-
-
-def check_quality(options: QualityOptions) -> QualityCheck:
-    """Check a sample of a dataset's facts, read completed sheets, and write a sheet for human marks.
+def check_quality(options: QualityOptions) -> QualityReport:
+    """Check a sample of a dataset's facts, read completed sheets, and write a sheet of the sample for human marks.
 
     Raises:
         DataError: a file is missing or damaged, or the sheet exists.
     """
     sheet, paths = options.sheet, options.marks
-    # checked first, before the sample is
     if sheet and paths and sheet in paths:
         raise DataError(f"{sheet}: given both as --sheet and as --marks, which would overwrite the marks")
-    if sheet and sheet.exists() and not options.overwrite:
-        raise DataError(f"{sheet}: exists already; give --overwrite to replace it")
     marks = read_marks(paths) if paths else None
-    report = quality_report(sample_facts(options.folder, options.facts, options.seed), progress=True)
-    written = 0
+    sample = sample_facts(options.folder, options.facts, options.seed)
     if sheet:
-        written = write_sheet(options.folder, sheet, options.facts, options.seed, overwrite=options.overwrite)
-    return QualityCheck(report, marks, written)
+        write_sheet(sample.records, sheet, overwrite=options.overwrite)
+    return replace(quality_report(sample, progress=True), marks=marks)

@@ -12,11 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.io.fact_records import FactRecord
-from bgr.data.reasongraphqa.verbalize.templates import Templates, load_templates, value_text
-from bgr.data.reasongraphqa.verbalize.verbalizer import STYLES, missing_parts
+from bgr.data.reasongraphqa.verbalize.templates import load_templates, value_text
+from bgr.data.reasongraphqa.verbalize.verbalizer import STYLES
 
 _HOLE = "\x00"  # replaces a name or value in the rest of a sentence
 _WORD = re.compile(r"\w+(?:[-'’.]\w+)*")
@@ -30,8 +30,7 @@ _ENDING = re.compile(r"""[.!?]["'”’»)\]]*$""")
 _BRACKETS = {")": "(", "]": "[", "”": "“", "»": "«"}
 
 
-@dataclass(frozen=True)
-class _Token:
+class _Token(NamedTuple):
     """A word or punctuation mark; `part` is the number of the name or value that contains it, or ``None``."""
 
     text: str
@@ -48,8 +47,6 @@ class Parsed:
     """A parsed sentence.
 
     Args:
-        record: the sentence and its triples.
-        tokens: its words and punctuation marks.
         rest: the sentence with a hole for each name and value.
         clauses: the words of each clause, in lower case; only clauses with two or more words outside names and values.
         known: all words, in lower case, that come from a triple: names, values, predicates and their templates.
@@ -62,30 +59,29 @@ class Parsed:
     known: frozenset[str]
 
 
-def parse(record: FactRecord, templates: Templates | None = None) -> Parsed:
+def parse(record: FactRecord) -> Parsed:
     """Separate the names and values of a sentence from its other words."""
-    parts = _parts(record)
-    pieces = _split(record.sentence, parts)
+    values = [fact.value for fact in record.facts if fact.value is not None]
+    values += [value for fact in record.facts for _, value in fact.qualifiers]
+    texts = {value_text(value, style) for value in values for style in range(STYLES)}
+    parts = sorted(filter(None, {*record.names.values(), *texts}), key=lambda text: (-len(text), text))
+    pieces = [(record.sentence, False)]  # the flag is true for names and values
+    if parts:
+        pattern = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, parts))})(?!\w)", re.IGNORECASE)
+        pieces = [(piece, number % 2 == 1) for number, piece in enumerate(pattern.split(record.sentence))]
     tokens = tuple(
         _Token(text, number if inside else None)
         for number, (piece, inside) in enumerate(pieces)
         for text in _TOKEN.findall(piece)
     )
     rest = "".join(_HOLE if inside else piece for piece, inside in pieces)
-    known = frozenset(_words(" ".join([*parts, *_template_words(record, templates or load_templates())])))
+    known = frozenset(_words(" ".join([*parts, *_template_words(record)])))
     return Parsed(record, tokens, rest, tuple(_clauses(pieces)), known)
 
 
-def _parts(record: FactRecord) -> list[str]:
-    """Names, and values in each of their forms, longest first."""
-    values = [fact.value for fact in record.facts if fact.value is not None]
-    values += [value for fact in record.facts for _, value in fact.qualifiers]
-    texts = {value_text(value, style) for value in values for style in range(STYLES)}
-    return sorted((text for text in {*record.names.values(), *texts} if text), key=lambda text: (-len(text), text))
-
-
-def _template_words(record: FactRecord, templates: Templates) -> list[str]:
+def _template_words(record: FactRecord) -> list[str]:
     """Predicates and qualifier keys with the words of their templates (`Oscar` for `Academy Awards`)."""
+    templates = load_templates()
     found: list[str] = []
     for fact in record.facts:
         found.append(fact.predicate)
@@ -94,14 +90,6 @@ def _template_words(record: FactRecord, templates: Templates) -> list[str]:
         for key, _ in fact.qualifiers:
             found += [key, *templates.qualifier(key)]
     return found
-
-
-def _split(sentence: str, parts: Sequence[str]) -> list[tuple[str, bool]]:
-    """The pieces of the sentence; the flag is true for names and values."""
-    if not parts:
-        return [(sentence, False)]
-    pattern = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, parts))})(?!\w)", re.IGNORECASE)
-    return [(piece, number % 2 == 1) for number, piece in enumerate(pattern.split(sentence))]
 
 
 def _clauses(pieces: Sequence[tuple[str, bool]]) -> list[tuple[str, ...]]:
@@ -224,11 +212,6 @@ def wrong_spacing(parsed: Parsed) -> str | None:
     """Two spaces, a space before a comma or a full stop, two commas, outside names and values."""
     match = _SPACING.search(parsed.rest)
     return repr(match[0]) if match else None
-
-
-def missing(kb: KnowledgeBase, record: FactRecord) -> str | None:
-    """The names and values that the sentence lacks, by the verbalizer's own test."""
-    return ", ".join(missing_parts(kb, record.sentence, record.facts)) or None
 
 
 Check = Callable[[Parsed], str | None]

@@ -25,7 +25,7 @@ from tqdm import tqdm
 
 from bgr.data.example import Example
 from bgr.data.kb.schema import Fact
-from bgr.data.reasongraphqa.checks.entailment import FactTable
+from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.errors import DataError
@@ -215,7 +215,13 @@ def _compare_with_question(splits: Mapping[str, Sequence[_Sample]]) -> None:
                 shared = words & asked
                 rare = sum(np.log(total / (1 + frequency[word])) for word in shared)
                 numbers = sum(word[0].isdigit() for word in shared)
-                row[:5] = len(shared), rare, len(shared) / max(1, len(words)), numbers, len(names & set(_WORD.findall(sentence)))
+                row[:5] = (
+                    len(shared),
+                    rare,
+                    len(shared) / max(1, len(words)),
+                    numbers,
+                    len(names & set(_WORD.findall(sentence))),
+                )
             sample.lexical[:, 5] = np.argsort(np.argsort(-sample.lexical[:, 1], kind="stable"), kind="stable")
 
 

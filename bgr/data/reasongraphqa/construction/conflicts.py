@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from bgr.data.kb.schema import Fact, Value
 from bgr.data.reasongraphqa.construction.textual_database import FactUnit, meaning
@@ -53,8 +54,6 @@ def entailed_values(value: Value) -> tuple[Value, ...]:
 SAME_TRIPLE, SAME_VALUE, RESTATED = "same triple", "same value", "restated by a qualifier"
 ENTAILMENTS = (SAME_TRIPLE, SAME_VALUE, RESTATED)
 
-Name = Callable[[str], str]
-
 
 class GoldFacts:
     """The content of a question's gold facts, for comparison with distractors.
@@ -65,7 +64,7 @@ class GoldFacts:
         units: their units, with the facts joined to them.
     """
 
-    def __init__(self, name: Name, facts: Sequence[Fact], units: Iterable[FactUnit]) -> None:
+    def __init__(self, name: Callable[[str], str], facts: Sequence[Fact], units: Iterable[FactUnit]) -> None:
         self._name = name
         stated = [_plain(fact) for unit in units for fact in unit.facts]
         self._meanings = {meaning(fact) for fact in stated}
@@ -100,7 +99,10 @@ class GoldFacts:
         return self._heads.get((self._name(fact.head), fact.predicate), fact.head) != fact.head
 
     def _entailment(self, fact: Fact) -> str | None:
-        if any(self._states(entailed) for entailed in _entailed_facts(fact)):
+        facts = [fact]
+        if fact.value is not None and fact.value.type == "date":
+            facts += [replace(fact, value=year) for year in entailed_values(fact.value)[1:]]
+        if any(self._states(entailed) for entailed in facts):
             return SAME_VALUE if fact.tail is None else SAME_TRIPLE
         if (fact.head, self._object(fact)) in self._qualified:
             return RESTATED
@@ -131,13 +133,5 @@ def _plain(fact: Fact) -> Fact:
     if fact.value is None and not fact.qualifiers:
         return fact
     value = None if fact.value is None else normalize(fact.value)
-    return Fact(
-        fact.head, fact.predicate, value, fact.tail, tuple((key, normalize(found)) for key, found in fact.qualifiers)
-    )
-
-
-def _entailed_facts(fact: Fact) -> tuple[Fact, ...]:
-    """A fact, and for a date also the fact with its year."""
-    if fact.value is None or fact.value.type != "date":
-        return (fact,)
-    return tuple(Fact(fact.head, fact.predicate, value) for value in entailed_values(fact.value))
+    qualifiers = tuple((key, normalize(found)) for key, found in fact.qualifiers)
+    return Fact(fact.head, fact.predicate, value, fact.tail, qualifiers)

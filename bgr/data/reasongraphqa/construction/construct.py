@@ -13,9 +13,8 @@ from bgr.data.example import Example
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.construction.candidate_base import CandidateBase
-from bgr.data.reasongraphqa.construction.grounding import Grounded, ground
 from bgr.data.reasongraphqa.construction.interference import KINDS, THIRDS, Draft, Encoder, Interference, Mixture
-from bgr.data.reasongraphqa.construction.questions import MALFORMED, Dropped, Question
+from bgr.data.reasongraphqa.construction.questions import MALFORMED, Dropped, Grounded, Question, ground
 from bgr.data.reasongraphqa.construction.recipe import RECIPES
 from bgr.data.reasongraphqa.construction.rivals import RivalFinder
 from bgr.data.reasongraphqa.construction.splits import (
@@ -119,22 +118,20 @@ def build(
     """Build a dataset: ground the questions, verbalize the facts, add distractors, split.
 
     Args:
-        kb: knowledge base of the programs.
-        questions: all questions of the source.
         encoder: sentences to unit vectors, for the similarity of distractors.
-        settings: see `Settings`.
         verbalizer: a model that verbalizes the facts; ``None`` for templates.
         malformed: malformed records, for the report.
-        progress: show bars on standard error.
 
     Raises:
         ProgramError: a program uses a name that is not in the knowledge base (unless ``settings.skip_bad``).
         DataError: no question is left.
     """
-    kept, dropped, tried = _ground_all(kb, questions, settings, progress)
+    kept, dropped = _ground_all(kb, questions, settings, progress)
     dropped = [*malformed, *dropped]
+    tried = len(kept) + len(dropped)
     if not kept:
-        raise DataError(f"none of {len(questions) + len(malformed)} questions is usable{_first_reason(dropped)}")
+        first = "".join(f"; the first: {one.where}: {one.reason}: {one.detail}" for one in dropped[:1])
+        raise DataError(f"none of {len(questions) + len(malformed)} questions is usable{first}")
     templates = Verbalizer(kb, settings.seed)
     if verbalizer is not None:
         # a model needs batches to be fast: a first pass with templates finds all the facts to verbalize
@@ -150,7 +147,7 @@ def build(
         splits={name: [e for e, s in zip(examples, split, strict=True) if s == name] for name in SPLITS},
         database=interference.database,
         dropped=tuple(dropped),
-        tried=tried + len(malformed),
+        tried=tried,
         distractors={kind: sum(draft.kinds[kind] for draft in drafts) for kind in KINDS},
     )
 
@@ -174,12 +171,17 @@ def _draft_all(
     interference = Interference(database, encoder, seed=settings.seed, mixture=settings.mixture, progress=progress)
     drafts, dropped = [], []
     for grounded in tqdm(kept, desc="gold sentences", unit="question", disable=not progress):
+        question = grounded.question
+        rng = Random(f"{settings.seed}|candidates|{question.id}")
         # all gold sentences before the first distractor, so that facts joined to gold facts are not distractors
-        draft = interference.draft(grounded, _candidates(grounded, settings))
+        draft = interference.draft(
+            grounded, RECIPES[settings.recipe].draw(settings.candidates_min, settings.candidates, rng)
+        )
         if len({unit.sentence for unit in draft.units}) == len(draft.units):
             drafts.append(draft)
         else:
-            dropped.append(_repeated(grounded))
+            detail = f"{question.text} ({len(grounded.facts)} facts)"
+            dropped.append(Dropped(question.where, "two gold facts have one sentence", detail))
     finder = RivalFinder(Executor(kb))
     for draft in tqdm(drafts, desc="rival chains", unit="question", disable=not progress or not settings.mixture.rival):
         interference.add_rivals(draft, finder)
@@ -204,7 +206,7 @@ def _rng(settings: Settings, purpose: str, draft: Draft) -> Random:
 
 def _ground_all(
     kb: KnowledgeBase, questions: Sequence[Question], settings: Settings, progress: bool
-) -> tuple[list[Grounded], list[Dropped], int]:
+) -> tuple[list[Grounded], list[Dropped]]:
     """Ground all questions, or random ones until `limit` are kept; kept questions are in the order of the source."""
     executor = Executor(kb)
     order = list(range(len(questions)))
@@ -215,40 +217,26 @@ def _ground_all(
     for number in tqdm(order, desc="ground", unit="question", disable=not progress):
         if settings.limit is not None and len(kept) >= settings.limit:
             break
-        outcome = _ground_one(questions[number], executor, settings.skip_bad)
+        try:
+            outcome = ground(questions[number], executor)
+        except ProgramError as error:
+            if not settings.skip_bad:
+                raise
+            outcome = Dropped(questions[number].where, MALFORMED, str(error))
         if isinstance(outcome, Dropped):
             dropped.append(outcome)
         else:
             kept[number] = outcome
-    return [kept[number] for number in sorted(kept)], dropped, len(kept) + len(dropped)
-
-
-def _ground_one(question: Question, executor: Executor, skip_bad: bool) -> Grounded | Dropped:
-    try:
-        return ground(question, executor)
-    except ProgramError as error:
-        if not skip_bad:
-            raise
-        return Dropped(question.where, MALFORMED, str(error))
-
-
-def _repeated(grounded: Grounded) -> Dropped:
-    detail = f"{grounded.question.text} ({len(grounded.facts)} facts)"
-    return Dropped(grounded.question.where, "two gold facts have one sentence", detail)
-
-
-def _candidates(grounded: Grounded, settings: Settings) -> int:
-    rng = Random(f"{settings.seed}|candidates|{grounded.question.id}")
-    return RECIPES[settings.recipe].draw(settings.candidates_min, settings.candidates, rng)
+    return [kept[number] for number in sorted(kept)], dropped
 
 
 def _example(draft: Draft, seed: int) -> Example:
     """The example with shuffled candidates and the graph renumbered accordingly."""
     question = draft.grounded.question
+    graph = draft.grounded.graph if draft.answerable else EvidenceGraph()
     order = list(range(len(draft.units)))
     Random(f"{seed}|shuffle|{question.id}").shuffle(order)
     new_numbers = {old: new for new, old in enumerate(order)}
-    graph = draft.grounded.graph if draft.answerable else EvidenceGraph()
     return Example(
         id=question.id,
         question=question.text,
@@ -264,17 +252,9 @@ def _split(kept: Sequence[Grounded], settings: Settings) -> list[str]:
     if settings.split == "structure":
         return structure_split([grounded.graph for grounded in kept], settings.seed)
     if settings.split == "entity":
-        return entity_split([_entities(grounded) for grounded in kept], settings.seed)
+        ends = [[end for fact in one.facts for end in (fact.head, fact.tail) if end is not None] for one in kept]
+        return entity_split(list(map(frozenset, ends)), settings.seed)
     if settings.split == "composition":
-        predicates = [[fact.predicate for fact in grounded.facts] for grounded in kept]
-        pairs = [composition(grounded.graph, names) for grounded, names in zip(kept, predicates, strict=True)]
+        pairs = [composition(one.graph, [fact.predicate for fact in one.facts]) for one in kept]
         return composition_split(pairs, settings.seed)
     return random_split(len(kept), settings.seed)
-
-
-def _entities(grounded: Grounded) -> frozenset[str]:
-    return frozenset(end for fact in grounded.facts for end in (fact.head, fact.tail) if end is not None)
-
-
-def _first_reason(dropped: Sequence[Dropped]) -> str:
-    return f"; the first: {dropped[0].where}: {dropped[0].reason}: {dropped[0].detail}" if dropped else ""

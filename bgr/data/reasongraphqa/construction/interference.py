@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, zip_longest
 from random import Random
 
 import numpy as np
@@ -22,7 +22,7 @@ from bgr.collection.vectors import nearest
 from bgr.data.kb.schema import Fact
 from bgr.data.reasongraphqa.construction.candidate_base import CandidateBase
 from bgr.data.reasongraphqa.construction.conflicts import GoldFacts
-from bgr.data.reasongraphqa.construction.grounding import Grounded
+from bgr.data.reasongraphqa.construction.questions import Grounded
 from bgr.data.reasongraphqa.construction.rivals import RivalFinder
 from bgr.data.reasongraphqa.construction.textual_database import FactUnit, TextualDatabase
 from bgr.errors import DataError
@@ -42,7 +42,6 @@ MIN_NEIGHBORS = 64
 """Minimum number of similar sentences that are tried; at least `NEIGHBORS_PER_DISTRACTOR` times the wanted number."""
 NEIGHBORS_PER_DISTRACTOR = 3
 RANDOM_TRIES = 20
-SUM_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Mixture:
     def __post_init__(self) -> None:
         shares = tuple(self.by_kind.values())
         # written so that nan fails too
-        if not (min(shares) >= 0 and abs(sum(shares) - 1) <= SUM_TOLERANCE):
+        if not (min(shares) >= 0 and abs(sum(shares) - 1) <= 1e-6):
             text = " ".join(f"{share:g}" for share in shares)
             raise DataError(f"mixture {text}, allowed: shares of 0 or more that add up to 1")
 
@@ -97,13 +96,12 @@ class Draft:
         self.gold_units = tuple(self.units)
         self._sentences = {unit.sentence for unit in self.units}
 
-
     def fits(self, unit: FactUnit) -> bool:
-        """True if a unit may be added as a distractor."""
+        """True if a unit may be added as a distractor: no conflict with the gold facts, and its sentence is new."""
         return unit.sentence not in self._sentences and self.gold.allows(unit)
 
     def add(self, unit: FactUnit, kind: str) -> bool:
-        """Add a unit as a distractor if it has no conflict with the gold facts and its sentence is new."""
+        """Add a unit as a distractor if it fits."""
         if not self.fits(unit):
             return False
         self.units.append(unit)
@@ -133,8 +131,6 @@ class Interference:
         database: the textual database, to which (b) adds sentences.
         encoder: sentences to unit vectors; similarity is their inner product.
         seed: seed of all random choices, which are independent for each question.
-        mixture: the share of each kind.
-        progress: show bars on standard error.
     """
 
     def __init__(
@@ -161,13 +157,15 @@ class Interference:
     def same_head(self, draft: Draft) -> None:
         """Add distractors of kind (b), up to their share."""
         rng = self._rng(draft, SAME_HEAD)
-        facts = draft.grounded.facts
+        gold = draft.grounded.facts
         count = self._share(draft)[SAME_HEAD]
-        asked = {(fact.head, fact.predicate) for fact in facts}
+        asked = {(fact.head, fact.predicate) for fact in gold}
         heads = list(dict.fromkeys(unit.facts[0].head for unit in draft.units))
-        if len(draft.units) > len(facts):
+        if len(draft.units) > len(gold):
             rng.shuffle(heads)  # else only gold facts would share their heads
-        for fact in self._about(heads, rng):
+        lists = [_by_predicate(self.database.facts_of(head), rng) for head in heads]
+        # the entities in turn
+        for fact in (fact for row in zip_longest(*lists) for fact in row if fact is not None):
             if draft.kinds[SAME_HEAD] >= count:
                 return
             unit = None if (fact.head, fact.predicate) in asked else self.database.unit(fact)
@@ -232,7 +230,11 @@ class Interference:
         """Add distractors of kinds (a), (e) and (c), until each draft has the wanted candidates or no other unit fits."""
         if not drafts or not self.database.units:
             return
-        wanted = [self._similar(draft) for draft in drafts]
+        wanted = []  # of kind (a): its share, and what (b) lacks; 0 if the mixture has none
+        for draft in drafts:
+            share = self._share(draft)
+            lacking = share[SAME_HEAD] - draft.kinds[SAME_HEAD]
+            wanted.append(share[SIMILAR] + lacking if self.mixture.similar else 0)
         neighbors = self._neighbors([draft.grounded.question.text for draft in drafts], max(wanted))
         rows = tqdm(neighbors, desc="distractors", unit="question", disable=not self.progress)
         for draft, similar, row in zip(drafts, wanted, rows, strict=True):
@@ -249,11 +251,6 @@ class Interference:
     def _share(self, draft: Draft) -> dict[str, int]:
         return shares(len(draft.grounded.facts), draft.wanted, self.mixture)
 
-    def _similar(self, draft: Draft) -> int:
-        """The number of distractors of kind (a): its share, and what (b) lacks; 0 if the mixture has none."""
-        share = self._share(draft)
-        return share[SIMILAR] + share[SAME_HEAD] - draft.kinds[SAME_HEAD] if self.mixture.similar else 0
-
     def _neighbors(self, questions: Sequence[str], wanted: int) -> np.ndarray:
         """For each question the numbers of the units with the most similar sentences, best first: ``[q, n]``.
 
@@ -265,14 +262,6 @@ class Interference:
         queries = self.encoder(questions)
         return nearest(queries, vectors, max(MIN_NEIGHBORS, NEIGHBORS_PER_DISTRACTOR * wanted), progress=self.progress)
 
-    def _about(self, entities: Sequence[str], rng: Random) -> Iterator[Fact]:
-        """Facts about several entities in turn; those of an entity in random order, alternating between predicates."""
-        lists = [_by_predicate(self.database.facts_of(entity), rng) for entity in entities]
-        for index in range(max(map(len, lists), default=0)):
-            for facts in lists:
-                if index < len(facts):
-                    yield facts[index]
-
     def _rng(self, draft: Draft, kind: str) -> Random:
         return Random(f"{self.seed}|{kind}|{draft.grounded.question.id}")
 
@@ -282,5 +271,4 @@ def _by_predicate(facts: Sequence[Fact], rng: Random) -> list[Fact]:
     groups: dict[str, list[Fact]] = {}
     for fact in rng.sample(facts, len(facts)):
         groups.setdefault(fact.predicate, []).append(fact)
-    longest = max(map(len, groups.values()), default=0)
-    return [group[index] for index in range(longest) for group in groups.values() if index < len(group)]
+    return [fact for row in zip_longest(*groups.values()) for fact in row if fact is not None]

@@ -1,20 +1,45 @@
-"""Questions of KQA Pro (or Atlas), read from their files. Every program is checked before any costly work starts."""
+"""Questions of KQA Pro (or Atlas): read from their files and grounded in facts (paper, section 3.1.1).
+
+Every program is checked before any costly work starts. `ground` gives a question's gold facts and their graph, or the
+reason that it is dropped.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
+
+from bgr.data.kb.executor import Executor
 from bgr.data.kb.program import Program
-from bgr.errors import DataError, ProgramError
+from bgr.data.kb.provenance import TooManyFactsError
+from bgr.data.kb.schema import Fact, parse_date
+from bgr.errors import DataError, GraphError, ProgramError
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.utils.json_stream import read_items
-from bgr.utils.json_utils import is_text, shown
+from bgr.utils.json_utils import is_text, repr_short
 
 QUESTION_FILES = ("train.json", "val.json")
-UNANSWERED_FILE = "test.json"
 MALFORMED = "malformed record"
+UNREACHABLE = "a fact cannot be reached from the question"
+
+MAX_FACTS = 24
+MAX_DETAIL = 300
+"""Maximum number of characters of a question, and of the detail about it, in a report."""
+
+TYPE_OF_FUNCTION = {
+    **dict.fromkeys(("What", "QueryAttr", "QueryAttrUnderCondition", "QueryRelation"), "query"),
+    **dict.fromkeys(("SelectBetween", "SelectAmong"), "comparison"),
+    "Count": "count",
+    **dict.fromkeys(("VerifyStr", "VerifyNum", "VerifyYear", "VerifyDate"), "boolean"),
+    **dict.fromkeys(("QueryAttrQualifier", "QueryRelationQualifier"), "qualifier"),
+}
+"""Question type by a program's last function (paper, section 3.3)."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +61,7 @@ class Question:
             ProgramError: the program is malformed.
         """
         if not isinstance(record, Mapping):
-            raise DataError(f"{where}: a question is an object, not {shown(record)}")
+            raise DataError(f"{where}: a question is an object, not {repr_short(record)}")
         for field in ("question", "program", "answer"):
             if field not in record:
                 raise DataError(f"{where}: field {field!r} is missing")
@@ -46,7 +71,9 @@ class Question:
         texts = {"question": record["question"], "answer": answer}
         for field, given in texts.items():
             if not is_text(given) or not given.strip():
-                raise DataError(f"{where}: {field} is {shown(given)}, allowed: a non-empty text of valid characters")
+                raise DataError(
+                    f"{where}: {field} is {repr_short(given)}, allowed: a non-empty text of valid characters"
+                )
         text, answer = (" ".join(given.split()) for given in texts.values())
         return cls(id, where, text, answer, Program.from_json(record["program"], where))
 
@@ -77,7 +104,6 @@ def read_questions(folder: str | Path, *, skip_bad: bool = False, progress: bool
     Args:
         folder: folder of the files; at least one of the two must exist.
         skip_bad: return malformed records separately instead of raising.
-        progress: show bars of bytes on standard error.
 
     Raises:
         DataError: no such file, not a list, or invalid JSON; a record that lacks a field (unless `skip_bad`).
@@ -98,6 +124,96 @@ def read_questions(folder: str | Path, *, skip_bad: bool = False, progress: bool
                 if not skip_bad:
                     raise
                 malformed.append(Dropped(where, MALFORMED, str(error)))
-    unanswered = folder / UNANSWERED_FILE
+    unanswered = folder / "test.json"
     without = sum(1 for _ in read_items(unanswered, progress=progress)) if unanswered.exists() else 0
     return Questions(tuple(questions), tuple(malformed), without)
+
+
+@dataclass(frozen=True)
+class Grounded:
+    """A question with the facts that support its answer; `graph` numbers `facts` from 0."""
+
+    question: Question
+    facts: tuple[Fact, ...]
+    graph: EvidenceGraph
+    type: str
+
+
+def ground(question: Question, executor: Executor) -> Grounded | Dropped:
+    """Execute a question's program, compare the answers, and check the constraints of the paper's section 3.2.
+
+    Raises:
+        ProgramError: the program uses an entity, concept, relation or key that is not in the knowledge base.
+    """
+    executor.check_names(question.program)
+
+    def drop(reason: str, detail: str) -> Dropped:
+        return Dropped(question.where, reason, f"{_cut(question.text)} ({_cut(detail)})")
+
+    try:
+        # without the limit, a count over thousands of entities would have millions of edges
+        execution = executor.run(question.program, strict=False, max_facts=MAX_FACTS)
+    except TooManyFactsError as error:
+        return drop(f"more than {MAX_FACTS} facts", str(error))
+    except ProgramError as error:
+        return drop("the program cannot be executed", str(error))
+    answers = [execution.answer] if isinstance(execution.answer, str) else list(dict.fromkeys(execution.answer))
+    if not answers:
+        return drop("no answer", f"annotated: {question.answer}")
+    if len(answers) > 1:
+        return drop("several answers", f"executed: {', '.join(answers[:5])}; annotated: {question.answer}")
+    if not same_answer(answers[0], question.answer):
+        return drop("another answer", f"executed: {answers[0]}; annotated: {question.answer}")
+    if not execution.facts:
+        return drop("no fact", f"answer: {question.answer}")
+    try:
+        graph = EvidenceGraph(execution.edges)
+    except GraphError as error:
+        cyclic = any(b == ROOT for _, b in execution.edges) or not nx.is_directed_acyclic_graph(
+            nx.DiGraph(execution.edges)
+        )
+        return drop("the graph has a cycle" if cyclic else UNREACHABLE, str(error))
+    if len(graph.nodes) != len(execution.facts):
+        lost = sorted(set(range(len(execution.facts))) - set(graph.nodes))
+        return drop(UNREACHABLE, f"facts {lost} have no edge")
+    last = question.program.steps[-1].function
+    return Grounded(question, execution.facts, graph, TYPE_OF_FUNCTION[last])
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_DETAIL else f"{text[: MAX_DETAIL - 1]}…"
+
+
+# possessive quantifiers, so that answers of a hundred thousand digits do not cause backtracking
+_NUMBER = re.compile(r"([-+]?(?:[\d,]*+(?<=\d)|[\d,]*+\.\d+)(?:[eE][-+]?\d+)?)(?: (.+))?")
+
+
+def same_answer(executed: str, annotated: str) -> bool:
+    """True if KoPL's printed answer equals KQA Pro's annotation.
+
+    Texts are compared without case and extra spaces, dates as dates, and numbers, with equal units, by value.
+    """
+    a, b = (" ".join(text.casefold().split()) for text in (executed, annotated))
+    if a == b:
+        return True
+    dates = _date(a), _date(b)
+    if None not in dates:
+        return dates[0] == dates[1]
+    left, right = _number(a), _number(b)
+    if left is None or right is None:
+        return False
+    # KoPL prints a number within 1e-5 of an integer as that integer
+    return left[1] == right[1] and math.isclose(left[0], right[0], rel_tol=1e-6, abs_tol=1e-5)
+
+
+def _date(text: str) -> str | None:
+    try:
+        return parse_date(text).isoformat()
+    except DataError:
+        return None
+
+
+def _number(text: str) -> tuple[float, str] | None:
+    match = _NUMBER.fullmatch(text)
+    number = float(match[1].replace(",", "")) if match else math.inf
+    return (number, match[2] or "") if match and math.isfinite(number) else None

@@ -198,9 +198,7 @@ class RivalFinder:
 
     # -- the facts of a rival -----------------------------------------------------------------------------------------
 
-    def _rival(
-        self, program: Program, results: Results, index: int, place: _Place, entity: str, rng: Random
-    ) -> Rival:
+    def _rival(self, program: Program, results: Results, index: int, place: _Place, entity: str, rng: Random) -> Rival:
         found, last = self._provenance(program, results, index, place.nodes, rng)
         facts = list(found)
         failing = None if place.failing is None else place.failing.fact()

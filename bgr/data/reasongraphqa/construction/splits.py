@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from random import Random
+from typing import TypeVar
 
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
 from bgr.metrics.gm_gs import graph_structure_match
@@ -38,17 +39,15 @@ class StructureClasses:
         index = {ROOT: ROOT, **{node: n for n, node in enumerate(graph.order())}}
         edges = frozenset((index[a], index[b]) for a, b in graph.edges)
         if edges not in self._known:
-            self._known[edges] = self._compared(EvidenceGraph(edges))
+            ordered = EvidenceGraph(edges)
+            bucket = self._buckets.setdefault(_signature(ordered), [])
+            number = next((n for other, n in bucket if graph_structure_match(ordered, other)), None)
+            if number is None:
+                number = self._count
+                self._count += 1
+                bucket.append((ordered, number))
+            self._known[edges] = number
         return self._known[edges]
-
-    def _compared(self, graph: EvidenceGraph) -> int:
-        bucket = self._buckets.setdefault(_signature(graph), [])
-        number = next((n for other, n in bucket if graph_structure_match(graph, other)), None)
-        if number is None:
-            number = self._count
-            self._count += 1
-            bucket.append((graph, number))
-        return number
 
 
 def _signature(graph: EvidenceGraph) -> object:
@@ -74,6 +73,8 @@ SPLIT_METHODS = ("random", "structure", "entity", "composition")
 HELD_OUT = 0.1
 RARE = 0.01
 """An entity or pair is held out only if it is in at most this share of the questions, or in at most five."""
+
+_Item = TypeVar("_Item", str, tuple[str, str])
 
 Pair = tuple[str, str]
 """The predicates of two adjacent facts, in the order of reasoning."""
@@ -115,24 +116,28 @@ def entity_split(entities: Sequence[frozenset[str]], seed: int) -> list[str]:
     Rare entities are held out in random order until a tenth of the questions is about one; frequent ones, such as
     countries, are in all splits.
     """
-    frequency = Counter(entity for group in entities for entity in group)
-    rare = sorted(e for e, n in frequency.items() if n <= max(5, len(entities) * RARE))
-    Random(f"{seed}|split").shuffle(rare)
-    questions: dict[str, list[int]] = {}
-    for number, group in enumerate(entities):
-        for entity in group:
-            questions.setdefault(entity, []).append(number)
     split = ["train"] * len(entities)
     left = {"test": len(entities) * HELD_OUT, "dev": len(entities) * HELD_OUT}
-    for entity in rare:
+    for questions in _rare(entities, seed):
         name = next((name for name in left if left[name] > 0), None)
         if name is None:
             break
-        for number in questions[entity]:
+        for number in questions:
             if split[number] == "train":
                 split[number] = name
                 left[name] -= 1
     return split
+
+
+def _rare(groups: Sequence[frozenset[_Item]], seed: int) -> list[list[int]]:
+    """The numbers of the groups that contain each rare item, for the items in random order."""
+    numbers: dict[_Item, list[int]] = {}
+    for number, group in enumerate(groups):
+        for item in group:
+            numbers.setdefault(item, []).append(number)
+    rare = sorted(item for item, found in numbers.items() if len(found) <= max(5, len(groups) * RARE))
+    Random(f"{seed}|split").shuffle(rare)
+    return [numbers[item] for item in rare]
 
 
 def composition(graph: EvidenceGraph, predicates: Sequence[str]) -> frozenset[Pair]:
@@ -157,19 +162,13 @@ def composition_split(compositions: Sequence[frozenset[Pair]], seed: int) -> lis
     in train. Frequent pairs are in all splits, and questions without any pair in train. If few pairs are rare, dev and
     test are small.
     """
-    questions: dict[Pair, list[int]] = {}
-    for number, pairs in enumerate(compositions):
-        for pair in sorted(pairs):
-            questions.setdefault(pair, []).append(number)
-    rare = sorted(pair for pair, found in questions.items() if len(found) <= max(5, len(compositions) * RARE))
-    Random(f"{seed}|split").shuffle(rare)
     split = ["train"] * len(compositions)
     predicates = [frozenset(predicate for pair in pairs for predicate in pair) for pairs in compositions]
     trained = Counter(predicate for group in predicates for predicate in group)
     room = {"test": len(compositions) * HELD_OUT, "dev": len(compositions) * HELD_OUT}
-    for pair in rare:
-        moved = [number for number in questions[pair] if split[number] == "train"]
-        taken = {split[number] for number in questions[pair]} - {"train"}
+    for questions in _rare(compositions, seed):
+        moved = [number for number in questions if split[number] == "train"]
+        taken = {split[number] for number in questions} - {"train"}
         name = min(taken, default=max(room, key=lambda name: (room[name], name)))
         lost = Counter(predicate for number in moved for predicate in predicates[number])
         fits = len(moved) <= room[name] and all(trained[predicate] > count for predicate, count in lost.items())

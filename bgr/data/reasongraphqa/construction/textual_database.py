@@ -11,12 +11,10 @@ from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.loading import FORWARD
 from bgr.data.kb.schema import Fact, Statement, Value
 
-SHOWN_QUALIFIERS = 2
-
-Meaning = tuple[Any, ...]
+MAX_QUALIFIERS = 2
 
 
-def meaning(fact: Fact) -> Meaning:
+def meaning(fact: Fact) -> tuple[Any, ...]:
     """The content of a fact without its qualifiers, equal for both directions of a relation (`shares border with`)."""
     if fact.tail is not None:
         return (fact.predicate, *sorted((fact.head, fact.tail)))
@@ -39,20 +37,23 @@ class FactUnit:
     gold: bool
 
     def to_json(self, kb: KnowledgeBase) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "sentence": self.sentence,
-            "gold": self.gold,
-            "facts": [_fact_json(kb, fact) for fact in self.facts],
-        }
+        facts = []
+        for fact in self.facts:
+            record: dict[str, Any] = {"head": fact.head, "name": kb.name(fact.head), "predicate": fact.predicate}
+            if fact.tail is not None:
+                record |= {"tail": fact.tail, "tail_name": kb.name(fact.tail)}
+            elif fact.value is not None:
+                record["value"] = fact.value.to_json()
+            if fact.qualifiers:
+                record["qualifiers"] = [[key, value.to_json()] for key, value in fact.qualifiers]
+            facts.append(record)
+        return {"id": self.id, "sentence": self.sentence, "gold": self.gold, "facts": facts}
 
 
 class TextualDatabase:
     """Sentences of facts, added one by one; no statement is in two sentences.
 
     Args:
-        kb: the knowledge base.
-        verbalizer: gives the sentences of facts.
         gold: all facts that some question needs, as the executor gives them; they are never joined to other facts.
         joined_probability: probability that one or two more triples are joined to a fact.
         seed: seed of the joined triples, sampled independently for each fact.
@@ -89,9 +90,9 @@ class TextualDatabase:
     def unit_with(self, fact: Fact, *, gold: bool = False) -> FactUnit:
         """The unit that states a fact of a program, possibly joined to another fact."""
         statement = self._statement(fact)
-        shown = self._shown(statement) if statement is not None else fact
-        number = self._unit_of.get(shown)
-        return self.units[number] if number is not None else self._add(shown, gold=gold)
+        verbalized = self._verbalized(statement) if statement is not None else fact
+        number = self._unit_of.get(verbalized)
+        return self.units[number] if number is not None else self._add(verbalized, gold=gold)
 
     def unit(self, fact: Fact) -> FactUnit | None:
         """The unit about a fact of `facts_of`; ``None`` if the fact is joined to another one."""
@@ -103,12 +104,11 @@ class TextualDatabase:
 
     def facts_of(self, head: str) -> tuple[Fact, ...]:
         """All facts about an entity, in the order of the knowledge base, with the qualifiers that are verbalized."""
-        found = self._of_head.get(head)
-        if found is None:
+        if head not in self._of_head:
             relations = [statement for statement, direction in self.kb.relations(head) if direction == FORWARD]
             statements = [*self.kb.attributes(head), *relations]
-            found = self._of_head[head] = tuple(dict.fromkeys(self._shown(statement) for statement in statements))
-        return found
+            self._of_head[head] = tuple(dict.fromkeys(self._verbalized(statement) for statement in statements))
+        return self._of_head[head]
 
     def _add(self, fact: Fact, *, gold: bool) -> FactUnit:
         facts = (fact, *self._joined(fact))
@@ -135,7 +135,9 @@ class TextualDatabase:
         rng.shuffle(predicates)
         for predicate in predicates:
             other = rng.choice([other for other in free if other.predicate == predicate])
-            if not any(_overlap(other, there) for there in (fact, *chosen)):
+            if not any(
+                other.predicate == there.predicate or _values(other) & _values(there) for there in (fact, *chosen)
+            ):
                 chosen.append(other)
             if len(chosen) == wanted:
                 break
@@ -156,31 +158,16 @@ class TextualDatabase:
                 return row
         return None
 
-    def _shown(self, statement: Statement) -> Fact:
-        """The statement as a fact with every qualifier that some question uses, and others up to `SHOWN_QUALIFIERS`."""
-        shown = dict(self._used.get(statement, {}))
+    def _verbalized(self, statement: Statement) -> Fact:
+        """The statement as a fact with every qualifier that some question uses, and others up to `MAX_QUALIFIERS`."""
+        chosen = dict(self._used.get(statement, {}))
         for key, values in statement.qualifiers:
-            if len(shown) >= SHOWN_QUALIFIERS:
+            if len(chosen) >= MAX_QUALIFIERS:
                 break
-            if values and not any(key == used for used, _ in shown):
-                shown[key, values[0]] = None
-        return statement.fact(tuple(shown))
-
-
-def _overlap(a: Fact, b: Fact) -> bool:
-    return a.predicate == b.predicate or bool(_values(a) & _values(b))
+            if values and not any(key == used for used, _ in chosen):
+                chosen[key, values[0]] = None
+        return statement.fact(tuple(chosen))
 
 
 def _values(fact: Fact) -> set[str]:
     return {str(fact.value) if fact.tail is None else fact.tail, *(str(value) for _, value in fact.qualifiers)}
-
-
-def _fact_json(kb: KnowledgeBase, fact: Fact) -> dict[str, Any]:
-    record: dict[str, Any] = {"head": fact.head, "name": kb.name(fact.head), "predicate": fact.predicate}
-    if fact.tail is not None:
-        record |= {"tail": fact.tail, "tail_name": kb.name(fact.tail)}
-    elif fact.value is not None:
-        record["value"] = fact.value.to_json()
-    if fact.qualifiers:
-        record["qualifiers"] = [[key, value.to_json()] for key, value in fact.qualifiers]
-    return record

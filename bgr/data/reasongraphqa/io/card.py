@@ -35,7 +35,7 @@ FEATURES: list[dict[str, Any]] = [
     {"name": "type", "dtype": "string"},
     {"name": "structure", "dtype": "string"},
 ]
-"""The fields of a sample in a card's notation for `datasets.Features` (see `dataset.sample_features`)."""
+"""The fields of a sample with their types, in a card's notation for `datasets.Features`."""
 
 INTRODUCTION = """Questions whose answers are supported by a *graph* of evidence with several chains and several hops.
 Each sample has a question, the candidate sentences of its target database, and the gold evidence graph, a directed
@@ -74,6 +74,9 @@ load_split("FOLDER", "test")[0].graph       # bgr's own Example, its graph check
 `dataset.json` has the settings and counts of this card. `bgr data show FOLDER` prints and draws one sample."""
 
 
+HASH = "SHA-256 over the names and contents of the JSON lines, this card left out"
+
+
 def card_text(metadata: Mapping[str, Any], statistics: Mapping[str, Any]) -> str:
     """The text of a dataset's card, which depends only on the dataset.
 
@@ -82,15 +85,16 @@ def card_text(metadata: Mapping[str, Any], statistics: Mapping[str, Any]) -> str
         statistics: result of `dataset_statistics`.
     """
     front = yaml.safe_dump(_front_matter(metadata, statistics), sort_keys=False, allow_unicode=True)
+    source = [[name, metadata[name]] for name in ("source", "licence") if metadata.get(name)]
     parts = {
         "": INTRODUCTION,
-        "Source and licence": _source(metadata),
+        "Source and licence": _table(["", ""], source) if source else "Not stated.",
         "How it was built": _building(metadata),
         "Statistics": f"```text\n{statistics_text(statistics)}\n```",
         "Dropped questions": _drops(metadata),
         "Fields": FIELDS,
         "Loading": LOADING,
-        "Hash": _hash(metadata),
+        "Hash": f"{HASH}: `{_cell(metadata['sha256'])}`" if "sha256" in metadata else "",
     }
     sections = [f"## {title}\n\n{text}" if title else text for title, text in parts.items() if text]
     return f"---\n{front}---\n\n" + "\n\n".join([f"# {_cell(metadata.get('name', 'ReasonGraphQA'))}", *sections]) + "\n"
@@ -99,6 +103,7 @@ def card_text(metadata: Mapping[str, Any], statistics: Mapping[str, Any]) -> str
 def _front_matter(metadata: Mapping[str, Any], statistics: Mapping[str, Any]) -> dict[str, Any]:
     total = statistics["questions"]["total"]
     licence = LICENCES.get(metadata.get("source", ""), "unknown")
+    files = [{"split": split, "path": f"{split}.jsonl"} for split in SPLITS]
     named = {"license_name": "several", "license_link": CARD_FILE} if licence == "other" else {}
     return {
         "pretty_name": clean(str(metadata.get("name", "ReasonGraphQA"))),
@@ -108,23 +113,12 @@ def _front_matter(metadata: Mapping[str, Any], statistics: Mapping[str, Any]) ->
         "task_categories": ["question-answering", "text-retrieval"],
         "tags": ["multi-hop", "evidence-graph", "kopl"],
         "size_categories": [next((name for bound, name in SIZES if total < bound), "n>1M")],
-        "configs": [
-            {
-                "config_name": "default",
-                "data_files": [{"split": split, "path": f"{split}.jsonl"} for split in SPLITS],
-            }
-        ],
+        "configs": [{"config_name": "default", "data_files": files}],
         "dataset_info": {"config_name": "default", "features": FEATURES},
     }
 
 
-def _source(metadata: Mapping[str, Any]) -> str:
-    rows = [[name, metadata[name]] for name in ("source", "licence") if metadata.get(name)]
-    return _table(["", ""], rows) if rows else "Not stated."
-
-
 def _building(metadata: Mapping[str, Any]) -> str:
-    """The settings and counts except for the drops, with a description if the dataset was built by `bgr data build`."""
     shown_elsewhere = {"name", "source", "licence", "dropped", "sha256"}
     rows = _flat("", {key: value for key, value in metadata.items() if key not in shown_elsewhere})
     parts = [CONSTRUCTION] if "settings" in metadata else []
@@ -132,7 +126,7 @@ def _building(metadata: Mapping[str, Any]) -> str:
 
 
 def _flat(before: str, values: Mapping[str, Any]) -> list[list[Any]]:
-    """One row for each value of nested mappings, named by its path."""
+    """A row for each value of nested mappings, named by its path."""
     rows: list[list[Any]] = []
     for key, value in values.items():
         name = f"{before}, {key}" if before else str(key)
@@ -143,19 +137,11 @@ def _flat(before: str, values: Mapping[str, Any]) -> list[list[Any]]:
 def _drops(metadata: Mapping[str, Any]) -> str:
     if "dropped" not in metadata:
         return ""
-    rows = []
-    for reason, entry in metadata["dropped"].items():
-        rows.append([reason, entry["count"], next(iter(entry["examples"]), "")])
+    rows = [[reason, drop["count"], next(iter(drop["examples"]), "")] for reason, drop in metadata["dropped"].items()]
     total = sum(row[1] for row in rows)
     tried = f" of {metadata['tried']:,}" if "tried" in metadata else ""
     text = f"{total:,}{tried} questions were left out."
     return f"{text}\n\n{_table(['reason', 'number', 'for example'], rows)}" if rows else text
-
-
-def _hash(metadata: Mapping[str, Any]) -> str:
-    if "sha256" not in metadata:
-        return ""
-    return f"SHA-256 over the names and contents of the JSON lines, this card left out: `{_cell(metadata['sha256'])}`"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

@@ -23,30 +23,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bgr.data.example import Example
+from bgr.data.example import STEP_FIELDS, Example
 from bgr.data.kb.program import ALIASES
 from bgr.data.multihop.musique import read_decompositions
-from bgr.data.multihop.records import read_records
 from bgr.data.options import ConvertOptions
-from bgr.data.reasongraphqa.construction.grounding import TYPE_OF_FUNCTION
+from bgr.data.reasongraphqa.construction.questions import TYPE_OF_FUNCTION
 from bgr.data.reasongraphqa.construction.splits import SPLITS
-from bgr.data.reasongraphqa.io.dataset import STEP_FIELDS, example_of, load_split, write_dataset
+from bgr.data.reasongraphqa.io.dataset import load_split, write_dataset
+from bgr.data.records import as_record, get_field, get_list, get_text, get_texts, read_records
 from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import ROOT, Edge
 from bgr.utils.atomic_io import output_folder, read_json
 from bgr.utils.hashing import SHARES, hash_place
-from bgr.utils.json_utils import shown
+from bgr.utils.json_utils import repr_short
 
 Splits = dict[str, list[Example]]
 
 
 @dataclass(frozen=True)
 class Converted:
-    """Numbers of a conversion.
+    """The folder that was written, and the number of its questions by split.
 
     Args:
-        folder: the folder that was written.
-        counts: questions of each split.
         lost_edges: number of edges from the question that the released form cannot represent; ``None`` for other forms.
         left_out: reason to the ids of the questions left out for it.
     """
@@ -54,7 +52,7 @@ class Converted:
     folder: Path
     counts: dict[str, int]
     lost_edges: int | None = None
-    left_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def convert_dataset(options: ConvertOptions) -> Converted:
@@ -63,15 +61,12 @@ def convert_dataset(options: ConvertOptions) -> Converted:
     Raises:
         BgrError: shares are given without a MuSiQue file or are not valid, the source is damaged, or the folder exists.
     """
-    musique = options.to == "bgr" and not options.source.is_dir()
-    if options.shares is not None and not musique:
+    if options.shares is not None and (options.to == "released" or options.source.is_dir()):
         raise BgrError("--shares is for a MuSiQue file; other forms have splits of their own")
-    if musique:
+    if options.to == "released":
+        return _convert_to_released(options)
+    if not options.source.is_dir():
         return _convert_musique(options)
-    return _convert_released(options) if options.to == "bgr" else _convert_to_released(options)
-
-
-def _convert_released(options: ConvertOptions) -> Converted:
     splits = {split: read_released(options.source / f"{split}.json", split) for split in SPLITS}
     return _write(options, splits, {"name": "ReasonGraphQA", "source": "released by the authors"})
 
@@ -99,14 +94,14 @@ def _convert_musique(options: ConvertOptions) -> Converted:
         "tried": len(found.examples) + sum(map(len, found.dropped.values())),
         "dropped": {why: {"count": len(ids), "examples": list(ids[:3])} for why, ids in found.dropped.items()},
     }
-    return _write(options, splits, metadata, {why: tuple(ids) for why, ids in found.dropped.items()})
+    return _write(options, splits, metadata, found.dropped)
 
 
 def _write(
     options: ConvertOptions,
     splits: Splits,
     metadata: dict[str, Any],
-    left_out: dict[str, tuple[str, ...]] | None = None,
+    left_out: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Converted:
     sentences = dict.fromkeys(fact for part in splits.values() for example in part for fact in example.facts)
     facts = [{"id": f"F{number:06d}", "sentence": sentence} for number, sentence in enumerate(sentences)]
@@ -136,7 +131,7 @@ def read_released(path: str | Path, prefix: str) -> list[Example]:
     """
     records = read_json(path)
     if not isinstance(records, list):
-        raise DataError(f"{path}: must be a list of questions, is {shown(records)}")
+        raise DataError(f"{path}: must be a list of questions, is {repr_short(records)}")
     return [from_released(record, f"{prefix}-{n:06d}", f"{path}: item {n}") for n, record in enumerate(records)]
 
 
@@ -147,91 +142,65 @@ def from_released(record: Any, id: str, where: str) -> Example:
         DataError: a field is missing, empty or has another type, a sentence of the graph is not a candidate, or the
             graph violates a constraint.
     """
+    record = as_record(record, where)
+    facts = get_texts(record, "fact", where)
+    steps = [
+        as_record(step, f"{where}: program, step {n}") for n, step in enumerate(get_list(record, "program", where))
+    ]
+    answer = get_field(record, "answer", where, "a text")
+    ours = {
+        "id": id,
+        "question": get_text(record, "question", where),
+        "facts": facts,
+        "edges": _edges(get_list(record, "order_true_fact", where), facts, where),
+        "answer": str(answer) if isinstance(answer, int | float) and not isinstance(answer, bool) else answer,
+        "program": [{name: step[name] for name in STEP_FIELDS if name in step} for step in steps],
+        "type": _type(record, steps, where),
+    }
     try:
-        facts = _texts(record, "fact")
-        steps = _list(record, "program")
-        example = example_of(
-            {
-                "id": id,
-                "question": _field(record, "question"),
-                "facts": facts,
-                "edges": [list(edge) for edge in _edges(_list(record, "order_true_fact"), facts)],
-                "answer": _answer(_field(record, "answer")),
-                "program": [{field: _field(step, field) for field in STEP_FIELDS} for step in steps],
-                "type": _type(record, steps),
-            }
-        )
-        _check_filled(example)
+        example = Example.from_json(ours)
     except DataError as error:
         raise DataError(f"{where}: {error}") from None
+    for name, texts in (("question", [example.question]), ("answer", [example.answer]), ("fact", example.facts)):
+        if not all(text.strip() for text in texts):
+            raise DataError(f"{where}: {name} has an empty text")
+    if not example.graph.nodes:
+        raise DataError(f"{where}: order_true_fact is empty: there is no graph")
     return example
 
 
-def _check_filled(example: Example) -> None:
-    for name, text in (("question", example.question), ("answer", example.answer)):
-        if not text.strip():
-            raise DataError(f"the {name} is empty")
-    if not all(fact.strip() for fact in example.facts):
-        raise DataError("fact has an empty sentence")
-    if not example.graph.nodes:
-        raise DataError("order_true_fact is empty: there is no graph")
-
-
-def _edges(nodes: Sequence[Any], facts: Sequence[str]) -> list[Edge]:
+def _edges(nodes: Sequence[Any], facts: Sequence[str], where: str) -> list[Edge]:
     """Sorted edges of a graph given by sentences, including edges that are given only at one of their ends."""
     index = {sentence: number for number, sentence in reversed(list(enumerate(facts)))}
 
-    def find(sentence: Any) -> int:
-        if not isinstance(sentence, str) or sentence not in index:
-            raise DataError(f"order_true_fact names {shown(sentence)}, which is not in 'fact'")
+    def find(sentence: str) -> int:
+        if sentence not in index:
+            raise DataError(f"{where}: order_true_fact names {repr_short(sentence)}, which is not in 'fact'")
         return index[sentence]
 
     edges: set[Edge] = set()
-    for node in nodes:
-        number, relation = find(_field(node, "facts")), _field(node, "relation")
-        before, after = _texts(relation, "before"), _texts(relation, "after")
+    for n, node in enumerate(nodes):
+        inside = f"{where}: order_true_fact {n}"
+        node = as_record(node, inside)
+        number = find(get_text(node, "facts", inside))
+        relation = as_record(get_field(node, "relation", inside, "an object"), f"{inside}: relation")
+        before, after = (get_texts(relation, side, inside) for side in ("before", "after"))
         edges |= {(find(sentence), number) for sentence in before} if before else {(ROOT, number)}
         edges |= {(number, find(sentence)) for sentence in after}
     return sorted(edges)
 
 
-def _field(record: Any, name: str) -> Any:
-    if not isinstance(record, Mapping):
-        raise DataError(f"{shown(record)}, allowed: an object with {name!r}")
-    if name not in record:
-        raise DataError(f"field {name!r} is missing")
-    return record[name]
-
-
-def _list(record: Any, name: str) -> list[Any]:
-    found = _field(record, name)
-    if not isinstance(found, list):
-        raise DataError(f"{name} is {shown(found)}, allowed: a list")
-    return found
-
-
-def _texts(record: Any, name: str) -> list[str]:
-    found = _list(record, name)
-    for text in found:
-        if not isinstance(text, str):
-            raise DataError(f"{name} has {shown(text)}, allowed: sentences")
-    return found
-
-
-def _answer(value: Any) -> Any:
-    """A number as its text; anything else unchanged."""
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
-def _type(record: Any, steps: Sequence[Any]) -> Any:
+def _type(record: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], where: str) -> Any:
     if not steps:
         if "type" not in record:
-            raise DataError("field 'type' is missing, which is required without a program")
+            raise DataError(f"{where}: field 'type' is missing, which is required without a program")
         return record["type"]
-    last = _field(steps[-1], "function")
+    last = steps[-1].get("function")
     known = ALIASES.get(last, last) if isinstance(last, str) else None
     if known not in TYPE_OF_FUNCTION:
-        raise DataError(f"the program ends in {shown(last)}, allowed: {', '.join(sorted(TYPE_OF_FUNCTION))}")
+        raise DataError(
+            f"{where}: the program ends in {repr_short(last)}, allowed: {', '.join(sorted(TYPE_OF_FUNCTION))}"
+        )
     return TYPE_OF_FUNCTION[known]
 
 
@@ -251,10 +220,7 @@ def to_released(example: Example) -> dict[str, Any]:
     nodes = [
         {
             "facts": example.facts[node],
-            "relation": {
-                "before": sentences(graph.predecessors(node)),
-                "after": sentences(graph.successors(node)),
-            },
+            "relation": {"before": sentences(graph.predecessors(node)), "after": sentences(graph.successors(node))},
         }
         for node in graph.order()
     ]

@@ -8,18 +8,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tqdm import tqdm
 
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.construction.splits import SPLITS
-from bgr.data.reasongraphqa.io.card import CARD_FILE, card_text
+from bgr.data.reasongraphqa.io.card import CARD_FILE, FEATURES, card_text
 from bgr.data.reasongraphqa.io.statistics import dataset_statistics
 from bgr.errors import DataError
-from bgr.utils.atomic_io import output_folder, read_json
+from bgr.utils.atomic_io import output_folder, read_json, write_json, write_lines
 from bgr.utils.hashing import hash_files
-from bgr.utils.json_utils import is_text, parse_json, shown
+from bgr.utils.json_utils import parse_json, repr_short
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -29,7 +29,6 @@ METADATA_FILE = "dataset.json"
 ARROW_FOLDER = "arrow"
 HASHED_FILES = [*(f"{split}.jsonl" for split in SPLITS), FACTS_FILE]
 """The files that the dataset's hash covers; metadata, card and Arrow form are derived."""
-STEP_FIELDS = ("function", "dependencies", "inputs")
 
 
 def write_dataset(
@@ -43,14 +42,12 @@ def write_dataset(
     """Write a dataset; a failure leaves nothing behind.
 
     Args:
-        folder: folder to write.
         splits: the examples of train, dev and test.
         facts: the records of the textual database.
-        metadata: settings, counts and drops; the hash is added.
-        overwrite: replace an existing folder.
+        metadata: settings, counts and drops.
 
     Returns:
-        The metadata as written.
+        The metadata with the hash of the files, as written.
 
     Raises:
         DataError: the folder exists and `overwrite` is false.
@@ -59,11 +56,10 @@ def write_dataset(
         examples = {split: list(splits[split]) for split in SPLITS}
         records = {split: [example.to_json() for example in examples[split]] for split in SPLITS}
         for split in SPLITS:
-            _write_lines(work / f"{split}.jsonl", records[split])
-        _write_lines(work / FACTS_FILE, facts)
+            write_lines(work / f"{split}.jsonl", _json_lines(records[split]))
+        write_lines(work / FACTS_FILE, _json_lines(facts))
         full = {**metadata, "sha256": hash_files(work, HASHED_FILES)}
-        text = json.dumps(full, indent=2, ensure_ascii=False)
-        (work / METADATA_FILE).write_text(text + "\n", encoding="utf-8")
+        write_json(work / METADATA_FILE, full)
         (work / CARD_FILE).write_text(card_text(full, dataset_statistics(examples)), encoding="utf-8")
         _write_arrow(work / ARROW_FOLDER, records)
     return full
@@ -73,20 +69,14 @@ def sample_features() -> Features:
     """The fields of a sample in the Arrow form, with their types."""
     from datasets import Features, List, Value
 
-    text = Value("string")
-    step = {"function": text, "dependencies": List(Value("int64")), "inputs": List(text)}
-    return Features(
-        {
-            "id": text,
-            "question": text,
-            "facts": List(text),
-            "edges": List(List(Value("int64"))),
-            "answer": text,
-            "program": List(step),
-            "type": text,
-            "structure": text,
-        }
-    )
+    def feature(kind: Any) -> Any:
+        if isinstance(kind, list):
+            return {field["name"]: feature(field) for field in kind}
+        if isinstance(kind, str):
+            return Value(kind)
+        return List(feature(kind["list"])) if "list" in kind else Value(kind["dtype"])
+
+    return Features(feature(FEATURES))
 
 
 def load_split(folder: str | Path, split: str, *, progress: bool = False) -> list[Example]:
@@ -95,111 +85,76 @@ def load_split(folder: str | Path, split: str, *, progress: bool = False) -> lis
 
 
 def read_split(folder: str | Path, split: str, *, progress: bool = False) -> Iterator[Example]:
-    """The examples of one split, one by one, in the order of the file.
-
-    Args:
-        folder: folder written by `bgr data build` or `bgr data convert`.
-        split: one of `SPLITS`.
-        progress: show a bar on standard error if it takes more than a second.
+    """The examples of one split, one by one, in the order of the file; `progress` shows a bar on standard error.
 
     Raises:
         DataError: unknown split, no such file, an invalid line or a repeated id; the message names file and line.
     """
-    first: dict[str, str] = {}
-    with tqdm(desc=split, unit=" samples", disable=not progress, delay=1) as bar:
-        for where, line in sample_lines(folder, split):
-            example = parse_sample(line, where)
-            if first.setdefault(example.id, where) != where:
-                raise DataError(f"{where}: id {shown(example.id)} is also in {first[example.id]}, allowed: unique ids")
-            yield example
-            bar.update()
+    return read_lines(split_file(folder, split), parse_sample, unit="samples", progress=progress)
 
 
-def sample_lines(folder: str | Path, split: str) -> Iterator[tuple[str, str]]:
-    """Each line of a split's file with its location for messages; not parsed, so that finding one of many is fast.
+def split_file(folder: str | Path, split: str) -> Path:
+    """The JSON lines of a split.
 
     Raises:
-        DataError: unknown split, or no such file.
+        DataError: unknown split.
     """
     if split not in SPLITS:
         raise DataError(f"unknown split {split!r}, known: {', '.join(SPLITS)}")
-    path = Path(folder) / f"{split}.jsonl"
+    return Path(folder) / f"{split}.jsonl"
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a dataset's file with their numbers from 1; not parsed, so that finding one of many is fast.
+
+    Raises:
+        DataError: no such file, or it cannot be read.
+    """
     try:
         with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                yield f"{path}: line {number}", line
+            yield from enumerate(file, 1)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file (a dataset folder comes from bgr data build)") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from None
 
 
+class _Identified(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+_Record = TypeVar("_Record", bound=_Identified)
+
+
+def read_lines(path: Path, parse: Callable[[str, str], _Record], *, unit: str, progress: bool) -> Iterator[_Record]:
+    """The records of a file of the dataset, one by one; `parse` gets each line and its location.
+
+    Raises:
+        DataError: no such file, an invalid line or a repeated id; the message names file and line.
+    """
+    first: dict[str, int] = {}
+    lines = numbered_lines(path)
+    for number, line in tqdm(lines, desc=path.stem, unit=f" {unit}", disable=not progress, delay=1):
+        where = f"{path}: line {number}"
+        record = parse(line, where)
+        before = first.setdefault(record.id, number)
+        if before != number:
+            raise DataError(f"{where}: id {repr_short(record.id)} is also in line {before}, allowed: unique ids")
+        yield record
+
+
 def parse_sample(line: str, where: str) -> Example:
-    """Parse the sample in a line.
+    """The sample in a line.
 
     Raises:
         DataError: the line is not a valid sample; the message begins with `where`.
     """
     record = parse_json(line, where)
     try:
-        return example_of(record)
+        return Example.from_json(record)
     except DataError as error:
         raise DataError(f"{where}: {error}") from None
-
-
-def example_of(record: Any) -> Example:
-    """Check a record in the form of `Example.to_json`, field by field, and convert it; other fields are ignored.
-
-    Raises:
-        DataError: not an object, a field is missing or has another type, the graph violates a constraint, or the
-            structure is not the graph's; the message names the sample and what is allowed.
-    """
-    if not isinstance(record, Mapping):
-        raise DataError("a line must have one object")
-    for name, (check, allowed) in _CHECKS.items():
-        if name in record and not check(record[name]):
-            raise DataError(
-                f"sample {shown(record.get('id', '?'))}: {name} is {shown(record[name])}, allowed: {allowed}"
-            )
-    example = Example.from_json(record)
-    if record.get("structure", example.structure) != example.structure:
-        said = shown(record["structure"])
-        raise DataError(f"sample {shown(example.id)}: structure is {said}, but its graph is {example.structure}")
-    return example
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(map(is_text, value))
-
-
-def _are_pairs(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(_are_numbers(pair) and len(pair) == 2 for pair in value)
-
-
-def _are_numbers(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(type(number) is int and abs(number) < 2**63 for number in value)
-
-
-def _are_steps(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(
-        isinstance(step, Mapping)
-        and set(step) == set(STEP_FIELDS)
-        and is_text(step["function"])
-        and _are_numbers(step["dependencies"])
-        and _are_texts(step["inputs"])
-        for step in value
-    )
-
-
-_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "id": (is_text, "a text"),
-    "question": (is_text, "a text"),
-    "facts": (_are_texts, "a list of texts"),
-    "edges": (_are_pairs, "a list of pairs of integers"),
-    "answer": (is_text, "a text"),
-    "program": (_are_steps, f"a list of steps {{{', '.join(STEP_FIELDS)}}} with a text, integers and texts"),
-    "type": (is_text, "a text"),
-}
 
 
 def load_metadata(folder: str | Path) -> dict[str, Any]:
@@ -226,10 +181,8 @@ def dataset_hash(folder: str | Path) -> str:
     return hash_files(folder, HASHED_FILES)
 
 
-def _write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        for record in records:
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+def _json_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    return (json.dumps(record, ensure_ascii=False) for record in records)
 
 
 def _write_arrow(folder: Path, records: Mapping[str, list[dict[str, Any]]]) -> None:

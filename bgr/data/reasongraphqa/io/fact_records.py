@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from sys import intern
-from typing import Any, Protocol
-
-from tqdm import tqdm
+from typing import Any
 
 from bgr.collection.corpus import Corpus, Passage
 from bgr.collection.triples.triple import MalformedRowError, Triple, three_parts
 from bgr.data.kb.schema import Fact, Value
-from bgr.data.reasongraphqa.io.dataset import FACTS_FILE
+from bgr.data.reasongraphqa.io.dataset import FACTS_FILE, numbered_lines, read_lines
+from bgr.data.records import as_record, get_field, get_flag, get_list, get_text
 from bgr.errors import DataError
-from bgr.utils.json_utils import is_text, parse_json, shown
+from bgr.utils.json_utils import is_text, parse_json, repr_short
 
 
-class StatedFacts(Protocol):
-    """A sentence with the facts that it states and the names of their nodes, such as a `FactRecord`."""
+@dataclass(frozen=True)
+class FactRecord:
+    """A sentence with its triples.
 
-    @property
-    def id(self) -> str: ...
-    @property
-    def sentence(self) -> str: ...
-    @property
-    def facts(self) -> Sequence[Fact]: ...
-    @property
-    def names(self) -> Mapping[str, str]: ...
+    Args:
+        gold: true if some question needs it.
+        facts: the triples; empty if the dataset does not have them (the authors' release).
+        names: name of every node in `facts`.
+    """
+
+    id: str
+    sentence: str
+    gold: bool
+    facts: tuple[Fact, ...]
+    names: Mapping[str, str]
 
 
 def fact_triples(fact: Fact, names: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
@@ -44,7 +47,7 @@ def fact_triples(fact: Fact, names: Mapping[str, str]) -> Iterator[tuple[str, st
         yield subject, f"{fact.predicate}, {key}", str(value)
 
 
-def fact_corpus(records: Iterable[StatedFacts]) -> tuple[Corpus, list[Triple]]:
+def fact_corpus(records: Iterable[FactRecord]) -> tuple[Corpus, list[Triple]]:
     """Every sentence as a passage without a title, in the given order, and the triples of all sentences.
 
     Raises:
@@ -55,41 +58,18 @@ def fact_corpus(records: Iterable[StatedFacts]) -> tuple[Corpus, list[Triple]]:
     triples: list[Triple] = []
     for number, record in enumerate(records):
         if record.id in passages:
-            raise DataError(f"fact {shown(record.id)}: the id is repeated, allowed: unique ids")
+            raise DataError(f"fact {repr_short(record.id)}: the id is repeated, allowed: unique ids")
         passages[record.id] = Passage(record.id, "", record.sentence)
-        triples += (Triple(*row, number) for row in _rows(record))
+        try:
+            for fact in record.facts:
+                triples += (Triple(*three_parts(list(row)), number) for row in fact_triples(fact, record.names))
+        except MalformedRowError as error:
+            raise DataError(f"fact {repr_short(record.id)}: {error}") from None
+        except KeyError as error:
+            raise DataError(f"fact {repr_short(record.id)}: node {repr_short(error.args[0])} has no name") from None
     if passages and not triples:
         raise DataError(f"none of the {len(passages)} facts has triples; extract them by a language model")
     return Corpus(passages.values()), triples
-
-
-def _rows(record: StatedFacts) -> Iterator[tuple[str, str, str]]:
-    for fact in record.facts:
-        try:
-            yield from (three_parts(list(row)) for row in fact_triples(fact, record.names))
-        except MalformedRowError as error:
-            raise DataError(f"fact {shown(record.id)}: {error}") from None
-        except KeyError as error:
-            raise DataError(f"fact {shown(record.id)}: node {shown(error.args[0])} has no name") from None
-
-
-@dataclass(frozen=True)
-class FactRecord:
-    """A sentence with its triples.
-
-    Args:
-        id: its id in the textual database.
-        sentence: the text.
-        gold: true if some question needs it.
-        facts: the triples; empty if the dataset does not have them (the authors' release).
-        names: name of every node in `facts`.
-    """
-
-    id: str
-    sentence: str
-    gold: bool
-    facts: tuple[Fact, ...]
-    names: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -104,24 +84,15 @@ class FactSample:
 def read_facts(folder: str | Path, *, progress: bool = False) -> Iterator[FactRecord]:
     """The facts of a dataset folder, one by one, in the order of the file.
 
-    Args:
-        folder: folder written by `bgr data build` or `bgr data convert`.
-        progress: show a bar on standard error.
-
     Raises:
         DataError: no such file, an empty one, or an invalid line; the message names file and line.
     """
     path = Path(folder) / FACTS_FILE
-    first: dict[str, int] = {}
-    with tqdm(desc="facts", unit=" sentences", disable=not progress, delay=1) as bar:
-        for number, line in _lines(path):
-            record = _parse(line, f"{path}: line {number}")
-            before = first.setdefault(record.id, number)
-            if before != number:
-                raise DataError(f"{path}: line {number}: id {shown(record.id)} is also in line {before}")
-            yield record
-            bar.update()
-    if not first:
+    empty = True
+    for record in read_lines(path, _parse, unit="sentences", progress=progress):
+        empty = False
+        yield record
+    if empty:
         raise DataError(f"{path}: has no facts")
 
 
@@ -134,84 +105,59 @@ def sample_facts(folder: str | Path, count: int, seed: int) -> FactSample:
     if count < 1:
         raise DataError(f"the number of facts is {count}, allowed: 1 or more")
     path = Path(folder) / FACTS_FILE
-    total = sum(1 for _ in _lines(path))
+    total = sum(1 for _ in numbered_lines(path))
     if not total:
         raise DataError(f"{path}: has no facts")
     chosen = set(Random(seed).sample(range(1, total + 1), min(count, total)))
-    found = [_parse(line, f"{path}: line {number}") for number, line in _lines(path) if number in chosen]
+    found = [_parse(line, f"{path}: line {number}") for number, line in numbered_lines(path) if number in chosen]
     return FactSample(tuple(found), total, seed)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines with their numbers, from 1."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            yield from enumerate(file, 1)
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file (a dataset folder comes from bgr data build)") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from None
-
-
 def _parse(line: str, where: str) -> FactRecord:
-    record = parse_json(line, where)
-    try:
-        names: dict[str, str] = {}
-        id, sentence = _text(record, "id"), _text(record, "sentence")
-        facts = tuple(_fact(row, names) for row in _list(record, "facts"))
-        gold = record.get("gold", False)
-        if not isinstance(gold, bool):
-            raise DataError(f"field 'gold' is {shown(gold)}, allowed: true or false")
-    except DataError as error:
-        raise DataError(f"{where}: {error}") from None
+    record = as_record(parse_json(line, where), where)
+    names: dict[str, str] = {}
+    id, sentence = _text(record, "id", where), _text(record, "sentence", where)
+    rows = get_list(record, "facts", where) if "facts" in record else []
+    facts = tuple(_fact(row, names, f"{where}: fact {n}") for n, row in enumerate(rows))
+    gold = "gold" in record and get_flag(record, "gold", where)
     return FactRecord(id, sentence, gold, facts, names)
 
 
-def _fact(row: Any, names: dict[str, str]) -> Fact:
+def _fact(row: Any, names: dict[str, str], where: str) -> Fact:
+    row = as_record(row, where)
     # ids, names and predicates repeat: sharing one object for equal texts halves the memory
-    head, predicate = intern(_text(row, "head")), intern(_text(row, "predicate"))
-    names[head] = intern(_text(row, "name"))
-    qualifiers = tuple(_qualifier(pair) for pair in _list(row, "qualifiers"))
+    head, predicate = intern(_text(row, "head", where)), intern(_text(row, "predicate", where))
+    names[head] = intern(_text(row, "name", where))
+    pairs = get_list(row, "qualifiers", where) if "qualifiers" in row else []
+    qualifiers = tuple(_qualifier(pair, where) for pair in pairs)
     if "tail" not in row:
-        return Fact(head, predicate, _value(_field(row, "value")), None, qualifiers)
-    tail = intern(_text(row, "tail"))
-    names[tail] = intern(_text(row, "tail_name"))
+        return Fact(head, predicate, _value(get_field(row, "value", where, "an object"), where), None, qualifiers)
+    tail = intern(_text(row, "tail", where))
+    names[tail] = intern(_text(row, "tail_name", where))
     return Fact(head, predicate, None, tail, qualifiers)
 
 
-def _qualifier(pair: Any) -> tuple[str, Value]:
+def _qualifier(pair: Any, where: str) -> tuple[str, Value]:
     if not isinstance(pair, list) or len(pair) != 2 or not is_text(pair[0]):
-        raise DataError(f"qualifier {shown(pair)}, allowed: a list of its key and its value")
-    return intern(pair[0]), _value(pair[1])
+        raise DataError(f"{where}: qualifier {repr_short(pair)}, allowed: a list of its key and its value")
+    return intern(pair[0]), _value(pair[1], where)
 
 
-def _value(record: Any) -> Value:
+def _value(record: Any, where: str) -> Value:
+    record = as_record(record, f"{where}: value")
     for name in ("type", "value"):
-        _field(record, name)
-    value = Value.from_json(record)
+        get_field(record, name, f"{where}: value", "a text or a number")
+    try:
+        value = Value.from_json(record)
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from None
     if not is_text(str(value)):
-        raise DataError(f"value {shown(str(value))}, allowed: characters that UTF-8 can encode")
+        raise DataError(f"{where}: value {repr_short(str(value))}, allowed: characters that UTF-8 can encode")
     return value
 
 
-def _field(record: Any, name: str) -> Any:
-    if not isinstance(record, Mapping):
-        raise DataError(f"must be an object, is {shown(record)}")
-    if name not in record:
-        raise DataError(f"lacks the field {name!r}")
-    return record[name]
-
-
-def _text(record: Any, name: str) -> str:
-    found = _field(record, name)
-    if not is_text(found) or not found.strip():
-        raise DataError(f"field {name!r} is {shown(found)}, allowed: a non-empty text")
-    return found
-
-
-def _list(record: Any, name: str) -> list[Any]:
-    """An optional field, by default an empty list."""
-    found = _field(record, name) if name in record else []
-    if not isinstance(found, list):
-        raise DataError(f"field {name!r} is {shown(found)}, allowed: a list")
-    return found
+def _text(record: Mapping[str, Any], name: str, where: str) -> str:
+    text = get_text(record, name, where)
+    if not text.strip():
+        raise DataError(f"{where}: {name} is empty, allowed: a non-empty text")
+    return text

@@ -13,12 +13,10 @@ from typing import Any
 from bgr.data.example import Example
 from bgr.data.options import ShowOptions
 from bgr.data.reasongraphqa.construction.splits import SPLITS
-from bgr.data.reasongraphqa.io.dataset import parse_sample, sample_lines
+from bgr.data.reasongraphqa.io.dataset import numbered_lines, parse_sample, split_file
 from bgr.errors import DataError
 from bgr.graph.draw import check_drawing, draw, tree_text
 from bgr.utils.text_layout import clean
-
-DEFAULT_SPLIT = "test"
 
 
 @dataclass(frozen=True)
@@ -35,80 +33,25 @@ class Sample:
 
     def text(self) -> str:
         """Question, answer, program, candidate facts with the gold ones marked, and the evidence graph."""
-        return sample_text(self.example, f"{self.split}, number {self.number}")
-
-
-def show_sample(options: ShowOptions) -> Sample:
-    """Find a sample, and draw its graph if the options name a file.
-
-    Raises:
-        DataError: there is no such sample (the message says how many there are), or the drawing cannot be written.
-    """
-    if options.draw is not None:
-        check_drawing(options.draw, overwrite=options.overwrite)
-    sample = find_sample(options)
-    if options.draw is not None:
-        draw(sample.example.graph, sample.example.facts, sample.example.question, options.draw)
-    return sample
-
-
-def find_sample(options: ShowOptions) -> Sample:
-    """The sample that the options choose.
-
-    Raises:
-        DataError: there is no such sample; the message says how many there are.
-    """
-    if options.id is not None:
-        return _find_id(options.folder, options.split, options.id)
-    folder, split = options.folder, options.split or DEFAULT_SPLIT
-    # one line in memory at a time: a split can be half a gigabyte
-    count = sum(1 for _ in sample_lines(folder, split))
-    if not count:
-        raise DataError(f"{folder}: no samples in {split}")
-    number = Random(options.seed).randrange(count) if options.random else options.number or 0
-    if not 0 <= number < count:
-        raise DataError(f"{folder}: no number {number} in {split}, allowed: 0 to {count - 1}")
-    where, line = next(islice(sample_lines(folder, split), number, None))
-    return Sample(split, number, parse_sample(line, where))
-
-
-def _find_id(folder: Path, split: str | None, id: str) -> Sample:
-    # only lines with the id as a JSON string are parsed, with or without escapes of letters beyond ASCII
-    spellings = (json.dumps(id), json.dumps(id, ensure_ascii=False))
-    count, first = 0, None
-    for name in SPLITS if split is None else (split,):
-        for number, (where, line) in enumerate(sample_lines(folder, name)):
-            count, first = count + 1, first or (line, where)
-            if any(spelling in line for spelling in spellings):
-                example = parse_sample(line, where)
-                if example.id == id:
-                    return Sample(name, number, example)
-    where = f"{folder}{f', {split}' if split else ''}"
-    hint = f", for example {parse_sample(*first).id!r}" if first else ""
-    raise DataError(f"{where}: no sample {id!r} among {count:,}{hint}")
-
-
-def sample_text(example: Example, location: str) -> str:
-    """A whole sample as text for the terminal; `location` is its split and number."""
-    graph, facts = example.graph, example.facts
-    shape = f"{_count(graph.chains, 'chain')}, {_count(graph.hops, 'hop')}, {_count(len(graph.nodes), 'gold fact')}"
-    head = {
-        "question": example.question,
-        "answer": example.answer,
-        "type": example.type,
-        "structure": f"{example.structure} ({shape})",
-        "sample": f"{example.id} ({location})",
-    }
-    gold = set(graph.nodes)
-    width = len(str(len(facts) - 1))
-    candidates = [f"{'*' if n in gold else ' '} [{n:{width}}] {clean(fact)}" for n, fact in enumerate(facts)]
-    parts = [
-        [f"{name:9}  {clean(value)}" for name, value in head.items()],
-        ["program", *program_lines(example.program)],
-        [f"facts ({len(facts)} candidates, * is gold)", *candidates],
-        ["evidence graph", tree_text(graph, facts, example.question)],
-    ]
-    return "\n\n".join("\n".join(part) for part in parts)
+        example, graph, facts = self.example, self.example.graph, self.example.facts
+        shape = f"{_count(graph.chains, 'chain')}, {_count(graph.hops, 'hop')}, {_count(len(graph.nodes), 'gold fact')}"
+        head = {
+            "question": example.question,
+            "answer": example.answer,
+            "type": example.type,
+            "structure": f"{example.structure} ({shape})",
+            "sample": f"{example.id} ({self.split}, number {self.number})",
+        }
+        gold = set(graph.nodes)
+        width = len(str(len(facts) - 1))
+        candidates = [f"{'*' if n in gold else ' '} [{n:{width}}] {clean(fact)}" for n, fact in enumerate(facts)]
+        parts = [
+            [f"{name:9}  {clean(value)}" for name, value in head.items()],
+            ["program", *program_lines(example.program)],
+            [f"facts ({len(facts)} candidates, * is gold)", *candidates],
+            ["evidence graph", tree_text(graph, facts, example.question)],
+        ]
+        return "\n\n".join("\n".join(part) for part in parts)
 
 
 def program_lines(program: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -123,3 +66,49 @@ def program_lines(program: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def show_sample(options: ShowOptions) -> Sample:
+    """Find the sample that the options choose, and draw its graph if they name a file.
+
+    Raises:
+        DataError: there is no such sample (the message says how many there are), or the drawing cannot be written.
+    """
+    if options.draw is not None:
+        check_drawing(options.draw, overwrite=options.overwrite)
+    sample = _find_number(options) if options.id is None else _find_id(options.folder, options.split, options.id)
+    if options.draw is not None:
+        draw(sample.example.graph, sample.example.facts, sample.example.question, options.draw)
+    return sample
+
+
+def _find_number(options: ShowOptions) -> Sample:
+    split = options.split or "test"
+    path = split_file(options.folder, split)
+    # one line in memory at a time: a split can be half a gigabyte
+    count = sum(1 for _ in numbered_lines(path))
+    if not count:
+        raise DataError(f"{options.folder}: no samples in {split}")
+    number = Random(options.seed).randrange(count) if options.random else options.number or 0
+    if not 0 <= number < count:
+        raise DataError(f"{options.folder}: no number {number} in {split}, allowed: 0 to {count - 1}")
+    _, line = next(islice(numbered_lines(path), number, None))
+    return Sample(split, number, parse_sample(line, f"{path}: line {number + 1}"))
+
+
+def _find_id(folder: Path, split: str | None, id: str) -> Sample:
+    # only lines with the id as a JSON string are parsed, with or without escapes of letters beyond ASCII
+    spellings = (json.dumps(id), json.dumps(id, ensure_ascii=False))
+    count, first = 0, None
+    for name in SPLITS if split is None else (split,):
+        path = split_file(folder, name)
+        for number, line in numbered_lines(path):
+            where = f"{path}: line {number}"
+            count, first = count + 1, first or (line, where)
+            if any(spelling in line for spelling in spellings):
+                example = parse_sample(line, where)
+                if example.id == id:
+                    return Sample(name, number - 1, example)
+    where = f"{folder}{f', {split}' if split else ''}"
+    hint = f", for example {parse_sample(*first).id!r}" if first else ""
+    raise DataError(f"{where}: no sample {id!r} among {count:,}{hint}")

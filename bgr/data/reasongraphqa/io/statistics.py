@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bgr.data.example import QUESTION_TYPES, STRUCTURES, Example
 from bgr.data.reasongraphqa.construction.splits import StructureClasses
@@ -14,11 +13,7 @@ from bgr.errors import DataError
 
 
 def draw_statistics(statistics: Mapping[str, Any], path: str | Path) -> None:
-    """Draw question types, structures and graph sizes (paper, Figure 3) to an image file.
-
-    Args:
-        statistics: result of `dataset_statistics`.
-        path: the file; its extension decides the format.
+    """Draw question types, structures and graph sizes (paper, Figure 3) to an image file, by `dataset_statistics`.
 
     Raises:
         DataError: the file cannot be written, or matplotlib does not know its extension.
@@ -76,8 +71,7 @@ PAPER: dict[str, Any] = {
 _SPREADS = ("chains", "hops", "facts", "candidates")
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(NamedTuple):
     """The counted properties of a sample; `shape` is the isomorphism class of its graph."""
 
     structure: str
@@ -89,6 +83,12 @@ class _Row:
     candidates: int
     shape: int
 
+    @classmethod
+    def of(cls, sample: Example, shapes: StructureClasses) -> _Row:
+        graph, size = sample.graph, len(sample.graph.nodes)
+        counts = (graph.chains, graph.hops, size, len(graph.edges), len(sample.facts))
+        return cls(graph.structure, sample.type, *counts, shapes.number(graph))
+
 
 def dataset_statistics(splits: Mapping[str, Iterable[Example]]) -> dict[str, Any]:
     """Counts of a dataset in the layout of `PAPER`, with question types, candidates and sizes of the graphs.
@@ -96,7 +96,7 @@ def dataset_statistics(splits: Mapping[str, Iterable[Example]]) -> dict[str, Any
     Samples are read one by one, so that iterators over files of any size are possible.
     """
     shapes = StructureClasses()
-    parts = {name: [_row(example, shapes) for example in examples] for name, examples in splits.items()}
+    parts = {name: [_Row.of(example, shapes) for example in examples] for name, examples in splits.items()}
     everything = parts["total"] = [row for rows in parts.values() for row in rows]
     return {
         "questions": {name: len(rows) for name, rows in parts.items()},
@@ -109,20 +109,6 @@ def dataset_statistics(splits: Mapping[str, Iterable[Example]]) -> dict[str, Any
         "nodes": _histogram(r.facts for r in everything),
         "edges": _histogram(r.edges for r in everything),
     }
-
-
-def _row(example: Example, shapes: StructureClasses) -> _Row:
-    graph = example.graph
-    return _Row(
-        graph.structure,
-        example.type,
-        graph.chains,
-        graph.hops,
-        len(graph.nodes),
-        len(graph.edges),
-        len(example.facts),
-        shapes.number(graph),
-    )
 
 
 def _count(found: Any, order: Sequence[str]) -> dict[str, int]:
@@ -143,44 +129,28 @@ def _histogram(numbers: Any) -> dict[str, int]:
 
 def statistics_text(statistics: Mapping[str, Any]) -> str:
     """The tables in plain text, with the paper's numbers."""
-    blocks = [_table_1(statistics), _table_2(statistics), _table_3(statistics), _types(statistics)]
-    return "\n\n".join(blocks)
-
-
-def _table_1(found: Mapping[str, Any]) -> str:
-    rows = [
-        ["reasoning types", found["reasoning_types"], PAPER["reasoning_types"]],
-        ["evidence structures", found["evidence_structures"], PAPER["evidence_structures"]],
-    ]
-    return _table("Table 1: kinds of questions and non-isomorphic graphs", ["", "here", "paper"], rows)
-
-
-def _table_2(found: Mapping[str, Any]) -> str:
-    rows = []
+    totals = statistics["questions"]
+    kinds = [[key.replace("_", " "), statistics[key], PAPER[key]] for key in ("reasoning_types", "evidence_structures")]
+    graphs = []
     for name in _SPREADS:
-        here, paper = found["graphs"][name], PAPER["graphs"].get(name)
+        here, paper = statistics["graphs"][name], PAPER["graphs"].get(name)
         theirs = [f"{paper['mean']:.2f}", paper["max"]] if paper else ["", ""]
-        rows.append([name, f"{here['mean']:.2f}", theirs[0], here["max"], theirs[1]])
-    return _table("Table 2: evidence graphs", ["", "mean", "paper", "max", "paper"], rows)
-
-
-def _table_3(found: Mapping[str, Any]) -> str:
-    rows = []
-    for name, counts in found["structures"].items():
-        rows.append(
-            [name, *(_share(counts[s], found["questions"][name]) for s in STRUCTURES), found["questions"][name]]
-        )
-    paper, total = PAPER["structures"]["total"], PAPER["questions"]["total"]
-    rows.append(["paper", *(_share(paper[s], total) for s in STRUCTURES), total])
-    return _table("Table 3: structures by split", ["", *STRUCTURES, "number"], rows)
-
-
-def _types(found: Mapping[str, Any]) -> str:
-    rows = []
-    for name, counts in found["types"].items():
-        rows.append([name, *(_share(counts[kind], found["questions"][name]) for kind in QUESTION_TYPES)])
-    rows.append(["graph structures", *found["structures_of_type"].values()])
-    return _table("Figure 3: question types", ["", *QUESTION_TYPES], rows)
+        graphs.append([name, f"{here['mean']:.2f}", theirs[0], here["max"], theirs[1]])
+    counted = [(name, counts, totals[name]) for name, counts in statistics["structures"].items()]
+    counted.append(("paper", PAPER["structures"]["total"], PAPER["questions"]["total"]))
+    structures = [[name, *(_share(counts[s], total) for s in STRUCTURES), total] for name, counts, total in counted]
+    types = [
+        [name, *(_share(counts[kind], totals[name]) for kind in QUESTION_TYPES)]
+        for name, counts in statistics["types"].items()
+    ]
+    types.append(["graph structures", *statistics["structures_of_type"].values()])
+    blocks = [
+        _table("Table 1: kinds of questions and non-isomorphic graphs", ["", "here", "paper"], kinds),
+        _table("Table 2: evidence graphs", ["", "mean", "paper", "max", "paper"], graphs),
+        _table("Table 3: structures by split", ["", *STRUCTURES, "number"], structures),
+        _table("Figure 3: question types", ["", *QUESTION_TYPES], types),
+    ]
+    return "\n\n".join(blocks)
 
 
 def _share(count: int, total: int) -> str:

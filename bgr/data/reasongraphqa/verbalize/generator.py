@@ -80,13 +80,11 @@ class Seq2seqGenerator:
     Args:
         source: hub id or local folder.
         candidates: number of sentences for each line.
-        seed: seed of the sampling.
         max_tokens: maximum length of a line and of a sentence, in tokens. A longer line gets no sentence, and a
             sentence that has not ended by then is discarded.
         top_k, temperature: see `RowNoise`.
         batch_size: number of lines in a batch.
         device: device of the model; ``None`` takes a GPU if there is one.
-        progress: show a bar on standard error.
 
     Raises:
         CheckpointError: no such model, or a setting that is not allowed.
@@ -161,14 +159,11 @@ class Seq2seqGenerator:
             logits_processor=LogitsProcessorList([noise]),
         )
         texts = self.tokenizer.batch_decode(rows, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        ended = self._ended(rows)
-        return [" ".join(text.split()) if whole else None for text, whole in zip(texts, ended, strict=True)]
-
-    def _ended(self, rows: Tensor) -> list[bool]:
         end = self.model.generation_config.eos_token_id
         ends = torch.tensor(end if isinstance(end, list) else [end], device=rows.device)
         # without the first token, the start, which is the end token in some models
-        return torch.isin(rows[:, 1:], ends).any(1).tolist()
+        ended = torch.isin(rows[:, 1:], ends).any(1).tolist()
+        return [" ".join(text.split()) if whole else None for text, whole in zip(texts, ended, strict=True)]
 
 
 def _seed(seed: int, line: str, number: int) -> int:

@@ -1,7 +1,8 @@
 """Verbalization of facts by a sequence-to-sequence model (paper, 3.1.2).
 
-The model samples several candidates for each unit, of which `selection` takes the best complete one; a unit without any
-gets its template sentence. Outcomes are saved chunk by chunk, so that an interrupted build resumes where it stopped.
+The model samples several candidates for each unit. Of those that lack no name or value, the best by BERTScore is taken;
+a unit without any gets its template sentence. Outcomes are saved chunk by chunk, so that an interrupted build resumes
+where it stopped.
 
 The input of the model is ``Winter Light (film), director Ingmar Bergman, runtime 81 minutes (stated in GeoNames)``: the
 head with its kind, if there is one, then for each fact its predicate and its value or tail, with its qualifiers in
@@ -11,73 +12,39 @@ brackets. The order is that of KELM (Agarwal et al., 2021: ``subject relation ob
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from random import Random
 from typing import Any
 
+import torch
+from torch import Tensor
 from tqdm import tqdm
 
+from bgr.collection.embedding import SentenceEncoder
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.schema import Fact
-from bgr.data.reasongraphqa.verbalize.selection import CompleteCandidates, Scorer, best, filter_complete
 from bgr.data.reasongraphqa.verbalize.templates import value_text
-from bgr.data.reasongraphqa.verbalize.verbalizer import STYLES, Verbalizer
+from bgr.data.reasongraphqa.verbalize.verbalizer import STYLES, Verbalizer, missing_parts
+from bgr.errors import BgrError
 from bgr.utils.cache import ChunkCache
 from bgr.utils.hashing import hash_texts
 
 
 def linearize_facts(kb: KnowledgeBase, facts: Sequence[Fact], *, kind: str | None = None, style: int = 0) -> str:
-    """Facts of one head in one line, the model's input.
+    """One or more facts of one head in one line, the model's input.
 
     Args:
-        kb: knowledge base, which gives the names.
-        facts: one or more facts, all of one head.
         kind: a common noun for the head (`Verbalizer.kind`); ``None`` leaves it out.
         style: the style of dates and units (`value_text`).
     """
     head = kb.name(facts[0].head)
-    return ", ".join([f"{head} ({kind})" if kind else head, *(_part(kb, fact, style) for fact in facts)])
-
-
-def _part(kb: KnowledgeBase, fact: Fact, style: int) -> str:
-    if fact.value is not None:
-        text = value_text(fact.value, style)
-    else:
-        text = kb.name(fact.tail) if fact.tail is not None else ""
-    more = ", ".join(f"{key} {value_text(value, style)}" for key, value in fact.qualifiers)
-    return f"{fact.predicate} {text}" + (f" ({more})" if more else "")
-
-
-class OutcomeStore:
-    """A cache of outcomes as JSON records, with one chunk for each list of names.
-
-    Args:
-        folder: folder of the cache, made for the first chunk.
-        key: identifies the model and everything else that its sentences depend on.
-    """
-
-    def __init__(self, folder: str | Path, *, key: str) -> None:
-        self.key = key
-        self.chunks = ChunkCache(folder, "sentences")
-
-    def load(self, names: Sequence[str]) -> list[dict[str, Any]] | None:
-        """The records saved for exactly these names in this order, or ``None``."""
-        body = self.chunks.load(hash_texts(self.key, *names))
-        return None if body is None else json.loads(body)
-
-    def save(self, names: Sequence[str], records: Sequence[Mapping[str, Any]]) -> None:
-        """Save a chunk.
-
-        Raises:
-            DataError: the folder cannot be written.
-        """
-        self.chunks.save(hash_texts(self.key, *names), json.dumps(records).encode())
-
-    def clear(self) -> None:
-        """Remove the chunks, and the folder if it is empty then."""
-        self.chunks.clear()
+    parts = [f"{head} ({kind})" if kind else head]
+    for fact in facts:
+        text = value_text(fact.value, style) if fact.value is not None else kb.name(str(fact.tail))
+        more = ", ".join(f"{key} {value_text(value, style)}" for key, value in fact.qualifiers)
+        parts.append(f"{fact.predicate} {text}" + (f" ({more})" if more else ""))
+    return ", ".join(parts)
 
 
 CHUNK = 512
@@ -86,7 +53,43 @@ CHUNK = 512
 Generator = Callable[[Sequence[str]], list[list[str | None]]]
 """Linearized facts to candidate sentences; ``None`` for one that did not end."""
 
+Scorer = Callable[[Sequence[tuple[str, str]]], list[float]]
+"""Pairs of candidate and reference to scores, higher is better."""
+
+DECIMALS = 4
+"""Scores are compared after rounding, because their last bits depend on the batch."""
+
 Unit = tuple[Fact, ...]
+
+
+@dataclass(frozen=True)
+class CompleteCandidates:
+    """The distinct complete candidates of a unit in the order of sampling, and the numbers of all candidates, of those
+    that did not end in time, and of those that lack a name or a value.
+    """
+
+    complete: tuple[str, ...]
+    sampled: int
+    unfinished: int
+    incomplete: int
+
+
+def filter_complete(kb: KnowledgeBase, facts: Sequence[Fact], candidates: Sequence[str | None]) -> CompleteCandidates:
+    """Remove candidates that did not end, or that lack a name or a value (`missing_parts`)."""
+    finished = [text for text in candidates if text is not None]
+    complete = [text for text in finished if not missing_parts(kb, text, facts)]
+    return CompleteCandidates(
+        complete=tuple(dict.fromkeys(complete)),
+        sampled=len(candidates),
+        unfinished=len(candidates) - len(finished),
+        incomplete=len(finished) - len(complete),
+    )
+
+
+def best(candidates: Sequence[str], scores: Sequence[float]) -> str:
+    """The candidate with the highest score; among equals the first."""
+    order = sorted(range(len(candidates)), key=lambda index: (-round(scores[index], DECIMALS), index))
+    return candidates[order[0]]
 
 
 @dataclass(frozen=True)
@@ -105,18 +108,18 @@ class Outcome:
 
 
 class Seq2seqVerbalizer:
-    """Verbalizes facts, with the interface of `Verbalizer`.
+    """Verbalizes facts by a model (a `FactVerbalizer`).
 
     The same facts get the same sentence in every build with the same model and seed, except for rounding that depends
     on batches; the same set of units gets exactly the same sentences.
 
     Args:
-        templates: verbalizes units for which the model fails, and gives mentions and kinds; its seed selects the style
+        templates: verbalizes units for which the model fails, and gives the kinds of heads; its seed selects the style
             of values.
         generate: linearized facts to candidates; each line's depend only on the line.
         score: scores candidates against the linearized facts.
-        store: cache for resuming an interrupted build; ``None`` for no cache.
-        progress: show a bar on standard error.
+        cache: finished chunks, to resume an interrupted build; ``None`` for no cache.
+        key: identifies the model and everything else that its sentences depend on, for the cache.
     """
 
     def __init__(
@@ -125,14 +128,16 @@ class Seq2seqVerbalizer:
         generate: Generator,
         score: Scorer,
         *,
-        store: OutcomeStore | None = None,
+        cache: ChunkCache | None = None,
+        key: str = "",
         progress: bool = False,
     ) -> None:
         self.kb = templates.kb
         self.templates = templates
         self._generate = generate
         self._score = score
-        self._store = store
+        self._cache = cache
+        self._key = key
         self._progress = progress
         self._outcomes: dict[Unit, Outcome] = {}
 
@@ -160,14 +165,6 @@ class Seq2seqVerbalizer:
             [self._outcomes[unit]] = self._verbalize([unit])
         return self._outcomes[unit].sentence or template
 
-    def mention(self, node: str) -> str:
-        """See `Verbalizer.mention`."""
-        return self.templates.mention(node)
-
-    def kind(self, node: str) -> str | None:
-        """See `Verbalizer.kind`."""
-        return self.templates.kind(node)
-
     def counts(self, units: Iterable[Sequence[Fact]]) -> dict[str, int]:
         """Counts of verbalized units, by the model or by templates, and of their candidates."""
         outcomes = [self._outcomes[tuple(unit)] for unit in units]
@@ -182,24 +179,24 @@ class Seq2seqVerbalizer:
 
     def clear(self) -> None:
         """Remove the cache, when the dataset is written."""
-        if self._store is not None:
-            self._store.clear()
+        if self._cache is not None:
+            self._cache.clear()
 
     def line(self, unit: Sequence[Fact]) -> str:
         """The model's input for a unit."""
         style = Random(f"{self.templates.seed}|style|{'|'.join(map(repr, unit))}").randrange(STYLES)
-        return linearize_facts(self.kb, unit, kind=self.kind(unit[0].head), style=style)
+        return linearize_facts(self.kb, unit, kind=self.templates.kind(unit[0].head), style=style)
 
     def _cached(self, units: Sequence[Unit]) -> list[Outcome]:
-        if self._store is None:
+        if self._cache is None:
             return self._verbalize(units)
         # with the line, because the facts have ids but not the names of entities
-        names = [f"{self.line(unit)}\n{unit!r}" for unit in units]
-        records = self._store.load(names)
-        if records is not None:
-            return [Outcome(**record) for record in records]
+        name = hash_texts(self._key, *(f"{self.line(unit)}\n{unit!r}" for unit in units))
+        body = self._cache.load(name)
+        if body is not None:
+            return [Outcome(**record) for record in json.loads(body)]
         outcomes = self._verbalize(units)
-        self._store.save(names, [asdict(outcome) for outcome in outcomes])
+        self._cache.save(name, json.dumps([asdict(outcome) for outcome in outcomes]).encode())
         return outcomes
 
     def _verbalize(self, units: Sequence[Unit]) -> list[Outcome]:
@@ -207,15 +204,81 @@ class Seq2seqVerbalizer:
         sampled = self._generate(lines)
         found = [filter_complete(self.kb, unit, candidates) for unit, candidates in zip(units, sampled, strict=True)]
         # a single candidate needs no score
-        pairs = [(text, line) for unit, line in zip(found, lines, strict=True) for text in _rivals(unit)]
-        scores = iter(self._score(pairs))
-        return [_outcome(unit, [next(scores) for _ in _rivals(unit)]) for unit in found]
+        rivals = [unit.complete if len(unit.complete) > 1 else () for unit in found]
+        scores = iter(self._score([(text, line) for texts, line in zip(rivals, lines, strict=True) for text in texts]))
+        outcomes = []
+        for unit, texts in zip(found, rivals, strict=True):
+            chosen = best(texts, [next(scores) for _ in texts]) if texts else next(iter(unit.complete), None)
+            outcomes.append(Outcome(chosen, unit.sampled, unit.unfinished, unit.incomplete))
+        return outcomes
 
 
-def _rivals(found: CompleteCandidates) -> tuple[str, ...]:
-    return found.complete if len(found.complete) > 1 else ()
+class BertScorer:
+    """BERTScore F1 (Zhang et al., 2020) of candidates against their references, by torchmetrics.
+
+    Args:
+        encoder: gives the tokens' last hidden states; truncates to its `max_tokens`.
+        chunk: number of pairs whose states are in memory at a time.
+
+    Raises:
+        BgrError: torchmetrics is not installed.
+    """
+
+    def __init__(self, encoder: SentenceEncoder, *, chunk: int = 256) -> None:
+        try:
+            from torchmetrics.functional.text.bert import bert_score
+        except ImportError:
+            raise BgrError("BERTScore needs torchmetrics: pip install 'bgr[verbalizer]'") from None
+        self.encoder = encoder
+        self.chunk = chunk
+        self._bert_score = bert_score
+
+    def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The score, at most 1, of each pair (candidate, reference)."""
+        scores: list[float] = []
+        for start in range(0, len(pairs), self.chunk):
+            part = pairs[start : start + self.chunk]
+            states = self._states(sorted({text for pair in part for text in pair}))
+            scores += [self._score(states[candidate], states[reference]) for candidate, reference in part]
+        return scores
+
+    def _score(self, candidate: Tensor, reference: Tensor) -> float:
+        # pairs are scored one by one, because torchmetrics (1.9) sorts both lists by length and so compares wrong pairs
+        found: dict[str, Any] = self._bert_score(
+            _as_tokens(candidate),
+            _as_tokens(reference),
+            model=self.encoder.model,
+            user_forward_fn=_given_states,
+            device=self.encoder.device,
+        )
+        return float(found["f1"])
+
+    @torch.inference_mode()
+    def _states(self, texts: Sequence[str]) -> dict[str, Tensor]:
+        """The states of each text's tokens, ``[t, d]``."""
+        encoder = self.encoder
+        tokens = encoder.tokenizer(list(texts), truncation=True, max_length=encoder.max_tokens)["input_ids"]
+        found: dict[str, Tensor] = {}
+        for rows in _by_length(tokens, encoder.batch_tokens):
+            padded = encoder.tokenizer.pad({"input_ids": [tokens[row] for row in rows]}, return_tensors="pt")
+            states = encoder.model(**padded.to(encoder.device)).last_hidden_state.float().cpu()
+            found |= {texts[row]: states[n, : len(tokens[row])] for n, row in enumerate(rows)}
+        return found
 
 
-def _outcome(found: CompleteCandidates, scores: Sequence[float]) -> Outcome:
-    chosen = best(found.complete, scores) if scores else next(iter(found.complete), None)
-    return Outcome(chosen, found.sampled, found.unfinished, found.incomplete)
+def _as_tokens(states: Tensor) -> dict[str, Tensor]:
+    """States ``[t, d]`` in the form of token ids."""
+    return {"input_ids": states[None], "attention_mask": torch.ones(1, len(states), dtype=torch.long)}
+
+
+def _given_states(_: Any, batch: dict[str, Tensor]) -> Tensor:
+    return batch["input_ids"].clone()  # torchmetrics normalizes in place
+
+
+def _by_length(tokens: Sequence[Sequence[int]], batch_tokens: int) -> Iterator[list[int]]:
+    """Batches of row numbers, longest rows first, of about `batch_tokens` tokens with padding."""
+    order = sorted(range(len(tokens)), key=lambda row: (-len(tokens[row]), row))
+    while order:
+        size = max(1, batch_tokens // len(tokens[order[0]]))
+        yield order[:size]
+        order = order[size:]

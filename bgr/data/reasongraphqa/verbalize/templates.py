@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 import yaml
 
 from bgr.data.kb.schema import Value
+from bgr.utils.quantities import MONTHS
 
 Forms = Mapping[str, Sequence[str]]
 FORMS = ("verb", "noun", "front", "sentence")
@@ -41,59 +41,36 @@ def default_forms(predicate: str) -> Forms:
     They contain the name itself and assume only its grammar, not its meaning.
     """
     name = predicate.replace("{", "(").replace("}", ")")
+    front: Sequence[str] = ()
+    is_value = f"The {name} of {{head}} is {{value}}."
     if match := _NUMBER_OF.match(name):
-        return _number_of(name, match[2])
-    if match := _TIME_OF.match(name):
-        return _default_forms(
-            [f"has its {name} at {{value}}", f"has {{value}} as {name}"],
-            [f"The {name} of {{head}} is {{value}}.", f"For {{head}}, the {name} is {{value}}."],
-        )
-    if _CODE.match(name):
-        return _default_forms(
-            [f"has the {name} {{value}}", f"carries the {name} {{value}}"],
-            [f"The {name} of {{head}} is {{value}}.", f"{{head}} is listed under the {name} {{value}}."],
-        )
-    if _PARTICIPLE.match(name):
-        return _default_forms(
-            [f"was {name} {{value}}", f"is {name} {{value}}"],
-            [f"{{value}} is what {{head}} was {name}.", f"It is recorded that {{head}} was {name} {{value}}."],
-            front=[f"{name} {{value}}"],
-        )
-    if _VERBS.match(name):
-        return _default_forms(
-            [f"{name} {{value}}"],
-            [f"It is known that {{head}} {name} {{value}}.", f"{{value}} is what {{head}} {name}."],
-        )
-    if _NOUN_OF.match(name):
+        counted = match[2]
+        verb = [f"has {{value}} {counted}", f"has a {name} of {{value}}"]
+        sentence = [is_value, f"In all, {{head}} has {{value}} {counted}."]
+        front = [f"with {{value}} {counted}"]
+    elif _TIME_OF.match(name):
+        verb = [f"has its {name} at {{value}}", f"has {{value}} as {name}"]
+        sentence = [is_value, f"For {{head}}, the {name} is {{value}}."]
+    elif _CODE.match(name):
+        verb = [f"has the {name} {{value}}", f"carries the {name} {{value}}"]
+        sentence = [is_value, f"{{head}} is listed under the {name} {{value}}."]
+    elif _PARTICIPLE.match(name):
+        verb = [f"was {name} {{value}}", f"is {name} {{value}}"]
+        sentence = [f"{{value}} is what {{head}} was {name}.", f"It is recorded that {{head}} was {name} {{value}}."]
+        front = [f"{name} {{value}}"]
+    elif _VERBS.match(name):
+        verb = [f"{name} {{value}}"]
+        sentence = [f"It is known that {{head}} {name} {{value}}.", f"{{value}} is what {{head}} {name}."]
+    elif _NOUN_OF.match(name):
         noun = with_article(name)
-        return _default_forms(
-            [f"is {noun} {{value}}", f"counts as {noun} {{value}}"],
-            [f"{{value}} is what {{head}} is {noun}.", f"It is recorded that {{head}} is {noun} {{value}}."],
-            front=[f"as {noun} {{value}}"],
-        )
-    return _default_forms(
-        [f"has {{value}} as {name}", f"lists {{value}} as {name}"],
-        [f"The {name} of {{head}} is {{value}}.", f"{{value}} is the {name} of {{head}}."],
-        front=[f"with {{value}} as {name}"],
-    )
-
-
-def _number_of(name: str, counted: str) -> Forms:
-    return _default_forms(
-        [f"has {{value}} {counted}", f"has a {name} of {{value}}"],
-        [f"The {name} of {{head}} is {{value}}.", f"In all, {{head}} has {{value}} {counted}."],
-        front=[f"with {{value}} {counted}"],
-    )
-
-
-def _default_forms(verb: list[str], sentence: list[str], front: Sequence[str] = ()) -> Forms:
+        verb = [f"is {noun} {{value}}", f"counts as {noun} {{value}}"]
+        sentence = [f"{{value}} is what {{head}} is {noun}.", f"It is recorded that {{head}} is {noun} {{value}}."]
+        front = [f"as {noun} {{value}}"]
+    else:
+        verb = [f"has {{value}} as {name}", f"lists {{value}} as {name}"]
+        sentence = [is_value, f"{{value}} is the {name} of {{head}}."]
+        front = [f"with {{value}} as {name}"]
     return {"verb": verb, "noun": (), "front": front, "sentence": sentence}
-
-
-def default_qualifier(key: str) -> Sequence[str]:
-    """Templates of a qualifier that has none of its own."""
-    name = key.replace("{", "(").replace("}", ")")
-    return (f" ({name}: {{value}})", f" with {{value}} as {name}")
 
 
 @dataclass(frozen=True)
@@ -122,15 +99,23 @@ class Templates:
         return self.predicates.get(predicate) or default_forms(predicate)
 
     def qualifier(self, key: str) -> Sequence[str]:
-        return self.qualifiers.get(key) or default_qualifier(key)
+        """The templates of a qualifier: its own, or default ones."""
+        name = key.replace("{", "(").replace("}", ")")
+        return self.qualifiers.get(key) or (f" ({name}: {{value}})", f" with {{value}} as {name}")
 
 
 @cache
 def load_templates() -> Templates:
     """The templates shipped with the library; Atlas' take precedence over those for Wikidata."""
-    main, more = _read("templates.yaml"), _read("templates_wikidata.yaml")
+    main, more = (
+        yaml.safe_load(files("bgr.data.reasongraphqa.verbalize").joinpath(name).read_text(encoding="utf-8"))
+        for name in ("templates.yaml", "templates_wikidata.yaml")
+    )
     return Templates(
-        predicates={name: _forms(forms) for name, forms in {**more, **main["predicates"]}.items()},
+        predicates={
+            name: {form: tuple(texts.get(form, ())) for form in FORMS}
+            for name, texts in {**more, **main["predicates"]}.items()
+        },
         qualifiers={key: tuple(phrases) for key, phrases in main["qualifiers"].items()},
         at_value=frozenset(main["at_value"]),
         kinds=tuple(main["kinds"]),
@@ -140,47 +125,18 @@ def load_templates() -> Templates:
     )
 
 
-def _read(name: str) -> Any:
-    return yaml.safe_load(files("bgr.data.reasongraphqa.verbalize").joinpath(name).read_text(encoding="utf-8"))
-
-
-def _forms(record: Mapping[str, Sequence[str]]) -> Forms:
-    return {form: tuple(record.get(form, ())) for form in FORMS}
-
-
 # -- values -----------------------------------------------------------------------------------------------------------
 
-MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
-DATE_STYLES = ("day first", "month first", "iso")
 # written after the number without a space, or before it
 SYMBOLS = {"percent": ("", "%"), "United States dollar": ("$", ""), "square kilometre": ("", " km²")}
-IRREGULAR = {
-    "foot": "feet",
-    "inch": "inches",
-    "hertz": "hertz",
-    "lux": "lux",
-    "siemens": "siemens",
-    "percent": "percent",
-}
+IRREGULAR = {"foot": "feet", "inch": "inches"} | {unit: unit for unit in ("hertz", "lux", "siemens", "percent")}
 
 
 def value_text(value: Value, style: int = 0) -> str:
     """A value as it is written in a sentence, never rounded; `style` (any integer) selects one of its forms."""
     if isinstance(value.value, datetime.date):
-        return date_text(value.value, DATE_STYLES[style % len(DATE_STYLES)])
+        date, month = value.value, MONTHS[value.value.month - 1].capitalize()
+        return (f"{date.day} {month} {date.year}", f"{month} {date.day}, {date.year}", date.isoformat())[style % 3]
     if value.type == "quantity" and isinstance(value.value, int | float):
         return quantity_text(value.value, value.unit, symbol=style % 2 == 1)
     if value.type == "year" and isinstance(value.value, int) and value.value < 0:
@@ -191,16 +147,6 @@ def value_text(value: Value, style: int = 0) -> str:
 def when_text(value: Value, style: int = 0) -> str:
     """A date or year with its preposition: `in 1957`, `on 16 February 1957`."""
     return f"{'on' if value.type == 'date' else 'in'} {value_text(value, style)}"
-
-
-def date_text(date: datetime.date, style: str) -> str:
-    """A date in one of `DATE_STYLES`."""
-    month = MONTHS[date.month - 1]
-    if style == "iso":
-        return date.isoformat()
-    if style == "day first":
-        return f"{date.day} {month} {date.year}"
-    return f"{month} {date.day}, {date.year}"
 
 
 def number_text(number: float | int) -> str:
@@ -229,11 +175,8 @@ def plural_unit(unit: str) -> str:
     if head.startswith("degree "):
         return f"degrees {head.removeprefix('degree ')}{per}{rest}"
     *before, last = head.split(" ")
-    if last in IRREGULAR:
-        last = IRREGULAR[last]
-    elif not last.endswith("s") and last.isalpha():
-        last += "s"
-    return " ".join([*before, last]) + per + rest
+    regular = f"{last}s" if last.isalpha() and not last.endswith("s") else last
+    return " ".join([*before, IRREGULAR.get(last, regular)]) + per + rest
 
 
 _VOWEL_SOUND = re.compile(

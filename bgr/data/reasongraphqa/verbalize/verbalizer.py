@@ -13,14 +13,7 @@ from random import Random
 
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.schema import Fact
-from bgr.data.reasongraphqa.verbalize.templates import (
-    Forms,
-    Templates,
-    load_templates,
-    value_text,
-    when_text,
-    with_article,
-)
+from bgr.data.reasongraphqa.verbalize.templates import Forms, load_templates, value_text, when_text, with_article
 
 MAX_JOINED = 3
 STYLES = 6  # every combination of the date styles and the unit styles
@@ -52,13 +45,12 @@ class Verbalizer:
     Args:
         kb: knowledge base, which gives names and concepts.
         seed: seed for the choice of templates; equal seeds give equal sentences for equal facts.
-        templates: the templates, by default those shipped with the library.
     """
 
-    def __init__(self, kb: KnowledgeBase, seed: int = 0, templates: Templates | None = None) -> None:
+    def __init__(self, kb: KnowledgeBase, seed: int = 0) -> None:
         self.kb = kb
         self.seed = seed
-        self.templates = templates or load_templates()
+        self.templates = load_templates()
 
     def sentence(self, facts: Sequence[Fact]) -> str:
         """One sentence that states one to three facts of one head.
@@ -94,13 +86,11 @@ class Verbalizer:
         return frozenset(self.kb.name(concept) for concept in self.kb.all_concepts_of(node))
 
     def _clause(self, fact: Fact, rng: Random) -> _Clause:
-        style, suffix = rng.randrange(STYLES), ""
-        when = ""
+        style, suffix, when = rng.randrange(STYLES), "", ""
         if fact.value is not None:
             text, when = value_text(fact.value, style), when_text(fact.value, style)
         else:
-            assert fact.tail is not None
-            text = self.mention(fact.tail)
+            text = self.mention(str(fact.tail))
         for key, value in fact.qualifiers:
             phrase = rng.choice(self.templates.qualifier(key))
             shown = {"value": value_text(value, style), "when": when_text(value, style)}
@@ -150,22 +140,20 @@ def _apposition(clauses: Sequence[_Clause], who: str, rng: Random) -> str:
 
 
 def _relative(clauses: Sequence[_Clause], who: str, rng: Random) -> str:
-    return _statement(clauses[0], rng, f"{who} " + " and ".join(clause.say("verb", rng) for clause in clauses[1:]))
+    return _statement(clauses[0], rng, f"{who} {_verbs(clauses[1:], rng)}")
 
 
 def _conjunction(clauses: Sequence[_Clause], who: str, rng: Random) -> str:
-    return "{head} " + " and ".join(clause.say("verb", rng) for clause in clauses)
+    return f"{{head}} {_verbs(clauses, rng)}"
 
 
 def _fronted(clauses: Sequence[_Clause], who: str, rng: Random) -> str:
-    front, *rest = clauses
-    return f"{front.say('front', rng)}, {_conjunction(rest, who, rng)}"
+    return f"{clauses[0].say('front', rng)}, {{head}} {_verbs(clauses[1:], rng)}"
 
 
 def _apposition_and(clauses: Sequence[_Clause], who: str, rng: Random) -> str:
-    noun, *rest = clauses
-    verbs = " and ".join(clause.say("verb", rng) for clause in rest)
-    return f"{{head}}, {noun.say('noun', rng)}, {verbs}"
+    verbs = _verbs(clauses[1:], rng)  # sampled before the noun
+    return f"{{head}}, {clauses[0].say('noun', rng)}, {verbs}"
 
 
 def _fronted_apposition(clauses: Sequence[_Clause], who: str, rng: Random) -> str:
@@ -173,11 +161,12 @@ def _fronted_apposition(clauses: Sequence[_Clause], who: str, rng: Random) -> st
     return f"{front.say('front', rng)}, {{head}}, {noun.say('noun', rng)}, {main.say('verb', rng)}"
 
 
+def _verbs(clauses: Sequence[_Clause], rng: Random) -> str:
+    return " and ".join(clause.say("verb", rng) for clause in clauses)
+
+
 _NEEDS: dict[_Pattern, tuple[str, ...]] = {
-    _alone: (),
     _apposition: ("", "noun"),
-    _relative: (),
-    _conjunction: (),
     _fronted: ("front",),
     _apposition_and: ("noun",),
     _fronted_apposition: ("front", "noun"),
@@ -190,7 +179,7 @@ _PATTERNS: dict[int, tuple[_Pattern, ...]] = {
 
 
 def _fits(pattern: _Pattern, clauses: Sequence[_Clause]) -> bool:
-    return all(clause.options(form) for clause, form in zip(clauses, _NEEDS[pattern], strict=False) if form)
+    return all(clause.options(form) for clause, form in zip(clauses, _NEEDS.get(pattern, ()), strict=False) if form)
 
 
 # braces and commas in names are replaced until `_finish`, so that they are not taken for slots or doubled commas

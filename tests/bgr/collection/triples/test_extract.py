@@ -1,4 +1,4 @@
-"""Extraction through a scripted model: what is finished is never asked for again, what fails ends nothing."""
+"""Extraction by a scripted model: finished passages are not requested again, and failures do not end a run."""
 
 from __future__ import annotations
 

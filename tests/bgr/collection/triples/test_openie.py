@@ -1,4 +1,4 @@
-"""Import of OpenIE files: matched by title and text, malformed rows counted, ended only by a file that is none."""
+"""Import of OpenIE files: matched by title and text; malformed rows are counted."""
 
 from __future__ import annotations
 

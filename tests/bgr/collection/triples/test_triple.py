@@ -1,4 +1,4 @@
-"""Triples: their parts, entities and neighbors, against dicts and loops."""
+"""Triples: their parts, entities and neighbors, compared with dicts and loops."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.collection.triples import triple as triple_list
+from bgr.collection.triples.index import TripleIndex
 from bgr.collection.triples.triple import (
     EntityNumbers,
     MalformedRowError,
     Triple,
     entity_key,
     members_of,
-    neighbors_of,
     pack,
     three_parts,
 )
@@ -80,9 +80,11 @@ def test_members_and_neighbors(pairs):
     for entity in range(entities):
         expected = [number for number, pair in enumerate(pairs) if entity in pair]
         assert members[starts[entity] : starts[entity + 1]].tolist() == expected
+    triples = [Triple(f"e{a}", "is", f"e{b}", 0) for a, b in pairs]
+    index = TripleIndex.build(triples, lambda texts: np.ones((len(texts), 1), np.float32))
     for number, pair in enumerate(pairs):
         expected = [other for other in range(len(pairs)) if other != number and set(pairs[other]) & set(pair)]
-        assert neighbors_of(number, head, tail, starts, members).tolist() == expected
+        assert index.neighbors(number).tolist() == expected
 
 
 def test_which_names_are_one():

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bgr.cli import main
-from bgr.data.atlas.build import build_knowledge_base, counts
+from bgr.data.atlas.build import build_knowledge_base, counts, write_json
 from bgr.data.atlas.sources import packages
 from bgr.data.kb.schema import Value
 from bgr.errors import DataError
@@ -102,6 +102,23 @@ def test_the_command_refuses_a_folder_that_exists(tmp_path: Path, capsys: pytest
     assert "--overwrite" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["kept.txt"]
     assert main(["atlas", "--out", str(tmp_path / "new"), "--questions", "3"]) == 1
+
+
+CONTENTS = [
+    {},
+    [],
+    "x",
+    {"a": {"é": [1, {"x": None}]}, "b": {}, "c": []},
+    [{"question": 'a "b"', "program": []}, {}, 3, [1, [2, 3]]],
+    {"concepts": {}, "entities": {"Q1": {"name": "ü", "score": 1.5}, "Q2": True}},
+]
+
+
+@pytest.mark.parametrize("content", CONTENTS, ids=str)
+def test_json_written_in_pieces_equals_json_written_at_once(tmp_path: Path, content: Any) -> None:
+    write_json(tmp_path / "a.json", content)
+    whole = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    assert (tmp_path / "a.json").read_text(encoding="utf-8") == whole
 
 
 @pytest.mark.slow

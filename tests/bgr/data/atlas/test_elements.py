@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from bgr.data.atlas.sources.elements import add_elements, element_from_row, split_discoverers
+from bgr.data.atlas.sources.elements import add_elements, split_discoverers
 from bgr.data.atlas.statements import KnowledgeBuilder
 
 ROW: dict[str, Any] = {
@@ -21,6 +21,14 @@ ROW: dict[str, Any] = {
     "melting_point": None,
     "boiling_point": 4.222,
 }
+
+
+def entities(row: dict[str, Any]) -> dict[str, Any]:
+    kb = KnowledgeBuilder()
+    for name in ("chemical element", "scientist", "country"):
+        kb.concept(name)
+    add_elements(kb, [row])
+    return kb.to_json()["entities"]
 
 
 @pytest.mark.parametrize(
@@ -47,16 +55,13 @@ def test_discoverers_are_persons(field: str | None, names: list[str]) -> None:
     [("Noble gases", "noble gas"), ("Halogens", "halogen"), ("Alkali metals", "alkali metal"), (None, None)],
 )
 def test_series_are_singular(series: str | None, singular: str | None) -> None:
-    assert element_from_row({**ROW, "series": series}).series == singular
+    found = {row["key"]: row["value"]["value"] for row in entities({**ROW, "series": series})["E_He"]["attributes"]}
+    assert found.get("element series") == singular
 
 
 def test_an_element_becomes_statements() -> None:
-    kb = KnowledgeBuilder()
-    for name in ("chemical element", "scientist", "country"):
-        kb.concept(name)
-    add_elements(kb, [element_from_row(ROW)])
-    entities = kb.to_json()["entities"]
-    helium = entities["E_He"]
+    found = entities(ROW)
+    helium = found["E_He"]
     keys = {a["key"]: a["value"] for a in helium["attributes"]}
     assert "melting point" not in keys
     assert keys["atomic mass"] == {"type": "quantity", "value": 4.0026, "unit": "dalton"}
@@ -70,6 +75,6 @@ def test_an_element_becomes_statements() -> None:
     ]
     when = {"point in time": [{"type": "year", "value": 1895}]}
     assert all(r["qualifiers"] == when for r in helium["relations"])
-    assert entities["D_William_Ramsay"]["relations"] == [
+    assert found["D_William_Ramsay"]["relations"] == [
         {"relation": "discoverer", "object": "E_He", "direction": "backward", "qualifiers": when}
     ]

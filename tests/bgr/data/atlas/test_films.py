@@ -5,7 +5,16 @@ from typing import Any
 import pytest
 
 from bgr.data.atlas.build import CONCEPTS
-from bgr.data.atlas.sources.films import Film, add_film, add_genres, film_from_row, read_films, release_value
+from bgr.data.atlas.sources.films import (
+    Film,
+    add_film,
+    add_genres,
+    all_films,
+    choose_films,
+    film_from_row,
+    read_films,
+    release_value,
+)
 from bgr.data.atlas.statements import KnowledgeBuilder
 from bgr.data.kb.schema import Value
 
@@ -34,8 +43,8 @@ ROW: dict[str, Any] = {
 @pytest.fixture
 def kb() -> KnowledgeBuilder:
     builder = KnowledgeBuilder()
-    for name, parents in CONCEPTS:
-        builder.concept(name, *parents)
+    for names in CONCEPTS:
+        builder.concept(*names)
     return builder
 
 
@@ -85,10 +94,7 @@ def test_a_film_becomes_statements(kb: KnowledgeBuilder) -> None:
     scores = [a for a in entity["attributes"] if a["key"] == "review score"]
     assert [
         (a["value"]["value"], a["value"]["unit"], a["qualifiers"]["review score by"][0]["value"]) for a in scores
-    ] == [
-        (88, "percent", "Rotten Tomatoes"),
-        (61, "1", "Metacritic"),
-    ]
+    ] == [(88, "percent", "Rotten Tomatoes"), (61, "1", "Metacritic")]
     cast = [(r["object"], r["qualifiers"]) for r in entity["relations"] if r["relation"] == "cast member"]
     role = {"object has role": [{"type": "string", "value": "director"}]}
     assert cast == [("P_Ann_Lee", role), ("P_Bob_Ray_Jr.", {})]
@@ -103,3 +109,44 @@ def test_unknown_fields_give_no_statements(kb: KnowledgeBuilder) -> None:
     assert [a["key"] for a in entity["attributes"]] == ["release date", "IMDb ID"]
     assert entity["instanceOf"] == ["c_film"]
     assert entity["relations"] == []
+
+
+def make_film(number: int, director: str, *cast: str, companies: tuple[str, ...] = ()) -> Film:
+    year = Value("year", 1990)
+    return Film(f"F{number}", f"Film {number}", f"tt{number}", year, (director,), (), cast, companies=companies)
+
+
+FILMS = [
+    make_film(1, "Ann", "Bob", "Cy", companies=("Gaumont",)),
+    make_film(2, "Ann", "Bob", companies=("Gaumont", "Pathé")),
+    make_film(3, "Ann", "Bob", "Di"),
+    make_film(10, "Eve", "Bob"),
+    make_film(11, "Fay", "Gus"),
+]
+
+
+def test_nobody_in_the_core_has_only_one_film() -> None:
+    core = choose_films(FILMS, 100, seed=0)
+    assert len(core.films) == len(FILMS)
+    assert core.people == {"Ann", "Bob"}
+    assert core.companies == {"Gaumont"}
+
+
+def test_the_best_linked_films_are_chosen_within_the_size() -> None:
+    core = choose_films(FILMS, 5, seed=0)
+    assert core.size <= 5
+    assert [chosen.id for chosen in core.films] == ["F1", "F2", "F3"]
+
+
+def test_the_seed_decides_only_between_equals() -> None:
+    equals = [make_film(number, f"Director {number}") for number in range(40)]
+    first, again, other = (choose_films(equals, 10, seed) for seed in (1, 1, 2))
+    assert first == again
+    assert {f.id for f in first.films} != {f.id for f in other.films}
+
+
+def test_all_films_keeps_everything() -> None:
+    core = all_films(FILMS)
+    assert len(core.films) == 5
+    assert core.people == {"Ann", "Bob", "Cy", "Di", "Eve", "Fay", "Gus"}
+    assert core.companies == {"Gaumont", "Pathé"}

@@ -17,7 +17,6 @@ from bgr.data.atlas.phrasing.phrasebook import (
     invert,
     number_text,
     phrasebook,
-    placeholders,
     sentence,
     trailing,
     value_text,
@@ -33,6 +32,10 @@ BOTH_WAYS = (
     "capital", "official language", "currency", "continent", "located in region", "country", "time zone",
     "located in administrative region", "place served", "discoverer", "country of discovery",
 )  # fmt: skip
+
+
+def placeholders(template):
+    return re.findall(r"\{([^{}]+)\}", template)
 
 
 def different(templates):

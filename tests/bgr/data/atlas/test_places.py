@@ -7,11 +7,11 @@ from bgr.data.atlas.sources.places import (
     City,
     Gazetteer,
     State,
+    World,
     add_world,
     airport_from_record,
     city_from_record,
     distance_km,
-    link_world,
 )
 from bgr.data.atlas.statements import KnowledgeBuilder
 
@@ -111,10 +111,10 @@ def test_the_world_is_linked() -> None:
     paris = city("T1", "Paris", 9)
     miami = city("T2", "Miami", 3, country="US", state="FL")
     roissy = Airport("A_CDG", "Roissy", "CDG", "LFPG", "FR", ("Paris",), 392, 48.1, 2.1)
-    world = link_world({"EU": "Europe"}, [france, america], [State("FL", "Florida", "12")], [paris, miami], [roissy])
+    world = World({"EU": "Europe"}, [france, america], [State("FL", "Florida", "12")], [paris, miami], [roissy])
     kb = KnowledgeBuilder()
-    for name, parents in CONCEPTS:
-        kb.concept(name, *parents)
+    for names in CONCEPTS:
+        kb.concept(*names)
     add_world(kb, world, world.cities, world.airports)
     entities = kb.to_json()["entities"]
 

@@ -16,8 +16,7 @@ from bgr.data.atlas.question_tree import Condition, Description, Draft, Link, to
 from bgr.data.atlas.sampler.index import AtlasIndex
 from bgr.data.atlas.sampler.recipes import QUESTION_TYPE, RECIPES, SHARES
 from bgr.data.atlas.sampler.sampler import MAX_WORDS, CheckedDraft, quotas, reveals_answer, sample_questions
-from bgr.data.atlas.sampler.thresholds import round_between, threshold
-from bgr.data.atlas.sampler.walk import Walker
+from bgr.data.atlas.sampler.walk import Walker, round_between, threshold
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.program import FUNCTIONS, Program

@@ -1,6 +1,6 @@
 import pytest
 
-from bgr.data.atlas.statements import KnowledgeBuilder, quantity, text
+from bgr.data.atlas.statements import KnowledgeBuilder, to_value
 from bgr.errors import DataError
 
 
@@ -15,7 +15,7 @@ def kb() -> KnowledgeBuilder:
 
 
 def test_a_relation_is_stored_at_both_ends_with_its_qualifiers(kb: KnowledgeBuilder) -> None:
-    kb.relation("a", "likes", "b", {"how": [text("much")]})
+    kb.relation("a", "likes", "b", {"how": ["much"]})
     kb.relation("a", "likes", "b")
     entities = kb.to_json()["entities"]
     how = {"how": [{"type": "string", "value": "much"}]}
@@ -29,7 +29,7 @@ def test_a_relation_is_stored_at_both_ends_with_its_qualifiers(kb: KnowledgeBuil
 
 def test_repeated_statements_are_kept_once_unless_their_qualifiers_differ(kb: KnowledgeBuilder) -> None:
     for source in ("x", "y", "y"):
-        kb.attribute("a", "size", quantity(3), {"stated in": [text(source)]})
+        kb.attribute("a", "size", 3, qualifiers={"stated in": [source]})
     assert len(kb.to_json()["entities"]["a"]["attributes"]) == 2
 
 
@@ -48,6 +48,6 @@ def test_a_nameless_entity_or_an_unknown_concept_is_an_error(kb: KnowledgeBuilde
 
 
 def test_quantities_are_integers_if_possible() -> None:
-    assert quantity(95.0, "minute").to_json() == {"type": "quantity", "value": 95, "unit": "minute"}
-    assert quantity(83.80999999999997, "kelvin").value == 83.81
-    assert quantity(66_987_244).value == 66_987_244
+    assert to_value(95.0, "minute").to_json() == {"type": "quantity", "value": 95, "unit": "minute"}
+    assert to_value(83.80999999999997, "kelvin").value == 83.81
+    assert to_value(66_987_244).value == 66_987_244

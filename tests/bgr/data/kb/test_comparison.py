@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from bgr.data.kb.comparison import COMPARE, OPERATORS, Column, matches, parse_target
+from bgr.data.kb.comparison import COMPARE, OPERATORS, Column, comparable, matches, parse_target
 from bgr.data.kb.schema import Statement, Value
 from bgr.errors import DataError
 
@@ -67,12 +67,13 @@ def test_single_values_give_the_result_of_matches(kinds: set[str]) -> None:
     column = Column(statements)
     for target in VALUES:
         for op in OPERATORS[:2] if target.type == "string" else OPERATORS:
-            bare = column.single_values(target, op)
-            assert (bare is None) == (target.type == "date" and "year" in kinds and op != "=")
+            bare = column.single.get((comparable(target, op), target.unit))
             slow = [s.head for s in statements if s.value is not None and matches(s.value, target, op)]
-            if bare is not None:
-                assert [i for i in bare if COMPARE[op](bare[i], target.value)] == slow
-    assert column.multi_values(values[0], "=") is None
+            if target.type == "date" and "year" in kinds and op != "=":
+                assert bare is None
+            else:
+                assert [i for i in bare or {} if COMPARE[op]((bare or {})[i], target.value)] == slow
+    assert column.multi == {}
 
 
 def test_multi_values_give_the_result_of_matches() -> None:
@@ -80,12 +81,12 @@ def test_multi_values_give_the_result_of_matches() -> None:
     column = Column(statements)
     for target in VALUES:
         for op in OPERATORS[:2] if target.type == "string" else OPERATORS:
-            pairs = column.multi_values(target, op)
-            assert column.single_values(target, op) is None
+            pairs = column.multi.get((comparable(target, op), target.unit))
             assert (pairs is None) == (target.type == "date" and op != "=")
             slow = {s for s in statements if s.value is not None and matches(s.value, target, op)}
             if pairs is not None:
                 assert {s for found in pairs.values() for v, s in found if COMPARE[op](v, target.value)} == slow
+    assert column.single == {}
 
 
 @pytest.mark.parametrize(

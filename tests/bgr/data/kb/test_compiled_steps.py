@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bgr.data.kb import compiled_answer_steps, compiled_node_steps, steps
-from bgr.data.kb.compiled_node_steps import Chain, CompiledCall
+from bgr.data.kb import compiled_steps, steps
+from bgr.data.kb.compiled_steps import Chain, CompiledCall
 from bgr.data.kb.compiler import BINARY, compile_program
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
@@ -16,12 +16,11 @@ from bgr.data.kb.program import Program
 from bgr.errors import ProgramError
 from eval.bench.reference.random_programs import random_programs
 
-HELPERS = {"evaluate", "nodes", "distinct", "verdict"}
+HELPERS = {"evaluate", "nodes", "distinct"}
 STEPS = {
-    function.__name__
-    for module in (compiled_node_steps, compiled_answer_steps)
-    for name, function in vars(module).items()
-    if getattr(function, "__module__", "") == module.__name__ and not name.startswith("_") and name not in HELPERS
+    name
+    for name, function in vars(compiled_steps).items()
+    if getattr(function, "__module__", "") == compiled_steps.__name__ and name[0] != "_" and name not in HELPERS
 }
 
 

@@ -56,9 +56,9 @@ def test_input_is_not_changed(random_records: dict[str, Any]) -> None:
 
 
 def test_names_are_normalized_and_may_be_ambiguous(kb: KnowledgeBase) -> None:
-    assert kb.ids("Hamlet") == ["F4", "F5"]
+    assert kb.ids("Hamlet") == ("F4", "F5")
     assert kb.ids("nobody") == ()
-    assert KnowledgeBase(small()).ids("Some thing") == ["E"]
+    assert KnowledgeBase(small()).ids("Some thing") == ("E",)
 
 
 def test_concepts_and_members(random_records: dict[str, Any]) -> None:

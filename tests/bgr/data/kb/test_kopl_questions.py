@@ -111,10 +111,7 @@ CASES: dict[str, list[tuple[str, str | list[str]]]] = {
         ("Find(Twin); QueryAttrQualifier(note, 1960, since)", []),
         ("Find(Bob); QueryAttrQualifier(height, 3 metre, since)", ["1950", "1960-05-01"]),
     ],
-    "printed numbers": [
-        ("Find(Dot); QueryAttr(depth)", ["-3 metre"]),
-        ("Find(Twin); QueryAttr(weight)", ["2"]),
-    ],
+    "printed numbers": [("Find(Dot); QueryAttr(depth)", ["-3 metre"]), ("Find(Twin); QueryAttr(weight)", ["2"])],
     "one-sided relations": [
         ("Find(Twin); Relate(knows, backward); Count", "0"),
         ("Find(Ann); Find(Twin); QueryRelation @0 1", ["knows"]),

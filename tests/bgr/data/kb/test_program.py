@@ -25,8 +25,7 @@ def test_json_and_back() -> None:
     program = Program.from_json([FIND, step("Relate", [0], "drafted by", "forward"), step("QueryName", [1])])
     assert [s.function for s in program.steps] == ["Find", "Relate", "What"]
     assert program.steps[0].inputs == ("LeBron James",)
-    assert program.steps[1].input("predicate") == "drafted by"
-    assert program.steps[1].input("key") is None
+    assert program.steps[1].inputs == ("drafted by", "forward")
     assert Program.from_json(program.to_json()) == program
     # KQA Pro sometimes omits empty fields
     assert (

@@ -110,10 +110,7 @@ def test_a_filter_slices_off_facts_of_nodes_that_it_drops(films: Executor, progr
 
 def test_filter_concept_passes_provenance_on(films: Executor, program: Any) -> None:
     steps = ["Find(Marie Curie)", "Relate(discoverer, backward)", "FilterConcept(element)", "QueryAttr(symbol)"]
-    assert edges(films.run(program(*steps))) == {
-        ("Q", "M1 discoverer P3"),
-        ("M1 discoverer P3", "M1 symbol Ra"),
-    }
+    assert edges(films.run(program(*steps))) == {("Q", "M1 discoverer P3"), ("M1 discoverer P3", "M1 symbol Ra")}
 
 
 def test_a_qualifier_filter_narrows_the_facts_of_one_entity(films: Executor, program: Any) -> None:
@@ -129,16 +126,11 @@ def test_a_qualifier_filter_narrows_the_facts_of_one_entity(films: Executor, pro
 def test_statements_that_differ_in_a_used_qualifier_are_two_facts(films: Executor, program: Any) -> None:
     execution = films.run(
         program(
-            "Find(The Seventh Seal)",
-            "Find(Max von Sydow)",
-            "QueryRelationQualifier(cast member, object has role) @0 1",
+            "Find(The Seventh Seal)", "Find(Max von Sydow)", "QueryRelationQualifier(cast member, object has role) @0 1"
         )
     )
     assert execution.answer == ["knight", "squire"]
-    assert short(execution) == [
-        "F3 cast member P2 object has role=knight",
-        "F3 cast member P2 object has role=squire",
-    ]
+    assert short(execution) == ["F3 cast member P2 object has role=knight", "F3 cast member P2 object has role=squire"]
 
 
 def test_qualifier_after_an_attribute_filter(films: Executor, program: Any) -> None:
@@ -180,10 +172,7 @@ def test_select_among_is_supported_by_every_entity_compared(films: Executor, pro
     assert edges(execution) == {
         pair
         for film, minutes in (("F1", 83), ("F2", 81), ("F3", 96))
-        for pair in (
-            ("Q", f"{film} director P1"),
-            (f"{film} director P1", f"{film} runtime {minutes} minute"),
-        )
+        for pair in (("Q", f"{film} director P1"), (f"{film} director P1", f"{film} runtime {minutes} minute"))
     }
 
 

@@ -19,7 +19,7 @@ from bgr.data.multihop.musique import (
     read_decompositions,
     references,
 )
-from bgr.data.multihop.records import read_records
+from bgr.data.records import read_records
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.utils.hashing import hash_place

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgr.data.multihop.corpora import read_corpus
-from bgr.data.multihop.load import load_multihop
+from bgr.data.multihop.load import load_multihop, read_corpus
 from bgr.errors import DataError
 
 MUSIQUE = [
@@ -111,7 +110,7 @@ def test_broken_corpus(tmp_path, text):
 def test_corpus_of_one_passage_in_json_lines(tmp_path):
     path = tmp_path / "c.jsonl"
     path.write_text('{"title": "a", "text": "b"}\n')
-    assert [(p.title, p.text) for p in read_corpus(path).pool.corpus()] == [("a", "b")]
+    assert [(p.title, p.text) for p in read_corpus(path).corpus()] == [("a", "b")]
 
 
 JSON = st.recursive(

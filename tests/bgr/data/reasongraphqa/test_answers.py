@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bgr.data.reasongraphqa.construction.grounding import same_answer
+from bgr.data.reasongraphqa.construction.questions import same_answer
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from bgr.cli import main
-from bgr.collection.bm25 import Bm25Index
+from bgr.collection.bm25 import Bm25Search
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.dataset import load_metadata, load_split
@@ -56,7 +56,7 @@ def test_matching_words_is_not_enough(examples):
     scores = []
     for example in examples:
         gold = set(example.graph.nodes)
-        found = Bm25Index(example.facts).top(example.question, len(gold))
+        found = Bm25Search(example.facts).top(example.question, len(gold))
         scores.append(len(gold & {place for place, _ in found}) / len(gold))
     mean = sum(scores) / len(scores)
     assert 0.2 < mean < 0.75

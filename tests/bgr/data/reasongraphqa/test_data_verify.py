@@ -155,11 +155,7 @@ def test_mixtures_at_the_command_line(tmp_path, source, small_encoder, capsys):
         common = ["data", "build", "--kqapro", str(source), "--out", str(out), "--similarity", str(small_encoder)]
         return main([*common, *more])
 
-    for name, more in {
-        "thirds": [],
-        "same": ["--mixture", *["0.3333333"] * 3],
-        "hard": ["--hard"],
-    }.items():
+    for name, more in {"thirds": [], "same": ["--mixture", *["0.3333333"] * 3], "hard": ["--hard"]}.items():
         assert build(name, *more) == 0
         verify(tmp_path / name)
     sheets = {name: json.loads((tmp_path / name / "dataset.json").read_text()) for name in ("thirds", "same", "hard")}

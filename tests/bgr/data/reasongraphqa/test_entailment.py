@@ -8,7 +8,7 @@ import pytest
 
 from bgr.data.example import Example
 from bgr.data.kb.schema import Fact, Value
-from bgr.data.reasongraphqa.checks.entailment import FactTable, find_entailments
+from bgr.data.reasongraphqa.checks.verify import FactTable, find_entailments
 from bgr.data.reasongraphqa.construction.conflicts import RESTATED, SAME_TRIPLE, SAME_VALUE
 from bgr.data.reasongraphqa.construction.construct import Settings, build
 from bgr.data.reasongraphqa.construction.interference import HARD, THIRDS
@@ -46,12 +46,7 @@ PLANTED = [
     (BORDER, Fact("S", "shares border with", tail="N"), (), SAME_TRIPLE),
     (LONG, Fact("F", "runtime", Value("quantity", 4920, "second")), (), SAME_VALUE),
     (LONG, Fact("F", "IMDb ID", Value("string", "tt1")), (), SAME_VALUE),
-    (
-        DIRECTED,
-        Fact("F", "cast member", None, "P", (("object has role", Value("string", "director")),)),
-        (),
-        RESTATED,
-    ),
+    (DIRECTED, Fact("F", "cast member", None, "P", (("object has role", Value("string", "director")),)), (), RESTATED),
     (LONG, Fact("F", "box office", None, "Q", (("length", Value("quantity", 82, "minute")),)), (), RESTATED),
     (DISCOVERED, Fact("E", "time of discovery", FOUND), (), RESTATED),
     (DISCOVERED, Fact("E", "country of discovery", None, "N", (("year", FOUND),)), (WHEN,), RESTATED),

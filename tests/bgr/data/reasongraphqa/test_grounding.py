@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bgr.data.kb.executor import Executor
-from bgr.data.reasongraphqa.construction import grounding
-from bgr.data.reasongraphqa.construction.grounding import Grounded, ground, same_answer
-from bgr.data.reasongraphqa.construction.questions import Dropped, Question
+from bgr.data.reasongraphqa.construction import questions
+from bgr.data.reasongraphqa.construction.questions import Dropped, Grounded, Question, ground, same_answer
 from bgr.errors import DataError, ProgramError
 from bgr.graph.evidence_graph import ROOT
 
@@ -63,7 +62,7 @@ def test_reasons(kb, answer, steps, reason):
 def test_too_many_facts(kb, monkeypatch):
     item = record("8", ("Find", "Ada Berg"), ("Relate", "director", "backward"), ("Count",))
     assert isinstance(grounded(kb, item), Grounded)
-    monkeypatch.setattr(grounding, "MAX_FACTS", 7)
+    monkeypatch.setattr(questions, "MAX_FACTS", 7)
     assert grounded(kb, item).reason == "more than 7 facts"
 
 

@@ -10,7 +10,6 @@ import pytest
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.schema import Fact, Value
 from bgr.data.reasongraphqa.construction.conflicts import RESTATED, SAME_TRIPLE, SAME_VALUE, GoldFacts
-from bgr.data.reasongraphqa.construction.grounding import ground
 from bgr.data.reasongraphqa.construction.interference import (
     HARD,
     KINDS,
@@ -21,7 +20,7 @@ from bgr.data.reasongraphqa.construction.interference import (
     Mixture,
     shares,
 )
-from bgr.data.reasongraphqa.construction.questions import Question
+from bgr.data.reasongraphqa.construction.questions import Question, ground
 from bgr.data.reasongraphqa.construction.textual_database import FactUnit, TextualDatabase, meaning
 from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer
 from bgr.errors import DataError

@@ -231,11 +231,11 @@ BAD = {
     "no facts": (lambda f: (f / "facts.jsonl").unlink(), "facts.jsonl: no such file"),
     "no split": (lambda f: (f / "dev.jsonl").unlink(), "dev.jsonl: no such file"),
     "cut facts": (lambda f: (f / "facts.jsonl").write_text('{"sente'), "facts.jsonl: line 1: not valid JSON"),
-    "list": (lambda f: (f / "facts.jsonl").write_text("[]\n"), "must be an object"),
+    "list": (lambda f: (f / "facts.jsonl").write_text("[]\n"), "line 1: is [], allowed: an object"),
     "bytes": (lambda f: (f / "facts.jsonl").write_bytes(b"\xff\n"), "facts.jsonl: cannot be read"),
     "some bare": (change("facts.jsonl", 3, facts=None), "line 4: field 'facts' is empty, but not in line 1"),
     "empty facts": (change("facts.jsonl", 3, facts=[]), "line 4: field 'facts' is empty, but not in line 1"),
-    "no head": (change("facts.jsonl", 3, facts=[{"predicate": "p", "tail": "t"}]), "line 4: lacks the field 'head'"),
+    "no head": (change("facts.jsonl", 3, facts=[{"predicate": "p", "tail": "t"}]), "line 4: fact 0: head is missing"),
     "lost sentence": (
         change("facts.jsonl", 5, sentence="Something else."),
         "dev.jsonl: sample 'd': gold sentence 'The Winter is The Winter.' is not in facts.jsonl",

@@ -8,6 +8,7 @@ import json
 import pytest
 
 from bgr.data.reasongraphqa.checks.marking import COLUMNS, CRITERIA, read_marks, write_sheet
+from bgr.data.reasongraphqa.io.fact_records import sample_facts
 from bgr.errors import DataError
 
 TITLES = ["-30-", "=1+1", "+1", "@home", 'A, "quoted" one', "Æon Flux", "A\nB"]
@@ -31,7 +32,7 @@ def dataset(tmp_path):
 @pytest.fixture
 def sheet(dataset, tmp_path):
     path = tmp_path / "out" / "sheet.csv"
-    assert write_sheet(dataset, path, 100, 0) == len(TITLES)
+    write_sheet(sample_facts(dataset, 100, 0).records, path)
     return path
 
 
@@ -69,13 +70,17 @@ def test_no_cell_is_a_formula(sheet):
 
 def test_a_sheet_is_sampled_by_seed_and_not_overwritten_by_default(dataset, tmp_path):
     first, second = tmp_path / "a.csv", tmp_path / "b.csv"
-    assert write_sheet(dataset, first, 3, 1) == write_sheet(dataset, second, 3, 1) == 3
+    for path in (first, second):
+        write_sheet(sample_facts(dataset, 3, 1).records, path)
+    assert len(rows(first)) == 3
     assert first.read_bytes() == second.read_bytes()
+    facts = sample_facts(dataset, 4, 1).records
     with pytest.raises(DataError, match=r"a\.csv: exists already; give --overwrite"):
-        write_sheet(dataset, first, 4, 1)
-    assert write_sheet(dataset, first, 4, 1, overwrite=True) == 4
+        write_sheet(facts, first)
+    write_sheet(facts, first, overwrite=True)
+    assert len(rows(first)) == 4
     with pytest.raises(DataError, match="cannot be written"):
-        write_sheet(dataset, tmp_path, 4, 1, overwrite=True)
+        write_sheet(facts, tmp_path, overwrite=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "b.csv", "data"]
 
 

@@ -180,13 +180,14 @@ def test_a_sample_depends_on_the_seed_and_equals_what_was_written(tmp_path, kb):
     ("line", "message"),
     [
         ("{", "line 2: not valid JSON"),
-        ("[]", "line 2: must be an object, is []"),
-        (json.dumps({**LINE, "sentence": 3}), "line 2: field 'sentence' is 3, allowed: a non-empty text"),
-        (json.dumps({"id": "F1"}), "line 2: lacks the field 'sentence'"),
-        (json.dumps({**LINE, "facts": [BARE]}), "line 2: lacks the field 'value'"),
-        (json.dumps({**LINE, "facts": [{**BARE, "value": 3}]}), "line 2: must be an object, is 3"),
-        (json.dumps({**LINE, "facts": "director"}), "line 2: field 'facts' is 'director', allowed: a list"),
-        (json.dumps({**LINE, "facts": [{**LINE["facts"][0], "qualifiers": [["a"]]}]}), "line 2: qualifier ['a'],"),
+        ("[]", "line 2: is [], allowed: an object"),
+        (json.dumps({**LINE, "sentence": 3}), "line 2: sentence is 3, allowed: a text"),
+        (json.dumps({**LINE, "sentence": " "}), "line 2: sentence is empty, allowed: a non-empty text"),
+        (json.dumps({"id": "F1"}), "line 2: sentence is missing"),
+        (json.dumps({**LINE, "facts": [BARE]}), "line 2: fact 0: value is missing"),
+        (json.dumps({**LINE, "facts": [{**BARE, "value": 3}]}), "line 2: fact 0: value: is 3, allowed: an object"),
+        (json.dumps({**LINE, "facts": "director"}), "line 2: facts is 'director', allowed: a list"),
+        (json.dumps({**LINE, "facts": [{**LINE["facts"][0], "qualifiers": [["a"]]}]}), "fact 0: qualifier ['a'],"),
     ],
 )  # fmt: skip
 def test_a_damaged_line_is_named(tmp_path, line, message):

@@ -12,7 +12,7 @@ import pytest
 
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.io.convert import from_released, to_released
-from bgr.data.reasongraphqa.io.dataset import example_of, parse_sample
+from bgr.data.reasongraphqa.io.dataset import parse_sample
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 
@@ -67,12 +67,12 @@ def test_damaged_records(form):
             continue
         accepted += 1
         assert json.dumps(found.to_json(), ensure_ascii=False).encode("utf-8")
-        assert example_of(found.to_json()) == found
+        assert Example.from_json(found.to_json()) == found
     assert all(message.startswith("w: ") and "\n" not in message for message in messages)
     assert min(len(messages), accepted) > 100
 
 
 def test_a_long_value_is_cut_in_the_message():
     with pytest.raises(DataError) as error:
-        example_of({**GOOD.to_json(), "facts": [1] * 1000})
+        Example.from_json({**GOOD.to_json(), "facts": [1] * 1000})
     assert len(str(error.value)) < 200

@@ -191,7 +191,7 @@ def test_bad_records_are_named(tmp_path):
             read_released(path, "train")
     del good["answer"]
     path.write_text(json.dumps([good]))
-    with pytest.raises(DataError, match="'answer'"):
+    with pytest.raises(DataError, match="item 0: answer is missing"):
         read_released(path, "train")
 
 

@@ -11,8 +11,7 @@ import pytest
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.construction.construct import Settings, build
-from bgr.data.reasongraphqa.construction.grounding import Grounded, ground
-from bgr.data.reasongraphqa.construction.questions import Dropped, Questions, read_questions
+from bgr.data.reasongraphqa.construction.questions import Dropped, Grounded, Questions, ground, read_questions
 
 KB = """{
  "concepts": {
@@ -165,7 +164,7 @@ def test_names_values_and_the_two_ends(corners):
     assert kb.name("Q130232") == "drama film"
     assert kb.concepts_of("Q130232") == ("Q11424",)  # Q999999 is not in the file
     assert set(kb.members("Q215627")) == {"Q5", "Q25191", "Q38111"}
-    assert kb.ids("Inception") == ["Q25188", "Q1001"]
+    assert kb.ids("Inception") == ("Q25188", "Q1001")
     # one statement, though its ends use different spellings and orders of a qualifier's values
     (here,) = [s for s, _ in kb.relations("Q25188") if s.predicate == "director"]
     assert [s for s, _ in kb.relations("Q25191") if s.predicate == "director"] == [here]

@@ -6,16 +6,14 @@ import pytest
 
 from bgr.collection.embedding import SentenceEncoder
 from bgr.data.kb.schema import Fact, Value
-from bgr.data.reasongraphqa.verbalize.selection import BertScorer, best, filter_complete
+from bgr.data.reasongraphqa.verbalize.seq2seq import BertScorer, best, filter_complete
 
 RUNTIME = Fact("F2", "runtime", Value("quantity", 82, "minute"))
 
 
 def test_incomplete_and_unfinished_candidates_are_dropped(kb):
     found = filter_complete(
-        kb,
-        [RUNTIME],
-        ["The 2nd Winter is short.", None, "the 2nd winter lasts 82 minutes.", "It lasts 82 minutes."],
+        kb, [RUNTIME], ["The 2nd Winter is short.", None, "the 2nd winter lasts 82 minutes.", "It lasts 82 minutes."]
     )
     assert found.complete == ("the 2nd winter lasts 82 minutes.",)
     assert (found.sampled, found.unfinished, found.incomplete) == (4, 1, 2)

@@ -7,8 +7,9 @@ import pytest
 from bgr.data.kb.schema import Fact, Value
 from bgr.data.reasongraphqa.construction.construct import Settings, build
 from bgr.data.reasongraphqa.construction.questions import read_questions
-from bgr.data.reasongraphqa.verbalize.seq2seq import OutcomeStore, Seq2seqVerbalizer
+from bgr.data.reasongraphqa.verbalize.seq2seq import Seq2seqVerbalizer
 from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer
+from bgr.utils.cache import ChunkCache
 
 RUNTIME = Fact("F2", "runtime", Value("quantity", 82, "minute"))
 OTHER = Fact("F3", "runtime", Value("quantity", 83, "minute"))
@@ -32,8 +33,9 @@ def by_length(pairs):
     return [len(candidate) / 100 for candidate, _ in pairs]
 
 
-def verbalizer(kb, script, store=None):
-    return Seq2seqVerbalizer(Verbalizer(kb), script, by_length, store=store)
+def verbalizer(kb, script, folder=None, key=""):
+    cache = ChunkCache(folder, "sentences") if folder else None
+    return Seq2seqVerbalizer(Verbalizer(kb), script, by_length, cache=cache, key=key)
 
 
 def test_the_score_decides_among_the_complete(kb):
@@ -90,10 +92,10 @@ def test_units_must_have_one_to_three_facts_of_one_head(kb, facts):
 def test_the_cache_is_used_only_by_the_same_model(kb, tmp_path):
     said = "The 2nd Winter runs for 82 minutes."
     first = Script(runtime=[said])
-    verbalizer(kb, first, OutcomeStore(tmp_path / "part", key="a")).prepare([[RUNTIME], [DIRECTOR]])
+    verbalizer(kb, first, tmp_path / "part", "a").prepare([[RUNTIME], [DIRECTOR]])
     for key, calls in (("a", 0), ("b", 1)):
         script = Script(runtime=["The 2nd Winter: 82 minutes."])
-        words = verbalizer(kb, script, OutcomeStore(tmp_path / "part", key=key))
+        words = verbalizer(kb, script, tmp_path / "part", key)
         words.prepare([[DIRECTOR], [RUNTIME]])
         assert len(script.calls) == calls
         assert (words.sentence([RUNTIME]) == said) == (key == "a")
@@ -102,12 +104,12 @@ def test_the_cache_is_used_only_by_the_same_model(kb, tmp_path):
 
 def test_a_damaged_chunk_is_verbalized_again_and_clear_removes_all(kb, tmp_path):
     folder = tmp_path / "part"
-    verbalizer(kb, Script(), OutcomeStore(folder, key="a")).prepare([[RUNTIME]])
+    verbalizer(kb, Script(), folder, "a").prepare([[RUNTIME]])
     [file] = folder.iterdir()
     for damaged in (file.read_bytes()[:-1], b"", file.read_bytes().replace(b"null", b'"no"')):
         file.write_bytes(damaged)
         script = Script()
-        words = verbalizer(kb, script, OutcomeStore(folder, key="a"))
+        words = verbalizer(kb, script, folder, "a")
         words.prepare([[RUNTIME]])
         assert len(script.calls) == 1
     (folder / "mine.txt").write_text("keep")

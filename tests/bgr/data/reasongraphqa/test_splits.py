@@ -12,8 +12,7 @@ import pytest
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.program import Program
 from bgr.data.reasongraphqa.construction.construct import Settings, build
-from bgr.data.reasongraphqa.construction.grounding import ground
-from bgr.data.reasongraphqa.construction.questions import Question
+from bgr.data.reasongraphqa.construction.questions import Question, ground
 from bgr.data.reasongraphqa.construction.splits import (
     composition,
     composition_split,

@@ -1,4 +1,4 @@
-"""What a batch gives equals what each question gives alone, and searches equal their slow definitions."""
+"""A batch gives the same as each question alone, and searches equal their slow definitions."""
 
 import itertools
 

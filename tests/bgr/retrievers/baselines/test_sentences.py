@@ -21,6 +21,16 @@ def test_attention_equals_that_of_any_rows():
     assert torch.allclose(attend_in_short_rows(*parts, packing, heads=2), expected, atol=1e-6)
 
 
+def test_layers_use_the_attention_of_short_rows(monkeypatch):
+    calls = []
+    monkeypatch.setattr(
+        "bgr.retrievers.baselines.model.attend_in_short_rows",
+        lambda *parts, heads: calls.append(heads) or attend_in_short_rows(*parts, heads=heads),
+    )
+    TokenLayers(width=8, heads=2, layers=3, dropout=0.0)(rows())
+    assert calls == [2, 2, 2]
+
+
 @pytest.mark.parametrize("layers", [0, 2])
 def test_each_row_alone_gives_what_all_give(layers):
     model, sentences = TokenLayers(width=8, heads=2, layers=layers, dropout=0.0).eval(), rows()

@@ -15,7 +15,7 @@ from bgr.graph.evidence_graph import ROOT
 from bgr.llm.usage import BudgetError, Usage
 from bgr.retrievers.base import Query
 from bgr.retrievers.bridgerag.agent import BridgeRag
-from bgr.retrievers.bridgerag.bridgerag_settings import PAPER, BridgeSettings
+from bgr.retrievers.bridgerag.steps import PAPER, BridgeSettings
 from bgr.retrievers.scope import Scope
 
 QUESTION = "Ada Quist is an engineer who works for a foundry: where did it begin?"
@@ -210,7 +210,7 @@ def test_an_empty_pool_asks_nobody(bridge):
 
 
 def test_a_search_without_vectors(bridge, corpus):
-    """What no query's search found has no cosine, and counts as lowest."""
+    """A passage that no query's search found has no cosine, and counts as lowest."""
     searched = Bm25Search([passage.whole for passage in corpus])
     (found,) = bridge(searched=searched, judge=lambda _: {"scores": [0, 0, 0, 0]})[0].retrieve([Query(QUESTION)])
     pool, rank = record(found, "pool"), record(found, "rank")

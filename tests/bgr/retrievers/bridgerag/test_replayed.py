@@ -11,7 +11,7 @@ from bgr.llm.replay import Replay
 from bgr.llm.usage import Budget, BudgetError, Usage
 from bgr.retrievers.base import Query
 from bgr.retrievers.bridgerag.agent import BridgeRag
-from bgr.retrievers.bridgerag.bridgerag_settings import BridgeSettings
+from bgr.retrievers.bridgerag.steps import BridgeSettings
 from bgr.retrievers.scope import Scope
 
 QUESTIONS = ["Ada Quist is an engineer who works for a foundry: where did it begin?", "What lies on the Oxla?"]

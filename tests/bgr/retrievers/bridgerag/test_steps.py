@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from bgr.collection.corpus import Passage
 from bgr.llm.language_model import Reply
 from bgr.llm.usage import Usage
-from bgr.retrievers.bridgerag.bridgerag_settings import PAPER, BridgeSettings
 from bgr.retrievers.bridgerag.judge import Case, ProbabilityJudge, ScoreJudge, read_scores, scores_schema, yes_share
 from bgr.retrievers.bridgerag.steps import (
+    PAPER,
+    BridgeSettings,
     Entities,
     entities_request,
     prompt,

@@ -9,8 +9,7 @@ from bgr.graph.evidence_graph import ROOT
 from bgr.llm.usage import Usage
 from bgr.retrievers.base import Query
 from bgr.retrievers.gear.agent import Gear
-from bgr.retrievers.gear.gear_settings import GearSettings
-from bgr.retrievers.gear.sync import SyncGe
+from bgr.retrievers.gear.steps import GearSettings
 
 QUESTION = "How long is the stream at the town where the employer of Ada Quist was started?"
 TWO = GearSettings(round_passages=2, rounds=3)
@@ -24,21 +23,14 @@ def facts(*rows):
     return {"facts": list(rows)}
 
 
-def by_round(*values):
-    """A step that gives one value after the other, and then the last one again."""
-    left = list(values)
-    return lambda _: left.pop(0) if len(left) > 1 else left[0]
-
-
 @pytest.fixture
 def gear(script, scope):
     """``gear(read=…, gist=…, reason=…, rewrite=…)``: a retriever and its script."""
 
     def make(settings=TWO, **steps):
         defaults = {"read": facts(ADA), "gist": facts(ADA), "reason": CLOSED, "rewrite": {"query": "What next?"}}
-        chosen = {name: steps.get(name, value) for name, value in defaults.items()}
-        llm = script(**{name: step if callable(step) else by_round(step) for name, step in chosen.items()})
-        return Gear(SyncGe(llm, scope, settings)), llm
+        llm = script(**(defaults | steps))
+        return Gear(llm, scope, settings), llm
 
     return make
 
@@ -91,8 +83,8 @@ def test_one_entity_only_makes_a_graph_of_one_passage(gear):
 def test_never_answered_ends_after_the_last_round_without_a_rewrite(gear):
     retriever, _ = gear(
         reason=OPEN,
-        gist=by_round(facts(ADA), facts(STARTED), facts(ADA, LENGTH)),
-        rewrite=by_round({"query": "What is started in Tamrin?"}, {"query": "Oxla stream of ninety miles"}),
+        gist=[facts(ADA), facts(STARTED), facts(ADA, LENGTH)],
+        rewrite=[{"query": "What is started in Tamrin?"}, {"query": "Oxla stream of ninety miles"}],
     )
     (found,) = retriever.retrieve([Query(QUESTION)])
     assert found.answer is None
@@ -111,7 +103,7 @@ def test_never_answered_ends_after_the_last_round_without_a_rewrite(gear):
 
 
 def test_later_rounds_know_the_memory_the_question_and_the_reason(gear):
-    retriever, llm = gear(reason=by_round(OPEN, CLOSED))
+    retriever, llm = gear(reason=[OPEN, CLOSED])
     retriever.retrieve([Query(QUESTION)])
     _, gist, _, rewrite, read_again, gist_again, _ = (batch[0].messages[0].content for batch in llm.batches)
     line = " | ".join(ADA)
@@ -142,7 +134,7 @@ def test_without_facts_the_list_is_that_of_the_rounds(gear, gist, failed):
 
 
 def test_a_failed_reason_leaves_the_question_open(gear):
-    (found,) = gear(reason=by_round("gibberish", CLOSED))[0].retrieve([Query(QUESTION)])
+    (found,) = gear(reason=["gibberish", CLOSED])[0].retrieve([Query(QUESTION)])
     assert [r["answerable"] for r in found.trace if r["step"] == "reason"] == [False, True]
     assert found.answer == "ninety miles"
     assert found.usage.failed == 1

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from bgr.collection.triples.index import TripleIndex
 from bgr.collection.triples.triple import Triple
-from bgr.retrievers.gear.beam import Beams, beam_search
-from bgr.retrievers.gear.gear_settings import BeamSettings
+from bgr.retrievers.gear.beam import Beams, BeamSettings, beam_search
 from bgr.retrievers.gear.scores import EncodedText, MeanVectors, SequenceScores
 from eval.bench.reference.plain_beam import PlainBeam, cosine
 
@@ -164,7 +163,7 @@ def test_no_questions_and_no_triples(star, encode):
 
 
 def test_settings_refuse_what_is_not_positive():
-    with pytest.raises(ValueError, match="width is 0; it must be above 0"):
+    with pytest.raises(ValueError, match="width is 0; it must be 1 or more"):
         BeamSettings(width=0)
     with pytest.raises(ValueError, match="gamma"):
         BeamSettings(gamma=0.0)

@@ -10,8 +10,7 @@ from bgr.collection.triples.triple import triple_corpus
 from bgr.collection.vectors import DenseSearch, VectorRows
 from bgr.retrievers.base import Query
 from bgr.retrievers.gear.agent import Gear
-from bgr.retrievers.gear.gear_settings import GearSettings
-from bgr.retrievers.gear.sync import SyncGe
+from bgr.retrievers.gear.steps import GearSettings
 from bgr.retrievers.scope import Scope
 
 pytest.importorskip("pymilvus", reason="Milvus' client is not installed (pip install pymilvus milvus-lite)")
@@ -39,7 +38,7 @@ def test_the_same_run(script, corpus, index, encode, stored):
             reason=lambda _: {"answerable": False, "answer": "", "why": "the length is not known"},
             rewrite=lambda _: {"query": "How many miles is the Oxla long?"},
         )
-        return Gear(SyncGe(llm, Scope(corpus, base, index, triples), SETTINGS)).retrieve(
+        return Gear(llm, Scope(corpus, base, index, triples), SETTINGS).retrieve(
             [Query(QUESTION), Query("What is Ada?")]
         )
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from bgr.collection.corpus import Passage
 from bgr.llm.language_model import Reply
 from bgr.llm.usage import Usage
-from bgr.retrievers.gear.gear_settings import PAPER
 from bgr.retrievers.gear.steps import (
+    PAPER,
     REASON_SCHEMA,
     REWRITE_SCHEMA,
     Fact,

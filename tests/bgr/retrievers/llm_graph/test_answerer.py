@@ -10,8 +10,7 @@ from bgr.llm.language_model import Reply
 from bgr.llm.usage import Usage
 from bgr.reader.reader import ReaderInput
 from bgr.retrievers.llm_graph.answerer import LlmAnswer, LlmAnswerer, _read
-from bgr.retrievers.llm_graph.llm_graph_settings import LlmGraphSettings
-from bgr.retrievers.llm_graph.prompts import graph_words
+from bgr.retrievers.llm_graph.prompts import LlmGraphSettings, graph_words
 
 ONE_CALL = Usage(calls=1, tokens_in=10, tokens_out=1, seconds=0.5)
 FACTS = ("Alpha.", "Beta.", "Gamma.", "Delta.", "Epsilon.")

@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from bgr.retrievers.llm_graph.form import Numbers
-from bgr.retrievers.llm_graph.forms import FORMS, MAX_READ
-from bgr.retrievers.llm_graph.json_forms import covering_chains
+from bgr.retrievers.llm_graph.forms import FORMS, MAX_READ, Numbers, covering_chains
 from bgr.retrievers.llm_graph.repair import repair
 
 NAMES = ["edges", "chains", "parents", "steps", "arrows"]
@@ -29,7 +27,7 @@ WRITTEN = {
 
 
 def value_of(form, text):
-    """What the model interface makes of a text that fits."""
+    """The value of a valid reply in the language-model interface."""
     return text if form.schema(48) is None else json.loads(text)
 
 

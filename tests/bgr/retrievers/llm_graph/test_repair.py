@@ -35,19 +35,13 @@ def test_the_later_edge_of_a_cycle_goes():
 
 def test_what_hangs_from_nothing_is_hung_from_the_question():
     found = repair([(ROOT, 0), (3, 4), (4, 5), (6, 5)], 9)
-    assert found == (
-        EvidenceGraph([(ROOT, 0), (ROOT, 3), (3, 4), (4, 5), (ROOT, 6), (6, 5)]),
-        faults(hung=2),
-    )
+    assert found == (EvidenceGraph([(ROOT, 0), (ROOT, 3), (3, 4), (4, 5), (ROOT, 6), (6, 5)]), faults(hung=2))
 
 
 def test_each_fault_is_counted():
     edges = [(0, ROOT), (1, 1), (ROOT, 1), (ROOT, 1), (ROOT, 2), (ROOT, 3)]
     found = repair(edges, 5)
-    assert found == (
-        EvidenceGraph([(ROOT, 1), (ROOT, 2)]),
-        faults(into_question=1, loops=1, repeated=1, beyond=1),
-    )
+    assert found == (EvidenceGraph([(ROOT, 1), (ROOT, 2)]), faults(into_question=1, loops=1, repeated=1, beyond=1))
 
 
 def slow(edges, most):

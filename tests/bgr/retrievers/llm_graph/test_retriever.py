@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgr.collection.bm25 import Bm25Index
+from bgr.collection.bm25 import Bm25Search
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.llm.language_model import Llm
 from bgr.llm.usage import Budget, BudgetError, Usage
 from bgr.retrievers.base import Query
 from bgr.retrievers.llm_graph.forms import FORMS
-from bgr.retrievers.llm_graph.llm_graph_settings import LlmGraphSettings
+from bgr.retrievers.llm_graph.prompts import LlmGraphSettings
 from bgr.retrievers.llm_graph.repair import FAULTS
 from bgr.retrievers.llm_graph.retriever import CLIPPED, CONTEXT, EDGES, SHOTS, LlmGraph
 
@@ -158,7 +158,7 @@ def test_where_not_all_fits_the_best_are_shown_in_their_order(script):
     shown = found.details["shown"]
     assert 3 < shown < 60
     assert (found.details["facts"], found.limits) == (60, (CONTEXT,))
-    best = sorted(place for place, _ in Bm25Index(facts).top(query.question, shown))
+    best = sorted(place for place, _ in Bm25Search(facts).top(query.question, shown))
     assert {7, 41, 55} < set(best)
     lines = [f"{n}. {facts[place]}" for n, place in enumerate(best, 1)]
     assert "\n".join(lines) in llm.texts[0]
@@ -230,12 +230,10 @@ def test_the_usage_is_the_sum_of_all_calls(typist, query, train):
 
 
 @pytest.mark.parametrize(
-    "bad",
-    [{"shots": -1}, {"characters": 1_999}, {"fact_characters": 3_001}, {"edges": 0}, {"max_tokens": 0}],
-    ids=str,
+    "bad", [{"shots": -1}, {"characters": 1_999}, {"fact_characters": 3_001}, {"edges": 0}, {"max_tokens": 0}], ids=str
 )
 def test_settings_out_of_range(bad):
-    with pytest.raises(ValueError, match="allowed"):
+    with pytest.raises(ValueError, match="it must be"):
         LlmGraphSettings(**bad)
 
 

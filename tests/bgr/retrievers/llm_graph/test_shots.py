@@ -4,7 +4,7 @@ import random
 
 from bgr.data.example import STRUCTURES
 from bgr.retrievers.llm_graph.forms import FORMS
-from bgr.retrievers.llm_graph.llm_graph_settings import LlmGraphSettings
+from bgr.retrievers.llm_graph.prompts import LlmGraphSettings
 from bgr.retrievers.llm_graph.shots import choose_shots, shot_texts
 
 FOUR = LlmGraphSettings(shots=4, shot_facts=2, seed=5)

@@ -11,7 +11,7 @@ from bgr.llm.interface import Backend, Completion
 from bgr.llm.language_model import LanguageModel, Llm, Reply
 from bgr.llm.usage import Budget, BudgetError, Usage
 from bgr.retrievers.base import Query
-from bgr.retrievers.prism.prism_settings import PrismSettings
+from bgr.retrievers.prism.run import PrismSettings
 
 QUESTION = "Where was the designer of Halvorsen born?"
 ONE = PrismSettings(rounds=1)
@@ -64,17 +64,14 @@ def test_the_merge_has_what_was_chosen_for_what_and_the_sizes(prism):
     assert merge["evidence"] == [{"place": 0, "sentence": 1, "for": 1}, {"place": 2, "sentence": 0, "for": 2}]
     assert merge["hallucinated"] == 0
     # by hand: 4 + 5, 6, 6 + 5 + 4 and, the blank one left out, 4 words
-    assert merge["sizes"] == {
-        "candidates": {"sentences": 7, "words": 34},
-        "evidence": {"sentences": 2, "words": 11},
-    }
+    assert merge["sizes"] == {"candidates": {"sentences": 7, "words": 34}, "evidence": {"sentences": 2, "words": 11}}
 
 
-def test_what_a_later_round_removes_stays_in_the_union(prism, turns):
+def test_what_a_later_round_removes_stays_in_the_union(prism):
     """The worked example of appendix A.5: what is added and removed within a round is not in the evidence."""
     retriever, _ = prism(
-        adder=turns({"evidence": [[3, 0]]}, {"evidence": [[3, 1], [3, 2]]}, {"evidence": [[2, 0]]}),
-        selector=turns({"keep": [[1, 1], [3, 0]]}, {"keep": [[3, 2]]}, {"keep": [[2, 0], [3, 2]]}),
+        adder=[{"evidence": [[3, 0]]}, {"evidence": [[3, 1], [3, 2]]}, {"evidence": [[2, 0]]}],
+        selector=[{"keep": [[1, 1], [3, 0]]}, {"keep": [[3, 2]]}, {"keep": [[2, 0], [3, 2]]}],
     )
     (found,) = retriever.retrieve([Query(QUESTION)])
     ends = [[(0, 1), (2, 0)], [(2, 2)], [(2, 2), (1, 0)]]
@@ -143,8 +140,8 @@ def test_a_selector_that_names_nothing_that_was_chosen_removes_nothing(prism, pa
     assert (record["dropped"], found.usage.failed) == (dropped, 1)
 
 
-def test_an_empty_selection_is_obeyed_and_the_next_round_starts_from_nothing(prism, turns):
-    retriever, llm = prism(PrismSettings(rounds=2), selector=turns({"keep": []}, {"keep": [[3, 0]]}))
+def test_an_empty_selection_is_obeyed_and_the_next_round_starts_from_nothing(prism):
+    retriever, llm = prism(PrismSettings(rounds=2), selector=[{"keep": []}, {"keep": [[3, 0]]}])
     (found,) = retriever.retrieve([Query(QUESTION)])
     assert [r["evidence"] for r in records(found, "round")] == [[], [[2, 0]]]
     assert "Chosen already:\n\n(none)" in llm.batches[4][0].messages[0].content
@@ -188,10 +185,8 @@ def test_one_sub_question(prism):
     assert found.graph.edges == {(ROOT, 0), (ROOT, 2)}
 
 
-def test_a_failed_draft_and_adder_add_nothing_and_a_failed_selector_removes_nothing(prism, turns):
-    retriever, _ = prism(
-        PrismSettings(rounds=2), draft="a", adder=turns("b", {"evidence": [[3, 1], [3, 0]]}), selector="c"
-    )
+def test_a_failed_draft_and_adder_add_nothing_and_a_failed_selector_removes_nothing(prism):
+    retriever, _ = prism(PrismSettings(rounds=2), draft="a", adder=["b", {"evidence": [[3, 1], [3, 0]]}], selector="c")
     (found,) = retriever.retrieve([Query(QUESTION)])
     assert found.sentences == ((2, 1), (2, 0))
     assert [(r["step"], r["failure"]) for r in found.trace if r.get("failure")] == [
@@ -224,9 +219,9 @@ def test_selector_first_starts_from_all_sentences(prism):
     assert [one["for"] for one in records(found, "merge")[0]["evidence"]] == [1, 2]
 
 
-def test_what_a_sentence_is_first_said_to_be_for_stays(prism, turns):
+def test_what_a_sentence_is_first_said_to_be_for_stays(prism):
     asked = {"questions": ["Who designed it?", "Where was Mira Lund born?", "Why?"]}
-    adder = turns({"evidence": [[3, 0, 9], [1, 1, 2]]}, {"evidence": [[3, 0, 3], [1, 1, 3]]}, {"evidence": [[3, 0, 1]]})
+    adder = [{"evidence": [[3, 0, 9], [1, 1, 2]]}, {"evidence": [[3, 0, 3], [1, 1, 3]]}, {"evidence": [[3, 0, 1]]}]
     (found,) = prism(analyser=asked, draft={"evidence": []}, adder=adder)[0].retrieve([Query(QUESTION)])
     assert records(found, "merge")[0]["evidence"] == [
         {"place": 2, "sentence": 0, "for": 3},  # its words are near the second, but a reply said the third

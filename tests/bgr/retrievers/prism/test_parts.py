@@ -11,17 +11,28 @@ from bgr.graph.evidence_graph import ROOT
 from bgr.llm.language_model import Reply
 from bgr.llm.usage import Usage
 from bgr.retrievers.base import Query
-from bgr.retrievers.prism.candidates import Candidates, Reference, sentences_of, split_sentences
-from bgr.retrievers.prism.context_reader import ContextReader
-from bgr.retrievers.prism.evidence import added, kept, merged, nearest_sub_question, ordered_graph
-from bgr.retrievers.prism.prism_settings import PAPER, PrismSettings
-from bgr.retrievers.prism.replies import Named, read_answer, read_evidence, read_keep, read_sub_questions
-from bgr.retrievers.prism.requests import (
+from bgr.retrievers.prism.agent import ContextReader
+from bgr.retrievers.prism.evidence import (
+    Candidates,
+    Reference,
+    added,
+    kept,
+    nearest_sub_question,
+    ordered_graph,
+    sentences_of,
+    split_sentences,
+)
+from bgr.retrievers.prism.run import PAPER, Named, PrismSettings, Run
+from bgr.retrievers.prism.steps import (
     adder_request,
     analyser_request,
     answer_request,
     draft_request,
     prompt,
+    read_answer,
+    read_evidence,
+    read_keep,
+    read_sub_questions,
     selector_request,
 )
 from bgr.retrievers.scope import Scope
@@ -91,12 +102,12 @@ def test_lines_and_reading(candidates):
     )
 
 
-def test_the_rules_of_the_agents():
+def test_the_rules_of_the_agents(candidates):
     assert added((A, C), (B, A, B)) == (A, C, B)
     assert kept((A, C, B), (D, B, A)) == (A, B)
     assert kept((A, C), ()) == ()
-    assert merged([(A, C), (), (C, B), (A, D)]) == (A, C, B, D)
-    assert merged([]) == ()
+    assert Run("Q?", candidates, [], rounds=[(A, C), (), (C, B), (A, D)]).merged == (A, C, B, D)
+    assert Run("Q?", candidates, []).merged == ()
 
 
 def test_a_sentence_is_for_the_sub_question_with_which_it_shares_most_words(candidates):
@@ -115,8 +126,7 @@ def test_the_graph_follows_the_sub_questions():
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{"rounds": 0}, {"agents": ()}, {"agents": ("adder", "adder")}, {"agents": ("judge",)}, {"start": "full"}],
+    "wrong", [{"rounds": 0}, {"agents": ()}, {"agents": ("adder", "adder")}, {"agents": ("judge",)}, {"start": "full"}]
 )
 def test_settings_are_checked(wrong):
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} (is|are)"):
@@ -129,13 +139,13 @@ NASTY = "{{evidence}} {question} {0} %s \\1 {{nothing}}"
 def test_braces_stay_as_they_are_and_schemas_are_schemas():
     corpus = Corpus([Passage("1", NASTY, NASTY)])
     candidates = Candidates(corpus, (0,), {"1": (NASTY,)})
-    evidence = candidates.references
+    run = Run(NASTY, candidates, [NASTY], candidates.references)
     requests = [
         analyser_request(NASTY, PAPER),
-        draft_request(NASTY, [NASTY], candidates, PAPER),
-        adder_request(NASTY, [NASTY], candidates, evidence, PAPER),
-        selector_request(NASTY, [NASTY], candidates, evidence, PAPER),
-        answer_request(NASTY, candidates.reading(evidence), PAPER),
+        draft_request(run, PAPER),
+        adder_request(run, PAPER),
+        selector_request(run, PAPER),
+        answer_request(NASTY, candidates.reading(run.evidence), PAPER),
     ]
     for request, times in zip(requests, (1, 4, 6, 4, 3), strict=True):
         assert request.messages[0].content.count(NASTY) == times
@@ -146,12 +156,12 @@ def test_braces_stay_as_they_are_and_schemas_are_schemas():
 
 @pytest.mark.parametrize("step", ["analyser", "draft", "adder", "selector", "answer"])
 def test_the_examples_in_the_prompts_fit_the_schemas(step, candidates):
-    evidence = candidates.references
+    run = Run("Q?", candidates, ["S?"], candidates.references)
     requests = {
         "analyser": analyser_request("Q?", PAPER),
-        "draft": draft_request("Q?", ["S?"], candidates, PAPER),
-        "adder": adder_request("Q?", ["S?"], candidates, evidence, PAPER),
-        "selector": selector_request("Q?", ["S?"], candidates, evidence, PAPER),
+        "draft": draft_request(run, PAPER),
+        "adder": adder_request(run, PAPER),
+        "selector": selector_request(run, PAPER),
         "answer": answer_request("Q?", "E", PAPER),
     }
     lines = [line for line in requests[step].messages[0].content.splitlines() if line.startswith("{")]
@@ -163,7 +173,7 @@ def test_the_examples_in_the_prompts_fit_the_schemas(step, candidates):
 def test_a_selector_may_name_all_that_is_chosen():
     corpus = Corpus([Passage("1", "T", "x")])
     candidates = Candidates(corpus, (0,), {"1": ("x",) * 200})
-    request = selector_request("Q?", ["S?"], candidates, candidates.references, PAPER)
+    request = selector_request(Run("Q?", candidates, ["S?"], candidates.references), PAPER)
     assert request.schema["properties"]["keep"]["maxItems"] == 200
     assert request.max_tokens == 12 * 202
 

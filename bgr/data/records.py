@@ -10,49 +10,51 @@ from pathlib import Path
 from typing import Any
 
 from bgr.errors import DataError
-from bgr.utils.json_utils import is_text, parse_json, shown
+from bgr.utils.json_utils import is_text, parse_json, repr_short
 
 
 def as_record(value: Any, where: str) -> Mapping[str, Any]:
     """The value, which must be an object."""
     if not isinstance(value, dict):
-        raise DataError(f"{where}: is {shown(value)}, allowed: an object")
+        raise DataError(f"{where}: is {repr_short(value)}, allowed: an object")
     return value
 
 
 def as_text(value: Any, where: str) -> str:
     """The value, which must be a text."""
     if not is_text(value):
-        raise DataError(f"{where} is {shown(value)}, allowed: a text")
+        raise DataError(f"{where} is {repr_short(value)}, allowed: a text")
     return value
+
+
+def get_field(record: Mapping[str, Any], name: str, where: str, allowed: str, kind: type = object) -> Any:
+    """A required field, which must be of the type `kind`; `allowed` says so in the message."""
+    if name not in record:
+        raise DataError(f"{where}: {name} is missing, allowed: {allowed}")
+    if not isinstance(record[name], kind):
+        raise DataError(f"{where}: {name} is {repr_short(record[name])}, allowed: {allowed}")
+    return record[name]
 
 
 def get_text(record: Mapping[str, Any], name: str, where: str) -> str:
     """A required field, which must be a text."""
-    return as_text(_get(record, name, where, "a text"), f"{where}: {name}")
+    return as_text(get_field(record, name, where, "a text"), f"{where}: {name}")
 
 
 def get_list(record: Mapping[str, Any], name: str, where: str) -> list[Any]:
     """A required field, which must be a list."""
-    value = _get(record, name, where, "a list")
-    if not isinstance(value, list):
-        raise DataError(f"{where}: {name} is {shown(value)}, allowed: a list")
-    return value
+    return get_field(record, name, where, "a list", list)
 
 
 def get_texts(record: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
     """A required field, which must be a list of texts."""
-    return tuple(
-        as_text(value, f"{where}: {name}, number {n}") for n, value in enumerate(get_list(record, name, where))
-    )
+    values = get_list(record, name, where)
+    return tuple(as_text(value, f"{where}: {name}, number {n}") for n, value in enumerate(values))
 
 
 def get_flag(record: Mapping[str, Any], name: str, where: str) -> bool:
     """A required field, which must be true or false."""
-    value = _get(record, name, where, "true or false")
-    if not isinstance(value, bool):
-        raise DataError(f"{where}: {name} is {shown(value)}, allowed: true or false")
-    return value
+    return get_field(record, name, where, "true or false", bool)
 
 
 def get_answers(record: Mapping[str, Any], where: str) -> tuple[str, ...]:
@@ -62,12 +64,6 @@ def get_answers(record: Mapping[str, Any], where: str) -> tuple[str, ...]:
     if "answer_aliases" in record:
         answers += get_texts(record, "answer_aliases", where)
     return tuple(dict.fromkeys(answers))
-
-
-def _get(record: Mapping[str, Any], name: str, where: str, allowed: str) -> Any:
-    if name not in record:
-        raise DataError(f"{where}: {name} is missing, allowed: {allowed}")
-    return record[name]
 
 
 def read_text(path: Path) -> str:
