@@ -215,13 +215,8 @@ def _compare_with_question(splits: Mapping[str, Sequence[_Sample]]) -> None:
                 shared = words & asked
                 rare = sum(np.log(total / (1 + frequency[word])) for word in shared)
                 numbers = sum(word[0].isdigit() for word in shared)
-                row[:5] = (
-                    len(shared),
-                    rare,
-                    len(shared) / max(1, len(words)),
-                    numbers,
-                    len(names & set(_WORD.findall(sentence))),
-                )
+                named = len(names & set(_WORD.findall(sentence)))
+                row[:5] = len(shared), rare, len(shared) / max(1, len(words)), numbers, named
             sample.lexical[:, 5] = np.argsort(np.argsort(-sample.lexical[:, 1], kind="stable"), kind="stable")
 
 

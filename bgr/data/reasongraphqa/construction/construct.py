@@ -174,9 +174,8 @@ def _draft_all(
         question = grounded.question
         rng = Random(f"{settings.seed}|candidates|{question.id}")
         # all gold sentences before the first distractor, so that facts joined to gold facts are not distractors
-        draft = interference.draft(
-            grounded, RECIPES[settings.recipe].draw(settings.candidates_min, settings.candidates, rng)
-        )
+        candidates = RECIPES[settings.recipe].draw(settings.candidates_min, settings.candidates, rng)
+        draft = interference.draft(grounded, candidates)
         if len({unit.sentence for unit in draft.units}) == len(draft.units):
             drafts.append(draft)
         else:

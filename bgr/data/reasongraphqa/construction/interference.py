@@ -227,7 +227,7 @@ class Interference:
                 return
 
     def fill(self, drafts: Sequence[Draft]) -> None:
-        """Add distractors of kinds (a), (e) and (c), until each draft has the wanted candidates or no other unit fits."""
+        """Add distractors of kinds (a) and (c), until each draft has the wanted candidates or no other unit fits."""
         if not drafts or not self.database.units:
             return
         wanted = []  # of kind (a): its share, and what (b) lacks; 0 if the mixture has none

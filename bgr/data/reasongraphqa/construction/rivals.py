@@ -209,7 +209,7 @@ class RivalFinder:
     def _provenance(
         self, program: Program, results: Results, index: int, nodes: Nodes, rng: Random
     ) -> tuple[tuple[Fact, ...], int]:
-        """The facts of the execution that has `nodes` as the result of step `index`, and the last step that it reaches."""
+        """The facts of the execution with `nodes` as the result of step `index`, and the last step that it reaches."""
         found = list(results)
         found[index] = nodes
         changed, last = {index}, index

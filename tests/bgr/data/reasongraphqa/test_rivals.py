@@ -65,11 +65,8 @@ def test_the_rival_of_a_name_is_of_its_concept_and_leads_to_a_chain_of_its_own(k
 
 
 def test_a_relation_between_two_entities_has_rivals_at_both_ends(kb):
-    question = parsed(
-        ("Find", "The 5th Winter"),
-        ("Find", "Cai Moreau"),
-        ("QueryRelationQualifier", "director", "point in time", [0, 1]),
-    )
+    asked = ("QueryRelationQualifier", "director", "point in time", [0, 1])
+    question = parsed(("Find", "The 5th Winter"), ("Find", "Cai Moreau"), asked)
     assert rivals_of(kb, question) == []  # no statement has the qualifier
     question = parsed(("Find", "The 5th Winter"), ("Find", "Emil Gray"), ("QueryRelation", [0, 1]))
     found = rivals_of(kb, question)
