@@ -13,7 +13,7 @@ from bgr.data.example import Example
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.construction.candidate_base import CandidateBase
-from bgr.data.reasongraphqa.construction.interference import KINDS, THIRDS, Draft, Encoder, Interference, Mixture
+from bgr.data.reasongraphqa.construction.interference import THIRDS, Draft, Encoder, Interference, Mixture
 from bgr.data.reasongraphqa.construction.questions import MALFORMED, Dropped, Grounded, Question, ground
 from bgr.data.reasongraphqa.construction.recipe import RECIPES
 from bgr.data.reasongraphqa.construction.rivals import RivalFinder
@@ -148,7 +148,7 @@ def build(
         database=interference.database,
         dropped=tuple(dropped),
         tried=tried,
-        distractors={kind: sum(draft.kinds[kind] for draft in drafts) for kind in KINDS},
+        distractors={kind: sum(draft.kinds[kind] for draft in drafts) for kind in settings.mixture.by_kind},
     )
 
 

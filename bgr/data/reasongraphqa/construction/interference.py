@@ -31,6 +31,7 @@ Encoder = Callable[[Sequence[str]], np.ndarray]
 
 SIMILAR, SAME_HEAD, RANDOM, RIVAL, OTHER = "similar", "same head", "random", "rival", "other question"
 KINDS = (SIMILAR, SAME_HEAD, RANDOM, RIVAL, OTHER)
+PAPER_KINDS = KINDS[:3]
 MIN_DISTRACTORS = 3
 ALL_REMOVED = 0.25
 """Share of the unanswerable questions that lose all needed facts instead of one."""
@@ -69,7 +70,9 @@ class Mixture:
 
     @property
     def by_kind(self) -> dict[str, float]:
-        return dict(zip(KINDS, (self.similar, self.same_head, self.random, self.rival, self.other), strict=True))
+        """The shares of the paper's kinds, and of the others that there are."""
+        shares = zip(KINDS, (self.similar, self.same_head, self.random, self.rival, self.other), strict=True)
+        return {kind: share for kind, share in shares if share or kind in PAPER_KINDS}
 
 
 THIRDS = Mixture()
@@ -110,6 +113,9 @@ class Draft:
         return True
 
 
+_TIES = (SAME_HEAD, SIMILAR, RANDOM, RIVAL, OTHER)
+
+
 def shares(gold: int, candidates: int, mixture: Mixture = THIRDS) -> dict[str, int]:
     """The number of distractors of each kind (at least three in all), rounded to the right sum.
 
@@ -118,7 +124,7 @@ def shares(gold: int, candidates: int, mixture: Mixture = THIRDS) -> dict[str, i
     count = max(candidates - gold, MIN_DISTRACTORS)
     exact = {kind: count * share for kind, share in mixture.by_kind.items()}
     found = {kind: math.floor(number) for kind, number in exact.items()}
-    lost = {kind: round(exact[kind] - found[kind], 6) for kind in (SAME_HEAD, SIMILAR, RANDOM, RIVAL, OTHER)}
+    lost = {kind: round(exact[kind] - found[kind], 6) for kind in sorted(found, key=_TIES.index)}
     for kind in sorted(lost, key=lambda kind: -lost[kind])[: count - sum(found.values())]:
         found[kind] += 1
     return found
@@ -177,7 +183,7 @@ class Interference:
 
         At least one is added, since without it a constraint of the question has nothing to be compared with.
         """
-        count = self._share(draft)[RIVAL]
+        count = self._share(draft).get(RIVAL, 0)
         if not count:
             return
         for rival in islice(finder.find(draft.grounded.question.program, self._rng(draft, RIVAL)), MAX_RIVALS):
@@ -191,8 +197,8 @@ class Interference:
 
     def add_others(self, draft: Draft, drafts: Sequence[Draft]) -> None:
         """Add distractors of kind (e): of one question after the other the gold facts, then some of its rivals."""
-        count = self._share(draft)
-        wanted = count[OTHER] + count[RIVAL] - draft.kinds[RIVAL] if count[OTHER] else 0
+        share = self._share(draft)
+        wanted = share[OTHER] + share.get(RIVAL, 0) - draft.kinds[RIVAL] if OTHER in share else 0
         rng = self._rng(draft, OTHER)
         for _ in range(RANDOM_TRIES):
             room = wanted - draft.kinds[OTHER]

@@ -184,8 +184,8 @@ class RivalFinder:
             result = results[reader]
             assert isinstance(result, Answer)
             return _other_end(self.kb.relations, rng.choice(list(result.facts)), node, rng) if result.facts else None
-        key = step.input("key")
-        return self._draw(self.kb.attribute_rows(key), node, rng) if key is not None else None
+        roles = step.signature.inputs
+        return self._draw(self.kb.attribute_rows(step.inputs[0]), node, rng) if "key" in roles[:1] else None
 
     def _draw(self, rows: Mapping[str, Sequence[Statement]], node: str, rng: Random) -> str | None:
         """A random entity of `rows` that shares its first concept with `node`."""

@@ -160,7 +160,8 @@ def test_mixtures_at_the_command_line(tmp_path, source, small_encoder, capsys):
         verify(tmp_path / name)
     sheets = {name: json.loads((tmp_path / name / "dataset.json").read_text()) for name in ("thirds", "same", "hard")}
     assert sheets["thirds"]["sha256"] == sheets["same"]["sha256"] != sheets["hard"]["sha256"]
-    assert sheets["hard"]["settings"]["mixture"] == {"similar": 0.45, "same_head": 0.45, "random": 0.1}
+    mixture = sheets["hard"]["settings"]["mixture"]
+    assert mixture == {"similar": 0.45, "same_head": 0.45, "random": 0.1, "rival": 0.0, "other": 0.0}
     assert sheets["hard"]["distractors"]["random"] < sheets["thirds"]["distractors"]["random"]
     capsys.readouterr()
     assert build("wrong", "--mixture", "0.5", "0.5", "0.5") == 1

@@ -12,7 +12,7 @@ from bgr.data.kb.schema import Fact, Value
 from bgr.data.reasongraphqa.construction.conflicts import RESTATED, SAME_TRIPLE, SAME_VALUE, GoldFacts
 from bgr.data.reasongraphqa.construction.interference import (
     HARD,
-    KINDS,
+    PAPER_KINDS,
     RANDOM,
     SAME_HEAD,
     SIMILAR,
@@ -131,7 +131,7 @@ def test_shares_are_thirds(gold, candidates):
     share = shares(gold, candidates)
     third, over = divmod(max(candidates - gold, 3), 3)
     assert share == {SIMILAR: third + (over > 1), SAME_HEAD: third + (over > 0), RANDOM: third}
-    assert list(share) == list(KINDS)
+    assert list(share) == list(PAPER_KINDS)
 
 
 @pytest.mark.parametrize(("gold", "candidates"), CASES)
@@ -140,7 +140,7 @@ def test_shares_follow_the_mixture(gold, candidates, mixture):
     share = shares(gold, candidates, mixture)
     count = max(candidates - gold, 3)
     assert sum(share.values()) == count
-    for kind, part in zip(KINDS, (mixture.similar, mixture.same_head, mixture.random), strict=True):
+    for kind, part in zip(PAPER_KINDS, (mixture.similar, mixture.same_head, mixture.random), strict=True):
         assert abs(share[kind] - count * part) < 1
         assert part or not share[kind]
 
@@ -186,7 +186,7 @@ def test_drafts_are_full_and_of_all_kinds(drafts):
         assert len(draft.units) == draft.wanted == 20
         assert len({unit.sentence for unit in draft.units}) == 20
         assert draft.kinds.total() == 20 - len(draft.grounded.facts)
-    assert all(sum(draft.kinds[kind] > 0 for draft in drafts) > 0.8 * len(drafts) for kind in KINDS)
+    assert all(sum(draft.kinds[kind] > 0 for draft in drafts) > 0.8 * len(drafts) for kind in PAPER_KINDS)
 
 
 def test_the_mixture_is_followed(drafts, hard, kb, good_questions, encoder):
