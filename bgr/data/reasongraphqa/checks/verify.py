@@ -56,6 +56,16 @@ class FactTable:
         for unit in units:
             self._units[unit.sentence] = (*self._units.get(unit.sentence, ()), unit)
 
+    @classmethod
+    def read(cls, folder: str | Path, *, progress: bool = False) -> FactTable:
+        """Read a dataset's ``facts.jsonl``; DataError if it is missing or invalid."""
+        names: dict[str, str] = {}
+        units: list[FactUnit] = []
+        for record in read_facts(folder, progress=progress):
+            names.update(record.names)
+            units.append(FactUnit(record.id, record.facts, record.sentence, record.gold))
+        return cls(units, names)
+
     def __len__(self) -> int:
         return sum(map(len, self._units.values()))
 
@@ -175,12 +185,7 @@ def verify_dataset(folder: str | Path, *, progress: bool = False) -> Verified:
         DataError: a file is missing or unreadable, a sample is invalid, an id is repeated, a candidate is repeated or
             not in the textual database, or the files do not have the hash or the counts of ``dataset.json``.
     """
-    names: dict[str, str] = {}
-    units: list[FactUnit] = []
-    for record in read_facts(folder, progress=progress):
-        names.update(record.names)
-        units.append(FactUnit(record.id, record.facts, record.sentence, record.gold))
-    table = FactTable(units, names)
+    table = FactTable.read(folder, progress=progress)
     counts = dict.fromkeys(SPLITS, 0)
     entailments = find_entailments(_checked(folder, table, counts, progress), table)
     metadata, path = load_metadata(folder), Path(folder) / METADATA_FILE

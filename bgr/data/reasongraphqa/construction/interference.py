@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from random import Random
@@ -153,10 +153,12 @@ class Interference:
         self.seed = seed
         self.mixture = mixture
         self.progress = progress
+        self.asked: Counter[str] = Counter()
 
     def draft(self, grounded: Grounded, candidates: int) -> Draft:
         """A draft with the gold units of a question, without distractors."""
         units = [self.database.gold_unit(fact) for fact in grounded.facts]
+        self.asked.update(fact.predicate for fact in grounded.facts)
         wanted = len(units) + max(candidates - len(units), MIN_DISTRACTORS)
         return Draft(grounded, units, GoldFacts(self.database.kb.name, grounded.facts, units), wanted)
 
@@ -169,7 +171,9 @@ class Interference:
         heads = list(dict.fromkeys(unit.facts[0].head for unit in draft.units))
         if len(draft.units) > len(gold):
             rng.shuffle(heads)  # else only gold facts would share their heads
-        lists = [_by_predicate(self.database.facts_of(head), rng) for head in heads]
+            lists = [_by_weight(self.database.facts_of(head), self.asked, rng) for head in heads]
+        else:
+            lists = [_by_predicate(self.database.facts_of(head), rng) for head in heads]
         # the entities in turn
         for fact in (fact for row in zip_longest(*lists) for fact in row if fact is not None):
             if draft.kinds[SAME_HEAD] >= count:
@@ -205,7 +209,9 @@ class Interference:
             if room <= 0:
                 return
             other = rng.choice(drafts)
-            group = [*other.gold_units, *rng.sample(other.rivals, len(other.rivals))]
+            # as many rivals for each gold fact as the question itself has
+            rivals = math.ceil(len(other.gold_units) * draft.kinds[RIVAL] / max(1, len(draft.gold_units)))
+            group = [*other.gold_units, *rng.sample(other.rivals, min(rivals, len(other.rivals)))]
             for unit in group[:room]:
                 draft.add(unit, OTHER)
 
@@ -278,3 +284,13 @@ def _by_predicate(facts: Sequence[Fact], rng: Random) -> list[Fact]:
     for fact in rng.sample(facts, len(facts)):
         groups.setdefault(fact.predicate, []).append(fact)
     return [fact for row in zip_longest(*groups.values()) for fact in row if fact is not None]
+
+
+def _by_weight(facts: Sequence[Fact], weights: Mapping[str, int], rng: Random) -> list[Fact]:
+    """The facts in a random order, weighted by how often questions need their predicate (arXiv:1012.0256).
+
+    A predicate that no question needs would give a distractor away.
+    """
+    share = Counter(fact.predicate for fact in facts)
+    known = [fact for fact in facts if weights.get(fact.predicate)]
+    return sorted(known, key=lambda fact: -(rng.random() ** (share[fact.predicate] / weights[fact.predicate])))
