@@ -184,8 +184,11 @@ def _draft_all(
     finder = RivalFinder(Executor(kb))
     for draft in tqdm(drafts, desc="rival chains", unit="question", disable=not progress or not settings.mixture.rival):
         interference.add_rivals(draft, finder)
+    by_predicates: dict[frozenset[str], list[Draft]] = {}
     for draft in drafts:
-        interference.add_others(draft, drafts)
+        by_predicates.setdefault(draft.predicates, []).append(draft)
+    for draft in drafts:
+        interference.add_others(draft, drafts, by_predicates[draft.predicates])
     for draft in tqdm(drafts, desc="facts about the same", unit="question", disable=not progress):
         interference.same_head(draft)
     return interference, drafts, dropped

@@ -99,6 +99,11 @@ class Draft:
         self.gold_units = tuple(self.units)
         self._sentences = {unit.sentence for unit in self.units}
 
+    @property
+    def predicates(self) -> frozenset[str]:
+        """The predicates of the gold facts."""
+        return frozenset(fact.predicate for fact in self.grounded.facts)
+
     def fits(self, unit: FactUnit) -> bool:
         """True if a unit may be added as a distractor: no conflict with the gold facts, and its sentence is new."""
         return unit.sentence not in self._sentences and self.gold.allows(unit)
@@ -170,7 +175,10 @@ class Interference:
         asked = {(fact.head, fact.predicate) for fact in gold}
         heads = list(dict.fromkeys(unit.facts[0].head for unit in draft.units))
         if len(draft.units) > len(gold):
-            rng.shuffle(heads)  # else only gold facts would share their heads
+            # else gold facts would share their heads more often than others
+            rng.shuffle(heads)
+            about = Counter(unit.facts[0].head for unit in draft.units)
+            heads.sort(key=lambda head: about[head] > 1)
             lists = [_by_weight(self.database.facts_of(head), self.asked, rng) for head in heads]
         else:
             lists = [_by_predicate(self.database.facts_of(head), rng) for head in heads]
@@ -199,8 +207,12 @@ class Interference:
             if draft.kinds[RIVAL] >= count:
                 return
 
-    def add_others(self, draft: Draft, drafts: Sequence[Draft]) -> None:
-        """Add distractors of kind (e): of one question after the other the gold facts, then some of its rivals."""
+    def add_others(self, draft: Draft, drafts: Sequence[Draft], alike: Sequence[Draft]) -> None:
+        """Add distractors of kind (e): of one question after the other the gold facts, then some of its rivals.
+
+        Half of the questions are from `alike`, those with the same predicates, so that the most frequent predicates of
+        the candidates are not those of the gold facts.
+        """
         share = self._share(draft)
         wanted = share[OTHER] + share.get(RIVAL, 0) - draft.kinds[RIVAL] if OTHER in share else 0
         rng = self._rng(draft, OTHER)
@@ -208,7 +220,7 @@ class Interference:
             room = wanted - draft.kinds[OTHER]
             if room <= 0:
                 return
-            other = rng.choice(drafts)
+            other = rng.choice(alike if rng.random() < 0.5 else drafts)
             # as many rivals for each gold fact as the question itself has
             rivals = math.ceil(len(other.gold_units) * draft.kinds[RIVAL] / max(1, len(draft.gold_units)))
             group = [*other.gold_units, *rng.sample(other.rivals, min(rivals, len(other.rivals)))]

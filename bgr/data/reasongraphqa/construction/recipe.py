@@ -41,5 +41,5 @@ class Recipe:
 
 RECIPES = {
     "paper": Recipe(1, 20, 25, THIRDS),
-    "rivals": Recipe(1, 15, 120, Mixture(0.1, 0.1, 0.0, 0.3, 0.5), unanswerable=0.1, tail=18.0),
+    "rivals": Recipe(1, 15, 120, Mixture(0.05, 0.1, 0.0, 0.35, 0.5), unanswerable=0.1, tail=18.0),
 }
