@@ -6,7 +6,15 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from bgr.cli.parser import Command, Group, Output
-from bgr.data.options import BuildOptions, ConvertOptions, DatasetOptions, QualityOptions, ShowOptions, StatsOptions
+from bgr.data.options import (
+    BuildOptions,
+    ConvertOptions,
+    DatasetOptions,
+    QualityOptions,
+    ShortcutsOptions,
+    ShowOptions,
+    StatsOptions,
+)
 from bgr.errors import DataError
 
 if TYPE_CHECKING:
@@ -55,6 +63,13 @@ def command() -> Group:
             options=DatasetOptions,
             run=_leakage,
             example="bgr data leakage work/data",
+        ),
+        "shortcuts": Command(
+            summary="measure what can be guessed: by classifiers that do not read the question, or only its words",
+            description="Gradient boosting judges each candidate. AUC is the mean over the test questions.",
+            options=ShortcutsOptions,
+            run=_shortcuts,
+            example="bgr data shortcuts work/data --limit 1000",
         ),
         "quality": Command(
             summary="check a sample of the sentences, write a sheet for human marks, or compare completed sheets",
@@ -160,6 +175,13 @@ def _leakage(options: DatasetOptions) -> Output:
 
     report = dataset_leakage(options.folder, progress=True)
     return Output(leakage_text(report), report.to_json())
+
+
+def _shortcuts(options: ShortcutsOptions) -> Output:
+    from bgr.data.reasongraphqa.checks.shortcuts import find_shortcuts
+
+    found = find_shortcuts(options.folder, limit=options.limit, seed=options.seed, progress=True)
+    return Output(found.text(), found.to_json())
 
 
 def _quality(options: QualityOptions) -> Output:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from bgr.utils.options import File, Folder, Metavar, Options, option, positional
+from bgr.utils.options import File, Folder, Metavar, Options, Positive, option, positional
 
 PACKAGED = "minilm"
 """Name of the sentence encoder that is installed as a package."""
@@ -46,8 +46,13 @@ class BuildOptions(Options):
         out: folder to write.
         limit: use a random sample of N questions (default: all).
         seed: seed of all sampling.
-        candidates: maximum number of candidates for each question.
-        candidates_min: minimum number of candidates for each question (default: 20, or --candidates if that is less).
+        recipe: how candidates are chosen: as in the paper, or with rival chains, more candidates, and questions without
+            an answer.
+        candidates: maximum number of candidates for each question (default: 25 for the paper's recipe, 120 for rivals).
+        candidates_min: minimum number of candidates for each question (default: 20 for the paper's recipe, 15 for
+            rivals, or --candidates if that is less).
+        unanswerable: share of the questions whose candidates lack needed facts (default: 0 for the paper's recipe, 0.1
+            for rivals).
         joined_probability: probability that a fact is joined with one or two others in a sentence.
         mixture: shares of distractors that (a) are similar to the question, (b) have the same head, (c) are random
             (default: one third each).
@@ -65,8 +70,10 @@ class BuildOptions(Options):
     out: Folder
     limit: int | None = None
     seed: int = 0
-    candidates: int = 25
+    recipe: Literal["paper", "rivals"] = "paper"
+    candidates: int | None = None
     candidates_min: int | None = None
+    unanswerable: float | None = None
     joined_probability: float = 0.15
     mixture: tuple[float, float, float] | None = option(None, metavar=("A", "B", "C"))
     hard: bool = False
@@ -80,6 +87,8 @@ class BuildOptions(Options):
     def conflicts(self) -> Iterator[str]:
         if self.hard and self.mixture is not None:
             yield "--hard and --mixture exclude each other"
+        if self.recipe != "paper" and (self.hard or self.mixture is not None):
+            yield "--hard and --mixture are for --recipe paper, whose kinds of distractors they mix"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,6 +138,19 @@ class ShowOptions(DatasetOptions):
     def conflicts(self) -> Iterator[str]:
         if (self.id is not None) + (self.number is not None) + self.random > 1:
             yield "--id, --number and --random exclude one another"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShortcutsOptions(DatasetOptions):
+    """Options of `bgr data shortcuts`.
+
+    Args:
+        limit: maximum number of samples of each split.
+        seed: seed of the sample and of the classifiers.
+    """
+
+    limit: Positive = 2000
+    seed: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

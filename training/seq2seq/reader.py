@@ -134,7 +134,7 @@ class ReaderData(Seq2seqData):
         own = self.hparams
         folder = Path(own["folder"])
         train, dev = (
-            list(islice(read_split(folder, split, progress=True), own[limit] or None))
+            list(islice((e for e in read_split(folder, split, progress=True) if e.answerable), own[limit] or None))
             for split, limit in (("train", "limit"), ("dev", "dev_limit"))
         )
         graphs = [(example, example.graph) for example in train]

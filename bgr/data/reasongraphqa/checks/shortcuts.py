@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
@@ -108,7 +108,7 @@ def find_shortcuts(folder: str | Path, *, limit: int = 2000, seed: int = 0, prog
     table = FactTable.read(folder, progress=progress)
     splits: dict[str, list[Example]] = {}
     for split in SPLITS:
-        samples = [example for example in load_split(folder, split, progress=progress) if example.graph.nodes]
+        samples = load_split(folder, split, progress=progress)
         if len(samples) < MIN_SAMPLES:
             raise DataError(f"{folder}: {len(samples)} samples in {split}, needed: {MIN_SAMPLES} with gold facts")
         splits[split] = Random(f"{seed}|{split}").sample(samples, min(limit, len(samples)))
@@ -295,7 +295,7 @@ def _rivals(samples: Sequence[_Sample]) -> tuple[int, int]:
 
 
 def _overlap(train: Sequence[_Sample], test: Sequence[_Sample]) -> dict[str, float]:
-    properties = {
+    properties: dict[str, Callable[[_Sample], set[Any]]] = {
         "skeletons": lambda s: {_skeleton(s.example.program)} if s.example.program else set(),
         "gold entities": lambda s: {e for f, gold in zip(s.facts, s.labels, strict=True) if gold for e in _ends(f)},
         "sentences": lambda s: set(s.example.facts),

@@ -216,12 +216,11 @@ def _checked(folder: str | Path, table: FactTable, counts: dict[str, int], progr
 
 def _problem(example: Example) -> str | None:
     """A problem of a sample that is allowed in memory but not in a dataset. A program may be missing."""
-    for name, text in (("question", example.question), ("answer", example.answer)):
-        if not text.strip():
-            return f"the {name} is empty"
-    count = len(example.graph.nodes)
-    if not 1 <= count <= MAX_FACTS:
-        return f"the graph has {count} facts, allowed: 1 to {MAX_FACTS}"
+    count, answer = len(example.graph.nodes), example.answer.strip()
+    if not example.question.strip() or (count and not answer):
+        return f"the {'answer' if example.question.strip() else 'question'} is empty"
+    if count > MAX_FACTS or (answer and not count):
+        return f"the graph has {count} facts, allowed: 1 to {MAX_FACTS}, or none without an answer"
     if example.program:
         program = Program.from_json(example.program, f"sample {repr_short(example.id)}")
         asked = TYPE_OF_FUNCTION[program.steps[-1].function]

@@ -11,8 +11,9 @@ from bgr.collection.embedding import SentenceEncoder, VectorStore
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.options import PACKAGED, BuildOptions
 from bgr.data.reasongraphqa.construction.construct import Built, Settings, build
-from bgr.data.reasongraphqa.construction.interference import HARD, THIRDS, Mixture
+from bgr.data.reasongraphqa.construction.interference import HARD, Mixture
 from bgr.data.reasongraphqa.construction.questions import read_questions
+from bgr.data.reasongraphqa.construction.recipe import RECIPES
 from bgr.data.reasongraphqa.io.dataset import write_dataset
 from bgr.data.reasongraphqa.verbalize.seq2seq import BertScorer, Seq2seqVerbalizer
 from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer
@@ -81,17 +82,20 @@ def load_encoder(similarity: str) -> SentenceEncoder:
 
 
 def _settings(options: BuildOptions) -> Settings:
-    candidates_min = min(20, options.candidates) if options.candidates_min is None else options.candidates_min
-    mixture = HARD if options.hard else Mixture(*options.mixture) if options.mixture else THIRDS
+    recipe = RECIPES[options.recipe]
+    candidates = recipe.candidates if options.candidates is None else options.candidates
+    least = min(recipe.candidates_min, candidates) if options.candidates_min is None else options.candidates_min
     return Settings(
-        options.seed,
-        candidates_min,
-        options.candidates,
-        options.joined_probability,
-        options.limit,
-        options.split,
-        options.skip_bad,
-        mixture,
+        seed=options.seed,
+        candidates_min=least,
+        candidates=candidates,
+        joined_probability=options.joined_probability,
+        limit=options.limit,
+        split=options.split,
+        skip_bad=options.skip_bad,
+        mixture=HARD if options.hard else Mixture(*options.mixture) if options.mixture else recipe.mixture,
+        recipe=options.recipe,
+        unanswerable=recipe.unanswerable if options.unanswerable is None else options.unanswerable,
     )
 
 

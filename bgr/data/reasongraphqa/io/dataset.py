@@ -80,12 +80,15 @@ def sample_features() -> Features:
 
 
 def load_split(folder: str | Path, split: str, *, progress: bool = False) -> list[Example]:
-    """The examples of one split, in the order of the file. Arguments and errors: see `read_split`."""
-    return list(read_split(folder, split, progress=progress))
+    """The examples of one split that have an answer, in the order of the file; arguments and errors as of `read_split`.
+
+    Questions without an answer are left out, because no retriever can return an empty graph yet.
+    """
+    return [example for example in read_split(folder, split, progress=progress) if example.answerable]
 
 
 def read_split(folder: str | Path, split: str, *, progress: bool = False) -> Iterator[Example]:
-    """The examples of one split, one by one, in the order of the file; `progress` shows a bar on standard error.
+    """All examples of one split, one by one, in the order of the file; `progress` shows a bar on standard error.
 
     Raises:
         DataError: unknown split, no such file, an invalid line or a repeated id; the message names file and line.

@@ -96,10 +96,19 @@ def dataset_statistics(splits: Mapping[str, Iterable[Example]]) -> dict[str, Any
     Samples are read one by one, so that iterators over files of any size are possible.
     """
     shapes = StructureClasses()
-    parts = {name: [_Row.of(example, shapes) for example in examples] for name, examples in splits.items()}
+    parts: dict[str, list[_Row]] = {}
+    unanswerable = 0
+    for name, examples in splits.items():
+        rows = parts[name] = []
+        for example in examples:
+            if example.answerable:
+                rows.append(_Row.of(example, shapes))
+            else:
+                unanswerable += 1
     everything = parts["total"] = [row for rows in parts.values() for row in rows]
     return {
         "questions": {name: len(rows) for name, rows in parts.items()},
+        "unanswerable": unanswerable,
         "structures": {name: _count((r.structure for r in rows), STRUCTURES) for name, rows in parts.items()},
         "types": {name: _count((r.type for r in rows), QUESTION_TYPES) for name, rows in parts.items()},
         "graphs": {name: _spread([getattr(r, name) for r in everything]) for name in _SPREADS},
@@ -150,6 +159,8 @@ def statistics_text(statistics: Mapping[str, Any]) -> str:
         _table("Table 3: structures by split", ["", *STRUCTURES, "number"], structures),
         _table("Figure 3: question types", ["", *QUESTION_TYPES], types),
     ]
+    if statistics["unanswerable"]:
+        blocks.append(f"Besides, {statistics['unanswerable']:,} questions have no answer among their candidates.")
     return "\n\n".join(blocks)
 
 
