@@ -1,0 +1,79 @@
+"""What can be guessed of a dataset: planted hints are found, and a dataset without hints leaves nothing to find."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import pytest
+
+from bgr.cli import main
+from bgr.data.example import Example
+from bgr.data.reasongraphqa.checks.shortcuts import find_shortcuts
+from bgr.data.reasongraphqa.io.dataset import write_dataset
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+
+WORDS = "amber birch cedar dune elm fern grove heath iris juniper kelp larch moss nettle oak pine".split()
+
+
+def write(folder, hint):
+    """Samples with one gold fact among twelve: the fact of which the question repeats a name, marked by `hint`."""
+    rng, splits, facts = Random(0), {}, {}
+    for split, count in (("train", 120), ("dev", 40), ("test", 60)):
+        splits[split] = []
+        for number in range(count):
+            names = rng.sample(range(900), 12)
+            right = rng.randrange(12)
+            sentences = []
+            for place, name in enumerate(names):
+                plain = f"Person{name} likes {rng.choice(WORDS)}."
+                sentences.append(hint(plain) if place == right else plain)
+            facts.update(dict.fromkeys(sentences))
+            splits[split].append(
+                Example(
+                    id=f"{split}{number}",
+                    question=f"What does Person{names[right]} like?",
+                    facts=tuple(sentences),
+                    graph=EvidenceGraph([(ROOT, right)]),
+                    answer=sentences[right].split()[-1].rstrip("."),
+                    program=(),
+                    type="query",
+                )
+            )
+    units = [{"id": f"F{n}", "sentence": s, "gold": True, "facts": []} for n, s in enumerate(facts)]
+    write_dataset(folder, splits, units, {})
+    return folder
+
+
+def test_only_the_question_tells_which_fact_is_gold(tmp_path):
+    found = find_shortcuts(write(tmp_path / "data", lambda plain: plain))
+    assert 0.4 < found.blind.auc < 0.6
+    assert found.lexical.auc > 0.95
+    assert found.lexical.gm > 0.9 > 0.4 > found.blind.gm
+    assert (found.rivals, found.filtered) == (None, 0)
+
+
+@pytest.mark.parametrize(
+    "hint", [lambda s: s.replace("likes", "is fond of"), lambda s: s.replace(".", " very much indeed.")]
+)
+def test_a_hint_in_words_or_length_is_found_without_the_question(tmp_path, hint):
+    assert find_shortcuts(write(tmp_path / "data", hint)).blind.auc > 0.95
+
+
+def test_the_command(tmp_path, source, small_encoder, capsys):
+    """The recipe with rivals from end to end: built, valid, counted, and measured."""
+    out = str(tmp_path / "data")
+    build = ["data", "build", "--kqapro", str(source), "--out", out, "--similarity", str(small_encoder)]
+    assert main([*build, "--recipe", "rivals", "--candidates", "30", "--unanswerable", "0.2"]) == 0
+    assert "other question" in capsys.readouterr().out
+    assert main(["data", "verify", out]) == 0
+    assert "none entails a gold fact" in capsys.readouterr().out
+    assert main(["data", "stats", out, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["unanswerable"] > 5
+    assert found["questions"]["total"] + found["unanswerable"] == 92
+    assert main(["data", "shortcuts", out]) == 1
+    assert "needed: 20 with gold facts" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main([*build, "--recipe", "rivals", "--hard"])
+    assert "for --recipe paper" in capsys.readouterr().err
