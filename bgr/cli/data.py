@@ -199,7 +199,10 @@ def _convert(options: ConvertOptions) -> Output:
     found = convert_dataset(options)
     text = f"{found.folder}: {sum(found.counts.values()):,} questions"
     if found.lost_edges is not None:
-        return Output(f"{text}; {found.lost_edges:,} edges from the question that this form cannot hold")
+        return Output(
+            f"{text}; {found.lost_edges:,} edges from the question stand in a field "
+            "of our own, which the authors' script does not read"
+        )
     lines = [f"{text} ({', '.join(f'{split} {count:,}' for split, count in found.counts.items())})"]
     lines += [f"left out: {len(ids):,} ({why}), {ids[0]} for one" for why, ids in found.left_out.items()]
     return Output("\n".join(lines))

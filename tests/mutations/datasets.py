@@ -179,7 +179,7 @@ def _told_released(item: str) -> Iterator[Case]:
     yield edited("train.json", "no questions", lambda records: [])
     yield edited("train.json", "an object", lambda records: {"data": records})
     yield edited("train.json", "KQA Pro's own", lambda records: [record.pop("fact") for record in records] and None)
-    yield Case("dev.json: missing", _remove("dev.json"))
+    yield Case("valid.json: missing", _remove("valid.json"))
 
 
 def _stranger(record: dict[str, Any], field: str) -> None:

@@ -1,15 +1,17 @@
 """Conversion of datasets: from and to the JSON released by the paper's authors, and from a file of MuSiQue.
 
 The released form is a list of ``{question, answer, program, fact: [sentence], order_true_fact: [{facts: sentence,
-relation: {before: [sentence], after: [sentence]}}]}``. There is an edge from ``facts`` to each ``after``; a node with
-an empty ``before`` has an edge from the question. Facts are identified by their sentences.
+relation: {before: [sentence], after: [sentence]}}]}``, in ``train.json``, ``valid.json`` and ``test.json``. There is an
+edge from ``facts`` to each ``after``; a node with an empty ``before`` has an edge from the question. Facts are identified
+by their sentences. The form has no place for an edge from the question to a fact that has other edges: such a node gets
+the additional field ``from_question: true``, which we read and the authors' script ignores.
 
 Conversion from that form to ours and back changes only the order of nodes and of their neighbors (ours is the order of
 reasoning) and answers that are numbers, which become texts; fields outside the form are dropped. Conversion from our
 form to that form and back has these effects:
 
 - ids become the split and the index in the file;
-- an edge from the question to a fact that has other edges is lost (`lost_edges`);
+- questions without an answer are left out;
 - a gold sentence that is repeated among the candidates becomes its first occurrence; two gold facts with the same
   sentence cannot be written;
 - the type follows from the program's last function; a sample without a program has an additional field ``type``.
@@ -30,14 +32,16 @@ from bgr.data.options import ConvertOptions
 from bgr.data.reasongraphqa.construction.questions import TYPE_OF_FUNCTION
 from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.dataset import load_split, write_dataset
-from bgr.data.records import as_record, get_field, get_list, get_text, get_texts, read_records
+from bgr.data.records import as_record, get_field, get_flag, get_list, get_text, get_texts, read_records
 from bgr.errors import BgrError, DataError
-from bgr.graph.evidence_graph import ROOT, Edge
+from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
 from bgr.utils.atomic_io import output_folder, read_json
 from bgr.utils.hashing import SHARES, hash_place
 from bgr.utils.json_utils import repr_short
 
 Splits = dict[str, list[Example]]
+FILES = {"train": "train.json", "dev": "valid.json", "test": "test.json"}
+"""The files of the released form. For dev, ``dev.json`` is read too."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class Converted:
     """The folder that was written, and the number of its questions by split.
 
     Args:
-        lost_edges: number of edges from the question that the released form cannot represent; ``None`` for other forms.
+        lost_edges: number of edges from the question that only the additional field holds; ``None`` for other forms.
         left_out: reason to the ids of the questions left out for it.
     """
 
@@ -67,7 +71,10 @@ def convert_dataset(options: ConvertOptions) -> Converted:
         return _convert_to_released(options)
     if not options.source.is_dir():
         return _convert_musique(options)
-    splits = {split: read_released(options.source / f"{split}.json", split) for split in SPLITS}
+    files = {**FILES, "dev": "dev.json"} if (options.source / "dev.json").exists() else FILES
+    if files is not FILES and (options.source / FILES["dev"]).exists():
+        raise DataError(f"{options.source}: has both valid.json and dev.json, allowed: one of them")
+    splits = {split: read_released(options.source / file, split) for split, file in files.items()}
     return _write(options, splits, {"name": "ReasonGraphQA", "source": "released by the authors"})
 
 
@@ -115,7 +122,7 @@ def _convert_to_released(options: ConvertOptions) -> Converted:
     with output_folder(options.out, overwrite=options.overwrite) as work:
         for split, part in splits.items():
             text = json.dumps([to_released(example) for example in part], indent=1, ensure_ascii=False)
-            (work / f"{split}.json").write_text(text + "\n", encoding="utf-8")
+            (work / FILES[split]).write_text(text + "\n", encoding="utf-8")
     lost = sum(lost_edges(example) for part in splits.values() for example in part)
     return Converted(options.out, {split: len(part) for split, part in splits.items()}, lost)
 
@@ -185,7 +192,9 @@ def _edges(nodes: Sequence[Any], facts: Sequence[str], where: str) -> list[Edge]
         number = find(get_text(node, "facts", inside))
         relation = as_record(get_field(node, "relation", inside, "an object"), f"{inside}: relation")
         before, after = (get_texts(relation, side, inside) for side in ("before", "after"))
-        edges |= {(find(sentence), number) for sentence in before} if before else {(ROOT, number)}
+        from_question = "from_question" in node and get_flag(node, "from_question", inside)
+        edges |= {(find(sentence), number) for sentence in before}
+        edges |= {(ROOT, number)} if from_question or not before else set()
         edges |= {(number, find(sentence)) for sentence in after}
     return sorted(edges)
 
@@ -221,6 +230,7 @@ def to_released(example: Example) -> dict[str, Any]:
         {
             "facts": example.facts[node],
             "relation": {"before": sentences(graph.predecessors(node)), "after": sentences(graph.successors(node))},
+            **({"from_question": True} if _hides_root(graph, node) else {}),
         }
         for node in graph.order()
     ]
@@ -235,6 +245,9 @@ def to_released(example: Example) -> dict[str, Any]:
 
 
 def lost_edges(example: Example) -> int:
-    """Number of edges that the released form drops: those from the question to facts with edges from other facts."""
-    graph = example.graph
-    return sum(ROOT in graph.predecessors(node) and len(graph.predecessors(node)) > 1 for node in graph.nodes)
+    """Number of edges that the authors' script does not read: from the question to facts with edges from other facts."""
+    return sum(_hides_root(example.graph, node) for node in example.graph.nodes)
+
+
+def _hides_root(graph: EvidenceGraph, node: int) -> bool:
+    return ROOT in graph.predecessors(node) and len(graph.predecessors(node)) > 1

@@ -49,7 +49,15 @@ def test_there_and_back(edges):
 def test_limitations_of_the_released_form():
     both = example([(ROOT, 0), (0, 1), (ROOT, 1)])
     assert lost_edges(both) == 1
-    assert from_released(to_released(both), "x", "f").graph.edges == {(ROOT, 0), (0, 1)}
+    record = to_released(both)
+    assert from_released(record, "x", "f").graph == both.graph
+    assert [node.get("from_question") for node in record["order_true_fact"]] == [None, True]
+    # what the authors' script, which does not know the field, makes of it
+    del record["order_true_fact"][1]["from_question"]
+    assert from_released(record, "x", "f").graph.edges == {(ROOT, 0), (0, 1)}
+    record["order_true_fact"][1]["from_question"] = "yes"
+    with pytest.raises(DataError, match="from_question is 'yes', allowed: true or false"):
+        from_released(record, "x", "f")
     twice = example([(ROOT, 1), (1, 3)], ("a.", "b.", "a.", "b."))
     with pytest.raises(DataError, match="two gold facts are equal"):
         to_released(twice)
@@ -103,10 +111,8 @@ def random_example(rng: Random, texts: list[str]) -> Example:
 def with_losses(there: Example) -> Example:
     """The sample with the losses that the module's docstring lists."""
     facts, graph = there.facts, there.graph
-    several = {node for node in graph.nodes if len(graph.predecessors(node)) > 1}
-    kept = [(a, b) for a, b in graph.edges if a != ROOT or b not in several]
     first = {ROOT: ROOT, **{node: facts.index(facts[node]) for node in graph.nodes}}
-    edges = [(first[a], first[b]) for a, b in kept]
+    edges = [(first[a], first[b]) for a, b in graph.edges]
     return Example(there.id, there.question, facts, EvidenceGraph(edges), there.answer, there.program, there.type)
 
 
@@ -125,7 +131,7 @@ def test_ours_to_theirs_to_ours(texts, seed):
         return
     back = from_released(json.loads(json.dumps(to_released(there))), there.id, "f")
     assert back == with_losses(there)
-    assert len(there.graph.edges) - len(back.graph.edges) == lost_edges(there)
+    assert len(there.graph.edges) == len(back.graph.edges)
 
 
 def sorted_graph(record: dict) -> dict:
@@ -199,15 +205,21 @@ def test_convert_both_ways(tmp_path, kb, source, encoder, capsys):
     result = build(kb, read_questions(source).questions, encoder, Settings())
     write_dataset(tmp_path / "ours", result.splits, [], {})
     assert main(["data", "convert", str(tmp_path / "ours"), str(tmp_path / "theirs"), "--to", "released"]) == 0
-    assert {p.name for p in (tmp_path / "theirs").iterdir()} == {"train.json", "dev.json", "test.json"}
+    assert {p.name for p in (tmp_path / "theirs").iterdir()} == {"train.json", "valid.json", "test.json"}
     assert main(["data", "convert", str(tmp_path / "theirs"), str(tmp_path / "back"), "--to", "bgr"]) == 0
     capsys.readouterr()
     for split in ("train", "dev", "test"):
         ours, back = load_split(tmp_path / "ours", split), load_split(tmp_path / "back", split)
         assert [(e.question, e.facts, e.type) for e in ours] == [(e.question, e.facts, e.type) for e in back]
-        assert [e.graph for e in ours if not lost_edges(e)] == [
-            b.graph for e, b in zip(ours, back, strict=True) if not lost_edges(e)
-        ]
+        assert [e.graph for e in ours] == [e.graph for e in back]
+    # an older export has another name for dev
+    (tmp_path / "theirs" / "valid.json").rename(tmp_path / "theirs" / "dev.json")
+    assert main(["data", "convert", str(tmp_path / "theirs"), str(tmp_path / "older"), "--to", "bgr"]) == 0
+    assert (tmp_path / "older" / "dev.jsonl").read_bytes() == (tmp_path / "back" / "dev.jsonl").read_bytes()
+    (tmp_path / "theirs" / "valid.json").write_text("[]")
+    capsys.readouterr()
+    assert main(["data", "convert", str(tmp_path / "theirs"), str(tmp_path / "both"), "--to", "bgr"]) == 1
+    assert "both valid.json and dev.json" in capsys.readouterr().err
     assert main(["data", "convert", str(tmp_path / "ours"), str(tmp_path / "theirs"), "--to", "released"]) == 1
     assert "--overwrite" in capsys.readouterr().err
     assert main(["data", "convert", str(tmp_path / "none"), str(tmp_path / "x"), "--to", "bgr"]) == 1
