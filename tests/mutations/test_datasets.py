@@ -72,9 +72,9 @@ def problems_of_released(case: Case, number: int, released: Path, home: Path) ->
 
 
 def _of_released(folder: Path) -> list:
-    from bgr.data.reasongraphqa.io.convert import read_released
+    from bgr.data.reasongraphqa.io.convert import FILES, read_released
 
-    return [example for split in SPLITS for example in read_released(folder / f"{split}.json", split)]
+    return [example for split, file in FILES.items() for example in read_released(folder / file, split)]
 
 
 def _said(example) -> object:

@@ -2,9 +2,9 @@
 
 The released form is a list of ``{question, answer, program, fact: [sentence], order_true_fact: [{facts: sentence,
 relation: {before: [sentence], after: [sentence]}}]}``, in ``train.json``, ``valid.json`` and ``test.json``. There is an
-edge from ``facts`` to each ``after``; a node with an empty ``before`` has an edge from the question. Facts are identified
-by their sentences. The form has no place for an edge from the question to a fact that has other edges: such a node gets
-the additional field ``from_question: true``, which we read and the authors' script ignores.
+edge from ``facts`` to each ``after``; a node with an empty ``before`` has an edge from the question. Facts are
+identified by their sentences. The form has no place for an edge from the question to a fact that has other edges: such
+a node gets the additional field ``from_question: true``, which we read and the authors' script ignores.
 
 Conversion from that form to ours and back changes only the order of nodes and of their neighbors (ours is the order of
 reasoning) and answers that are numbers, which become texts; fields outside the form are dropped. Conversion from our
@@ -245,7 +245,7 @@ def to_released(example: Example) -> dict[str, Any]:
 
 
 def lost_edges(example: Example) -> int:
-    """Number of edges that the authors' script does not read: from the question to facts with edges from other facts."""
+    """Number of edges that the authors' script does not read: from the question to facts with other edges."""
     return sum(_hides_root(example.graph, node) for node in example.graph.nodes)
 
 
