@@ -92,7 +92,7 @@ class Draft:
     gold: GoldFacts
     wanted: int
     kinds: Counter[str] = field(default_factory=Counter)
-    rivals: list[FactUnit] = field(default_factory=list)
+    rivals: list[list[FactUnit]] = field(default_factory=list)
     answerable: bool = True
 
     def __post_init__(self) -> None:
@@ -203,7 +203,7 @@ class Interference:
             new = [unit for unit in units if draft.fits(unit)]
             if draft.kinds[RIVAL] + len(new) > (count if draft.kinds[RIVAL] else max(count, MAX_FIRST_RIVAL)):
                 continue
-            draft.rivals += [unit for unit in new if draft.add(unit, RIVAL)]
+            draft.rivals.append([unit for unit in new if draft.add(unit, RIVAL)])
             if draft.kinds[RIVAL] >= count:
                 return
 
@@ -221,9 +221,12 @@ class Interference:
             if room <= 0:
                 return
             other = rng.choice(alike if rng.random() < 0.5 else drafts)
-            # as many rivals for each gold fact as the question itself has
-            rivals = math.ceil(len(other.gold_units) * draft.kinds[RIVAL] / max(1, len(draft.gold_units)))
-            group = [*other.gold_units, *rng.sample(other.rivals, min(rivals, len(other.rivals)))]
+            # as many facts of rivals for each gold fact as the question itself has, and of whole rivals
+            count = math.ceil(len(other.gold_units) * draft.kinds[RIVAL] / max(1, len(draft.gold_units)))
+            group = list(other.gold_units)
+            for rival in rng.sample(other.rivals, len(other.rivals)):
+                if len(group) < len(other.gold_units) + count:
+                    group += rival
             for unit in group[:room]:
                 draft.add(unit, OTHER)
 
