@@ -59,19 +59,14 @@ class CandidateBase:
 
 
 def _supported(program: Program, results: list[Nodes | Answer]) -> bool:
-    """True if the last step read something: nodes, values or statements."""
+    """True if the last step read something: nodes, values, or statements (of both sides of a comparison)."""
     last, result = program.steps[-1], results[-1]
-    if last.function == "SelectBetween" and not all(_has_statement(results[-1], d, results) for d in last.dependencies):
+    before = [results[dependency] for dependency in last.dependencies]
+    if not all(found.ids if isinstance(found, Nodes) else found.values for found in before):
         return False
-    for dependency in last.dependencies:
-        before = results[dependency]
-        if not (before.ids if isinstance(before, Nodes) else before.values):
-            return False
-    return last.function in ("What", "Count") or last.function.startswith("Verify") or bool(result.facts)
-
-
-def _has_statement(answer: Nodes | Answer, dependency: int, results: list[Nodes | Answer]) -> bool:
-    """True if a comparison has a value of one of the nodes of this side."""
-    nodes = results[dependency]
-    assert isinstance(nodes, Nodes)
-    return any(fact.head in nodes.unique for fact in answer.facts or ())
+    if last.function in ("What", "Count") or last.function.startswith("Verify"):
+        return True
+    assert isinstance(result, Answer)
+    heads = {fact.head for fact in result.facts}
+    sides = [found for found in before if isinstance(found, Nodes)] if last.function == "SelectBetween" else []
+    return bool(heads) and all(heads & side.unique.keys() for side in sides)
