@@ -16,18 +16,23 @@ from training.retriever import side_by_side
 
 
 def stubborn_or_dying(direction, report):
-    """The forward direction reports constantly and ignores signals; the backward one dies silently."""
+    """The forward direction reports constantly and ignores signals; then the backward one dies silently."""
+    reported = Path(os.environ["REPORTED"])
     if direction == "backward":
-        time.sleep(1)
+        while not reported.exists():
+            time.sleep(0.02)
+        time.sleep(0.5)
         os._exit(3)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     for number in range(1, 10**6):
         report(Epoch(direction, number, 10**6, {}))
+        reported.touch()
         time.sleep(0.02)
 
 
 @pytest.mark.parametrize("start", ["fork", pytest.param("spawn", marks=pytest.mark.workflow)])
-def test_a_death_is_seen_among_many_reports_and_the_other_is_ended(monkeypatch, capsys, start):
+def test_a_death_is_seen_among_many_reports_and_the_other_is_ended(monkeypatch, capsys, tmp_path, start):
+    monkeypatch.setenv("REPORTED", str(tmp_path / "reported"))
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))  # where a new process finds this file
     monkeypatch.setattr(side_by_side, "PATIENCE", 0.5)
     if start == "fork":  # new processes load Lightning first; forked ones have it
