@@ -1,4 +1,4 @@
-"""What can be guessed of a dataset without understanding its questions.
+"""Shortcuts in a dataset: how well its gold facts are guessed without understanding the questions.
 
 Two classifiers (gradient boosting of scikit-learn) judge each candidate of a question. The *blind* one never reads the
 question: it sees the candidate's place, length, words and what it shares with the other candidates. The *lexical* one

@@ -173,11 +173,11 @@ class Interference:
         gold = draft.grounded.facts
         count = self._share(draft)[SAME_HEAD]
         asked = {(fact.head, fact.predicate) for fact in gold}
-        heads = list(dict.fromkeys(unit.facts[0].head for unit in draft.units))
+        about = Counter(unit.facts[0].head for unit in draft.units)
+        heads = list(about)
         if len(draft.units) > len(gold):
             # else gold facts would share their heads more often than others
             rng.shuffle(heads)
-            about = Counter(unit.facts[0].head for unit in draft.units)
             heads.sort(key=lambda head: about[head] > 1)
             lists = [_by_weight(self.database.facts_of(head), self.asked, rng) for head in heads]
         else:
@@ -193,7 +193,7 @@ class Interference:
     def add_rivals(self, draft: Draft, finder: RivalFinder) -> None:
         """Add distractors of kind (d), whole rivals as far as they fit into their share.
 
-        At least one is added, since without it a constraint of the question has nothing to be compared with.
+        The first may be larger than the share, since without a rival a constraint has nothing to be compared with.
         """
         count = self._share(draft).get(RIVAL, 0)
         if not count:

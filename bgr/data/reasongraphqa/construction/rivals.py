@@ -13,13 +13,14 @@ that a rival in the middle of a program leads to a chain of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from random import Random
 
 from bgr.data.kb.executor import Executor, run_step
-from bgr.data.kb.loading import BACKWARD, FORWARD
+from bgr.data.kb.knowledge_base import KnowledgeBase
+from bgr.data.kb.loading import BACKWARD, FORWARD, OPPOSITE
 from bgr.data.kb.program import Program, Step
 from bgr.data.kb.provenance import trace
 from bgr.data.kb.schema import Answer, Fact, Nodes, Statement
@@ -27,8 +28,10 @@ from bgr.errors import DataError
 
 MAX_FAN = 2
 """Maximum number of entities with which a rival's chain goes on from one step to the next."""
-TRIES = 8
-"""Number of rivals that are tried for each step, times the number that is wanted."""
+MAX_NAMES = 64
+"""Maximum number of other names that are drawn for a name."""
+MAX_POOL = 4096
+"""Maximum number of entities of a step that are tried, a random part of more."""
 
 Results = Sequence[Nodes | Answer]
 
@@ -50,7 +53,7 @@ class Rival:
 
 @dataclass(frozen=True)
 class _Place:
-    """What a rival puts in the place of a step's result, and the statement that fails the constraint."""
+    """The result of a step for a rival alone, and the statement that fails the constraint."""
 
     nodes: Nodes
     failing: Statement | None = None
@@ -66,7 +69,7 @@ class RivalFinder:
     def __init__(self, executor: Executor) -> None:
         self.executor = executor
         self.kb = executor.kb
-        self._pools: dict[tuple[int, str], tuple[str, ...]] = {}
+        self._pools: dict[tuple[tuple[str, ...], str], tuple[str, ...]] = {}
 
     def find(self, program: Program, rng: Random) -> Iterator[Rival]:
         """Rivals: first those of constraints, then those of names, complete ones before the others.
@@ -147,13 +150,13 @@ class RivalFinder:
                 yield _Place(Nodes([node]), failing)
 
     def _instead(self, program: Program, branch: int, node: str, rng: Random) -> Statement | None:
-        """What a node has in place of the last constraint of a branch; ``None`` if it has nothing of the kind."""
+        """A statement of a node with the predicate of a branch's last constraint; ``None`` if it has none."""
         step = program.steps[branch]
         while step.function == "FilterConcept" or step.function.startswith("QFilter"):
             step = program.steps[step.dependencies[0]]
         if step.function == "Relate":
             predicate, direction = step.inputs
-            rows = self.kb.relation_rows(predicate, BACKWARD if direction == FORWARD else FORWARD)
+            rows = self.kb.relation_rows(predicate, OPPOSITE[direction])
         elif step.function.startswith("Filter"):
             rows = self.kb.attribute_rows(step.inputs[0])
         else:
@@ -166,7 +169,7 @@ class RivalFinder:
             return
         node = next(iter(own))
         names = {self.kb.name(found) for found in own}
-        for _ in range(TRIES * TRIES):
+        for _ in range(MAX_NAMES):
             other = self._alike(program, results, index, node, rng)
             if other is None:
                 return
@@ -178,22 +181,24 @@ class RivalFinder:
         reader = _reader(program, index)
         step = program.steps[reader]
         if step.function == "Relate":
-            predicate, direction = step.inputs
-            return self._draw(self.kb.relation_rows(predicate, direction), node, rng)
+            return self._draw(step.inputs, self.kb.relation_rows(*step.inputs), node, rng)
         if step.function in ("QueryRelation", "QueryRelationQualifier"):
             result = results[reader]
             assert isinstance(result, Answer)
-            return _other_end(self.kb.relations, rng.choice(list(result.facts)), node, rng) if result.facts else None
-        roles = step.signature.inputs
-        return self._draw(self.kb.attribute_rows(step.inputs[0]), node, rng) if "key" in roles[:1] else None
+            return _other_end(self.kb, rng.choice(list(result.facts)), node, rng) if result.facts else None
+        if step.signature.inputs[:1] != ("key",):
+            return None
+        return self._draw(step.inputs[:1], self.kb.attribute_rows(step.inputs[0]), node, rng)
 
-    def _draw(self, rows: Mapping[str, Sequence[Statement]], node: str, rng: Random) -> str | None:
-        """A random entity of `rows` that shares its first concept with `node`."""
+    def _draw(
+        self, name: tuple[str, ...], rows: Mapping[str, Sequence[Statement]], node: str, rng: Random
+    ) -> str | None:
+        """A random entity of the `rows` of that name that belongs to the first concept of `node`."""
         concept = next(iter(self.kb.concepts_of(node)), "")
-        pool = self._pools.get((id(rows), concept))
+        pool = self._pools.get((name, concept))
         if pool is None:
             pool = tuple(other for other in rows if not concept or concept in self.kb.concepts_of(other))
-            self._pools[id(rows), concept] = pool
+            self._pools[name, concept] = pool
         return rng.choice(pool) if pool else None
 
     # -- the facts of a rival -----------------------------------------------------------------------------------------
@@ -251,15 +256,13 @@ def _reader(program: Program, index: int) -> int:
     return index
 
 
-def _other_end(
-    relations: Callable[[str], Sequence[tuple[Statement, str]]], statement: Statement, node: str, rng: Random
-) -> str | None:
+def _other_end(kb: KnowledgeBase, statement: Statement, node: str, rng: Random) -> str | None:
     """The end of another statement with the same predicate and the same other end as `statement`."""
     fixed = statement.head if statement.tail == node else statement.tail or ""
     direction = FORWARD if fixed == statement.head else BACKWARD
     ends = [
         (row.tail or "") if direction == FORWARD else row.head
-        for row, way in relations(fixed)
+        for row, way in kb.relations(fixed)
         if way == direction and row.predicate == statement.predicate and node not in (row.head, row.tail)
     ]
     return rng.choice(ends) if ends else None
@@ -281,8 +284,8 @@ def _narrowed(nodes: Nodes, rng: Random) -> Nodes:
 
 def _shuffled(items: Sequence | Mapping, rng: Random) -> list:
     found = list(items)
-    if len(found) > 4096:
-        found = rng.sample(found, 4096)
+    if len(found) > MAX_POOL:
+        found = rng.sample(found, MAX_POOL)
     else:
         rng.shuffle(found)
     return found

@@ -1,4 +1,4 @@
-"""What can be guessed of a dataset: planted hints are found, and a dataset without hints leaves nothing to find."""
+"""Shortcuts: hints planted in a dataset are found, and without hints nothing but the question tells the gold fact."""
 
 from __future__ import annotations
 
