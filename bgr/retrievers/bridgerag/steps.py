@@ -32,7 +32,7 @@ ENTITY_TOKENS = 64
 ENTITIES_SCHEMA = object_of(e1=TEXT, e2=TEXT)
 
 Condition = Literal["svo", "plain", "full"]
-"""What orders the pool, the paper's conditions A (SVO cosine alone), B (a judge that sees no bridge, ``s(q, c)``) and
+"""Orders of the pool: the paper's conditions A (SVO cosine alone), B (a judge that sees no bridge, ``s(q, c)``) and
 C (a judge that sees it, ``s(q, b, c)``)."""
 
 

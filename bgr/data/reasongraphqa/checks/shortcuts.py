@@ -12,7 +12,7 @@ question filters by), how gold facts and distractors differ, and what the splits
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -112,7 +112,10 @@ def find_shortcuts(folder: str | Path, *, limit: int = 2000, seed: int = 0, prog
         if len(samples) < MIN_SAMPLES:
             raise DataError(f"{folder}: {len(samples)} samples in {split}, needed: {MIN_SAMPLES} with gold facts")
         splits[split] = Random(f"{seed}|{split}").sample(samples, min(limit, len(samples)))
-    measured = {split: [_measure(e, table) for e in _bar(found, split, progress)] for split, found in splits.items()}
+    measured = {}
+    for split, found in splits.items():
+        bar = tqdm(found, desc=f"measure {split}", unit="sample", disable=not progress, delay=1)
+        measured[split] = [_measure(example, table) for example in bar]
     _score_words(measured, seed)
     _compare_with_question(measured)
     rows = [row for sample in measured["test"] for row in zip(sample.labels, sample.blind, strict=True)]
@@ -300,12 +303,12 @@ def _overlap(train: Sequence[_Sample], test: Sequence[_Sample]) -> dict[str, flo
         "gold entities": lambda s: {e for f, gold in zip(s.facts, s.labels, strict=True) if gold for e in _ends(f)},
         "sentences": lambda s: set(s.example.facts),
     }
-    shares: dict[str, float] = defaultdict(float)
+    shares = {}
     for name, of in properties.items():
         known = {item for sample in train for item in of(sample)}
         items = [item for sample in test for item in of(sample)]
         shares[name] = fmean(item in known for item in items) if items else 0.0
-    return dict(shares)
+    return shares
 
 
 def _skeleton(program: Iterable[Mapping[str, Any]]) -> tuple:
@@ -318,7 +321,3 @@ def _skeleton(program: Iterable[Mapping[str, Any]]) -> tuple:
 
 def _words(text: str) -> list[str]:
     return [word.casefold() for word in _WORD.findall(text)]
-
-
-def _bar(samples: Sequence[Example], split: str, progress: bool) -> Iterable[Example]:
-    return tqdm(samples, desc=f"measure {split}", unit="sample", disable=not progress, delay=1)
