@@ -62,6 +62,7 @@ class BuildOptions(Options):
             templates).
         verbalizer_candidates: number of sentences that the verbalizer samples for a fact.
         split: how questions are assigned to train, dev and test.
+        domain: concepts such as "film": with --split domain, test has all questions with a gold fact about one.
         skip_bad: count malformed questions instead of stopping at the first.
         overwrite: replace the folder if it exists.
     """
@@ -80,7 +81,8 @@ class BuildOptions(Options):
     similarity: Annotated[str, Metavar(f"{PACKAGED}|DIR")] = PACKAGED
     verbalizer: Annotated[str, Metavar("DIR|ID")] | None = None
     verbalizer_candidates: int = 4
-    split: Literal["random", "structure", "entity", "composition"] = "random"
+    split: Literal["random", "structure", "entity", "composition", "domain"] = "random"
+    domain: tuple[Annotated[str, Metavar("CONCEPT")], ...] | None = None
     skip_bad: bool = False
     overwrite: bool = False
 
@@ -89,6 +91,8 @@ class BuildOptions(Options):
             yield "--hard and --mixture exclude each other"
         if self.recipe != "paper" and (self.hard or self.mixture is not None):
             yield "--hard and --mixture are for --recipe paper, whose kinds of distractors they mix"
+        if (self.split == "domain") != bool(self.domain):
+            yield "--split domain and --domain CONCEPT go together"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,6 +52,7 @@ class ReaderSettings:
         most_tokens: maximum tokens of an input; a longer one is truncated.
         longest_answer: maximum tokens of an answer.
         data_hash: hash of the dataset that the reader was trained on.
+        recipe: recipe of that dataset with its version; empty if unknown.
         format: version of the file.
     """
 
@@ -63,6 +64,7 @@ class ReaderSettings:
     most_tokens: Annotated[int, Field(ge=1, le=MAX_LENGTH)] = 512
     longest_answer: Annotated[int, Field(ge=1, le=MAX_LENGTH)] = 32
     data_hash: str = ""
+    recipe: str = ""
     format: int = FORMAT
 
     def save(self, folder: Path) -> None:

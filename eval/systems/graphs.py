@@ -33,7 +33,7 @@ def gather(options: CompareOptions) -> tuple[dict[str, Predictions], list[Exampl
     Raises:
         BgrError: two systems have the same name, evaluations have other data or questions, or a file is damaged.
     """
-    from bgr.data.reasongraphqa.io.dataset import dataset_hash
+    from bgr.data.reasongraphqa.io.dataset import dataset_hash, recipe_of
 
     specs = [SystemSpec.parse(text) for text in options.systems]
     read = {str(one.place): read_evaluation(one.path) for one in specs if one.is_evaluation}
@@ -62,7 +62,13 @@ def gather(options: CompareOptions) -> tuple[dict[str, Predictions], list[Exampl
         main = evaluation.main if evaluation is not None and evaluation.main in found else list(found)[-1]
     if options.main is not None and options.main not in systems:
         raise BgrError(f"--main is {repr_short(options.main)}, the systems are: {', '.join(systems)}")
-    about = {"data": str(options.data), "data_hash": data_hash, "split": options.split, "questions": len(examples)}
+    about = {
+        "data": str(options.data),
+        "recipe": recipe_of(options.data),
+        "data_hash": data_hash,
+        "split": options.split,
+        "questions": len(examples),
+    }
     if options.reader is not None:
         from bgr.reader.reader import Reader
 

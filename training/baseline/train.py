@@ -17,7 +17,7 @@ from jsonargparse.typing import NonNegativeInt
 from tqdm import tqdm
 
 from bgr.data.example import Example
-from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_metadata, load_split
+from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_metadata, load_split, recipe_of
 from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.retrievers.base import Query
@@ -176,6 +176,7 @@ def choose(
         margin=keep.margin if isinstance(keep, NearBest) else None,
         seed=seed,
         data_hash=dataset_hash(run.data),
+        recipe=recipe_of(run.data),
         metrics={"dev": metrics},
     )
 

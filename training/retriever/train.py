@@ -12,7 +12,7 @@ from lightning.pytorch import Callback
 from lightning.pytorch.accelerators import CPUAccelerator
 from transformers import AutoTokenizer
 
-from bgr.data.reasongraphqa.io.dataset import dataset_hash
+from bgr.data.reasongraphqa.io.dataset import dataset_hash, recipe_of
 from bgr.models.config import DIRECTIONS
 from bgr.models.retriever import BgrRetriever
 from bgr.pipeline import read_alike
@@ -113,6 +113,7 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
             prepared = model
         found += decode_dev(model, data, [model.config.threshold], explore=EXPLORE).values()
     forward, backward = found
-    settings = replace(calibrated(forward, backward, data.splits["dev"]), data_hash=dataset_hash(run.data))
+    found_on_dev = calibrated(forward, backward, data.splits["dev"])
+    settings = replace(found_on_dev, data_hash=dataset_hash(run.data), recipe=recipe_of(run.data))
     settings.save(run.out)  # the last file marks the run as complete
     return dict(settings.metrics["dev"])

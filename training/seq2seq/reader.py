@@ -11,7 +11,7 @@ from typing import Any
 from tqdm import tqdm
 
 from bgr.data.example import Example
-from bgr.data.reasongraphqa.io.dataset import dataset_hash, read_split
+from bgr.data.reasongraphqa.io.dataset import dataset_hash, read_split, recipe_of
 from bgr.errors import DataError, GraphError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.reader.name_pieces import JOINTS, at_sentence_start, tokens_of
@@ -151,7 +151,7 @@ class ReaderData(Seq2seqData):
             rows = texts["train"]
             words = everyday_words((text for _, text in rows), (example.answer for example, _ in rows))
         shared = {name: own[name] for name in ("structure", "slots", "most_tokens", "longest_answer")}
-        self.settings = ReaderSettings(words=words, data_hash=dataset_hash(folder), **shared)
+        self.settings = ReaderSettings(words=words, data_hash=dataset_hash(folder), recipe=recipe_of(folder), **shared)
         for name, rows in texts.items():
             self.pairs[name] = self._pairs(rows, keep_all=name == "dev")
         if not self.pairs["train"] or not self.pairs["dev"]:
@@ -237,7 +237,7 @@ def train_reader(run: Run, *, overwrite: bool = False) -> dict[str, float]:
         "names and quantities": "placeholders" if settings.slots else "text",
         "maximum input, answer": f"{settings.most_tokens}, {settings.longest_answer} tokens",
         "dev answers exactly correct, gold evidence": f"{best:.1%} of {len(data.pairs['dev']):,}",
-        "trained on data": f"SHA-256 `{settings.data_hash}`",
+        "trained on data": f"{settings.recipe or 'recipe unknown'}, SHA-256 `{settings.data_hash}`",
     }
     write_results(run, module, metrics, task="question-answering", text=CARD, rows=rows)
     Reader.from_pretrained(run.out, device="cpu")  # fails now if users could not load it

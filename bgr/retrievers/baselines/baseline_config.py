@@ -123,6 +123,7 @@ class BaselineSettings:
         margin: margin of `NearBest`, for ``grr`` and ``mdr``.
         seed: seed of ``random``.
         data_hash: hash of the dataset it was trained on.
+        recipe: recipe of that dataset with its version; empty if unknown.
         metrics: metric values by split.
         format: version of the folder's layout.
     """
@@ -134,6 +135,7 @@ class BaselineSettings:
     margin: float | None = None
     seed: int = 0
     data_hash: str = ""
+    recipe: str = ""
     metrics: dict[str, Any] = field(default_factory=dict)
     format: int = FORMAT
 

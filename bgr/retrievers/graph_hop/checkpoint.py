@@ -66,6 +66,7 @@ class Settings:
         fused_threshold: log-odds that an edge needs with the rule `fused`, chosen on dev.
         calibration: fields of the `Calibration` of each direction, measured on dev.
         data_hash: hash of the dataset the pair was trained on.
+        recipe: recipe of that dataset with its version; empty if unknown.
         metrics: metric values by split.
         format: version of the folder's layout.
     """
@@ -79,6 +80,7 @@ class Settings:
         default_factory=dict
     )
     data_hash: str = ""
+    recipe: str = ""
     metrics: dict[str, Any] = field(default_factory=dict)
     format: int = FORMAT
 

@@ -92,7 +92,7 @@ def model_card(settings: Settings, forward: BgrConfig, backward: BgrConfig, *, r
         f"| reconstruction | {_reconstruction(settings)} |",
         f"| longest question, fact | {forward.question_tokens}, {forward.fact_tokens} tokens |",
         f"| reader | {_reader(reader)} |",
-        f"| trained on data | SHA-256 `{settings.data_hash}` |",
+        f"| trained on data | {settings.recipe or 'recipe unknown'}, SHA-256 `{settings.data_hash}` |",
         f"| written by | bgr {version('bgr')} |",
         "",
         "## Metrics",

@@ -108,7 +108,9 @@ def test_a_planted_entailment(data, capsys):
     [
         ({"edges": [[-1, 0], [0, 1], [1, 0]]}, "cycle"),
         ({"edges": [[-1, 99]]}, "99"),
-        ({"edges": []}, "the graph has 0 facts"),
+        ({"edges": []}, "answerable is True, but its graph has 0 facts"),
+        ({"answerable": False}, "answerable is False, but its graph has"),
+        ({"answerable": "yes"}, "answerable is 'yes'"),
         ({"type": "riddle"}, "riddle"),
         ({"question": ""}, "question is empty"),
         ({"answer": "  "}, "answer is empty"),
