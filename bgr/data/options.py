@@ -46,13 +46,12 @@ class BuildOptions(Options):
         out: folder to write.
         limit: use a random sample of N questions (default: all).
         seed: seed of all sampling.
-        recipe: how candidates are chosen: as in the paper, or with rival chains, more candidates, and questions without
-            an answer.
-        candidates: maximum number of candidates for each question (default: 25 for the paper's recipe, 120 for rivals).
-        candidates_min: minimum number of candidates for each question (default: 20 for the paper's recipe, 15 for
-            rivals, or --candidates if that is less).
-        unanswerable: share of the questions whose candidates lack needed facts (default: 0 for the paper's recipe, 0.1
-            for rivals).
+        recipe: how candidates are chosen: with rival chains and questions without an answer, or as in the paper.
+        candidates: maximum number of candidates for each question (default: 120, for the paper's recipe 25).
+        candidates_min: minimum number of candidates for each question (default: 15, for the paper's recipe 20, or
+            --candidates if that is less).
+        unanswerable: share of the questions whose candidates lack needed facts (default: 0.1, for the paper's recipe
+            0).
         joined_probability: probability that a fact is joined with one or two others in a sentence.
         mixture: shares of distractors that (a) are similar to the question, (b) have the same head, (c) are random
             (default: one third each).
@@ -71,7 +70,7 @@ class BuildOptions(Options):
     out: Folder
     limit: int | None = None
     seed: int = 0
-    recipe: Literal["paper", "rivals"] = "paper"
+    recipe: Literal["paper", "rivals"] = "rivals"
     candidates: int | None = None
     candidates_min: int | None = None
     unanswerable: float | None = None

@@ -120,6 +120,7 @@ def _metadata(built: Built, settings: Settings, options: BuildOptions, without: 
         "settings": asdict(settings),
         "similarity": PACKAGED if options.similarity == PACKAGED else Path(options.similarity).name,
         "counts": {name: len(examples) for name, examples in built.splits.items()},
+        "unanswerable": sum(not example.answerable for part in built.splits.values() for example in part),
         "facts": {"units": len(built.database.units), "gold": sum(unit.gold for unit in built.database.units)},
         "distractors": built.distractors,
         "tried": built.tried,

@@ -155,7 +155,7 @@ def test_mixtures_at_the_command_line(tmp_path, source, small_encoder, capsys):
     def build(name, *more):
         out = tmp_path / name
         common = ["data", "build", "--kqapro", str(source), "--out", str(out), "--similarity", str(small_encoder)]
-        return main([*common, *more])
+        return main([*common, "--recipe", "paper", *more])
 
     for name, more in {"thirds": [], "same": ["--mixture", *["0.3333333"] * 3], "hard": ["--hard"]}.items():
         assert build(name, *more) == 0
