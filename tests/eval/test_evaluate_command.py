@@ -74,7 +74,8 @@ def test_truncated_texts_are_counted_once(checkpoint, examples, tmp_path, capsys
     # the checkpoint reads 64 tokens: two special ones, and a word each
     long, whole = " ".join(["persona"] * 63), " ".join(["rome"] * 62)
     facts = (long, whole, *examples[0].facts[2:])
-    asked = [replace(examples[0], id=name, facts=facts, question=q) for name, q in zip("abc", (long, long, whole))]
+    questions = {"a": long, "b": long, "c": whole}
+    asked = [replace(examples[0], id=name, facts=facts, question=text) for name, text in questions.items()]
     splits = {"train": [], "dev": [], "test": [*asked, examples[3]]}
     write_dataset(tmp_path / "long", splits, [], {})
     words = ("--checkpoint", checkpoint, "--data", tmp_path / "long", "--out", tmp_path / "out", "--rule", "backward")

@@ -308,10 +308,10 @@ def test_the_former_word_is_understood(tmp_path, corpus, bgr):
 def test_truncated_texts_are_counted(tmp_path, corpus, encoder_folder, bgr, monkeypatch):
     monkeypatch.setattr("bgr.collection.embedding.PASSAGE_TOKENS", 10)
     folder, words = tmp_path / "collection", ("--encoder", encoder_folder)
-    code, out, _ = bgr("collection", "build", corpus, folder, *words)
+    code, out, _ = bgr("collection", "build", "--corpus", corpus, "--out", folder, *words)
     assert code == 0
-    # with the title in front, all but the last are longer than ten tokens
-    assert out.strip().endswith("; truncated: 2 of 4 encoded texts (50.00 %)")
+    # only Persona's, with its title nine words and two special tokens, is longer than ten
+    assert out.strip().endswith("; truncated: 1 of 4 encoded texts (25.00 %)")
     code, out, error = bgr("collection", "search", folder, QUESTION, "?", *words)
     assert "truncated" not in out + error
     code, out, error = bgr("collection", "search", folder, QUESTION + " " + QUESTION, "?", *words)
