@@ -117,7 +117,7 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
         found += decode_dev(model, data, [model.config.threshold], explore=EXPLORE).values()
     forward, backward = found
     settings = calibrated(forward, backward, data.splits["dev"])
-    about = {"data_hash": dataset_hash(run.data), "recipe": recipe_of(run.data), "truncation": data.truncation}
-    settings = replace(settings, **about)
+    settings = replace(settings, data_hash=dataset_hash(run.data), recipe=recipe_of(run.data))
+    settings = replace(settings, truncation=data.truncation)
     settings.save(run.out)  # the last file marks the run as complete
     return dict(settings.metrics["dev"])
