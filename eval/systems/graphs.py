@@ -21,7 +21,7 @@ from eval.systems.retrievers import load_baseline_rows
 from eval.systems.spec import SystemSpec
 
 if TYPE_CHECKING:
-    from bgr.reader.reader import Reader
+    from bgr.reader.reader import Reader, ReaderAnswer
 
 
 def gather(options: CompareOptions) -> tuple[dict[str, Predictions], list[Example], str, dict[str, Any]]:
@@ -102,15 +102,20 @@ def with_answers(
         for number, result in enumerate(system.results)
     }
     read = reader.answer(list(inputs.values()), batch_size=batch_size, progress=progress)
-    texts = {key: answer.text for key, answer in zip(inputs, read, strict=True)}
+    answers = dict(zip(inputs, read, strict=True))
     answered = {
-        name: replace(system, answers=[texts[n, result.graph.edges] for n, result in enumerate(system.results)])
+        name: _answered(system, [answers[n, result.graph.edges] for n, result in enumerate(system.results)])
         for name, system in all_systems.items()
     }
     questions = [example.question for example in examples]
     alone = answers_without_evidence(reader, questions, batch_size=batch_size, progress=progress)
     nothing = [RetrievalResult(EvidenceGraph()) for _ in examples]
-    return {**answered, NOTHING: Predictions(nothing, answers=[answer.text for answer in alone])}
+    return {**answered, NOTHING: _answered(Predictions(nothing), alone)}
+
+
+def _answered(system: Predictions, read: Sequence[ReaderAnswer]) -> Predictions:
+    cut = sum(answer.truncated for answer in read)
+    return replace(system, answers=[answer.text for answer in read], inputs_truncated=cut)
 
 
 def _questions(options: CompareOptions, read: Sequence[ReadEvaluation]) -> list[Example]:

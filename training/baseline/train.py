@@ -7,7 +7,7 @@ baseline have no weights, so this choice is all their training.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -133,7 +133,7 @@ def _choose_untrained(run: Run, about: Untrained) -> dict[str, Any]:
 
 def _fit(run: Run, plan: Plan) -> None:
     report = Reporter(plan.kind, to_stderr)
-    cli = fit_retriever(run, lambda run: retriever_cli(run, BaselineModule, plan.kind, report), plan.kind)
+    cli = fit_retriever(run, lambda run: retriever_cli(run, BaselineModule, plan.kind, report), plan.kind, to_stderr)
     if cli is None:
         return
     model: BaselineModel = cli.model.model
@@ -144,6 +144,7 @@ def _fit(run: Run, plan: Plan) -> None:
     )
     with output_folder(run.out / plan.kind, overwrite=True) as folder:
         model.save_pretrained(folder)
+    settings = replace(settings, truncation=cli.datamodule.truncation)
     settings.save(run.out)  # the last file marks the folder as complete
     mark_finished(run, plan.kind, result_settings(cli))
 
