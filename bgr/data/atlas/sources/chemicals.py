@@ -74,8 +74,9 @@ _MAX_NAME, _MAX_CORE_NAME = 40, 28
 _MAX_DIGITS, _MAX_CORE_DIGITS = 4, 2
 
 _ATOMS = re.compile(r"([A-Z][a-z]?)(\d*)")
-# letters, locants and oxidation states; no inverted names ("1,1-ethanediol, diacetate"), no formulas in brackets
-_DECENT = re.compile(r"(?=.*[A-Za-z]{3})[A-Za-zα-ω0-9'’-](?:[A-Za-zα-ω0-9'’ -]|,(?! )|\((?=[^()]*\).)|(?<=\()[IVX]+\)|\))*")
+_LETTERS_AND_LOCANTS = re.compile(r"(?=.*[A-Za-z]{3})[A-Za-zα-ω0-9'’, ()-]+")
+# inverted ("1,1-ethanediol, diacetate"), or with brackets at the end other than an oxidation state
+_UNUSUAL = re.compile(r", |\((?![IVX]+\))[^()]*\)$")
 _STEREO = re.compile(r"\b(cis|trans|dl|meso|endo|exo|syn|anti|[DLdlRSEZ])\b|[α-ω±]")
 # isotopes of hydrogen, which are not elements of their own
 _HEAVY = {"D", "T"}
@@ -173,7 +174,7 @@ def _compound(
 def choose_compounds(compounds: Iterable[Compound], size: int) -> list[Compound]:
     """The best described compounds with short names: a twentieth of `size` organic, half as many inorganic.
 
-    Inorganic compounds have fewer measured properties but contain the rarer elements, so they have a share of their own.
+    Inorganic compounds have fewer measured properties but contain the rarer elements, so they have their own share.
     """
     short = [
         c for c in compounds if len(c.name) <= _MAX_CORE_NAME and sum(map(str.isdigit, c.name)) <= _MAX_CORE_DIGITS
@@ -198,7 +199,7 @@ def add_compounds(kb: KnowledgeBuilder, compounds: Iterable[Compound]) -> int:
             kb.attribute(identifier, entry.key, compound.measured.get(entry.key), entry.unit)
         kb.attribute(identifier, "IARC group", compound.iarc_group)
         for symbol, element in elements.items():
-            kb.relation(identifier, "contains element", element, {"quantity": [compound.atoms[symbol]]})
+            kb.relation(identifier, "contains element", element, {"number of atoms": [compound.atoms[symbol]]})
         if compound.family:
             family = kb.entity(name_id("Y", compound.family), compound.family, "chemical family")
             kb.relation(identifier, "chemical family", family)
@@ -240,7 +241,7 @@ def confirmed_formula(hill: str, synonyms: Iterable[str]) -> str | None:
 
 
 def agrees_with_state(name: str, atoms: Mapping[str, int]) -> bool:
-    """False if a binary compound's oxidation state contradicts its formula: ``PrTe3`` as praseodymium(III) telluride."""
+    """False if the oxidation state of a binary compound contradicts its formula (``VS`` as vanadium(III) sulfide)."""
     state = re.search(r"\(([IVX,]+)\)", name)
     charged = [(symbol, _CHARGES[symbol]) for symbol in atoms if symbol in _CHARGES]
     if state is None or len(atoms) != 2 or len(charged) != 1:
@@ -275,7 +276,8 @@ def usual_names(printed: str, synonyms: Sequence[str]) -> list[str]:
 def is_decent(name: str) -> bool:
     """False for a name that is too long, full of locants, inverted, or followed by a formula."""
     digits = sum(map(str.isdigit, name))
-    return len(name) <= _MAX_NAME and digits <= _MAX_DIGITS and _DECENT.fullmatch(name) is not None
+    short = len(name) <= _MAX_NAME and digits <= _MAX_DIGITS
+    return short and _LETTERS_AND_LOCANTS.fullmatch(name) is not None and not _UNUSUAL.search(name)
 
 
 def _lower_first(name: str) -> str:

@@ -57,7 +57,7 @@ def compound_family(printed: str, systematic: str, atoms: Mapping[str, int], *, 
 
 
 def _saturated(atoms: Mapping[str, int]) -> str | None:
-    """``alkane`` for CₙH₂ₙ₊₂, ``haloalkane`` if halogens take the place of hydrogens: neither leaves room for a ring."""
+    """``alkane`` for CₙH₂ₙ₊₂, ``haloalkane`` with halogens in the place of hydrogens: there is no room for a ring."""
     halogens = sum(atoms.get(symbol, 0) for symbol in _HALOGENS)
     if not set(atoms) <= {"C", "H"} | _HALOGENS or atoms.get("H", 0) + halogens != 2 * atoms.get("C", 0) + 2:
         return None
