@@ -17,13 +17,28 @@ from bgr.errors import BgrError
 # weights of the kinds of entities that questions for a name, questions for attributes, and sets are about
 NAME_KINDS = {
     "film": 0.38, "human": 0.24, "country": 0.1, "city": 0.05, "airport": 0.03, "element": 0.05, "company": 0.04,
-    "language": 0.03, "currency": 0.02, "region": 0.02, "continent": 0.01, "genre": 0.01, "time zone": 0.01,
-    "state": 0.01,
+    "language": 0.06, "currency": 0.02, "region": 0.02, "continent": 0.01, "genre": 0.01, "time zone": 0.01,
+    "state": 0.01, "script": 0.02, "family": 0.02,
 }  # fmt: skip
-ATTRIBUTE_KINDS = {"film": 0.62, "country": 0.11, "city": 0.06, "airport": 0.07, "element": 0.11, "state": 0.03}
+ATTRIBUTE_KINDS = {
+    "film": 0.62,
+    "country": 0.11,
+    "city": 0.06,
+    "airport": 0.07,
+    "element": 0.11,
+    "state": 0.03,
+    "language": 0.07,
+    "script": 0.02,
+}
 SET_KINDS = {
     "film": 0.64, "human": 0.08, "country": 0.12, "city": 0.03, "airport": 0.03, "element": 0.07, "company": 0.02,
-    "language": 0.01,
+    "language": 0.05, "script": 0.01,
+}  # fmt: skip
+# the same for the heads of relations, with qualifiers and in general, and for questions by an identifier
+_QUALIFIED_HEADS = {"film": 0.35, "element": 0.35, "country": 0.3}
+_HEADS = {"film": 0.6, "element": 0.1, "country": 0.2, "language": 0.1}
+_CODE_KINDS = {
+    "country": 0.3, "airport": 0.25, "element": 0.2, "state": 0.1, "film": 0.1, "language": 0.1, "script": 0.05,
 }  # fmt: skip
 MAX_SET = 24
 """Maximum number of entities in counts; the paper's largest graph has 24 facts."""
@@ -254,7 +269,7 @@ class Drafter:
 
     def _pair(self, recipe: Recipe, *, qualified: bool) -> tuple[Description, Description, Statement] | None:
         """Head and tail of a relation's statement, each given by name or description, and the statement."""
-        kinds = {"film": 0.5, "element": 0.5} if qualified else {"film": 0.7, "element": 0.1, "country": 0.2}
+        kinds = _QUALIFIED_HEADS if qualified else _HEADS
         head = self._random_entity(kinds)
         statements = [s for s, side in self.index.kb.relations(head) if side == "forward"]
         statements = [s for s in statements if s.tail in self.index.kind and (s.qualifiers or not qualified)]
@@ -271,7 +286,7 @@ class Drafter:
 
     def _by_code(self) -> Draft | None:
         """The entity with an identifier, among all of its kind."""
-        target = self._random_entity({"country": 0.3, "airport": 0.25, "element": 0.25, "state": 0.1, "film": 0.1})
+        target = self._random_entity(_CODE_KINDS)
         kind = self.index.kind[target]
         keys = [key for key in self.index.values(target) if key in IDENTIFIERS]
         if not keys:

@@ -29,7 +29,8 @@ KEY_WEIGHTS = {"release date": 4.0, "runtime": 2.0, "box office": 1.5, "number o
 
 # these identify an entity, so they filter only the set of all entities of a kind
 IDENTIFIERS = ("IMDb ID", "chemical symbol", "IATA code", "ICAO code", "ISO 3166-1 alpha-2 code", "top-level domain",
-               "calling code", "demonym", "state code", "FIPS code", "atomic number")  # fmt: skip
+               "calling code", "demonym", "state code", "FIPS code", "atomic number", "ISO 639-1 code",
+               "ISO 639-3 code", "ISO 15924 code", "official name")  # fmt: skip
 MAX_FAN = 40
 """Maximum number of entities that the first link into a described entity leads to."""
 MAX_JOIN_FAN = 1200
@@ -197,7 +198,7 @@ class Walker:
 
     def _with_concept(self, description: Description) -> Description:
         """Sometimes a narrower concept of all members ("drama film"), which keeps all of them."""
-        if self.rng.random() > 0.12 or description.kind not in ("film", "human") or description.concept:
+        if self.rng.random() > 0.12 or description.kind not in ("film", "human", "language") or description.concept:
             return description
         shared = [c for c in self.index.shared_concepts(description.members) if c != description.kind]
         if not shared:
