@@ -36,7 +36,6 @@ _STATUSES = {
     "official_regional": "regionally official",
 }
 
-
 # by the first digit of ISO 15924's number (the standard's ranges of numbers)
 _SCRIPT_TYPES = {
     "0": "hieroglyphic or cuneiform script", "1": "alphabet", "2": "alphabet", "3": "alphasyllabary", "4": "syllabary",
@@ -190,9 +189,11 @@ def join_languages(
     known_scripts = dict(_scripts(scripts))
     written = _written(cldr, codes, known_scripts)
     territories = list(_territories(cldr, codes))
-    speakers = _speakers(cldr, territories)
+    speakers = {c: n for c, n in _speakers(cldr, territories).items() if _type(records[c]) == "living"}
     names = _names(records, _english_names(cldr, codes))
     wholes = {codes.get(r.get("Subtag", "")): codes.get(r["Macrolanguage"]) for r in registry if "Macrolanguage" in r}
+    # the count of a macrolanguage leaves out those who count for one of its languages (Kurdish, Chinese)
+    split = {whole for code, whole in wholes.items() if code in speakers}
     signed = {codes.get(r.get("Subtag", "")) for r in registry if r.get("Prefix") == "sgn"}
     found = {
         code: Language(
@@ -205,7 +206,7 @@ def join_languages(
             row.get("scope") == "M",
             code in signed,
             written.get(code, ()),
-            speakers.get(code),
+            None if code in split else speakers.get(code),
         )
         for code, row in records.items()
     }
@@ -332,6 +333,6 @@ def _names(records: Mapping[str, Mapping[str, str]], english: Mapping[str, str])
 
 
 def _official_names(rows: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """The official names that differ from the name; ``Taiwan, Province of China`` is an entry of a list, not a name."""
+    """The official names; ``Taiwan, Province of China`` and ``Sint Maarten (Dutch part)`` are entries of a list."""
     names = {_field(row, "alpha_2", "ISO 3166-1"): row.get("official_name", "") for row in rows}
-    return {code: name for code, name in names.items() if name and ", " not in name}
+    return {code: name for code, name in names.items() if name and not re.search("[,(]", name)}

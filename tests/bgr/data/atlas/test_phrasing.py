@@ -30,7 +30,8 @@ NUMERIC = [key for key, entry in BOOK.attributes.items() if "more" in entry]
 BOTH_WAYS = (
     "director", "screenwriter", "cast member", "genre", "original language", "country of origin", "production company",
     "capital", "official language", "currency", "continent", "located in region", "country", "time zone",
-    "located in administrative region", "place served", "discoverer", "country of discovery",
+    "located in administrative region", "place served", "discoverer", "country of discovery", "language used",
+    "writing system", "language family", "macrolanguage",
 )  # fmt: skip
 
 
