@@ -21,15 +21,9 @@ NAME_KINDS = {
     "state": 0.01, "script": 0.02, "family": 0.02,
 }  # fmt: skip
 ATTRIBUTE_KINDS = {
-    "film": 0.62,
-    "country": 0.11,
-    "city": 0.06,
-    "airport": 0.07,
-    "element": 0.11,
-    "state": 0.03,
-    "language": 0.07,
+    "film": 0.62, "country": 0.11, "city": 0.06, "airport": 0.07, "element": 0.11, "state": 0.03, "language": 0.07,
     "script": 0.02,
-}
+}  # fmt: skip
 SET_KINDS = {
     "film": 0.64, "human": 0.08, "country": 0.12, "city": 0.03, "airport": 0.03, "element": 0.07, "company": 0.02,
     "language": 0.05, "script": 0.01,
@@ -155,7 +149,9 @@ class Drafter:
         factor = self.rng.uniform(1.05, 1.6)
         ends = (value.value, value.value * factor) if above else (value.value / factor, value.value)
         bound = round_between(*ends, include_low=not above)
-        return (op, Value("quantity", bound, value.unit)) if bound is not None else None
+        if bound is None or (value.unit == "percent" and bound > 100):
+            return None
+        return op, Value("quantity", bound, value.unit)
 
     # -- counting and selecting ---------------------------------------------------------------------------------------
 
