@@ -198,7 +198,7 @@ class Walker:
 
     def _with_concept(self, description: Description) -> Description:
         """Sometimes a narrower concept of all members ("drama film"), which keeps all of them."""
-        if self.rng.random() > 0.12 or description.kind not in ("film", "human", "language") or description.concept:
+        if self.rng.random() > 0.12 or description.kind not in ("film", "human") or description.concept:
             return description
         shared = [c for c in self.index.shared_concepts(description.members) if c != description.kind]
         if not shared:
