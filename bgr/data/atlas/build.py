@@ -53,7 +53,7 @@ def build_knowledge_base(
     Args:
         full: take all entities of the packages; ``size`` is ignored.
         seed: decides between films that are equally well linked.
-        size: number of entities of the dense core, plus up to a hundred languages and countries of films.
+        size: number of entities of the dense core, plus up to 150 languages, countries, scripts and families.
         progress: show a bar on standard error.
 
     Raises:

@@ -296,14 +296,13 @@ def _territories(cldr: ET.Element, codes: Mapping[str, str]) -> Iterator[Territo
 
 
 def _speakers(cldr: ET.Element, territories: Iterable[Territory]) -> dict[str, int]:
-    """Speakers by language, rounded to two digits; languages with less than one are left out."""
-    people = {
-        r.get("type"): _number(r, "population", str(r.get("type"))) for r in cldr.iterfind("territoryInfo/territory")
-    }
-    total: Counter[str] = Counter()
+    """Speakers by language, of a first or a later one: population times share, summed and rounded to two digits."""
+    rows = cldr.iterfind("territoryInfo/territory")
+    people = {row.get("type"): _number(row, "population", str(row.get("type"))) for row in rows}
+    total: dict[str, float] = defaultdict(float)
     for territory in territories:
         for use in territory.uses:
-            total[use.language] += people[territory.code] * (use.share or 0) / 100  # type: ignore[assignment]
+            total[use.language] += people[territory.code] * (use.share or 0) / 100
     rounded = {code: int(float(f"{number:.{_DIGITS}g}")) for code, number in total.items()}
     return {code: number for code, number in rounded.items() if number}
 
