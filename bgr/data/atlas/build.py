@@ -1,4 +1,4 @@
-"""Construction of Atlas, the embedded knowledge base: six data packages joined in KQA Pro's schema.
+"""Construction of Atlas, the embedded knowledge base: eight data packages joined in KQA Pro's schema.
 
 `write_atlas` writes a folder of KQA Pro files: kb.json, train.json, val.json, and atlas.json with counts and hashes.
 """
@@ -20,6 +20,8 @@ from bgr.data.atlas.sampler.sampler import sample_questions
 from bgr.data.atlas.sources.chemicals import add_compounds, choose_compounds, read_compounds
 from bgr.data.atlas.sources.elements import ELEMENTS_QUERY, add_elements
 from bgr.data.atlas.sources.films import add_film, add_genres, all_films, choose_films, read_films
+from bgr.data.atlas.sources.language_files import read_languages
+from bgr.data.atlas.sources.languages import add_languages, choose_languages
 from bgr.data.atlas.sources.packages import open_sqlite, package_versions
 from bgr.data.atlas.sources.places import add_world, choose_airports, choose_cities, read_world
 from bgr.data.atlas.statements import KnowledgeBuilder
@@ -39,7 +41,8 @@ CONCEPTS: tuple[tuple[str, ...], ...] = (
     ("organization", "agent"), ("film production company", "organization"), ("place",), ("country", "place"),
     ("continent", "place"), ("world region", "place"), ("city", "place"), ("capital city", "city"),
     ("administrative region", "place"), ("airport", "place"), ("time zone",), ("currency",), ("language",),
-    ("chemical element",), ("chemical compound",), ("chemical family",),
+    ("chemical element",), ("chemical compound",), ("chemical family",), ("macrolanguage", "language"),
+    ("sign language", "language"), ("constructed language", "language"), ("language family",), ("writing system",),
 )  # fmt: skip
 
 
@@ -51,7 +54,7 @@ def build_knowledge_base(
     Args:
         full: take all entities of the packages; ``size`` is ignored.
         seed: decides between films that are equally well linked.
-        size: number of entities of the dense core, plus up to a hundred languages and countries of films.
+        size: number of entities of the dense core, plus up to 150 languages, countries, scripts and families.
         progress: show a bar on standard error.
 
     Raises:
@@ -63,7 +66,7 @@ def build_knowledge_base(
     for names in CONCEPTS:
         kb.concept(*names)
     # compounds contain elements, so these come first; the films fill the rest
-    with tqdm(total=4, desc="knowledge base", unit="part", disable=not progress) as bar:
+    with tqdm(total=5, desc="knowledge base", unit="part", disable=not progress) as bar:
         world = read_world()
         cities = world.cities if full else choose_cities(world, size)
         add_world(kb, world, cities, world.airports if full else choose_airports(world, cities))
@@ -76,10 +79,15 @@ def build_knowledge_base(
         bar.update()
         with closing(open_sqlite("bokeh-sampledata", "_data", "movies.db")) as connection:
             films = read_films(connection)
-        core = all_films(films) if full else choose_films(films, size - len(kb), seed)
+        tongues = read_languages()
+        languages = choose_languages(tongues, None if full else size)
+        # languages of films are described too, so that languages come last; the films leave room for them
+        core = all_films(films) if full else choose_films(films, size - len(kb) - len(languages), seed)
         add_genres(kb, core.films)
         for film in core.films:
             add_film(kb, film, core.people, core.companies)
+        bar.update()
+        add_languages(kb, tongues, languages, world.countries)
         bar.update()
     return kb.to_json()
 

@@ -24,9 +24,9 @@ def to_value(raw: Raw, unit: str = NO_UNIT) -> Value:
 def name_id(kind: str, name: str) -> str:
     """The id of an entity that is identified by its name: ``C_United_States``.
 
-    The kinds are c (concept), C (country), D (discoverer of an element, even if a person in film has the same name),
-    K (currency), L (language), O (production company), P (person in film; the source has only names, so equal names
-    are one person), R (world region) and Y (chemical family).
+    The kinds are B (language family), c (concept), C (country), D (discoverer of an element, even if a person in film
+    has the same name), K (currency), L (language), O (production company), P (person in film; the source has only
+    names, so equal names are one person), R (world region) and Y (chemical family).
     """
     return f"{kind}_{name.replace(' ', '_')}"
 

