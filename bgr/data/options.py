@@ -80,7 +80,7 @@ class BuildOptions(Options):
     similarity: Annotated[str, Metavar(f"{PACKAGED}|DIR")] = PACKAGED
     verbalizer: Annotated[str, Metavar("DIR|ID")] | None = None
     verbalizer_candidates: int = 4
-    split: Literal["random", "structure", "entity", "composition", "domain"] = "random"
+    split: Literal["random", "structure", "entity", "composition", "domain", "wording"] = "random"
     domain: tuple[Annotated[str, Metavar("CONCEPT")], ...] | None = None
     skip_bad: bool = False
     overwrite: bool = False
