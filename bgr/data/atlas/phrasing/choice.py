@@ -11,13 +11,14 @@ from bgr.data.atlas.phrasing.phrasebook import brevity, trailing
 
 LONG = 45
 """Characters; a phrase of at least this length comes last in its template, if there is such a template."""
-LATE = 0.1
+LATE = 0.03
 """Weight of a template that goes on after a long phrase."""
 ELLIPTIC = 0.05
 """Weight of a question that does not begin with a question word ("{x} lasts how many minutes?")."""
-DIRECT = 3.0
-"""Weight of a question that begins with "what is the", as a fifth of people's questions do."""
+DIRECT = 2.0
+"""Weight of a question with one of people's commonest beginnings."""
 
+_COMMON = ("What is the ", "When ", "How many ")
 _QUESTION = re.compile(r"((at|by|from|in|on|to|under|with) )?(how|what|when|where|which|who|whom|whose)\b", re.I)
 
 
@@ -59,6 +60,6 @@ class Wordings:
 
 @cache
 def _directness(template: str) -> float:
-    if template.startswith("What is the "):
+    if template.startswith(_COMMON):
         return DIRECT
     return 1.0 if _QUESTION.match(template) else ELLIPTIC

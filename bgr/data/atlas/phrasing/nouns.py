@@ -26,12 +26,12 @@ _RELATIVE = re.compile(r"\b(that|which|who|whom|whose|where)\b")
 # "has a length of 90 minutes" may become "with a length of 90 minutes", but "has boiled" may not
 _HAS = re.compile(r"\[has\|have\] (?=(a\(n\)|an?|the|\{v\}|over|under|(more|less|fewer) than) )")
 _JOINING = re.compile(r"\b(and|or)\b|&|,", re.I)
-SHAPES = {"vp": 1.0, "post": 4.0, "pre": 6.0, "noun": 6.0}
+SHAPES = {"vp": 0.5, "post": 4.0, "pre": 6.0, "noun": 6.0}
 """Weights of the shapes; a verb phrase makes a relative clause, which is the longest."""
 PLAIN_NAME = 0.9
 """Share of the names without apposition ("the film Persona")."""
 WITH_KINDS = ("film", "element", "airport")
-"""Kinds whose attributes no person or place has, so that "with a length of 90 minutes" can only belong to them."""
+"""Kinds whose attributes few others have, so that "the film by {x} with a length of 90 minutes" has one meaning."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,8 @@ class NounPhrases:
             shapes.discard("noun")
         if found & {"noun", "pre"}:
             shapes.discard("pre")
-        if found & {"noun", "post"}:
+        clear = isinstance(part.of, Condition) and description.kind in WITH_KINDS and not any(p.relative for p in made)
+        if found & {"noun", "post"} and not clear:
             # "the writer of {x} at the helm of {y}": the second phrase would seem to belong to {x}
             shapes.discard("post")
         return shapes
@@ -226,7 +227,7 @@ class NounPhrases:
             if isinstance(part.of, Link):
                 found = self._link(part, part.of, shape, crowded)
             else:
-                found = self.condition(description, part.of, shape)
+                found = self.condition(part.of, shape)
             if found is not None:
                 return found
         raise AssertionError("every part has a verb phrase")
@@ -247,7 +248,7 @@ class NounPhrases:
             template, words = f"{template} {self.suffix(key)}", {**words, "q": str(value), "time": time}
         return Piece(shape, template, words, heavy=part.heavy)
 
-    def condition(self, description: Description, condition: Condition, shape: str) -> Piece | None:
+    def condition(self, condition: Condition, shape: str) -> Piece | None:
         """A filter as a verb phrase, before the noun ("90-minute") or after it ("with a length of 90 minutes")."""
         entry = self.book.attributes[condition.key]
         value = condition.value
@@ -260,9 +261,8 @@ class NounPhrases:
             template = self.wordings.short(f"attributes/{condition.key}/pre", entry["pre"])
             return Piece("pre", template, {"v": str(value), "year": year, "number": number})
         if shape == "post":
-            named = all(link.base.name is not None for link in description.links)
             has = [t for t in self._templates(condition) if _HAS.match(t)]
-            if description.kind not in WITH_KINDS or not named or not has:
+            if not has:
                 return None
             piece = self.verb_phrase(condition, has)
             return Piece("post", _HAS.sub("with ", piece.template), piece.words)

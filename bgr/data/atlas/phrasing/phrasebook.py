@@ -28,7 +28,7 @@ _PLACE = re.compile(r"\{([^{}]+)\}")
 _ARTICLE = re.compile(r"\ba\(n\) (\W*)(\w+)")
 _AUXILIARIES = {"is", "are", "was", "were", "can", "will"}
 _VOWEL_SOUND = re.compile(r"(?!uni|use|usu|eu|one|once|u\.?s)(?:[aeiou]|8|11\b|18\b|hour|honest)", re.IGNORECASE)
-BREVITY = 0.75
+BREVITY = 0.7
 """Weight of a template for each word by which it is longer than the shortest of its table."""
 # not strftime, which depends on the locale
 _MONTHS = "January February March April May June July August September October November December".split()

@@ -67,7 +67,7 @@ class Phrasing:
                 return fill(self.wordings.ask(table, asks, x=base), {"x": base})
         if subject.conditions and subject.links and self._chance(0.15):
             return self._from_group(subject)
-        if self._chance(0.45):
+        if self._chance(0.3):
             pieces = self.nouns.pieces(subject)
             text = "the " + self.nouns.assemble(subject, pieces)
             noun = "noun" if any(p.shape == "noun" for p in pieces) else "name"
@@ -107,7 +107,8 @@ class Phrasing:
         question = self._ask(draft, subject)
         if draft.qualifier is None:
             return question
-        pattern = self._pattern("query attribute", "condition", question=subject)
+        # after a description, a condition would seem to belong to it
+        pattern = self._pattern("query attribute", "condition", without="" if draft.subject.name else "{suffix}")
         if "{suffix}" in pattern:
             question = question.removesuffix("?")
         elif not question.startswith(tuple(draft.names())):
@@ -116,7 +117,7 @@ class Phrasing:
 
     def _ask(self, draft: Draft, subject: str) -> str:
         key, entry = draft.key, self.book.attributes[draft.key]
-        if entry.get("generic", True) and self._chance(0.5):
+        if entry.get("generic", True) and self._chance(0.3):
             form = "name" if draft.subject.name and len(subject.split()) <= 3 and subject[-1].isalpha() else "noun"
             # a condition follows the question mark
             pattern = self._pattern("query attribute", form, without="." if draft.qualifier else "", x=subject)
@@ -154,12 +155,12 @@ class Phrasing:
         subject = self.nouns.phrase(draft.subject)
         phrase = self.nouns.verb_phrase(Condition(draft.key, draft.op, draft.value))
         if draft.qualifier is not None:
-            pattern = self._pattern("verify", "condition")
+            pattern = self._pattern("verify", "condition", without="" if draft.subject.name else "{inverted} {suffix}")
             conditions = self._condition_words(draft, pattern)
             lower = not pattern.startswith("{inverted}")
             return fill(pattern, {**self._stated(subject, phrase, lower=lower), **conditions})
         # the verb of a yes/no question comes after the subject, which is late if that is long
-        if self._chance(0.85 if len(subject) < 2 * LONG else 0.5):
+        if self._chance(0.9 if len(subject) < 2 * LONG else 0.7):
             return phrase.question(subject) + "?"
         return fill(self._pattern("verify", "clause"), self._stated(subject, phrase, lower=True))
 
