@@ -15,7 +15,7 @@ LATE = 0.03
 """Weight of a template that goes on after a long phrase."""
 ELLIPTIC = 0.05
 """Weight of a question that does not begin with a question word ("{x} lasts how many minutes?")."""
-DIRECT = 2.0
+DIRECT = 1.5
 """Weight of a question with one of people's commonest beginnings."""
 
 _COMMON = ("What is the ", "When ", "How many ")

@@ -214,7 +214,8 @@ class NounPhrases:
             shapes.discard("noun")
         if found & {"noun", "pre"}:
             shapes.discard("pre")
-        clear = isinstance(part.of, Condition) and description.kind in WITH_KINDS and not any(p.relative for p in made)
+        clear = isinstance(part.of, Condition) and description.kind in WITH_KINDS
+        clear = clear and not any(p.relative or "with " in p.template for p in made)
         if found & {"noun", "post"} and not clear:
             # "the writer of {x} at the helm of {y}": the second phrase would seem to belong to {x}
             shapes.discard("post")
@@ -234,8 +235,9 @@ class NounPhrases:
 
     def _link(self, part: _Part, link: Link, shape: str, crowded: bool) -> Piece | None:
         wordings = self.book.relations[link.predicate][link.direction].get(shape, [])
-        if part.several:  # "in which A and B appears"
-            wordings = [t for t in wordings if trailing(t, "x") == 0]
+        last = [t for t in wordings if trailing(t, "x") == 0]
+        if part.several or (part.heavy and last):  # not "in which A and B appears" or "had the maker of {y} at the helm"
+            wordings = last
         if crowded and shape != "vp":
             wordings = [t for t in wordings if not _RELATIVE.search(t)]
         if not wordings or (link.qualifier and shape == "noun"):
@@ -261,7 +263,7 @@ class NounPhrases:
             template = self.wordings.short(f"attributes/{condition.key}/pre", entry["pre"])
             return Piece("pre", template, {"v": str(value), "year": year, "number": number})
         if shape == "post":
-            has = [t for t in self._templates(condition) if _HAS.match(t)]
+            has = [t for t in self._templates(condition) if _HAS.match(t) and not _RELATIVE.search(t)]
             if not has:
                 return None
             piece = self.verb_phrase(condition, has)

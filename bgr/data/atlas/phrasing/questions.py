@@ -73,7 +73,8 @@ class Phrasing:
             noun = "noun" if any(p.shape == "noun" for p in pieces) else "name"
             form = "who name" if human else "film name" if subject.kind == "film" else noun
             return fill(self._pattern("what", form, np=text), {"np": text})
-        return self._which("what", subject, "who" if human and self.nouns.plain(subject) else "which", plural=False)
+        form = ("who" if self.nouns.plain(subject) else "human") if human else "which"
+        return self._which("what", subject, form, plural=False)
 
     def _which(self, strategy: str, subject: Description, form: str, *, plural: bool) -> str:
         """The subject's last part as the question, about the entities that the other parts describe."""
@@ -117,7 +118,7 @@ class Phrasing:
 
     def _ask(self, draft: Draft, subject: str) -> str:
         key, entry = draft.key, self.book.attributes[draft.key]
-        if entry.get("generic", True) and self._chance(0.3):
+        if entry.get("generic", True) and self._chance(0.25):
             form = "name" if draft.subject.name and len(subject.split()) <= 3 and subject[-1].isalpha() else "noun"
             # a condition follows the question mark
             pattern = self._pattern("query attribute", form, without="." if draft.qualifier else "", x=subject)

@@ -107,7 +107,7 @@ def test_strategy_patterns():
              "inverted", "clause", "prefix", "suffix", "question"}  # fmt: skip
     for strategy, forms in BOOK.strategies.items():
         for form, patterns in forms.items():
-            assert different(patterns) == len(patterns) >= 3, (strategy, form)
+            assert different(patterns) == len(patterns) >= 2, (strategy, form)
             assert all(p[-1] in "?." or p.endswith("{question}") for p in patterns)
             assert all(set(placeholders(p)) <= known for p in patterns)
 
