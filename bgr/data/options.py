@@ -60,7 +60,7 @@ class BuildOptions(Options):
         verbalizer: encoder-decoder such as T5 that verbalizes the facts, e.g. of `bgr train verbalizer` (default:
             templates).
         verbalizer_candidates: number of sentences that the verbalizer samples for a fact.
-        split: how questions are assigned to train, dev and test.
+        split: how questions are assigned to train, dev and test; wording is for questions of `bgr atlas`.
         domain: concepts such as "film": with --split domain, test has all questions with a gold fact about one.
         skip_bad: count malformed questions instead of stopping at the first.
         overwrite: replace the folder if it exists.

@@ -236,7 +236,8 @@ class NounPhrases:
     def _link(self, part: _Part, link: Link, shape: str, crowded: bool) -> Piece | None:
         wordings = self.book.relations[link.predicate][link.direction].get(shape, [])
         last = [t for t in wordings if trailing(t, "x") == 0]
-        if part.several or (part.heavy and last):  # not "in which A and B appears" or "had the maker of {y} at the helm"
+        # not "in which A and B appears", "had the maker of {y} at the helm"
+        if part.several or (part.heavy and last):
             wordings = last
         if crowded and shape != "vp":
             wordings = [t for t in wordings if not _RELATIVE.search(t)]

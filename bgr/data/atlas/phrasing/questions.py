@@ -90,8 +90,9 @@ class Phrasing:
             form = "part"
         vp = self.nouns.predicate(subject, clauses, plural=plural)
         words = {"bare": bare, "vp": vp, "group": f"the {bare}", "who": self.nouns.pronoun(subject)}
-        # a relative clause after another one would seem to belong to the last noun of that one
-        clause = any(p.shape == "vp" or p.relative for p in rest)
+        # a relative clause after another one would seem to belong to the last noun of that one, and "what is the time
+        # zone that is kept in {x}" says no more than "which time zone"
+        clause = not rest or any(p.shape == "vp" or p.relative for p in rest)
         return fill(self._pattern(strategy, form, without="{who}" if clause else ""), words)
 
     def _from_group(self, subject: Description) -> str:

@@ -201,7 +201,8 @@ def wording_split(phrasings: Sequence[frozenset[str]], seed: int) -> list[str]:
     - test and dev have at most a tenth (rounded) of the questions each; those of dev are random ones of the others.
 
     Rare phrasings are held out in random order, of each table in turn one, with all their questions, as long as these
-    fit. Frequent phrasings are in all splits. If few phrasings are rare, test is small.
+    fit. Frequent phrasings are in all splits. If few phrasings are rare, test is small. Questions with many facts have
+    many phrasings, so that test has more of them than train: compare systems within a split, not test with dev.
     """
     split = ["train"] * len(phrasings)
     users: dict[str, list[int]] = {}

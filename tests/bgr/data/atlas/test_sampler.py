@@ -269,6 +269,17 @@ def test_most_functions_occur(questions):
     assert missing <= {"VerifyDate", "FilterDate", "FilterStr", "VerifyYear", "FindAll", "QFilterYear"}
 
 
+def test_whole_numbers_are_tested_with_whole_numbers(questions):
+    whole = ("runtime", "box office", "atomic number", "population", "number of reviews")
+    tested = [
+        r["program"][-1]["inputs"][0].split()[0]
+        for r in questions
+        if r["program"][-1]["function"] == "VerifyNum" and r["program"][-2]["inputs"][0] in whole
+    ]
+    assert tested
+    assert all(number.isdigit() and int(number) for number in tested)
+
+
 def test_yes_and_no_are_both_common(questions):
     answers = Counter(r["answer"] for r in questions if r["program"][-1]["function"].startswith("Verify"))
     assert set(answers) == {"yes", "no"}
