@@ -30,8 +30,9 @@ SHAPES = {"vp": 0.5, "post": 4.0, "pre": 6.0, "noun": 6.0}
 """Weights of the shapes; a verb phrase makes a relative clause, which is the longest."""
 PLAIN_NAME = 0.9
 """Share of the names without apposition ("the film Persona")."""
-WITH_KINDS = ("film", "element", "airport")
-"""Kinds whose attributes few others have, so that "the film by {x} with a length of 90 minutes" has one meaning."""
+WITH_KINDS = ("film", "element", "compound", "airport")
+"""Kinds whose attributes no kind outside this list has, so that "the film by {x} with a length of 90 minutes" has one
+meaning; "the element in {x} with a density of 3 g/cm³" has two."""
 
 
 @dataclass(frozen=True)
@@ -215,6 +216,7 @@ class NounPhrases:
         if found & {"noun", "pre"}:
             shapes.discard("pre")
         clear = isinstance(part.of, Condition) and description.kind in WITH_KINDS
+        clear = clear and not any(link.base.kind in WITH_KINDS for link in description.links)
         clear = clear and not any(p.relative or "with " in p.template for p in made)
         if found & {"noun", "post"} and not clear:
             # "the writer of {x} at the helm of {y}": the second phrase would seem to belong to {x}

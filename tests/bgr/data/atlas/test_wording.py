@@ -104,6 +104,16 @@ def test_most_filters_need_no_relative_clause():
     assert sum(" that " in text for text in texts) < len(texts) / 2
 
 
+def test_a_phrase_after_a_name_belongs_to_the_noun():
+    dense = Condition("density", ">", Value("quantity", 3, "gram per cubic centimetre"))
+    link = Link(named("compound", "lithium chloride"), "contains element", "forward")
+    texts = phrases(Description("element", ("E",), links=(link,)).under(dense, ("E",)))
+    assert not any("lithium chloride with" in text for text in texts)
+    link = Link(named("human", "Bo Lind"), "discoverer", "backward")
+    texts = phrases(Description("element", ("E",), links=(link,)).under(dense, ("E",)))
+    assert any("Bo Lind with" in text for text in texts)
+
+
 def test_a_kind_keeps_its_noun_within_a_question():
     a, b = films("Ada"), films("Bo")
     for text in questions(Draft("SelectBetween", a, b, key="runtime", op="greater")):
