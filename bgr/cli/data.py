@@ -33,7 +33,7 @@ def command() -> Group:
                 bgr data build --kqapro work/atlas --out work/data --verbalizer path/to/t5""",
         ),
         "stats": Command(
-            summary="print the paper's Tables 1 to 3 for a dataset, and draw Figure 3",
+            summary="print the paper's Tables 1 to 3 and the wording of a dataset's questions, and draw Figure 3",
             options=StatsOptions,
             run=_stats,
             example="bgr data stats work/data --plot figure3.png",
@@ -136,13 +136,13 @@ def _build_text(sheet: dict[str, Any], options: BuildOptions) -> str:
 def _stats(options: StatsOptions) -> Output:
     from bgr.data.reasongraphqa.construction.splits import SPLITS
     from bgr.data.reasongraphqa.io.dataset import read_split
-    from bgr.data.reasongraphqa.io.statistics import PAPER, dataset_statistics, draw_statistics, statistics_text
+    from bgr.data.reasongraphqa.io.statistics import KQAPRO, PAPER, dataset_statistics, draw_statistics, statistics_text
 
     found = dataset_statistics({split: read_split(options.folder, split, progress=True) for split in SPLITS})
     if options.plot:
         draw_statistics(found, options.plot)
         print(f"{options.plot}: drawn", file=sys.stderr)
-    return Output(statistics_text(found), {**found, "paper": PAPER})
+    return Output(statistics_text(found), {**found, "paper": PAPER, "kqapro": KQAPRO})
 
 
 def _show(options: ShowOptions) -> Output:

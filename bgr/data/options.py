@@ -60,7 +60,7 @@ class BuildOptions(Options):
         verbalizer: encoder-decoder such as T5 that verbalizes the facts, e.g. of `bgr train verbalizer` (default:
             templates).
         verbalizer_candidates: number of sentences that the verbalizer samples for a fact.
-        split: how questions are assigned to train, dev and test.
+        split: how questions are assigned to train, dev and test; wording is for questions of `bgr atlas`.
         domain: concepts such as "film": with --split domain, test has all questions with a gold fact about one.
         skip_bad: count malformed questions instead of stopping at the first.
         overwrite: replace the folder if it exists.
@@ -80,7 +80,7 @@ class BuildOptions(Options):
     similarity: Annotated[str, Metavar(f"{PACKAGED}|DIR")] = PACKAGED
     verbalizer: Annotated[str, Metavar("DIR|ID")] | None = None
     verbalizer_candidates: int = 4
-    split: Literal["random", "structure", "entity", "composition", "domain"] = "random"
+    split: Literal["random", "structure", "entity", "composition", "domain", "wording"] = "random"
     domain: tuple[Annotated[str, Metavar("CONCEPT")], ...] | None = None
     skip_bad: bool = False
     overwrite: bool = False

@@ -7,24 +7,32 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bgr.data.atlas.phrasing.choice import Wordings
 from bgr.data.atlas.phrasing.phrasebook import (
     OPERATOR_SLOTS,
     Phrasebook,
     agree,
+    brief,
     fill,
     indefinite,
     invert,
-    quantity_text,
     trailing,
     value_text,
 )
 from bgr.data.atlas.question_tree import Condition, Description, Link
 from bgr.data.kb.comparison import year_of
-from bgr.data.kb.schema import NO_UNIT
 
 _RELATIVE = re.compile(r"\b(that|which|who|whom|whose|where)\b")
-LONG = 45
-"""Characters; a phrase of at least this length comes last in its template, if there is such a template."""
+# "has a length of 90 minutes" may become "with a length of 90 minutes", but "has boiled" may not
+_HAS = re.compile(r"\[has\|have\] (?=(a\(n\)|an?|the|\{v\}|over|under|(more|less|fewer) than) )")
+_JOINING = re.compile(r"\b(and|or)\b|&|,", re.I)
+SHAPES = {"vp": 0.5, "post": 4.0, "pre": 6.0, "noun": 6.0}
+"""Weights of the shapes; a verb phrase makes a relative clause, which is the longest."""
+PLAIN_NAME = 0.9
+"""Share of the names without apposition ("the film Persona")."""
+WITH_KINDS = ("film", "element", "compound", "airport")
+"""Kinds whose attributes no kind outside this list has, so that "the film by {x} with a length of 90 minutes" has one
+meaning; "the element in {x} with a density of 3 g/cm³" has two."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +64,29 @@ class Piece:
         return fill(invert(self.template), {**self.words, "subject": subject})
 
 
+@dataclass(frozen=True)
+class _Part:
+    """A link or condition of a description with the text of its base; `several`: the text names two entities."""
+
+    of: Link | Condition
+    base: str = ""
+    heavy: bool = False
+    several: bool = False
+
+
 class NounPhrases:
-    """Verbalizes descriptions. All random choices come from `rng`."""
+    """Verbalizes descriptions. All random choices come from `rng`, those of recorded templates by `wordings`."""
 
     def __init__(self, book: Phrasebook, rng: random.Random) -> None:
         self.book = book
         self.rng = rng
+        self.wordings = Wordings(rng)
+        self._heads: dict[str, str] = {}
+
+    def begin(self) -> None:
+        """Begin a new question: forget the recorded templates and the nouns."""
+        self.wordings.used.clear()
+        self._heads.clear()
 
     # -- whole phrases ------------------------------------------------------------------------------------------------
 
@@ -84,7 +109,6 @@ class NounPhrases:
         """The noun with the given pieces: before it, after it, then clauses; heavy pieces last."""
         noun = next((p for p in pieces if p.shape == "noun"), None)
         head = noun.text(plural) if noun else agree(self.head(description), plural)
-        also = noun is not None and not noun.heavy and not noun.relative
         pre = [p.text(plural) for p in pieces if p.shape == "pre"]
         post = sorted((p for p in pieces if p.shape == "post"), key=lambda p: p.heavy)
         clauses = sorted((p for p in pieces if p.shape == "vp"), key=lambda p: p.heavy)
@@ -92,39 +116,42 @@ class NounPhrases:
         if clauses:
             # a clause after another clause must not seem to belong to the last noun of that one
             text += " and" if any(p.relative for p in pieces) else ""
-            text += f" {self.pronoun(description)} {self.predicate(description, clauses, plural=plural, also=also)}"
+            text += f" {self.pronoun(description)} {self.predicate(description, clauses, plural=plural)}"
         return text
 
-    def predicate(
-        self, description: Description, clauses: list[Piece], *, plural: bool = False, also: bool = False
-    ) -> str:
+    def predicate(self, description: Description, clauses: list[Piece], *, plural: bool = False) -> str:
         """Verb phrases joined to one; the alternatives of an Or stay together after the others."""
         texts = [p.text(plural) for p in clauses]
-        if also and self.rng.random() < 0.7 and not re.match(r"(is|are|was|were|has|have|can) ", texts[0]):
-            texts[0] = "also " + texts[0]
-        if description.join == "Or" and len(description.links) > 1:
-            links = [p for p in clauses if p.words.get("link")]
+        links = [p for p in clauses if p.words.get("link")]
+        if description.join == "Or" and len(links) > 1:
             others = [p.text(plural) for p in clauses if not p.words.get("link")]
-            either = self.rng.choice(("either ", "")) if not others else "either "
+            either = self.rng.choice(("either ", "", "")) if not others else "either "
             return " and ".join([*others, either + " or ".join(p.text(plural) for p in links)])
         if len(texts) > 2:
             return ", ".join(texts[:-1]) + " and " + texts[-1]
-        heavy = len(clauses) > 1 and clauses[0].heavy
-        return (", and " if heavy else self.rng.choice((" and ", " and ", " and also "))).join(texts)
+        return (", and " if len(clauses) > 1 and clauses[0].heavy else " and ").join(texts)
 
     def name(self, kind: str, name: str) -> str:
         """A name as it may be written in a sentence, with the article that some names take."""
-        pattern: str = self.rng.choice(self.book.kinds[kind]["named"])
+        patterns: list[str] = self.book.kinds[kind]["named"]
+        plain = "{name}" in patterns and self.rng.random() < PLAIN_NAME
+        pattern = "{name}" if plain else brief(self.rng, patterns)
         if pattern.split()[-1] == name.split()[-1].lower():
             pattern = "{name}"  # not "the American Sign Language language"
         return pattern.replace("{name}", self._with_article(name) if pattern == "{name}" else name)
 
+    def names(self, names: Sequence[str], join: str, *, paired: bool = False) -> str:
+        """Names in a row: "A, B and C", or with `paired` "both A and B", "either A or B"."""
+        opening = {"and": "both ", "or": "either "}[join] if paired or any(map(_JOINING.search, names)) else ""
+        return f"{opening if len(names) == 2 else ''}{', '.join(names[:-1])} {join} {names[-1]}"
+
     def head(self, description: Description) -> str:
-        """The noun, with brackets for singular and plural."""
+        """The noun, with brackets for singular and plural; within a question, a kind keeps its noun."""
         if not self.plain(description):
             return f"[{description.concept}|{description.concept}s]"
-        word: str = self.rng.choice(self.book.kinds[description.kind]["heads"])
-        return word
+        if description.kind not in self._heads:
+            self._heads[description.kind] = brief(self.rng, self.book.kinds[description.kind]["heads"])
+        return self._heads[description.kind]
 
     def plain(self, description: Description) -> bool:
         """True if the description has no narrower concept than its kind."""
@@ -132,7 +159,7 @@ class NounPhrases:
 
     def pronoun(self, description: Description) -> str:
         word: str = self.book.kinds[description.kind]["pronoun"]
-        return "which" if word == "that" and self.rng.random() < 0.25 else word
+        return "which" if word == "that" and self.rng.random() < 0.05 else word
 
     # -- pieces -------------------------------------------------------------------------------------------------------
 
@@ -143,63 +170,93 @@ class NounPhrases:
             verbs: minimum number of parts, counted from the last, that become verb phrases.
             nouns: allow to replace the noun itself ("the maker of {x}").
         """
-        parts: list[Link | Condition] = [*description.links, *description.conditions]
-        alternatives = description.join == "Or" and len(description.links) > 1
-        bases = {id(link): self.phrase(link.base) for link in description.links}
-        heavy = [isinstance(p, Link) and p.base.name is None for p in parts]
         # a heavy part comes last, so that it may be the one that becomes the verb phrase
-        order = sorted(range(len(parts)), key=lambda n: heavy[n])
-        made: dict[int, Piece] = {}
-        for rank, n in enumerate(order):
-            part = parts[n]
-            must = rank >= len(parts) - verbs or (alternatives and isinstance(part, Link))
-            crowded = len(parts) > 1 and heavy[n]
-            shapes = ["vp"] if must else ["vp", "post", "post", "pre"]
-            if (
-                nouns
-                and isinstance(part, Link)
-                and not must
-                and self.plain(description)
-                and not crowded
-                and not alternatives
-            ):
-                shapes += ["noun"] * (4 if len(parts) == 1 else 2)
-            if any(p.shape in ("noun", "pre") for p in made.values()):
-                shapes = [s for s in shapes if s not in ("noun", "pre")]
-            if any(p.shape == "vp" for p in made.values()) or (crowded and rank < len(order) - verbs):
-                shapes = ["vp"]
-            if any(p.shape in ("noun", "post") for p in made.values()):
-                # "the writer of {x} at the helm of {y}": the second phrase would seem to belong to {x}
-                shapes = [s for s in shapes if s not in ("noun", "post")]
-            made[n] = self.piece(description, part, shapes, bases)
-        return [made[n] for n in order]
+        parts = sorted(self._parts(description), key=lambda part: part.heavy)
+        alternatives = description.join == "Or" and sum(isinstance(p.of, Link) for p in parts) > 1
+        made: list[Piece] = []
+        for rank, part in enumerate(parts):
+            must = rank >= len(parts) - verbs or (alternatives and isinstance(part.of, Link))
+            shapes = {"vp"} if must else self._shapes(description, part, made, crowded=len(parts) > 1)
+            made.append(self._piece(description, part, shapes if nouns else shapes - {"noun"}, len(parts) > 1))
+        return made
 
-    def piece(
-        self, description: Description, part: Link | Condition, shapes: list[str], bases: Mapping[int, str]
-    ) -> Piece:
-        """A link or condition in the first of the shapes, in random order, for which there is a template."""
-        order = self.rng.sample(shapes, len(shapes))
+    def _parts(self, description: Description) -> list[_Part]:
+        """Links and conditions; two links by one relation from names become one part ("written by A and B")."""
+        groups: list[list[Link]] = []
+        for link in description.links:
+            alike = next((g for g in groups if len(g) == 1 and self._alike(g[0], link)), None)
+            if alike is not None:
+                alike.append(link)
+            else:
+                groups.append([link])
+        parts = [self._part(description, group) for group in groups]
+        return parts + [_Part(condition) for condition in description.conditions]
+
+    def _part(self, description: Description, group: list[Link]) -> _Part:
+        bases = [self.phrase(link.base) for link in group]
+        if len(group) == 1:
+            return _Part(group[0], bases[0], heavy=group[0].base.name is None)
+        join = description.join.lower()
+        # "films by A and B" could be films by one of the two
+        paired = not description.single if join == "and" else self.rng.random() < 0.2
+        return _Part(group[0], self.names(bases, join, paired=paired), several=True)
+
+    def _alike(self, a: Link, b: Link) -> bool:
+        named = all(link.base.name is not None and link.qualifier is None for link in (a, b))
+        if not named or (a.predicate, a.direction) != (b.predicate, b.direction):
+            return False
+        return any(not trailing(t, "x") for t in self.book.relations[a.predicate][a.direction]["vp"])
+
+    def _shapes(self, description: Description, part: _Part, made: list[Piece], *, crowded: bool) -> set[str]:
+        """The shapes that a part may have after the pieces made before it."""
+        found = {p.shape for p in made}
+        if part.heavy and crowded:
+            return {"vp"} if found & {"noun", "post", "vp"} else {"vp", "post"}
+        shapes = set(SHAPES)
+        if not isinstance(part.of, Link) or not self.plain(description) or found:
+            shapes.discard("noun")
+        if found & {"noun", "pre"}:
+            shapes.discard("pre")
+        clear = isinstance(part.of, Condition) and description.kind in WITH_KINDS
+        clear = clear and not any(link.base.kind in WITH_KINDS for link in description.links)
+        clear = clear and not any(p.relative or "with " in p.template for p in made)
+        if found & {"noun", "post"} and not clear:
+            # "the writer of {x} at the helm of {y}": the second phrase would seem to belong to {x}
+            shapes.discard("post")
+        return shapes
+
+    def _piece(self, description: Description, part: _Part, shapes: set[str], crowded: bool) -> Piece:
+        """The part in the first of the shapes, in random order by weight, for which there is a template."""
+        order = sorted(sorted(shapes), key=lambda shape: self.rng.random() ** (1 / SHAPES[shape]), reverse=True)
         for shape in [*order, "vp"]:
-            found = self._link(part, shape, bases[id(part)]) if isinstance(part, Link) else self.condition(part, shape)
+            if isinstance(part.of, Link):
+                found = self._link(part, part.of, shape, crowded)
+            else:
+                found = self.condition(part.of, shape)
             if found is not None:
                 return found
         raise AssertionError("every part has a verb phrase")
 
-    def _link(self, link: Link, shape: str, base: str) -> Piece | None:
-        wordings = self.book.relations[link.predicate][link.direction].get(shape)
+    def _link(self, part: _Part, link: Link, shape: str, crowded: bool) -> Piece | None:
+        wordings = self.book.relations[link.predicate][link.direction].get(shape, [])
+        last = [t for t in wordings if trailing(t, "x") == 0]
+        # not "in which A and B appears", "had the maker of {y} at the helm"
+        if part.several or (part.heavy and last):
+            wordings = last
+        if crowded and shape != "vp":
+            wordings = [t for t in wordings if not _RELATIVE.search(t)]
         if not wordings or (link.qualifier and shape == "noun"):
             return None
-        template = self.choose(wordings, "x", base)
-        words = {"x": base, "link": "1"}
+        table = f"relations/{link.predicate}/{link.direction}/{shape}"
+        template, words = self.wordings.short(table, wordings, x=part.base), {"x": part.base, "link": "1"}
         if link.qualifier:
             key, op, value = link.qualifier
-            suffix = self.rng.choice(self.book.qualifiers["conditions"][key]["suffix"])
             time = value_text(self.book, key, value, op, self.rng)
-            template, words = f"{template} {suffix}", {**words, "q": str(value), "time": time}
-        return Piece(shape, template, words, heavy=link.base.name is None)
+            template, words = f"{template} {self.suffix(key)}", {**words, "q": str(value), "time": time}
+        return Piece(shape, template, words, heavy=part.heavy)
 
     def condition(self, condition: Condition, shape: str) -> Piece | None:
-        """A filter as a verb phrase, or before the noun ("90-minute") if that means exactly the same."""
+        """A filter as a verb phrase, before the noun ("90-minute") or after it ("with a length of 90 minutes")."""
         entry = self.book.attributes[condition.key]
         value = condition.value
         if shape == "pre":
@@ -208,34 +265,34 @@ class NounPhrases:
                 return None
             year = str(year_of(value)) if value.type == "year" else ""
             number = f"{value.value:g}" if isinstance(value.value, int | float) else ""
-            return Piece("pre", self.rng.choice(entry["pre"]), {"v": str(value), "year": year, "number": number})
-        if shape != "vp":
-            return None
-        return self.verb_phrase(condition)
+            template = self.wordings.short(f"attributes/{condition.key}/pre", entry["pre"])
+            return Piece("pre", template, {"v": str(value), "year": year, "number": number})
+        if shape == "post":
+            has = [t for t in self._templates(condition) if _HAS.match(t) and not _RELATIVE.search(t)]
+            if not has:
+                return None
+            piece = self.verb_phrase(condition, has)
+            return Piece("post", _HAS.sub("with ", piece.template), piece.words)
+        return self.verb_phrase(condition) if shape == "vp" else None
 
-    def verb_phrase(self, condition: Condition) -> Piece:
-        """A comparison of an attribute as a verb phrase."""
-        key, value = condition.key, condition.value
-        template = self.rng.choice(self.book.attribute(key, OPERATOR_SLOTS[condition.op]))
-        text = value_text(self.book, key, value, condition.op, self.rng)
-        if (
-            isinstance(value.value, int | float)
-            and value.value >= 10_000
-            and (value.type, value.unit) == ("quantity", NO_UNIT)
-        ):
-            text = quantity_text(self.book, key, value, self.rng)  # a second draw, which equal seeds depend on
-        words = {"v": text}
+    def verb_phrase(self, condition: Condition, templates: Sequence[str] = ()) -> Piece:
+        """A comparison of an attribute as a verb phrase, of all templates or of those given."""
+        key = condition.key
+        table = f"attributes/{key}/{OPERATOR_SLOTS[condition.op]}"
+        template = self.wordings.short(table, templates or self._templates(condition))
+        words = {"v": value_text(self.book, key, condition.value, condition.op, self.rng)}
         if condition.qualifier:
-            suffix = self.rng.choice(self.book.qualifiers["conditions"][condition.qualifier[0]]["suffix"])
-            template, words = f"{template} {suffix}", {**words, "q": str(condition.qualifier[1])}
+            template = f"{template} {self.suffix(condition.qualifier[0])}"
+            words["q"] = str(condition.qualifier[1])
         return Piece("vp", template, words)
 
-    def choose(self, templates: Sequence[str], place: str, text: str) -> str:
-        """A random template in which `text` fills the given placeholder; a long text mostly comes last."""
-        if len(text) < LONG:
-            return self.rng.choice(templates)
-        weights = [0.1 if trailing(t, place) else 1.0 for t in templates]
-        return self.rng.choices(templates, weights)[0]
+    def suffix(self, key: str) -> str:
+        """A qualifier as a condition, at the end of a phrase."""
+        table = f"qualifiers/conditions/{key}/suffix"
+        return self.wordings.short(table, self.book.qualifiers["conditions"][key]["suffix"])
+
+    def _templates(self, condition: Condition) -> Sequence[str]:
+        return self.book.attribute(condition.key, OPERATOR_SLOTS[condition.op])
 
     def _with_article(self, name: str) -> str:
         article = self.book.article

@@ -10,8 +10,8 @@ from __future__ import annotations
 import datetime
 import random
 import re
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ _PLACE = re.compile(r"\{([^{}]+)\}")
 _ARTICLE = re.compile(r"\ba\(n\) (\W*)(\w+)")
 _AUXILIARIES = {"is", "are", "was", "were", "can", "will"}
 _VOWEL_SOUND = re.compile(r"(?!uni|use|usu|eu|one|once|u\.?s)(?:[aeiou]|8|11\b|18\b|hour|honest)", re.IGNORECASE)
+BREVITY = 0.7
+"""Weight of a template for each word by which it is longer than the shortest of its table."""
 # not strftime, which depends on the locale
 _MONTHS = "January February March April May June July August September October November December".split()
 
@@ -147,6 +149,23 @@ def trailing(template: str, place: str) -> int:
     return len(re.findall(r"\w+", template.partition("{" + place + "}")[2]))
 
 
+def brevity(templates: Sequence[str]) -> list[float]:
+    """Weights of templates for a random choice: shorter ones are likelier."""
+    lengths = [_words(template) for template in templates]
+    return [BREVITY ** (length - min(lengths)) for length in lengths]
+
+
+def brief(rng: random.Random, templates: Sequence[str]) -> str:
+    """A random template; shorter ones are likelier."""
+    return rng.choices(templates, brevity(templates))[0]
+
+
+@cache
+def _words(template: str) -> int:
+    """Number of words of the singular form."""
+    return len(agree(template).split())
+
+
 def sentence(text: str) -> str:
     """The text as a sentence: first letter in upper case, single spaces, none before punctuation marks."""
     text = " ".join(text.split()).replace(" ,", ",").replace(" ?", "?")
@@ -185,7 +204,7 @@ def quantity_text(book: Phrasebook, key: str, value: Value, rng: random.Random) 
         patterns = book.values["unitless"].get(key, ["{n}"])
     else:
         patterns = book.values["units"].get(value.unit, ["{n} " + value.unit])
-    return rng.choice(patterns).replace("{n}", number)
+    return brief(rng, patterns).replace("{n}", number)
 
 
 def date_text(book: Phrasebook, date: datetime.date, rng: random.Random) -> str:
@@ -197,7 +216,7 @@ def date_text(book: Phrasebook, date: datetime.date, rng: random.Random) -> str:
         "year": str(date.year),
         "iso": date.isoformat(),
     }
-    return _fill(rng.choice(book.values["dates"]["formats"]), words)
+    return _fill(brief(rng, book.values["dates"]["formats"]), words)
 
 
 def value_text(book: Phrasebook, key: str, value: Value, op: str, rng: random.Random) -> str:
@@ -208,10 +227,8 @@ def value_text(book: Phrasebook, key: str, value: Value, op: str, rng: random.Ra
         return str(value)
     slot = OPERATOR_SLOTS[op]
     if isinstance(value.value, datetime.date):
-        template: str = rng.choice(book.values["dates"][slot])
-        return template.replace("{d}", date_text(book, value.value, rng))
-    template = rng.choice(book.values["years"][slot])
-    return template.replace("{y}", str(value.value))
+        return brief(rng, book.values["dates"][slot]).replace("{d}", date_text(book, value.value, rng))
+    return brief(rng, book.values["years"][slot]).replace("{y}", str(value.value))
 
 
 def _ordinal(day: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -148,9 +149,11 @@ class Drafter:
             return op, Value("year", year_of(value) + (1 if above else -1) * self.rng.randint(1, 9))
         assert isinstance(value.value, int | float)
         factor = self.rng.uniform(1.05, 1.6)
-        ends = (value.value, value.value * factor) if above else (value.value / factor, value.value)
-        bound = round_between(*ends, include_low=not above)
-        if bound is None or (value.unit == "percent" and bound > 100):
+        far = value.value * factor if above else value.value / factor
+        if isinstance(value.value, int):  # "more than 1.6 Oscars"
+            far = math.ceil(far) if above else math.floor(far)
+        bound = round_between(*sorted((value.value, far)), include_low=not above)
+        if not bound or (value.unit == "percent" and bound > 100):
             return None
         return op, Value("quantity", bound, value.unit)
 

@@ -56,6 +56,8 @@ PADDING = "unknown"
 def sample_questions(kb: KnowledgeBase, *, count: int, seed: int, progress: bool = True) -> list[dict[str, Any]]:
     """Sample records ``{question, program, answer, choices}`` as in KQA Pro, in random order.
 
+    Beside these, ``phrasings`` has the templates of each question (`Phrasing.phrasings`).
+
     Raises:
         DataError: the knowledge base is too small or too sparse for that many distinct questions.
     """
@@ -140,9 +142,13 @@ class _Sampler:
         for _ in range(MAX_PHRASINGS):
             question = self.phrasing.question(checked.draft)
             if self._accept(checked, question):
-                choices = choices_for(self.index, checked, self.rng)
-                answer = {"program": checked.program, "answer": checked.answer}
-                return {"question": question, "choices": choices, **answer}
+                return {
+                    "question": question,
+                    "choices": choices_for(self.index, checked, self.rng),
+                    "program": checked.program,
+                    "answer": checked.answer,
+                    "phrasings": list(self.phrasing.phrasings),
+                }
         return None
 
     def _check(self, draft: Draft) -> CheckedDraft | None:

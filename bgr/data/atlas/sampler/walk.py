@@ -84,7 +84,9 @@ class Walker:
         base = self.described(entry.base, depth - 1, joins=joins, single=only, avoid=avoid)
         if base is None or len(base.members) > 4:
             return None
-        return Link(base, entry.predicate, entry.direction, self._link_qualifier(entry))
+        # "found by the discoverer of {x} in 1885": after a description, the year would seem to belong to it
+        qualifier = self._link_qualifier(entry) if base.name is not None else None
+        return Link(base, entry.predicate, entry.direction, qualifier)
 
     def entry(self, target: str, avoid: frozenset[str], max_fan: int) -> Entry | None:
         """A random link into `target`: first a relation is chosen, then one of its statements."""

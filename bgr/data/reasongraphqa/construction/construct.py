@@ -26,6 +26,7 @@ from bgr.data.reasongraphqa.construction.splits import (
     entity_split,
     random_split,
     structure_split,
+    wording_split,
 )
 from bgr.data.reasongraphqa.construction.textual_database import FactVerbalizer, TextualDatabase
 from bgr.data.reasongraphqa.verbalize.seq2seq import Seq2seqVerbalizer
@@ -133,8 +134,9 @@ def build(
 
     Raises:
         ProgramError: a program uses a name that is not in the knowledge base (unless ``settings.skip_bad``).
-        DataError: no question is left.
+        DataError: no question is left, or a question lacks the phrasings that a split by wording needs.
     """
+    _check_phrasings(questions, settings)
     kept, dropped = _ground_all(kb, questions, settings, progress)
     dropped = [*malformed, *dropped]
     tried = len(kept) + len(dropped)
@@ -259,6 +261,16 @@ def _example(draft: Draft, seed: int) -> Example:
     )
 
 
+def _check_phrasings(questions: Sequence[Question], settings: Settings) -> None:
+    lacking = next((question for question in questions if not question.phrasings), None)
+    if settings.split == "wording" and lacking is not None:
+        others = ", ".join(method for method in SPLIT_METHODS if method != "wording")
+        raise DataError(
+            f"{lacking.where}: phrasings is missing or empty, allowed with split 'wording': questions of `bgr atlas`,"
+            f" which have it; for others: {others}"
+        )
+
+
 def _split(kb: KnowledgeBase, kept: Sequence[Grounded], settings: Settings) -> list[str]:
     if settings.split == "domain":
         members = _members(kb, settings.domain)
@@ -271,6 +283,8 @@ def _split(kb: KnowledgeBase, kept: Sequence[Grounded], settings: Settings) -> l
     if settings.split == "composition":
         pairs = [composition(one.graph, [fact.predicate for fact in one.facts]) for one in kept]
         return composition_split(pairs, settings.seed)
+    if settings.split == "wording":
+        return wording_split([frozenset(one.question.phrasings) for one in kept], settings.seed)
     return random_split(len(kept), settings.seed)
 
 

@@ -44,17 +44,21 @@ TYPE_OF_FUNCTION = {
 
 @dataclass(frozen=True)
 class Question:
-    """A record of a KQA Pro file with a checked program; `where` names file and item in messages."""
+    """A record of a KQA Pro file with a checked program; `where` names file and item in messages.
+
+    Atlas' questions also have `phrasings`, the templates of their words.
+    """
 
     id: str
     where: str
     text: str
     answer: str
     program: Program
+    phrasings: tuple[str, ...] = ()
 
     @classmethod
     def from_json(cls, record: Any, id: str, where: str) -> Question:
-        """Read ``{question, program, answer, …}``.
+        """Read ``{question, program, answer, …}``, and ``phrasings`` if the record has them.
 
         Raises:
             DataError: a field is missing or has another type.
@@ -75,7 +79,10 @@ class Question:
                     f"{where}: {field} is {repr_short(given)}, allowed: a non-empty text of valid characters"
                 )
         text, answer = (" ".join(given.split()) for given in texts.values())
-        return cls(id, where, text, answer, Program.from_json(record["program"], where))
+        phrasings = record.get("phrasings", [])
+        if not isinstance(phrasings, list) or not all(is_text(given) and given for given in phrasings):
+            raise DataError(f"{where}: phrasings is {repr_short(phrasings)}, allowed: a list of non-empty texts")
+        return cls(id, where, text, answer, Program.from_json(record["program"], where), tuple(phrasings))
 
 
 @dataclass(frozen=True)

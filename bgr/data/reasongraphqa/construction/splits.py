@@ -6,7 +6,7 @@ Structures are classes of evidence graphs that are isomorphic as directed graphs
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import TypeVar
 
@@ -69,10 +69,10 @@ def _signature(graph: EvidenceGraph) -> object:
 
 
 SPLITS = ("train", "dev", "test")
-SPLIT_METHODS = ("random", "structure", "entity", "composition", "domain")
+SPLIT_METHODS = ("random", "structure", "entity", "composition", "domain", "wording")
 HELD_OUT = 0.1
 RARE = 0.01
-"""An entity or pair is held out only if it is in at most this share of the questions, or in at most five."""
+"""An entity, pair or phrasing is held out only if it is in at most this share of the questions, or in at most five."""
 
 _Item = TypeVar("_Item", str, tuple[str, str])
 
@@ -188,3 +188,57 @@ def composition_split(compositions: Sequence[frozenset[Pair]], seed: int) -> lis
             for number in moved:
                 split[number] = name
     return split
+
+
+def wording_split(phrasings: Sequence[frozenset[str]], seed: int) -> list[str]:
+    """Splits in which every question of test is worded by a phrasing that train and dev do not have.
+
+    A phrasing is a template with its table, such as ``relations/director/forward/vp: [made|made|make] {x}``; those of
+    one table say the same thing in other words. For every input:
+
+    - each question of test has a held-out phrasing, and no question of train or dev has one;
+    - each table of a question of test is in train, with other phrasings or the same, so that only the wording is new;
+    - test and dev have at most a tenth (rounded) of the questions each; those of dev are random ones of the others.
+
+    Rare phrasings are held out in random order, of each table in turn one, with all their questions, as long as these
+    fit. Frequent phrasings are in all splits. If few phrasings are rare, test is small. Questions with many facts have
+    many phrasings, so that test has more of them than train: compare systems within a split, not test with dev.
+    """
+    split = ["train"] * len(phrasings)
+    users: dict[str, list[int]] = {}
+    for number, used in enumerate(phrasings):
+        for phrasing in used:
+            users.setdefault(phrasing, []).append(number)
+    tables = [frozenset(map(_table, used)) for used in phrasings]
+    trained = Counter(table for found in tables for table in found)
+    tenth = round(len(phrasings) * HELD_OUT)
+    held_out = [users[phrasing] for phrasing in _in_turn(users, len(phrasings), seed)]
+    others = Random(f"{seed}|dev").sample([[n] for n in range(len(phrasings))], len(phrasings))
+    for name, groups in {"test": held_out, "dev": others}.items():
+        room = tenth
+        for group in groups:
+            moved = [number for number in group if split[number] == "train"]
+            lost = Counter(table for number in moved for table in tables[number])
+            if len(moved) <= room and all(trained[table] > count for table, count in lost.items()):
+                room -= len(moved)
+                trained -= lost
+                for number in moved:
+                    split[number] = name
+    return split
+
+
+def _table(phrasing: str) -> str:
+    return phrasing.partition(": ")[0]
+
+
+def _in_turn(users: Mapping[str, Sequence[int]], count: int, seed: int) -> list[str]:
+    """The rare phrasings in random order: one of each table, then a second of each, and so on."""
+    rng = Random(f"{seed}|split")
+    by_table: dict[str, list[str]] = {}
+    for phrasing in sorted(p for p, found in users.items() if len(found) <= max(5, count * RARE)):
+        by_table.setdefault(_table(phrasing), []).append(phrasing)
+    order = []
+    for table in rng.sample(list(by_table), len(by_table)):
+        found = rng.sample(by_table[table], len(by_table[table]))
+        order += [(turn, phrasing) for turn, phrasing in enumerate(found)]
+    return [phrasing for _, phrasing in sorted(order, key=lambda item: item[0])]

@@ -1,9 +1,11 @@
-"""Statistics of a dataset: the paper's Tables 1 to 3 beside the paper's own numbers, and its Figure 3."""
+"""Statistics of a dataset: the paper's Tables 1 to 3 beside the paper's own numbers, its Figure 3, and the wording."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,6 +69,15 @@ PAPER: dict[str, Any] = {
 }
 """As printed in Tables 1 to 3. (Table 2 heads the column of gold facts "candidate facts".)"""
 
+KQAPRO: dict[str, Any] = {
+    "words": {"mean": 15.0, "95 %": 25},
+    "beginnings": {
+        "what is": 20.6, "how many": 9.4, "how is": 4.7, "when did": 4.2, "is the": 3.1, "when was": 2.8,
+        "which movie": 2.5, "which has": 2.4, "does the": 1.9, "was the": 1.4,
+    },
+}  # fmt: skip
+"""Words of a question and the commonest beginnings (percent) of 4,000 of the 11,797 test questions of KQA Pro, drawn at
+random: people's wordings, the style that the questions here come close to."""
 
 _SPREADS = ("chains", "hops", "facts", "candidates")
 
@@ -98,10 +109,15 @@ def dataset_statistics(splits: Mapping[str, Iterable[Example]]) -> dict[str, Any
     shapes = StructureClasses()
     parts: dict[str, list[_Row]] = {}
     unanswerable: dict[str, int] = {}
+    words: Counter[int] = Counter()
+    beginnings: Counter[str] = Counter()
     for name, examples in splits.items():
         rows = parts[name] = []
         unanswerable[name] = 0
         for example in examples:
+            said = example.question.casefold().split()
+            words[len(said)] += 1
+            beginnings[" ".join(said[:2])] += 1
             if example.answerable:
                 rows.append(_Row.of(example, shapes))
             else:
@@ -119,6 +135,8 @@ def dataset_statistics(splits: Mapping[str, Iterable[Example]]) -> dict[str, Any
         "structures_of_type": {kind: len({r.shape for r in everything if r.type == kind}) for kind in QUESTION_TYPES},
         "nodes": _histogram(r.facts for r in everything),
         "edges": _histogram(r.edges for r in everything),
+        "words": _words(sorted(words.elements())),
+        "beginnings": {text: 100 * count / words.total() for text, count in _commonest(beginnings)},
     }
 
 
@@ -132,6 +150,18 @@ def _spread(numbers: Sequence[int]) -> dict[str, float]:
     if not numbers:
         return {"mean": 0.0, "min": 0, "max": 0}
     return {"mean": sum(numbers) / len(numbers), "min": min(numbers), "max": max(numbers)}
+
+
+def _words(lengths: Sequence[int]) -> dict[str, float]:
+    """Mean of the numbers of words, and the number that 95 % of the questions do not exceed; 0 without questions."""
+    if not lengths:
+        return {"mean": 0.0, "95 %": 0}
+    return {"mean": sum(lengths) / len(lengths), "95 %": lengths[math.ceil(0.95 * len(lengths)) - 1]}
+
+
+def _commonest(beginnings: Counter[str]) -> list[tuple[str, int]]:
+    """The most frequent beginnings, as many as `KQAPRO` has; of equally frequent ones the first by alphabet."""
+    return sorted(beginnings.items(), key=lambda item: (-item[1], item[0]))[: len(KQAPRO["beginnings"])]
 
 
 def _histogram(numbers: Any) -> dict[str, int]:
@@ -160,12 +190,24 @@ def statistics_text(statistics: Mapping[str, Any]) -> str:
         _table("Table 2: evidence graphs", ["", "mean", "paper", "max", "paper"], graphs),
         _table("Table 3: structures by split", ["", *STRUCTURES, "number"], structures),
         _table("Figure 3: question types", ["", *QUESTION_TYPES], types),
+        _wording(statistics),
     ]
     missing = statistics["unanswerable"]
     if missing["total"]:
         shares = [_share(count, count + totals[name]) for name, count in missing.items()]
         blocks.append(_table("Besides: questions without an answer", ["", *missing], [["number", *shares]]))
     return "\n\n".join(blocks)
+
+
+def _wording(statistics: Mapping[str, Any]) -> str:
+    """Words of a question and the commonest beginnings, here and in KQA Pro."""
+    both = (statistics, KQAPRO)
+    means = [f"{one['words']['mean']:.1f}" for one in both]
+    rows = [["words, mean", *means], ["words, 95 %", *(one["words"]["95 %"] for one in both)]]
+    sides = [[f"{text} {share:.1f} %" for text, share in one["beginnings"].items()] for one in both]
+    commonest = list(zip_longest(*sides, fillvalue=""))
+    rows += [["" if rank else "commonest beginnings", *pair] for rank, pair in enumerate(commonest)]
+    return _table("Wording of the questions", ["", "here", "KQA Pro"], rows)
 
 
 def _share(count: int, total: int) -> str:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -172,7 +173,7 @@ def execute(kb, record):
 def test_records_have_kqa_pros_form(questions):
     assert len(questions) == COUNT
     for record in questions:
-        assert set(record) == {"question", "choices", "program", "answer"}
+        assert set(record) == {"question", "choices", "program", "answer", "phrasings"}
         assert len(record["choices"]) == 10
         assert record["answer"] in record["choices"]
         assert record["question"][0].isupper() or not record["question"][0].isalpha()
@@ -200,6 +201,30 @@ def test_questions_contain_names_verbatim_and_no_ids(kb, questions):
             if step["function"] == "Find":
                 assert step["inputs"][0] in record["question"]
         assert "city:" not in record["question"]
+
+
+def fixed_words(phrasing):
+    """The words of a template that every question with it has: those outside brackets and placeholders."""
+    template = phrasing.partition(": ")[2].removeprefix("[has|have] ")  # "with" in a phrase after the noun
+    return re.findall(r"[\w']+", re.sub(r"\[[^\]]*\]|\{[^}]*\}|a\(n\)|\b(?:their|its)\b", " ", template).lower())
+
+
+def test_phrasings_are_the_templates_of_the_words(questions):
+    tables = Counter()
+    for record in questions:
+        phrasings = record["phrasings"]
+        assert phrasings
+        assert len(set(phrasings)) == len(phrasings)
+        words = re.findall(r"[\w']+", record["question"].lower())
+        for phrasing in phrasings:
+            assert set(fixed_words(phrasing)) <= set(words), (record["question"], phrasing)
+        tables.update(phrasing.partition(": ")[0] for phrasing in phrasings)
+        # each relation and attribute of the program is worded by a template of its own
+        for step in record["program"]:
+            if step["function"] == "Relate":
+                predicate, direction = step["inputs"]
+                assert any(p.startswith(f"relations/{predicate}/{direction}/") for p in phrasings)
+    assert {table.split("/")[0] for table in tables} == {"relations", "attributes", "qualifiers", "strategies"}
 
 
 def test_no_question_reveals_its_answer(questions):
@@ -242,6 +267,17 @@ def test_most_functions_occur(questions):
     missing = set(FUNCTIONS) - used - UNREACHABLE
     # rare functions, which a small sample may lack; the slow test requires them all
     assert missing <= {"VerifyDate", "FilterDate", "FilterStr", "VerifyYear", "FindAll", "QFilterYear"}
+
+
+def test_whole_numbers_are_tested_with_whole_numbers(questions):
+    whole = ("runtime", "box office", "atomic number", "population", "number of reviews")
+    tested = [
+        r["program"][-1]["inputs"][0].split()[0]
+        for r in questions
+        if r["program"][-1]["function"] == "VerifyNum" and r["program"][-2]["inputs"][0] in whole
+    ]
+    assert tested
+    assert all(number.isdigit() and int(number) for number in tested)
 
 
 def test_yes_and_no_are_both_common(questions):

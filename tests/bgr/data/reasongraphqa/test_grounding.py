@@ -88,6 +88,20 @@ def test_a_missing_field_is_named(field):
         Question.from_json(item, "x", "val.json: item 7")
 
 
+def test_phrasings_are_read():
+    item = record("x", ("Find", "Nordia"), ("What",))
+    assert Question.from_json(item, "x", "item 7").phrasings == ()
+    read = Question.from_json({**item, "phrasings": ["relations/a/forward/vp: [is|are] {x}", "b: c"]}, "x", "item 7")
+    assert read.phrasings == ("relations/a/forward/vp: [is|are] {x}", "b: c")
+
+
+@pytest.mark.parametrize("phrasings", ["a", None, {"a": "b"}, [1], [["a"]], ["a", ""], ["\ud800"]])
+def test_malformed_phrasings_are_refused(phrasings):
+    item = {**record("x", ("Find", "Nordia"), ("What",)), "phrasings": phrasings}
+    with pytest.raises(DataError, match=r"item 7: phrasings is .*, allowed: a list of non-empty texts"):
+        Question.from_json(item, "x", "item 7")
+
+
 @pytest.mark.parametrize(
     ("executed", "annotated", "same"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from random import Random
 
@@ -21,6 +22,7 @@ from bgr.data.reasongraphqa.construction.splits import (
     random_split,
     structure_classes,
     structure_split,
+    wording_split,
 )
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
@@ -164,6 +166,60 @@ def test_a_predicate_of_a_single_question_stays_in_train():
         assert composition_split(compositions, seed)[0] == "train"
 
 
+def check_wording_promise(phrasings, split):
+    """The guarantees in the docstring of `wording_split`."""
+    of = {
+        name: [group for group, s in zip(phrasings, split, strict=True) if s == name]
+        for name in ("train", "dev", "test")
+    }
+    seen = {name: {phrasing for group in part for phrasing in group} for name, part in of.items()}
+    assert all(group - seen["train"] - seen["dev"] for group in of["test"])
+    trained = {phrasing.partition(": ")[0] for phrasing in seen["train"]}
+    assert {phrasing.partition(": ")[0] for phrasing in seen["test"]} <= trained
+    for name in ("dev", "test"):
+        assert len(of[name]) <= round(0.1 * len(phrasings))
+
+
+def random_phrasings(rng: Random, count: int, tables: int) -> list[frozenset[str]]:
+    """One to three templates from each of some tables; the first of a table are the most frequent."""
+
+    def template(table: int) -> str:
+        return f"table {table}: template {rng.choices(range(9), [1 / (n + 1) for n in range(9)])[0]}"
+
+    chosen = [rng.sample(range(tables), min(tables, rng.choice((0, 1, 2, 3)))) for _ in range(count)]
+    return [frozenset(template(table) for table in group) for group in chosen]
+
+
+def test_wordings_are_held_out():
+    phrasings = random_phrasings(Random(2), 2000, 60)
+    split = wording_split(phrasings, seed=1)
+    check_wording_promise(phrasings, split)
+    assert split.count("test") >= 190
+    assert split.count("dev") == 200
+    kept = {phrasing for group, s in zip(phrasings, split, strict=True) if s != "test" for phrasing in group}
+    held_out = {phrasing for group in phrasings for phrasing in group} - kept
+    # of many tables, so that the wording is new everywhere and not in one relation
+    assert len({phrasing.partition(": ")[0] for phrasing in held_out}) >= 10
+    uses = Counter(phrasing for group in phrasings for phrasing in group)
+    assert max(uses[phrasing] for phrasing in held_out) <= 20
+    assert split == wording_split(phrasings, seed=1) != wording_split(phrasings, seed=2)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_guarantees_hold_for_any_phrasings(seed):
+    rng = Random(seed)
+    phrasings = random_phrasings(rng, rng.randint(0, 150), rng.randint(1, 40))
+    check_wording_promise(phrasings, wording_split(phrasings, seed))
+
+
+def test_the_only_phrasing_of_a_table_stays_in_train():
+    phrasings = [frozenset({"rare: a"}), *[frozenset({"usual: a"})] * 30, *[frozenset({"usual: b"})] * 3]
+    for seed in range(10):
+        split = wording_split(phrasings, seed)
+        assert split[0] == "train"
+        assert split[-3:] == ["test"] * 3
+
+
 def chain(rng: Random, number: int, kb) -> Question:
     """A question from a person or country to one of its films by an attribute, and to another attribute of the film."""
     n = rng.randrange(2, 24)
@@ -233,3 +289,23 @@ def test_the_domain_is_named_by_concepts(kb, source, encoder):
     for wrong in ({"split": "domain"}, {"domain": ("country",)}):
         with pytest.raises(DataError, match="concepts with the split 'domain' only"):
             Settings(**wrong)
+
+
+def test_a_built_dataset_has_held_out_wordings(kb, encoder):
+    rng = Random(2)
+    questions = [chain(rng, number, kb) for number in range(160)]
+    worded = [replace(question, phrasings=(f"ask: {min(rng.randrange(80), 40)}",)) for question in questions]
+    built = build(kb, worded, encoder, Settings(split="wording", seed=3))
+    by_id = {question.id: question for question in worded}
+    found = [(frozenset(by_id[e.id].phrasings), name) for name, part in built.splits.items() for e in part]
+    check_wording_promise(*zip(*found, strict=True))
+    assert len(built.splits["dev"]) == 16
+    assert 12 <= len(built.splits["test"]) <= 16
+
+
+def test_a_split_by_wording_needs_phrasings(kb, encoder):
+    questions = [chain(Random(2), number, kb) for number in range(12)]
+    questions[:3] = [replace(question, phrasings=("ask: a",)) for question in questions[:3]]
+    message = "question 3: phrasings is missing or empty, allowed with split 'wording': questions of `bgr atlas`"
+    with pytest.raises(DataError, match=message):
+        build(kb, questions, encoder, Settings(split="wording"))

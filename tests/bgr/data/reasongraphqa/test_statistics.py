@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bgr.data.example import STRUCTURES, Example
-from bgr.data.reasongraphqa.io.statistics import PAPER, dataset_statistics, draw_statistics, statistics_text
+from bgr.data.reasongraphqa.io.statistics import KQAPRO, PAPER, dataset_statistics, draw_statistics, statistics_text
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 
@@ -54,6 +56,29 @@ def test_text_sets_both_side_by_side(splits):
     assert "2 (50.0 %)" in text
     assert "5,673 (38.6 %)" in text
     assert all(f"Table {n}" in text for n in (1, 2, 3))
+
+
+def test_words_and_beginnings_of_all_questions():
+    texts = ["What is it?"] * 15 + ["Which film is the longest of them all?"] * 4 + ["Yes?"]
+    questions = [replace(example(str(n), CHAIN), question=text) for n, text in enumerate(texts)]
+    lost = replace(example("lost", []), graph=EvidenceGraph(), answer="", question="WHAT  is lost?")
+    found = dataset_statistics({"train": questions, "dev": [lost], "test": []})
+    assert found["words"] == {"mean": pytest.approx((15 * 3 + 4 * 8 + 1 + 3) / 21), "95 %": 8}
+    assert found["beginnings"] == {
+        "what is": pytest.approx(100 * 16 / 21),
+        "which film": pytest.approx(100 * 4 / 21),
+        "yes?": pytest.approx(100 / 21),
+    }
+    table = statistics_text(found).split("Wording of the questions\n")[1].split("\n\n")[0]
+    rows = [line.split("  ") for line in table.splitlines()]
+    assert [part.strip() for part in rows[3] if part] == ["commonest beginnings", "what is 76.2 %", "what is 20.6 %"]
+    assert [part.strip() for part in rows[-1] if part] == ["was the 1.4 %"]
+    assert len(rows) == 3 + len(KQAPRO["beginnings"])
+
+
+def test_a_twentieth_of_the_questions_is_longer_than_the_95_percent():
+    questions = [replace(example(str(n), CHAIN), question="word " * n) for n in range(1, 101)]
+    assert dataset_statistics({"train": questions, "dev": [], "test": []})["words"] == {"mean": 50.5, "95 %": 95}
 
 
 def test_an_empty_dataset_has_statistics():
