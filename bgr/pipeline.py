@@ -18,7 +18,7 @@ from bgr.models.config import DIRECTIONS
 from bgr.models.retriever import BgrRetriever
 from bgr.models.state_cache import cache_encoded
 from bgr.reader.reader import Reader, ReaderInput, load_reader
-from bgr.retrievers.base import Query, RetrievalResult, Retriever, timed
+from bgr.retrievers.base import Query, RetrievalResult, Retriever, timed, truncated_texts
 from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever, load_tokenizer
 from bgr.retrievers.graph_hop.decode import EXPLORE, decode
 from bgr.retrievers.graph_hop.fusion import Fusion
@@ -42,14 +42,17 @@ GROUP = 128
 
 @dataclass(frozen=True)
 class DirectedGraphs:
-    """The graphs of both directions for one question, before reconstruction."""
+    """The graphs of both directions for one question, before reconstruction, and the texts that one of the directions
+    truncated (`RetrievalResult.truncated`)."""
 
     forward: DirectionResult
     backward: DirectionResult
+    truncated: tuple[int, ...] = ()
 
     def merged(self, rule: str, gamma: float, *, fusion: Fusion | None = None) -> RetrievalResult:
         """The graph by a reconstruction rule; see `bgr.retrievers.graph_hop.reconstruction.reconstruct`."""
-        return reconstruct(self.forward, self.backward, rule, gamma, fusion=fusion)
+        found = reconstruct(self.forward, self.backward, rule, gamma, fusion=fusion)
+        return replace(found, truncated=self.truncated)
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,8 @@ class Answer:
     """The answer to one question.
 
     `confidence` is the BSC of the two directions, in [0, 1]. `answer` is ``None`` without evidence or without a reader;
-    `answer_confidence` is the reader's, in [0, 1], and ``None`` without a reader.
+    `answer_confidence` is the reader's, in [0, 1], and ``None`` without a reader. `truncated` lists the texts that were
+    not read to their end, −1 for the question, and `reader_truncated` tells whether the reader's input was truncated.
     """
 
     question: str
@@ -69,6 +73,8 @@ class Answer:
     limits: tuple[str, ...]
     answer: str | None = None
     answer_confidence: float | None = None
+    truncated: tuple[int, ...] = ()
+    reader_truncated: bool = False
 
     @property
     def text(self) -> str | None:
@@ -99,6 +105,8 @@ class Answer:
             "forward": self.forward.to_json(),
             "backward": self.backward.to_json(),
             "limits": list(self.limits),
+            "truncated": list(self.truncated),
+            "reader_truncated": self.reader_truncated,
         }
 
 
@@ -200,7 +208,9 @@ class BgrPipeline(Retriever):
                     _walk(self.forward, *forward, group, batch_size),
                     _walk(self.backward, *backward, group, batch_size),
                 )
-                found += [DirectedGraphs(*pair) for pair in zip(*results, strict=True)]
+            cut = [one.truncated | other.truncated for one, other in zip(forward, backward, strict=True)]
+            lost = (truncated_texts(query, *cut) for query in group)
+            found += [DirectedGraphs(*each) for each in zip(*results, lost, strict=True)]
         return found
 
     def _read(self, queries: Sequence[Query]) -> list[tuple[Sentences, Sentences]]:
@@ -248,9 +258,8 @@ class BgrPipeline(Retriever):
             facts = [facts.corpus[index].whole for index in hits.indices.tolist()]
         found = self.retrieve_directions([Query(question, facts)])[0]
         forward, backward, merged = found.forward.graph, found.backward.graph, self._merged(found)
-        read = None
-        if self.reader is not None:
-            [read] = self.reader.answer([ReaderInput(question, tuple(facts), merged.graph)])
+        asked = ReaderInput(question, tuple(facts), merged.graph)
+        read = None if self.reader is None else self.reader.answer([asked])[0]
         return Answer(
             question=question,
             facts=tuple(facts),
@@ -261,6 +270,8 @@ class BgrPipeline(Retriever):
             limits=merged.limits,
             answer=None if read is None else read.text,
             answer_confidence=None if read is None else read.confidence,
+            truncated=found.truncated,
+            reader_truncated=read is not None and read.truncated,
         )
 
     def _merged(self, found: DirectedGraphs) -> RetrievalResult:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
 
 from bgr.errors import BgrError
+from bgr.models.truncation import Truncation, truncation_text
 from bgr.utils.atomic_io import new_file
 
 
@@ -242,10 +243,22 @@ class Stop:
         return f"{self.name:8}  stopped early after epoch {self.number}/{self.of}: {waited} than {self.best:.3f}"
 
 
-Report = Callable[[Epoch | Stop], None]
+@dataclass(frozen=True)
+class Truncated:
+    """The texts of train and dev, tokenized: how many of each kind of text were truncated."""
+
+    name: str
+    counts: Mapping[str, Truncation]
+
+    def line(self) -> str:
+        return f"{self.name:8}  {truncation_text(self.counts)}"
 
 
-def to_stderr(message: Epoch | Stop) -> None:
+Message = Epoch | Stop | Truncated
+Report = Callable[[Message], None]
+
+
+def to_stderr(message: Message) -> None:
     print(message.line(), file=sys.stderr)
 
 

@@ -19,6 +19,7 @@ from bgr.models.encoder import SentenceStates
 from bgr.models.ragged import Ragged
 from bgr.models.retriever import BgrRetriever
 from bgr.models.state_cache import cached_states
+from bgr.models.truncation import Truncation
 from bgr.retrievers.baselines.model import BaselineModel
 from bgr.utils.devices import autocast, pick_precision
 from training.loader import Part, SimilarLengths, StepLoader, WholeLoader
@@ -99,6 +100,11 @@ class BgrDataModule(LightningDataModule):
         limits = model.config
         self.questions = Sentences((e.question for e in examples), tokenizer, max_tokens=limits.question_tokens)
         self.facts = Sentences((f for e in examples for f in e.facts), tokenizer, max_tokens=limits.fact_tokens)
+
+    @property
+    def truncation(self) -> dict[str, Truncation]:
+        """How many of the distinct questions and facts of train and dev were truncated."""
+        return {"questions": self.questions.truncation, "facts": self.facts.truncation}
 
     def cache_lower_states(self, encoder: SentenceStates, folder: Path) -> None:
         """Replace token ids by the states of ``encoder.lower``: fp16, memory-mapped, ``[total, d]``.

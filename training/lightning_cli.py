@@ -24,7 +24,7 @@ from transformers.utils import logging as transformers_logging
 from bgr.errors import BgrError
 from bgr.models.packaged import resolve_model
 from bgr.utils.devices import fast_bfloat16, pick_device
-from training.callbacks import AtomicFiles, EarlyStop, KeepCheckpoints, StopAtNotFinite
+from training.callbacks import AtomicFiles, EarlyStop, KeepCheckpoints, Report, StopAtNotFinite, Truncated
 from training.data_module import BgrDataModule
 from training.run import Run, first_process
 
@@ -152,9 +152,11 @@ def fit(run: Run, cli: LightningCLI, last: Path) -> None:
     cli.trainer.fit(cli.model, datamodule=cli.datamodule, ckpt_path=resume, weights_only=True)
 
 
-def fit_retriever(run: Run, parse: Callable[[Run], RetrieverCLI], name: str) -> RetrieverCLI | None:
+def fit_retriever(
+    run: Run, parse: Callable[[Run], RetrieverCLI], name: str, report: Report | None
+) -> RetrieverCLI | None:
     """Train the retriever that `parse` reads from the config, save its tokenizer, and load the weights of the best
-    epoch. `name` is its direction or kind.
+    epoch. `name` is its direction or kind; `report`, if there is one, is called with the number of truncated texts.
 
     Returns:
         The trained module with its data; ``None`` in processes that do not write.
@@ -164,6 +166,8 @@ def fit_retriever(run: Run, parse: Callable[[Run], RetrieverCLI], name: str) -> 
         shutil.rmtree(run.home(name), ignore_errors=True)
     cli = parse(run)
     tokenizer = prepare(run, cli)
+    if report is not None and first_process():
+        report(Truncated(name, cli.datamodule.truncation))
     keeper = next(c for c in cli.trainer.checkpoint_callbacks if isinstance(c, KeepCheckpoints))
     fit(run, cli, keeper.last)
     if not first_process():

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bgr.cli.parser import Command, Output
 from bgr.retrievers.graph_hop.options import AskOptions
+
+if TYPE_CHECKING:
+    from bgr.pipeline import Answer
 
 
 def command() -> Command:
@@ -35,4 +40,16 @@ def run(options: AskOptions) -> Output:
     ]
     if answer.limits:
         lines.append(f"limits     {', '.join(answer.limits)}")
+    if cut := _truncated(answer):
+        lines.append(f"warning    too long, the end was not read: {', '.join(cut)}")
     return Output("\n".join(lines), answer.to_json())
+
+
+def _truncated(answer: Answer) -> list[str]:
+    facts = sum(index >= 0 for index in answer.truncated)
+    parts = {
+        "the question": len(answer.truncated) > facts,
+        f"{facts:,} of {len(answer.facts):,} facts": facts > 0,
+        "the reader's input": answer.reader_truncated,
+    }
+    return [what for what, there in parts.items() if there]

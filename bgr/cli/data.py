@@ -108,6 +108,14 @@ def _build_text(sheet: dict[str, Any], options: BuildOptions) -> str:
     lines = [f"{options.out}: " + ", ".join(f"{count:,} {name}" for name, count in sheet["counts"].items())]
     lines.append(f"facts: {sheet['facts']['units']:,} sentences, {sheet['facts']['gold']:,} of them gold")
     lines.append("distractors: " + ", ".join(f"{count:,} {kind}" for kind, count in sheet["distractors"].items()))
+    if sheet["unanswerable"]:
+        lines.append(f"without an answer: {sheet['unanswerable']:,} questions, whose candidates lack needed facts")
+    if "shortcuts" in sheet:
+        guess = sheet["shortcuts"]
+        lines.append(
+            f"AUC of guessing gold facts: {guess['blind']['auc']:.3f} without the question, "
+            f"{guess['lexical']['auc']:.3f} with its words"
+        )
     if "wording" in sheet:
         words = sheet["wording"]
         lines.append(

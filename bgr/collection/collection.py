@@ -25,6 +25,7 @@ from bgr.collection.triples.triple import Triple
 from bgr.collection.vectors import DenseSearch, Encoder, VectorRows
 from bgr.errors import DataError
 from bgr.llm.language_model import LanguageModel
+from bgr.models.truncation import Truncation
 
 Documents = Corpus | Iterable[Document] | str | Path
 
@@ -177,6 +178,12 @@ class Collection:
         """SHA-256 of all ids, titles and texts in order (`Corpus.hash`)."""
         source = self._source
         return source.manifest.corpus if isinstance(source, FolderState) else source.corpus.hash
+
+    @property
+    def truncation(self) -> Truncation:
+        """How many of the texts that were encoded since the collection was built or opened were longer than the encoder
+        reads."""
+        return self._lazy_encoder.truncation
 
     @property
     def bm25(self) -> Search:

@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from bgr.errors import CheckpointError
 from bgr.models.packaged import packaged_minilm
+from bgr.models.truncation import Truncation, tokenize
 from bgr.utils.cache import ChunkCache
 from bgr.utils.devices import fast_bfloat16, pick_device
 from bgr.utils.hashing import hash_files, hash_texts
@@ -29,7 +30,7 @@ class SentenceEncoder:
     Args:
         folder: a local folder with an encoder and its tokenizer in the format of `transformers`.
         batch_tokens: maximum number of tokens in a batch, including padding.
-        max_tokens: longer sentences are truncated.
+        max_tokens: longer sentences are truncated, and counted in `truncation`.
         device: by default a GPU if there is one.
 
     Raises:
@@ -60,6 +61,7 @@ class SentenceEncoder:
         self.model = model.to(self.device, dtype).eval()
         self.batch_tokens = batch_tokens
         self.max_tokens = max_tokens
+        self.truncation = Truncation()  # of all calls; sentences are distinct within a call
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
         """``float32 [n, d]``, one unit vector for each text."""
@@ -67,7 +69,8 @@ class SentenceEncoder:
         vectors = np.zeros((len(distinct), self.model.config.hidden_size), dtype=np.float32)
         if not distinct:
             return vectors
-        tokens = self.tokenizer(distinct, truncation=True, max_length=self.max_tokens)["input_ids"]
+        tokens, longer = tokenize(self.tokenizer, distinct, self.max_tokens)
+        self.truncation += Truncation(len(longer), len(distinct))
         for rows in _batches([len(ids) for ids in tokens], self.batch_tokens):
             vectors[rows] = self._encode([tokens[row] for row in rows])
         return _repeated(vectors, distinct, texts)

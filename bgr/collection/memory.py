@@ -18,6 +18,7 @@ from bgr.collection.triples.openie import read_openie
 from bgr.collection.triples.triple import Triple
 from bgr.collection.vectors import Encoder, VectorRows, check_unit
 from bgr.errors import DataError
+from bgr.models.truncation import Truncation
 from bgr.utils.json_utils import repr_short
 
 MINILM = "minilm"
@@ -50,6 +51,12 @@ class LazyEncoder:
         if isinstance(self.given, str | Path):
             return passage_encoder(None if self.given == MINILM else self.given)
         return self.given
+
+    @property
+    def truncation(self) -> Truncation:
+        """How many of the texts encoded so far were truncated; of none if the encoder does not count them."""
+        counted = getattr(self.encoder, "truncation", None) if "encoder" in vars(self) else None
+        return counted if isinstance(counted, Truncation) else Truncation()
 
     @cached_property
     def key(self) -> str | None:

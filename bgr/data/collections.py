@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from bgr.collection.triples.triple import entity_key
 from bgr.data.multihop.load import read_corpus
 from bgr.data.reasongraphqa.io.fact_records import fact_corpus, read_facts
 from bgr.errors import DataError
+from bgr.models.truncation import truncation_text
 from bgr.utils.atomic_io import writing
 
 if TYPE_CHECKING:
@@ -110,6 +112,8 @@ def search(options: opt.SearchOptions) -> list[dict[str, Any]]:
     method = options.method or ("hybrid" if collection.manifest.encoder else "bm25")
     with _search(options, collection, method) as one:
         found = one.search(options.questions, options.k)
+    if collection.truncation.truncated:
+        print(truncation_text({"questions": collection.truncation}), file=sys.stderr)
     rows = []
     for question, hits in zip(options.questions, found, strict=True):
         pairs = zip(hits.scores.tolist(), hits.indices.tolist(), strict=True)
@@ -226,7 +230,9 @@ def summary(collection: Collection) -> str:
     kind = f"vectors of {numbers}" if own.encoder else "words alone"
     gone = f", {own.rows - own.passages:,} deleted" if own.deleted else ""
     triples = f", {own.triples.passages:,} triples" if own.triples is not None else ""
-    return f"{collection.folder}: {own.passages:,} passages{gone}, {kind}{triples}; corpus {own.corpus[:12]}"
+    encoded = collection.truncation
+    cut = f"; {truncation_text({'encoded texts': encoded})}" if encoded.truncated else ""
+    return f"{collection.folder}: {own.passages:,} passages{gone}, {kind}{triples}; corpus {own.corpus[:12]}{cut}"
 
 
 def _open(folder: Path, encoder: Path | None) -> Collection:

@@ -59,13 +59,14 @@ class Example:
         return self.graph.structure
 
     def to_json(self) -> dict[str, Any]:
-        """A record for JSON. ``structure`` follows from the graph; it is written for people who read the file."""
+        """A record for JSON; ``answerable`` and ``structure`` follow from the graph and help people and filters."""
         return {
             "id": self.id,
             "question": self.question,
             "facts": list(self.facts),
             "edges": self.graph.to_json(),
             "answer": self.answer,
+            "answerable": self.answerable,
             "program": [dict(step) for step in self.program],
             "type": self.type,
             "structure": self.structure,
@@ -76,8 +77,8 @@ class Example:
         """The inverse of `to_json`, which checks every field; other fields are ignored.
 
         Raises:
-            DataError: not an object, a field is missing or has another type, the graph violates a constraint, or the
-                structure is not the graph's; the message names the sample and what is allowed.
+            DataError: not an object, a field is missing or has another type, the graph violates a constraint, or
+                ``answerable`` or the structure is not the graph's; the message names the sample and what is allowed.
         """
         if not isinstance(record, Mapping):
             raise DataError("a line must have one object")
@@ -90,6 +91,11 @@ class Example:
             graph = EvidenceGraph([(a, b) for a, b in record["edges"]])
         except BgrError as error:
             raise _refusal(record, str(error)) from error
+        answerable = bool(graph.nodes)
+        if record.get("answerable", answerable) is not answerable:
+            raise _refusal(
+                record, f"answerable is {repr_short(record['answerable'])}, but its graph has {len(graph.nodes)} facts"
+            )
         if record.get("structure", graph.structure) != graph.structure:
             raise _refusal(
                 record, f"structure is {repr_short(record['structure'])}, but its graph is {graph.structure}"

@@ -46,13 +46,12 @@ class BuildOptions(Options):
         out: folder to write.
         limit: use a random sample of N questions (default: all).
         seed: seed of all sampling.
-        recipe: how candidates are chosen: as in the paper, or with rival chains, more candidates, and questions without
-            an answer.
-        candidates: maximum number of candidates for each question (default: 25 for the paper's recipe, 120 for rivals).
-        candidates_min: minimum number of candidates for each question (default: 20 for the paper's recipe, 15 for
-            rivals, or --candidates if that is less).
-        unanswerable: share of the questions whose candidates lack needed facts (default: 0 for the paper's recipe, 0.1
-            for rivals).
+        recipe: how candidates are chosen: with rival chains and questions without an answer, or as in the paper.
+        candidates: maximum number of candidates for each question (default: 120, for the paper's recipe 25).
+        candidates_min: minimum number of candidates for each question (default: 15, for the paper's recipe 20, or
+            --candidates if that is less).
+        unanswerable: share of the questions whose candidates lack needed facts (default: 0.1, for the paper's recipe
+            0).
         joined_probability: probability that a fact is joined with one or two others in a sentence.
         mixture: shares of distractors that (a) are similar to the question, (b) have the same head, (c) are random
             (default: one third each).
@@ -62,6 +61,7 @@ class BuildOptions(Options):
             templates).
         verbalizer_candidates: number of sentences that the verbalizer samples for a fact.
         split: how questions are assigned to train, dev and test.
+        domain: concepts such as "film": with --split domain, test has all questions with a gold fact about one.
         skip_bad: count malformed questions instead of stopping at the first.
         overwrite: replace the folder if it exists.
     """
@@ -70,7 +70,7 @@ class BuildOptions(Options):
     out: Folder
     limit: int | None = None
     seed: int = 0
-    recipe: Literal["paper", "rivals"] = "paper"
+    recipe: Literal["paper", "rivals"] = "rivals"
     candidates: int | None = None
     candidates_min: int | None = None
     unanswerable: float | None = None
@@ -80,7 +80,8 @@ class BuildOptions(Options):
     similarity: Annotated[str, Metavar(f"{PACKAGED}|DIR")] = PACKAGED
     verbalizer: Annotated[str, Metavar("DIR|ID")] | None = None
     verbalizer_candidates: int = 4
-    split: Literal["random", "structure", "entity", "composition"] = "random"
+    split: Literal["random", "structure", "entity", "composition", "domain"] = "random"
+    domain: tuple[Annotated[str, Metavar("CONCEPT")], ...] | None = None
     skip_bad: bool = False
     overwrite: bool = False
 
@@ -89,6 +90,8 @@ class BuildOptions(Options):
             yield "--hard and --mixture exclude each other"
         if self.recipe != "paper" and (self.hard or self.mixture is not None):
             yield "--hard and --mixture are for --recipe paper, whose kinds of distractors they mix"
+        if (self.split == "domain") != bool(self.domain):
+            yield "--split domain and --domain CONCEPT go together"
 
 
 @dataclass(frozen=True, kw_only=True)

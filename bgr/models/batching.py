@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from bgr.models.ragged import Ragged
+from bgr.models.truncation import Truncation, tokenize
 
 
 @dataclass(frozen=True)
@@ -30,16 +31,22 @@ class Batch:
 class Sentences:
     """Distinct texts and their token ids, which may be replaced by states of the encoder.
 
-    Duplicates among the texts are allowed; a text of more than `max_tokens` is truncated.
+    Duplicates among the texts are allowed; a text of more than `max_tokens` is truncated and listed in `truncated`.
     """
 
     def __init__(self, texts: Iterable[str], tokenizer: Any, *, max_tokens: int) -> None:
         self.number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-        cut = {"truncation": True, "max_length": max_tokens}
-        self.rows = Ragged.from_lists(tokenizer(list(self.number), **cut)["input_ids"] if self.number else [])
+        distinct = list(self.number)
+        rows, cut = tokenize(tokenizer, distinct, max_tokens)
+        self.rows = Ragged.from_lists(rows)
+        self.truncated = frozenset(distinct[number] for number in cut)
 
     def __len__(self) -> int:
         return len(self.number)
+
+    @property
+    def truncation(self) -> Truncation:
+        return Truncation(len(self.truncated), len(self))
 
     def take(self, numbers: Sequence[int]) -> Ragged:
         """The given sentences; states are converted to float32."""

@@ -19,6 +19,7 @@ from bgr.utils.atomic_io import new_file
 
 CHUNK = 2048
 """Sentences computed between two writes."""
+DTYPE = np.float16
 
 
 def cached_states(
@@ -51,11 +52,11 @@ def cached_states(
                 new_file(path, single=True) as part,
                 tqdm(total=len(rows), desc=title, disable=not progress, unit="sentence") as bar,
             ):
-                states = np.lib.format.open_memmap(part, mode="w+", dtype=np.float16, shape=(len(rows.flat), width))
+                states = np.lib.format.open_memmap(part, mode="w+", dtype=DTYPE, shape=(len(rows.flat), width))
                 at = 0
                 for numbers in torch.arange(len(rows)).split(CHUNK):
                     found = compute(rows.select(numbers)).flat
-                    states[at : at + len(found)] = found.to("cpu", torch.float16).numpy()
+                    states[at : at + len(found)] = found.float().cpu().numpy()
                     at += len(found)
                     bar.update(len(numbers))
                 states.flush()

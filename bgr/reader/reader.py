@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +25,7 @@ from tqdm import tqdm
 from bgr.errors import CheckpointError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.models.seq2seq import greedy, load_seq2seq
+from bgr.models.truncation import tokenize
 from bgr.reader.slots import Masked, mask_text
 from bgr.utils.atomic_io import write_text
 from bgr.utils.devices import autocast, pick_device, pick_precision
@@ -52,6 +53,7 @@ class ReaderSettings:
         most_tokens: maximum tokens of an input; a longer one is truncated.
         longest_answer: maximum tokens of an answer.
         data_hash: hash of the dataset that the reader was trained on.
+        recipe: recipe of that dataset with its version; empty if unknown.
         format: version of the file.
     """
 
@@ -63,6 +65,7 @@ class ReaderSettings:
     most_tokens: Annotated[int, Field(ge=1, le=MAX_LENGTH)] = 512
     longest_answer: Annotated[int, Field(ge=1, le=MAX_LENGTH)] = 32
     data_hash: str = ""
+    recipe: str = ""
     format: int = FORMAT
 
     def save(self, folder: Path) -> None:
@@ -110,10 +113,12 @@ class ReaderAnswer:
     Args:
         text: the answer; ``None`` if there is no evidence or the model generated nothing.
         confidence: exp of the mean log-probability of the generated tokens, in [0, 1]; 0 without an answer.
+        truncated: true if the input had more than `ReaderSettings.most_tokens`, and its end was not read.
     """
 
     text: str | None
     confidence: float
+    truncated: bool = False
 
 
 NOT_ANSWERABLE = ReaderAnswer(None, 0.0)
@@ -194,8 +199,7 @@ class Reader:
         """Answers to linearized questions, with or without evidence."""
         masked = [mask_text(text, self._words) if self.settings.slots else None for text in texts]
         sources = [text if one is None else one.text for text, one in zip(texts, masked, strict=True)]
-        max_tokens = self.settings.most_tokens
-        tokens = self.tokenizer(sources, truncation=True, max_length=max_tokens)["input_ids"] if sources else []
+        tokens, truncated = tokenize(self.tokenizer, sources, self.settings.most_tokens)
         # similar lengths together, for little padding
         order = sorted(range(len(texts)), key=lambda row: (-len(tokens[row]), texts[row]))
         found = [NOT_ANSWERABLE] * len(texts)
@@ -206,6 +210,8 @@ class Reader:
                 for row, (text, confidence) in zip(rows, generated, strict=True):
                     found[row] = _answer(text, confidence, masked[row])
                 bar.update(len(rows))
+        for row in truncated:
+            found[row] = replace(found[row], truncated=True)
         return found
 
     def save(self, folder: str | Path) -> None:

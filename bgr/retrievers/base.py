@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import Any, TypeVar
@@ -55,6 +56,8 @@ class RetrievalResult:
         answer: the answer, if the retriever gives one.
         sentences: pairs of an index and a sentence number, if the retriever chooses sentences within texts.
         is_list: true if the graph says nothing beyond the ranking.
+        truncated: the texts of which a model read only the first tokens, −1 for the question; ``None`` if the retriever
+            has no limit of tokens.
     """
 
     graph: EvidenceGraph
@@ -68,6 +71,7 @@ class RetrievalResult:
     answer: str | None = None
     sentences: tuple[tuple[int, int], ...] = ()
     is_list: bool = False
+    truncated: tuple[int, ...] | None = None
 
     @cached_property
     def _ranked(self) -> tuple[tuple[int, float], ...]:
@@ -113,6 +117,12 @@ def timed(retrieve: Retrieve[R]) -> Retrieve[R]:
         return [replace(result, seconds=share) for result in results]
 
     return wrapper
+
+
+def truncated_texts(query: Query, questions: AbstractSet[str], facts: AbstractSet[str]) -> tuple[int, ...]:
+    """`RetrievalResult.truncated` of a query, from the questions and facts that were truncated."""
+    asked = (ROOT,) if query.question in questions else ()
+    return (*asked, *(index for index, fact in enumerate(query.facts) if fact in facts)) if facts else asked
 
 
 def ranked_nodes(graph: EvidenceGraph) -> list[tuple[int, float]]:

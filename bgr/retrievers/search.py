@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bgr.graph.evidence_graph import ROOT
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, star, timed
 from bgr.retrievers.scope import Scope, SearchName, pairs, search_scopes
 
@@ -85,4 +86,7 @@ class TwoStage(Retriever):
         ranking = tuple((indices[index], score) for index, score in zip(result.indices, result.scores, strict=True))
         graph = result.graph.relabel(dict(enumerate(indices)))
         sentences = tuple((indices[index], number) for index, number in result.sentences)
-        return replace(result, graph=graph, ranking=ranking, sentences=sentences, searched=self.scope.corpus)
+        cut = result.truncated
+        cut = None if cut is None else tuple(index if index == ROOT else indices[index] for index in cut)
+        searched = self.scope.corpus
+        return replace(result, graph=graph, ranking=ranking, sentences=sentences, searched=searched, truncated=cut)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bgr.data.example import Example
+from bgr.models.truncation import truncation_text
 from bgr.utils.atomic_io import write_json, write_lines, write_text
 from eval.report.document import NONE, Document, Figure, Part, Section, Table, listing, percent, write_csv
 from eval.report.plots import plot_groups, plot_hops_by_chains, plot_sweep
@@ -63,7 +64,8 @@ def _cells(mean: Mapping[str, float], answered: bool) -> list[str]:
 
 
 def notes(evaluations: Sequence[Evaluation]) -> list[str]:
-    """Notes on edit distances that ran out of time and on decoding limits that were reached, if any."""
+    """Notes on edit distances that ran out of time, on decoding limits that were reached, and on texts that were longer
+    than a model reads, if any."""
     lines = []
     for evaluation in evaluations:
         mean = evaluation.mean
@@ -73,6 +75,10 @@ def notes(evaluations: Sequence[Evaluation]) -> list[str]:
                 lines.append(f"{evaluation.name}: {title} ran out of time on {cut} questions; {bounds}")
         if limits := int(mean["limits_reached"]):
             lines.append(f"{evaluation.name}: decoding met a limit on {limits} questions")
+        if any(count.truncated for count in evaluation.truncation.values()):
+            lines.append(f"{evaluation.name}: {truncation_text(evaluation.truncation)}")
+        if inputs := evaluation.inputs_truncated:
+            lines.append(f"{evaluation.name}: the reader's input was truncated on {inputs} questions")
     return lines
 
 
@@ -141,7 +147,9 @@ def _prediction(evaluation: Evaluation, place: int) -> dict[str, Any]:
     edges = [[*edge, *scored.get(edge, [])] for edge in sorted(graph.edges)]
     scores = {metric: getattr(row, metric) for metric in (*METRICS, "ged_exact", "ged_labelled_exact")}
     answer = {} if evaluation.answers is None else {"answer": evaluation.answers[place], "qa_em": row.qa_em}
-    return {"edges": edges, **scores, **answer, "limits": list(row.limits)}
+    texts = evaluation.results[place].truncated
+    truncated = {} if texts is None else {"truncated": list(texts)}
+    return {"edges": edges, **scores, **answer, "limits": list(row.limits), **truncated}
 
 
 KIND_TEXTS = tuple(f"{kind.replace('_', ' ')}: {text}" for kind, text in ERROR_KINDS.items())

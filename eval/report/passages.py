@@ -55,7 +55,8 @@ BOUNDS = "Distances (GED) that ran out of time and are upper bounds:"
 UNCOUNTED = "Tokens and cost are not known (–) where the server gave no count of tokens. Replies without one:"
 CUT = (
     "Questions of which something was left out or cut short (context: candidates had no room in the prompt; clipped: "
-    "long ones were cut; shots: examples had no room; facts: of an answer's evidence; others are limits of a search):"
+    "long ones were cut; shots: examples had no room; facts: of an answer's evidence; tokens: a model read only the "
+    "first tokens of a text; others are limits of a search):"
 )
 STEP_COUNTS = ("calls", "cached", "tokens_in", "tokens_out", "failed")
 PAIRS_NOTE = (

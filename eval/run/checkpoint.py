@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bgr.data.example import Example
-from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_split
+from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_split, recipe_of
 from bgr.errors import BgrError, DataError
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Retriever
@@ -65,6 +65,7 @@ def evaluate_checkpoint(options: EvaluateOptions) -> CheckpointEvaluation:
             main = settings.rule if settings.rule in rules else rules[0]
             about = {
                 "checkpoint": str(options.checkpoint),
+                "checkpoint_recipe": settings.recipe,
                 "precision": pipeline.precision,
                 "gammas": gammas,
                 "fused_threshold": settings.fused_threshold,
@@ -105,6 +106,7 @@ def sweep_checkpoint(options: EvaluateOptions) -> CheckpointSweep:
         )
         about = {
             "checkpoint": str(options.checkpoint),
+            "checkpoint_recipe": settings.recipe,
             **_about_data(options, split, examples),
             "checkpoint_gammas": settings.gammas,
             "fused_threshold": settings.fused_threshold,
@@ -131,7 +133,13 @@ def _examples(options: EvaluateOptions, split: str) -> list[Example]:
 
 def _about_data(options: EvaluateOptions, split: str, examples: Sequence[Example]) -> dict[str, Any]:
     data_hash = dataset_hash(options.data)
-    return {"data": str(options.data), "data_hash": data_hash, "split": split, "questions": len(examples)}
+    return {
+        "data": str(options.data),
+        "recipe": recipe_of(options.data),
+        "data_hash": data_hash,
+        "split": split,
+        "questions": len(examples),
+    }
 
 
 def _chosen_rules(names: Sequence[str] | None) -> list[str]:

@@ -13,10 +13,12 @@ from tqdm import tqdm
 
 from bgr.data.example import Example
 from bgr.errors import BgrError, DataError
+from bgr.graph.evidence_graph import ROOT
 from bgr.metrics.answers import answer_match
 from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.ged import graph_edit_distance, released_graph_edit_distance
 from bgr.metrics.gm_gs import graph_match, graph_structure_match
+from bgr.models.truncation import Truncation
 from bgr.retrievers.base import Query, RetrievalResult, Retriever
 
 if TYPE_CHECKING:
@@ -62,25 +64,34 @@ class Row:
 class Predictions:
     """The results of one system, in the order of the examples, with the wall time of retrieval in seconds and the
     number of the system's weights, if known. `answers` are those of a reader, ``None`` where it could give none; they
-    are ``None`` as a whole if no reader was asked."""
+    are ``None`` as a whole if no reader was asked. `inputs_truncated` is the number of questions of which the reader
+    did not read the whole input."""
 
     results: Sequence[RetrievalResult]
     seconds: float | None = None
     answers: Sequence[str | None] | None = None
     parameters: int | None = None
+    inputs_truncated: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation(Predictions):
-    """The predictions of one system with the scores of every question, in the order of the examples."""
+    """The predictions of one system with the scores of every question, in the order of the examples. `truncation` is
+    that of `count_truncated`."""
 
     name: str
     rows: tuple[Row, ...]
+    truncation: Mapping[str, Truncation]
 
     @cached_property
     def mean(self) -> dict[str, float]:
-        """`summarize` over all questions, with ``seconds_per_question`` and ``parameters`` where they are known."""
+        """`summarize` over all questions, with ``seconds_per_question``, ``parameters``, ``inputs_truncated`` and the
+        counts of `truncation` (``facts_distinct``, ``facts_truncated``) where they are known."""
         extra: dict[str, float] = {}
+        for name, count in self.truncation.items():
+            extra |= {f"{name}_distinct": count.texts, f"{name}_truncated": count.truncated}
+        if self.inputs_truncated is not None:
+            extra["inputs_truncated"] = self.inputs_truncated
         if self.seconds is not None:
             extra["seconds_per_question"] = self.seconds / len(self.rows)
         if self.parameters is not None:
@@ -169,8 +180,25 @@ def evaluate(
         if found.answers is not None:
             judged = zip(rows, found.answers, examples, strict=True)
             rows = [replace(row, qa_em=answer_match(answer, example.answer)) for row, answer, example in judged]
-        done.append(Evaluation(name=name, rows=tuple(rows), **vars(found)))
+        truncation = count_truncated(examples, found.results)
+        done.append(Evaluation(name=name, rows=tuple(rows), truncation=truncation, **vars(found)))
     return done
+
+
+def count_truncated(examples: Sequence[Example], results: Sequence[RetrievalResult]) -> dict[str, Truncation]:
+    """How many of the distinct ``questions`` and ``facts`` of the examples a system truncated; empty if it has no limit
+    of tokens."""
+    questions: set[str] = set()
+    facts: set[str] = set()
+    for example, result in zip(examples, results, strict=True):
+        if result.truncated is None:
+            return {}
+        questions |= {example.question} if ROOT in result.truncated else set()
+        facts |= {example.facts[index] for index in result.truncated if index != ROOT}
+    return {
+        "questions": Truncation(len(questions), len({example.question for example in examples})),
+        "facts": Truncation(len(facts), len({fact for example in examples for fact in example.facts})),
+    }
 
 
 def score(

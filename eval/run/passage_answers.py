@@ -12,7 +12,7 @@ from bgr.data.multihop.assemble import MultihopQuestion
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.llm.usage import Usage
 from bgr.reader.passage_reader import PassageReader, ReadAnswer
-from eval.run.question_result import QuestionResult
+from eval.run.question_result import TOKENS, QuestionResult
 
 if TYPE_CHECKING:
     from bgr.reader.reader import Reader, ReaderAnswer, ReaderInput
@@ -51,7 +51,7 @@ class TrainedAnswers:
         else:
             read = self.reader.answer(_inputs(questions, found, self.corpus))
         share = (time.perf_counter() - started) / max(1, len(questions))
-        return [ReadAnswer(one.text, Usage(), share, {"step": "answer", "answer": one.text}) for one in read]
+        return [ReadAnswer(one.text, Usage(), share, _read_step(one)) for one in read]
 
 
 def answers_without_evidence(reader: Reader, questions: Sequence[str], **options: Any) -> list[ReaderAnswer]:
@@ -77,6 +77,10 @@ class GraphAnswers:
         said = self.answerer.answer(_inputs(questions, found, self.corpus))
         share = (time.perf_counter() - started) / max(1, len(questions))
         return [ReadAnswer(one.text, one.usage, share, _step(one)) for one in said]
+
+
+def _read_step(read: ReaderAnswer) -> dict[str, Any]:
+    return {"step": "answer", "answer": read.text} | ({"limits": [TOKENS]} if read.truncated else {})
 
 
 def _step(said: LlmAnswer) -> dict[str, Any]:

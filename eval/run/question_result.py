@@ -15,6 +15,9 @@ from bgr.utils.json_utils import is_text, repr_short
 MAX_NUMBER = 1e300
 """Limit of scores, counts and seconds, because JSON may hold integers that are too large for a float."""
 
+TOKENS = "tokens"
+"""Name of the limit if a model read only the first tokens of a text."""
+
 
 @dataclass(frozen=True)
 class QuestionResult:
@@ -36,7 +39,8 @@ class QuestionResult:
     @classmethod
     def of(cls, question_id: str, result: RetrievalResult, ids: Sequence[str]) -> QuestionResult:
         """A retriever's result, with ids in place of indices; `ids` are the ids of the texts that were searched."""
-        details = {**result.details, **({"limits": list(result.limits)} if result.limits else {})}
+        limits = [*result.limits, *([TOKENS] if result.truncated else [])]
+        details = {**result.details, **({"limits": limits} if limits else {})}
         rank = {index: rank for rank, index in enumerate(result.indices)}
         return cls(
             id=question_id,

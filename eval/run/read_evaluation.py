@@ -68,7 +68,8 @@ class ReadEvaluation:
         if answer is not None and not is_text(answer):
             raise DataError(f"{where}: answer of {repr_short(system)} is {repr_short(answer)}, allowed: a text or null")
         graph = _graph(found["edges"], len(example.facts), f"{where}: system {repr_short(system)}")
-        return RetrievalResult(graph, tuple(limits)), answer, "answer" in found
+        truncated = _truncated(found.get("truncated"), len(example.facts), f"{where}: system {repr_short(system)}")
+        return RetrievalResult(graph, tuple(limits), truncated=truncated), answer, "answer" in found
 
 
 def read_evaluation(path: Path) -> ReadEvaluation:
@@ -139,7 +140,7 @@ def _graph(edges: list[Any], facts: int, where: str) -> EvidenceGraph:
     for edge in edges:
         ends = edge[:2] if isinstance(edge, list) else []
         scores = edge[2:] if isinstance(edge, list) else []
-        numbers = len(ends) == 2 and all(type(end) is int and -1 <= end < facts for end in ends)
+        numbers = len(ends) == 2 and all(_is_text_number(end, facts) for end in ends)
         if not numbers or len(scores) > 1 or not all(_finite(s) for s in scores):
             raise DataError(
                 f"{where}: edge {repr_short(edge)}, allowed: [a, b] or [a, b, score], facts 0 to {facts - 1}, Q = -1"
@@ -148,6 +149,19 @@ def _graph(edges: list[Any], facts: int, where: str) -> EvidenceGraph:
         return EvidenceGraph([(a, b) for a, b, *_ in edges], {(a, b): float(s[0]) for a, b, *s in edges if s})
     except BgrError as error:
         raise DataError(f"{where}: {error}") from None
+
+
+def _truncated(texts: Any, facts: int, where: str) -> tuple[int, ...] | None:
+    """The numbers of the truncated texts; ``None`` in evaluations of older versions and of systems without a limit."""
+    if texts is None:
+        return None
+    if not isinstance(texts, list) or not all(_is_text_number(text, facts) for text in texts):
+        raise DataError(f"{where}: truncated is {repr_short(texts)}, allowed: facts 0 to {facts - 1}, Q = -1")
+    return tuple(texts)
+
+
+def _is_text_number(value: Any, facts: int) -> bool:
+    return type(value) is int and -1 <= value < facts
 
 
 def _finite(value: Any) -> bool:

@@ -21,7 +21,7 @@ from eval.systems.retrievers import load_baseline_rows
 from eval.systems.spec import SystemSpec
 
 if TYPE_CHECKING:
-    from bgr.reader.reader import Reader
+    from bgr.reader.reader import Reader, ReaderAnswer
 
 
 def gather(options: CompareOptions) -> tuple[dict[str, Predictions], list[Example], str, dict[str, Any]]:
@@ -33,7 +33,7 @@ def gather(options: CompareOptions) -> tuple[dict[str, Predictions], list[Exampl
     Raises:
         BgrError: two systems have the same name, evaluations have other data or questions, or a file is damaged.
     """
-    from bgr.data.reasongraphqa.io.dataset import dataset_hash
+    from bgr.data.reasongraphqa.io.dataset import dataset_hash, recipe_of
 
     specs = [SystemSpec.parse(text) for text in options.systems]
     read = {str(one.place): read_evaluation(one.path) for one in specs if one.is_evaluation}
@@ -62,7 +62,13 @@ def gather(options: CompareOptions) -> tuple[dict[str, Predictions], list[Exampl
         main = evaluation.main if evaluation is not None and evaluation.main in found else list(found)[-1]
     if options.main is not None and options.main not in systems:
         raise BgrError(f"--main is {repr_short(options.main)}, the systems are: {', '.join(systems)}")
-    about = {"data": str(options.data), "data_hash": data_hash, "split": options.split, "questions": len(examples)}
+    about = {
+        "data": str(options.data),
+        "recipe": recipe_of(options.data),
+        "data_hash": data_hash,
+        "split": options.split,
+        "questions": len(examples),
+    }
     if options.reader is not None:
         from bgr.reader.reader import Reader
 
@@ -96,15 +102,20 @@ def with_answers(
         for number, result in enumerate(system.results)
     }
     read = reader.answer(list(inputs.values()), batch_size=batch_size, progress=progress)
-    texts = {key: answer.text for key, answer in zip(inputs, read, strict=True)}
+    answers = dict(zip(inputs, read, strict=True))
     answered = {
-        name: replace(system, answers=[texts[n, result.graph.edges] for n, result in enumerate(system.results)])
+        name: _answered(system, [answers[n, result.graph.edges] for n, result in enumerate(system.results)])
         for name, system in all_systems.items()
     }
     questions = [example.question for example in examples]
     alone = answers_without_evidence(reader, questions, batch_size=batch_size, progress=progress)
     nothing = [RetrievalResult(EvidenceGraph()) for _ in examples]
-    return {**answered, NOTHING: Predictions(nothing, answers=[answer.text for answer in alone])}
+    return {**answered, NOTHING: _answered(Predictions(nothing), alone)}
+
+
+def _answered(system: Predictions, read: Sequence[ReaderAnswer]) -> Predictions:
+    cut = sum(answer.truncated for answer in read)
+    return replace(system, answers=[answer.text for answer in read], inputs_truncated=cut)
 
 
 def _questions(options: CompareOptions, read: Sequence[ReadEvaluation]) -> list[Example]:

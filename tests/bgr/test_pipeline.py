@@ -290,3 +290,53 @@ def test_a_collection_in_place_of_candidates(small_checkpoint):
     encoder = lambda texts: np.full((len(texts), 4), 0.5, dtype=np.float32)  # noqa: E731
     answer = pipeline.answer(QUESTION, Collection.in_memory(FACTS, encoder=encoder))
     assert set(answer.facts) == set(FACTS)
+
+
+LONG = " ".join(["persona"] * 63)
+"""One token more than the checkpoint reads, with the two special ones."""
+
+
+def test_truncated_texts_are_named(small_checkpoint, tmp_path):
+    pipeline = BgrPipeline.from_pretrained(small_checkpoint)
+    whole, facts = " ".join(["persona"] * 62), [LONG, FACTS[0], LONG + " .", FACTS[1]]
+    queries = [Query(LONG, FACTS), Query(whole, facts), Query(QUESTION, FACTS), Query(LONG, facts)]
+    wanted = [(ROOT,), (0, 2), (), (ROOT, 0, 2)]
+    assert [found.truncated for found in pipeline.retrieve(queries)] == wanted
+    pipeline.keep_facts([*facts, *FACTS], tmp_path / "states")
+    assert [found.truncated for found in pipeline.retrieve(queries)] == wanted
+    assert pipeline.retrieve_directions(queries[:1])[0].merged("forward", 0.5).truncated == (ROOT,)
+
+
+def test_truncated_texts_of_a_collection(small_checkpoint):
+    collection = Collection.in_memory(["rome lies in italy .", LONG, "radium has people ."], encoder=None)
+    two = BgrPipeline.from_pretrained(small_checkpoint).over(collection, search="bm25", count=1)
+    assert [found.truncated for found in two.retrieve([Query("persona ?"), Query("radium ?")])] == [(1,), ()]
+    assert two.retrieve([Query("radium ?", [FACTS[0], LONG])])[0].truncated == (1,)
+
+
+def test_ask_warns_of_what_was_not_read(small_checkpoint, small_reader, tmp_path, capsys):
+    export(ExportOptions(run=small_checkpoint, out=tmp_path / "out", reader=small_reader))
+    settings = json.loads((tmp_path / "out" / "reader" / "reader.json").read_text())
+    (tmp_path / "out" / "reader" / "reader.json").write_text(json.dumps({**settings, "most_tokens": 4}))
+    (tmp_path / "facts.txt").write_text("\n".join([*FACTS, LONG]))
+    words = ["--checkpoint", str(tmp_path / "out"), "--facts", str(tmp_path / "facts.txt")]
+    assert main(["ask", LONG, *words]) == 0
+    [warning] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("warning")]
+    assert warning == "warning    too long, the end was not read: the question, 1 of 5 facts, the reader's input"
+    assert main(["ask", LONG, *words, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["truncated"], record["reader_truncated"]) == ([-1, 4], True)
+    (tmp_path / "facts.txt").write_text("\n".join(FACTS))
+    assert main(["ask", QUESTION, "--checkpoint", str(small_checkpoint), *words[2:]]) == 0
+    assert "warning" not in capsys.readouterr().out
+
+
+def test_checkpoints_without_counts_load(small_checkpoint):
+    path = small_checkpoint / "bgr.json"
+    record = json.loads(path.read_text())
+    assert record.pop("truncation") == {}
+    path.write_text(json.dumps(record))
+    assert Settings.load(small_checkpoint).truncation == {}
+    path.write_text(json.dumps({**record, "truncation": {"facts": {"truncated": -1, "texts": 2}}}))
+    with pytest.raises(CheckpointError, match=r"truncation\.facts\.truncated is -1"):
+        Settings.load(small_checkpoint)

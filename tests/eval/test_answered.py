@@ -1,9 +1,12 @@
 """A reader over several systems reads each different graph once, and answers go to their systems and questions."""
 
+from dataclasses import replace
+
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.reader.reader import ReaderAnswer, ReaderSettings
 from bgr.retrievers.base import RetrievalResult
 from eval.compare.compare import GOLD, NOTHING
+from eval.report.evaluation import notes
 from eval.run.evaluate import Predictions, evaluate
 from eval.systems.graphs import with_answers
 
@@ -41,6 +44,21 @@ def test_each_graph_is_read_once(examples, imperfect):
             assert answer == f"{example.question[:11]} {sorted(result.graph.edges)}"
     assert found["empty"].answers == [None] * 30
     assert found["one"].seconds == 3.0
+
+
+def test_inputs_that_the_reader_did_not_read_to_their_end(examples, imperfect):
+    class Short(EchoReader):
+        def answer(self, items, **options):
+            read = super().answer(items, **options)
+            return [replace(one, truncated=len(item.graph.nodes) > 2) for item, one in zip(items, read, strict=True)]
+
+    found = evaluate(with_answers(Short(), {"one": Predictions(imperfect)}, examples), examples)
+    means = {one.name: one.mean for one in found}
+    long = sum(len(result.graph.nodes) > 2 for result in imperfect)
+    assert means["one"]["inputs_truncated"] == long > 0
+    assert means[NOTHING]["inputs_truncated"] == 0
+    assert f"one: the reader's input was truncated on {long} questions" in notes(found)
+    assert not any(line.startswith(NOTHING) for line in notes(found))
 
 
 def test_bound_and_leak(examples, imperfect):

@@ -1,6 +1,7 @@
 """`bgr evaluate` from files to files, with a tiny checkpoint and with baselines alone."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from bgr.pipeline import BgrPipeline
 from bgr.retrievers.graph_hop.checkpoint import Settings
 from bgr.retrievers.graph_hop.reconstruction import RULES
 from eval.run.evaluate import query_of
+from eval.run.read_evaluation import read_evaluation
 
 
 @pytest.fixture
@@ -66,6 +68,31 @@ def test_chosen_rules_gamma_limit_and_json(checkpoint, data, tmp_path, capsys):
     assert content["systems"]["equation"]["all"]["n"] == 5
     assert content["about"]["gammas"] == {"equation": 1}
     assert content["main"] == "equation"
+
+
+def test_truncated_texts_are_counted_once(checkpoint, examples, tmp_path, capsys):
+    # the checkpoint reads 64 tokens: two special ones, and a word each
+    long, whole = " ".join(["persona"] * 63), " ".join(["rome"] * 62)
+    facts = (long, whole, *examples[0].facts[2:])
+    questions = {"a": long, "b": long, "c": whole}
+    asked = [replace(examples[0], id=name, facts=facts, question=text) for name, text in questions.items()]
+    splits = {"train": [], "dev": [], "test": [*asked, examples[3]]}
+    write_dataset(tmp_path / "long", splits, [], {})
+    words = ("--checkpoint", checkpoint, "--data", tmp_path / "long", "--out", tmp_path / "out", "--rule", "backward")
+    assert evaluate(*words) == 0
+    line = "backward: truncated: 1 of 3 questions (33.33 %), 1 of 12 facts (8.33 %)"
+    assert capsys.readouterr().out.count("truncated:") == 1
+    assert line in (tmp_path / "out" / "metrics.md").read_text()
+    systems = json.loads((tmp_path / "out" / "metrics.json").read_text())["systems"]
+    counts = {
+        name: value for name, value in systems["backward"]["all"].items() if name.startswith(("questions", "facts"))
+    }
+    assert counts == {"questions_distinct": 3, "questions_truncated": 1, "facts_distinct": 12, "facts_truncated": 1}
+    assert not any("truncated" in name for name in systems["bm25"]["all"])
+    again = read_evaluation(tmp_path / "out")
+    results = again.predictions("backward", splits["test"]).results
+    assert [result.truncated for result in results] == [(-1, 0), (-1, 0), (0,), ()]
+    assert again.predictions("bm25", splits["test"]).results[0].truncated is None
 
 
 def test_baselines_alone(data, tmp_path, capsys):

@@ -16,6 +16,7 @@ from bgr.data.reasongraphqa.io.dataset import load_split, write_dataset
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.metrics.answers import answer_match
+from bgr.models.truncation import Truncation
 from bgr.reader.reader import Reader, ReaderInput
 from eval.run.passage_answers import answers_without_evidence
 from training.seq2seq.reader import ReaderData, everyday_words, retrieved_graphs
@@ -61,6 +62,20 @@ def test_pairs_come_from_gold_graphs(toy_data):
     source, answer = data.pairs["train"][0]
     assert source.endswith("evidence: Persona was made in france . Then: paris is the capital of france .")
     assert answer == "paris"
+
+
+def test_long_inputs_are_counted_once(toy_data, tokenizer):
+    data = ReaderData(str(toy_data), slots=False, structure=True)
+    data.setup()
+    sources = {source for pairs in data.pairs.values() for source, _ in pairs}
+    lengths = sorted(len(row) for row in tokenizer(list(sources))["input_ids"])
+    for most in (lengths[0] - 1, lengths[0], lengths[-1]):
+        data.tokenize(tokenizer, max_tokens=most)
+        assert data.truncation == Truncation(sum(length > most for length in lengths), len(sources))
+        assert max(len(source) for source, _ in data.tokens["train"]) <= most
+    assert data.truncation.truncated == 0
+    data.tokenize(tokenizer)
+    assert data.truncation.truncated == 0
 
 
 def predictions(path, examples, edges=((ROOT, 0, 0.9),), system="fused", **changes):
@@ -112,9 +127,10 @@ def test_a_run_is_a_reader_with_card(train, tmp_path, toy_data, capsys, slots):
     assert train("out", "--json", slots=slots) == 0
     metrics = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
     assert json.loads((tmp_path / "out" / "metrics.json").read_text()) == metrics
-    assert (metrics["pairs"], metrics["left_out"]) == (30, 0)
+    assert (metrics["pairs"], metrics["left_out"], metrics["truncated"]) == (30, 0, 0)
     card = (tmp_path / "out" / "README.md").read_text()
     assert card.startswith("---\nlibrary_name: transformers")
+    assert "| longer inputs in training | truncated: 0 of " in card
     assert ("placeholders" in card) == (slots == "true")
     reader = Reader.from_pretrained(tmp_path / "out", device="cpu", precision="32")
     examples = load_split(toy_data, "dev")

@@ -9,7 +9,11 @@ from safetensors.torch import load_file
 
 from bgr.cli import main
 from bgr.data.reasongraphqa.io.dataset import load_split
+from bgr.models.config import BgrConfig
+from bgr.models.truncation import Truncation
 from bgr.pipeline import BgrPipeline
+from bgr.retrievers.graph_hop.checkpoint import Settings
+from bgr.retrievers.graph_hop.export import model_card
 from training.retriever.calibrate import dev_metrics
 from training.retriever.train import parse, train_direction
 from training.run import Run
@@ -115,3 +119,16 @@ def test_missing_data_and_missing_config(config, toy_data, tmp_path, capsys):
     assert train("nosuch", toy_data, tmp_path / "run") == 1
     assert "demo" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+def test_truncated_texts_are_said_once_and_kept(config, short_data, tmp_path, capsys):
+    # the question has 14 tokens, the facts of capitals 9, the others fewer
+    short = ("--model.question_tokens=13", "--model.fact_tokens=8")
+    assert train(config(1), short_data, tmp_path / "run", *short) == 0
+    lines = [line for line in capsys.readouterr().err.splitlines() if "truncated" in line]
+    assert lines == ["forward   truncated: 1 of 1 questions (100.00 %), 3 of 16 facts (18.75 %)"]
+    settings = Settings.load(tmp_path / "run")
+    assert settings.truncation == {"questions": Truncation(1, 1), "facts": Truncation(3, 16)}
+    limits = BgrConfig()
+    assert "| longer texts in training | truncated: 3 of 16 facts (18.75 %)" in model_card(settings, limits, limits)
+    assert "longer texts" not in model_card(replace(settings, truncation={}), limits, limits)

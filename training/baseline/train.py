@@ -7,7 +7,7 @@ baseline have no weights, so this choice is all their training.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -17,7 +17,7 @@ from jsonargparse.typing import NonNegativeInt
 from tqdm import tqdm
 
 from bgr.data.example import Example
-from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_metadata, load_split
+from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_metadata, load_split, recipe_of
 from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.retrievers.base import Query
@@ -133,7 +133,7 @@ def _choose_untrained(run: Run, about: Untrained) -> dict[str, Any]:
 
 def _fit(run: Run, plan: Plan) -> None:
     report = Reporter(plan.kind, to_stderr)
-    cli = fit_retriever(run, lambda run: retriever_cli(run, BaselineModule, plan.kind, report), plan.kind)
+    cli = fit_retriever(run, lambda run: retriever_cli(run, BaselineModule, plan.kind, report), plan.kind, to_stderr)
     if cli is None:
         return
     model: BaselineModel = cli.model.model
@@ -144,6 +144,7 @@ def _fit(run: Run, plan: Plan) -> None:
     )
     with output_folder(run.out / plan.kind, overwrite=True) as folder:
         model.save_pretrained(folder)
+    settings = replace(settings, truncation=cli.datamodule.truncation)
     settings.save(run.out)  # the last file marks the folder as complete
     mark_finished(run, plan.kind, result_settings(cli))
 
@@ -176,6 +177,7 @@ def choose(
         margin=keep.margin if isinstance(keep, NearBest) else None,
         seed=seed,
         data_hash=dataset_hash(run.data),
+        recipe=recipe_of(run.data),
         metrics={"dev": metrics},
     )
 

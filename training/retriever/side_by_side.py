@@ -20,13 +20,13 @@ import torch
 from tqdm import tqdm
 
 from bgr.errors import BgrError
-from training.callbacks import Epoch, Report, Stop
+from training.callbacks import Epoch, Message, Report, Stop
 
 PATIENCE = 10.0
 """Seconds that a process may take to end after it is asked to."""
 
 
-Message = Epoch | Stop | BgrError
+Sent = Message | BgrError
 """Report of a process, or its error."""
 
 Work = Callable[[str, Report], None]
@@ -41,7 +41,7 @@ def in_processes(work: Work, directions: Sequence[str], *, bar: bool = True) -> 
         BgrError: a process failed; the message is that of its error.
     """
     context = multiprocessing.get_context("spawn")
-    messages: Queue[Message] = context.Queue()
+    messages: Queue[Sent] = context.Queue()
     threads = max(1, torch.get_num_threads() // len(directions))
     children = [
         context.Process(target=_child, args=(work, direction, threads, messages), name=direction, daemon=True)
@@ -68,7 +68,7 @@ def in_processes(work: Work, directions: Sequence[str], *, bar: bool = True) -> 
                 child.join()
 
 
-def _watch(children: Sequence[BaseProcess], messages: Queue[Message], *, show: bool) -> None:
+def _watch(children: Sequence[BaseProcess], messages: Queue[Sent], *, show: bool) -> None:
     with tqdm(desc="training", unit="epoch", disable=not show) as bar:
         while True:
             # read before the messages, so that all messages of an ended child are in the queue
@@ -87,13 +87,13 @@ def _watch(children: Sequence[BaseProcess], messages: Queue[Message], *, show: b
                 return
 
 
-def _show(bar: tqdm, message: Message, directions: int) -> None:
+def _show(bar: tqdm, message: Sent, directions: int) -> None:
     if isinstance(message, BgrError):
         raise message
     if isinstance(message, Epoch):
         bar.total = bar.total or message.of * directions
         bar.update()
-    elif bar.total:
+    elif isinstance(message, Stop) and bar.total:
         bar.total -= message.of - message.number
     bar.write(message.line(), file=sys.stderr)
 
@@ -106,7 +106,7 @@ def _cause(child: BaseProcess) -> str:
     return f"{child.name}: its process was ended by {name} (SIGKILL: perhaps out of memory); --resume continues"
 
 
-def _child(work: Work, direction: str, threads: int, messages: Queue[Message]) -> None:
+def _child(work: Work, direction: str, threads: int, messages: Queue[Sent]) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
     try:

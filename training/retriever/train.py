@@ -12,7 +12,7 @@ from lightning.pytorch import Callback
 from lightning.pytorch.accelerators import CPUAccelerator
 from transformers import AutoTokenizer
 
-from bgr.data.reasongraphqa.io.dataset import dataset_hash
+from bgr.data.reasongraphqa.io.dataset import dataset_hash, recipe_of
 from bgr.models.config import DIRECTIONS
 from bgr.models.retriever import BgrRetriever
 from bgr.pipeline import read_alike
@@ -67,10 +67,11 @@ def train_retriever(run: Run, plan: Plan, directions: Sequence[str] = DIRECTIONS
         if model["frozen_layers"] and not any(run.states_folder.glob("facts-*.npy")):
             # once for both, with all cores and in a process of its own, which frees its memory before they start
             in_processes(partial(prepare_states, run), missing[:1], bar=False)
-        in_processes(partial(train_direction, replace(run, overrides=(*run.overrides, QUIET))), missing)
+        quiet = replace(run, overrides=(*run.overrides, QUIET))
+        in_processes(partial(train_direction, quiet, first=missing[0]), missing)
     else:
         for direction in missing:
-            train_direction(run, direction, to_stderr)
+            train_direction(run, direction, to_stderr, first=missing[0])
     if not first_process() or not all((run.out / direction).is_dir() for direction in DIRECTIONS):
         return {}
     if run.resume and (run.out / SETTINGS).exists():
@@ -83,9 +84,11 @@ def parse(run: Run, direction: str, *callbacks: Callback) -> RetrieverCLI:
     return retriever_cli(run, BgrModule, direction, *callbacks, settings=[f"--model.direction={direction}"])
 
 
-def train_direction(run: Run, direction: str, report: Report) -> None:
-    """Train one direction and save its best epoch to ``out/DIRECTION``; `report` is called for every epoch."""
-    cli = fit_retriever(run, lambda run: parse(run, direction, Reporter(direction, report)), direction)
+def train_direction(run: Run, direction: str, report: Report, *, first: str | None = None) -> None:
+    """Train one direction and save its best epoch to ``out/DIRECTION``; `report` is called for every epoch, and once
+    with the number of truncated texts if it is the `first` direction of a run, since both read the same texts."""
+    once = report if direction == first else None
+    cli = fit_retriever(run, lambda run: parse(run, direction, Reporter(direction, report)), direction, once)
     if cli is None:
         return
     model: BgrRetriever = cli.model.model
@@ -113,6 +116,8 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
             prepared = model
         found += decode_dev(model, data, [model.config.threshold], explore=EXPLORE).values()
     forward, backward = found
-    settings = replace(calibrated(forward, backward, data.splits["dev"]), data_hash=dataset_hash(run.data))
+    settings = calibrated(forward, backward, data.splits["dev"])
+    settings = replace(settings, data_hash=dataset_hash(run.data), recipe=recipe_of(run.data))
+    settings = replace(settings, truncation=data.truncation)
     settings.save(run.out)  # the last file marks the run as complete
     return dict(settings.metrics["dev"])

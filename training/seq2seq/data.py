@@ -13,6 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import DataLoader
 from transformers import PreTrainedTokenizerFast
 
+from bgr.models.truncation import Truncation, tokenize
 from training.loader import SimilarLengths
 
 IGNORED = -100
@@ -25,6 +26,7 @@ class Seq2seqData(LightningDataModule):
 
     Attributes:
         pairs: the pairs of ``train`` and ``dev``; each starts with its source and its target.
+        truncation: how many of the distinct sources were truncated.
     """
 
     def __init__(self) -> None:
@@ -32,19 +34,27 @@ class Seq2seqData(LightningDataModule):
         self.pairs: dict[str, list[Any]] = {}
         self.tokens: dict[str, list[tuple[list[int], list[int]]]] = {}
         self.pad = 0
+        self.truncation = Truncation()
 
     def training_texts(self) -> Iterator[str]:
         """Sources and targets of the training pairs."""
         return (text for source, target, *_ in self.pairs["train"] for text in (source, target))
 
     def tokenize(self, tokenizer: Any, *, max_tokens: int | None = None) -> None:
-        """Tokenize the pairs; sources are truncated to `max_tokens`."""
+        """Tokenize the pairs; sources are truncated to `max_tokens`, and counted."""
         self.pad = tokenizer.pad_token_id
-        cut: dict[str, Any] = {} if max_tokens is None else {"truncation": True, "max_length": max_tokens}
+        longer: set[str] = set()
         for name, pairs in self.pairs.items():
-            sources = tokenizer([source for source, *_ in pairs], **cut)["input_ids"]
+            texts = [source for source, *_ in pairs]
+            if max_tokens is None:
+                sources = tokenizer(texts)["input_ids"]
+            else:
+                sources, cut = tokenize(tokenizer, texts, max_tokens)
+                longer.update(texts[number] for number in cut)
             targets = tokenizer(text_target=[target for _, target, *_ in pairs])["input_ids"]
             self.tokens[name] = list(zip(sources, targets, strict=True))
+        distinct = {source for pairs in self.pairs.values() for source, *_ in pairs}
+        self.truncation = Truncation(len(longer), len(distinct))
 
     def train_dataloader(self) -> DataLoader[Any]:
         tokens = self.tokens["train"]

@@ -11,14 +11,16 @@ from typing import Any
 from tqdm import tqdm
 
 from bgr.data.example import Example
-from bgr.data.reasongraphqa.io.dataset import dataset_hash, read_split
+from bgr.data.reasongraphqa.io.dataset import dataset_hash, read_split, recipe_of
 from bgr.errors import DataError, GraphError
 from bgr.graph.evidence_graph import EvidenceGraph
+from bgr.models.truncation import truncation_text
 from bgr.reader.name_pieces import JOINTS, at_sentence_start, tokens_of
 from bgr.reader.reader import Reader, ReaderSettings, linearize
 from bgr.reader.slots import PLACEHOLDERS, mask_text
 from bgr.utils.devices import fast_bfloat16, pick_device
 from bgr.utils.json_utils import parse_json, repr_short
+from training.callbacks import Truncated, to_stderr
 from training.run import Run, at_least
 from training.seq2seq.data import Seq2seqData, train_tokenizer, word_tokenizer
 from training.seq2seq.module import Seq2seqModule, fit_seq2seq, start_seq2seq, write_results
@@ -151,7 +153,7 @@ class ReaderData(Seq2seqData):
             rows = texts["train"]
             words = everyday_words((text for _, text in rows), (example.answer for example, _ in rows))
         shared = {name: own[name] for name in ("structure", "slots", "most_tokens", "longest_answer")}
-        self.settings = ReaderSettings(words=words, data_hash=dataset_hash(folder), **shared)
+        self.settings = ReaderSettings(words=words, data_hash=dataset_hash(folder), recipe=recipe_of(folder), **shared)
         for name, rows in texts.items():
             self.pairs[name] = self._pairs(rows, keep_all=name == "dev")
         if not self.pairs["train"] or not self.pairs["dev"]:
@@ -212,7 +214,8 @@ def train_reader(run: Run, *, overwrite: bool = False) -> dict[str, float]:
 
     Returns:
         ``dev_exact``: share of dev answers reproduced exactly from gold evidence; ``pairs``: number of training pairs;
-        ``left_out``: number of questions whose answers placeholders cannot express.
+        ``left_out``: number of questions whose answers placeholders cannot express; ``truncated``: number of inputs of
+        train and dev longer than ``most_tokens``.
 
     Raises:
         BgrError: a setting, the dataset or the initial model is invalid; nothing is written in this case.
@@ -228,16 +231,23 @@ def train_reader(run: Run, *, overwrite: bool = False) -> dict[str, float]:
     else:
         module.start(lambda vocabulary: train_tokenizer(data.training_texts(), vocabulary))
     data.tokenize(module.tokenizer, max_tokens=settings.most_tokens)
+    to_stderr(Truncated("reader", {"inputs": data.truncation}))
     best = fit_seq2seq(run, cli, overwrite=overwrite)
     settings.save(run.out)
-    metrics = {"dev_exact": best, "pairs": len(data.pairs["train"]), "left_out": data.left_out}
+    metrics = {
+        "dev_exact": best,
+        "pairs": len(data.pairs["train"]),
+        "left_out": data.left_out,
+        "truncated": data.truncation.truncated,
+    }
     rows = {
         "training pairs": f"{metrics['pairs']:,}",
         "graph structure in words": "yes" if settings.structure else "no",
         "names and quantities": "placeholders" if settings.slots else "text",
         "maximum input, answer": f"{settings.most_tokens}, {settings.longest_answer} tokens",
+        "longer inputs in training": truncation_text({"inputs": data.truncation}),
         "dev answers exactly correct, gold evidence": f"{best:.1%} of {len(data.pairs['dev']):,}",
-        "trained on data": f"SHA-256 `{settings.data_hash}`",
+        "trained on data": f"{settings.recipe or 'recipe unknown'}, SHA-256 `{settings.data_hash}`",
     }
     write_results(run, module, metrics, task="question-answering", text=CARD, rows=rows)
     Reader.from_pretrained(run.out, device="cpu")  # fails now if users could not load it

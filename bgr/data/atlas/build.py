@@ -1,4 +1,4 @@
-"""Construction of Atlas, the embedded knowledge base: five data packages joined in KQA Pro's schema.
+"""Construction of Atlas, the embedded knowledge base: six data packages joined in KQA Pro's schema.
 
 `write_atlas` writes a folder of KQA Pro files: kb.json, train.json, val.json, and atlas.json with counts and hashes.
 """
@@ -17,6 +17,7 @@ from typing import Any
 from tqdm import tqdm
 
 from bgr.data.atlas.sampler.sampler import sample_questions
+from bgr.data.atlas.sources.chemicals import add_compounds, choose_compounds, read_compounds
 from bgr.data.atlas.sources.elements import ELEMENTS_QUERY, add_elements
 from bgr.data.atlas.sources.films import add_film, add_genres, all_films, choose_films, read_films
 from bgr.data.atlas.sources.packages import open_sqlite, package_versions
@@ -38,7 +39,7 @@ CONCEPTS: tuple[tuple[str, ...], ...] = (
     ("organization", "agent"), ("film production company", "organization"), ("place",), ("country", "place"),
     ("continent", "place"), ("world region", "place"), ("city", "place"), ("capital city", "city"),
     ("administrative region", "place"), ("airport", "place"), ("time zone",), ("currency",), ("language",),
-    ("chemical element",),
+    ("chemical element",), ("chemical compound",), ("chemical family",),
 )  # fmt: skip
 
 
@@ -61,14 +62,17 @@ def build_knowledge_base(
     kb = KnowledgeBuilder()
     for names in CONCEPTS:
         kb.concept(*names)
-    # elements are few and need no selection, so they come before the films, which fill the rest
-    with tqdm(total=3, desc="knowledge base", unit="part", disable=not progress) as bar:
+    # compounds contain elements, so these come first; the films fill the rest
+    with tqdm(total=4, desc="knowledge base", unit="part", disable=not progress) as bar:
         world = read_world()
         cities = world.cities if full else choose_cities(world, size)
         add_world(kb, world, cities, world.airports if full else choose_airports(world, cities))
         bar.update()
         with closing(open_sqlite("mendeleev", "elements.db")) as connection:
             add_elements(kb, connection.execute(ELEMENTS_QUERY))
+        bar.update()
+        compounds = read_compounds()
+        add_compounds(kb, compounds if full else choose_compounds(compounds, size))
         bar.update()
         with closing(open_sqlite("bokeh-sampledata", "_data", "movies.db")) as connection:
             films = read_films(connection)

@@ -26,7 +26,7 @@ def name_id(kind: str, name: str) -> str:
 
     The kinds are c (concept), C (country), D (discoverer of an element, even if a person in film has the same name),
     K (currency), L (language), O (production company), P (person in film; the source has only names, so equal names
-    are one person) and R (world region).
+    are one person), R (world region) and Y (chemical family).
     """
     return f"{kind}_{name.replace(' ', '_')}"
 

@@ -11,6 +11,7 @@ from transformers import BertConfig, PretrainedConfig
 from typing_extensions import TypedDict
 
 from bgr.errors import BgrError, CheckpointError
+from bgr.models.truncation import Truncation
 from bgr.retrievers.baselines.beam import AllPaths, Keep, NearBest, TopFacts
 from bgr.retrievers.graph_hop.checkpoint import SETTINGS as BGR_SETTINGS
 from bgr.utils.settings import STRICT, load_settings, one_of, problems, save_settings
@@ -123,7 +124,9 @@ class BaselineSettings:
         margin: margin of `NearBest`, for ``grr`` and ``mdr``.
         seed: seed of ``random``.
         data_hash: hash of the dataset it was trained on.
+        recipe: recipe of that dataset with its version; empty if unknown.
         metrics: metric values by split.
+        truncation: as in `bgr.retrievers.graph_hop.checkpoint.Settings`; empty for ``bm25`` and ``random``.
         format: version of the folder's layout.
     """
 
@@ -134,7 +137,9 @@ class BaselineSettings:
     margin: float | None = None
     seed: int = 0
     data_hash: str = ""
+    recipe: str = ""
     metrics: dict[str, Any] = field(default_factory=dict)
+    truncation: dict[str, Truncation] = field(default_factory=dict)
     format: int = FORMAT
 
     def save(self, folder: Path) -> None:

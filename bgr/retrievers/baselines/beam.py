@@ -135,10 +135,12 @@ MARGIN = 5.0
 
 @dataclass(frozen=True)
 class Search:
-    """Finished paths of one question, best first, and the limits that were reached."""
+    """Finished paths of one question, best first, the limits that were reached, and the texts that were truncated
+    (`RetrievalResult.truncated`)."""
 
     paths: tuple[FoundPath, ...]
     limits: tuple[str, ...] = ()
+    truncated: tuple[int, ...] = ()
 
 
 def beam_search(

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +20,7 @@ from torch import nn
 from bgr.errors import BgrError, CheckpointError
 from bgr.models.batching import Sentences, make_batch
 from bgr.models.loading import load_weights
-from bgr.retrievers.base import Query, RetrievalResult, Retriever
+from bgr.retrievers.base import Query, RetrievalResult, Retriever, truncated_texts
 from bgr.retrievers.baselines.baseline_config import SINGLE_HOP, BaselineConfig, BaselineSettings
 from bgr.retrievers.baselines.beam import Keep, Search, TopFacts, graph_of
 from bgr.retrievers.baselines.dpr import DprModel
@@ -94,11 +95,14 @@ class TrainedBaseline(Retriever):
         facts = Sentences((f for q in queries for f in q.facts), self.tokenizer, max_tokens=config.fact_tokens)
         for sentences in (questions, facts):
             sentences.rows = encoder.lower(sentences.rows.to(self.device)).to("cpu")
-        found = []
+        found: list[Search] = []
         for start in range(0, len(queries), batch_size):
             part = [(q.question, q.facts) for q in queries[start : start + batch_size]]
             found += self.model.search(make_batch(questions, facts, part).to(self.device))
-        return found
+        return [
+            replace(search, truncated=truncated_texts(query, questions.truncated, facts.truncated))
+            for search, query in zip(found, queries, strict=True)
+        ]
 
 
 def result_of(found: Search, query: Query, keep: Keep) -> RetrievalResult:
@@ -108,7 +112,8 @@ def result_of(found: Search, query: Query, keep: Keep) -> RetrievalResult:
         BgrError: see `TopFacts`.
     """
     graph, dropped = graph_of(keep(found.paths, query))
-    return RetrievalResult(graph, (*found.limits, *(("cycle",) if dropped else ())), searched=query.facts)
+    limits = (*found.limits, *(("cycle",) if dropped else ()))
+    return RetrievalResult(graph, limits, searched=query.facts, truncated=found.truncated)
 
 
 MODELS: dict[str, type[BaselineModel]] = {"dpr": DprModel, "grr": GrrModel, "mdr": MdrModel, "ssg": SsgModel}

@@ -23,6 +23,7 @@ from bgr.errors import CheckpointError
 from bgr.models.config import DIRECTIONS, BgrConfig
 from bgr.models.loading import load_weights, read_config
 from bgr.models.retriever import BgrRetriever
+from bgr.models.truncation import Truncation
 from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
 from bgr.utils.atomic_io import read_json
 from bgr.utils.json_utils import one_line, repr_short
@@ -66,7 +67,10 @@ class Settings:
         fused_threshold: log-odds that an edge needs with the rule `fused`, chosen on dev.
         calibration: fields of the `Calibration` of each direction, measured on dev.
         data_hash: hash of the dataset the pair was trained on.
+        recipe: recipe of that dataset with its version; empty if unknown.
         metrics: metric values by split.
+        truncation: how many of the distinct ``questions`` and ``facts`` of train and dev were truncated; empty in
+            checkpoints of older versions.
         format: version of the folder's layout.
     """
 
@@ -79,7 +83,9 @@ class Settings:
         default_factory=dict
     )
     data_hash: str = ""
+    recipe: str = ""
     metrics: dict[str, Any] = field(default_factory=dict)
+    truncation: dict[str, Truncation] = field(default_factory=dict)
     format: int = FORMAT
 
     def gamma(self, rule: str) -> float:

@@ -12,6 +12,7 @@ import torch
 
 from bgr.errors import CheckpointError
 from bgr.models.config import DIRECTIONS, BgrConfig
+from bgr.models.truncation import truncation_text
 from bgr.reader.reader import READER, Reader, load_reader
 from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever, load_tokenizer
 from bgr.retrievers.graph_hop.options import ExportOptions
@@ -91,8 +92,9 @@ def model_card(settings: Settings, forward: BgrConfig, backward: BgrConfig, *, r
         f"| thresholds | forward {forward.threshold}, backward {backward.threshold} |",
         f"| reconstruction | {_reconstruction(settings)} |",
         f"| longest question, fact | {forward.question_tokens}, {forward.fact_tokens} tokens |",
+        *([f"| longer texts in training | {truncation_text(settings.truncation)} |"] if settings.truncation else []),
         f"| reader | {_reader(reader)} |",
-        f"| trained on data | SHA-256 `{settings.data_hash}` |",
+        f"| trained on data | {settings.recipe or 'recipe unknown'}, SHA-256 `{settings.data_hash}` |",
         f"| written by | bgr {version('bgr')} |",
         "",
         "## Metrics",

@@ -303,3 +303,17 @@ def test_options_may_stand_between_positional_words(tmp_path, corpus, good):
 def test_the_former_word_is_understood(tmp_path, corpus, bgr):
     assert bgr("index", "build", "--corpus", corpus, "--out", tmp_path / "index", "--words-only")[0] == 0
     assert "4 passages, words alone" in bgr("collection", "show", tmp_path / "index")[1]
+
+
+def test_truncated_texts_are_counted(tmp_path, corpus, encoder_folder, bgr, monkeypatch):
+    monkeypatch.setattr("bgr.collection.embedding.PASSAGE_TOKENS", 10)
+    folder, words = tmp_path / "collection", ("--encoder", encoder_folder)
+    code, out, _ = bgr("collection", "build", "--corpus", corpus, "--out", folder, *words)
+    assert code == 0
+    # only Persona's, with its title nine words and two special tokens, is longer than ten
+    assert out.strip().endswith("; truncated: 1 of 4 encoded texts (25.00 %)")
+    code, out, error = bgr("collection", "search", folder, QUESTION, "?", *words)
+    assert "truncated" not in out + error
+    code, out, error = bgr("collection", "search", folder, QUESTION + " " + QUESTION, "?", *words)
+    assert (code, "truncated" in out) == (0, False)
+    assert "truncated: 1 of 2 questions (50.00 %)" in error.splitlines()

@@ -10,6 +10,7 @@ from bgr.collection import embedding
 from bgr.collection.embedding import SentenceEncoder, _batches
 from bgr.errors import CheckpointError
 from bgr.models.packaged import packaged_minilm
+from bgr.models.truncation import Truncation
 
 TEXTS = [
     "The Seventh Seal was directed by Ingmar Bergman.",
@@ -85,3 +86,14 @@ def test_a_folder_without_a_model_is_refused(tmp_path):
         SentenceEncoder(tmp_path / "none")
     with pytest.raises(CheckpointError, match="not an encoder"):
         SentenceEncoder(tmp_path)
+
+
+def test_truncated_sentences_are_counted():
+    encoder = SentenceEncoder(packaged_minilm(), device="cpu", max_tokens=8)
+    assert encoder.truncation == Truncation(0, 0)
+    encoder([TEXTS[0], TEXTS[3], TEXTS[0]])
+    assert encoder.truncation == Truncation(1, 2)
+    encoder([TEXTS[3], TEXTS[4]])
+    assert encoder.truncation == Truncation(2, 4)
+    encoder([])
+    assert encoder.truncation == Truncation(2, 4)

@@ -17,6 +17,7 @@ from bgr.retrievers.base import Query, RetrievalResult, Retriever, ranked_nodes
 from bgr.retrievers.scope import Scope
 from bgr.retrievers.search import SearchRetriever, TwoStage
 from eval.run.passage_answers import LlmAnswers
+from eval.run.passage_scores import cut
 from eval.run.run_system import Bound, ResultLog, System, run_system
 
 
@@ -147,3 +148,12 @@ def test_answers_replace_and_add_up(data, run):
 def test_a_retriever_over_one_corpus(data, run, scripted, good):
     found = run(scripted(good | {"one?": good["one?"]}))
     assert [one.passages for one in found] == [("p0", "p1", "p5"), ("p0", "p1", "p5"), ("p3", "p4"), ("p9",)]
+
+
+def test_truncated_texts_are_a_limit_of_the_question(data, run):
+    class Reads(Retriever):
+        def retrieve(self, queries):
+            return [RetrievalResult(EvidenceGraph(), truncated=(ROOT,) if len(q.facts) == 3 else ()) for q in queries]
+
+    found = run(Reads(), within=True)
+    assert [cut(one) for one in found] == [{"tokens"} if len(q.context) == 3 else set() for q in data.questions]

@@ -14,17 +14,23 @@ from bgr.data.kb.comparison import year_of
 from bgr.data.kb.schema import Statement, Value
 from bgr.errors import BgrError
 
-# weights of the kinds of entities that questions for a name, questions for attributes, and sets are about
+# weights of the kinds of entities that questions are about: those for a name, for attributes, about sets, about pairs
+# (with a qualifier: QUALIFIED_KINDS), and for the bearer of a code
 NAME_KINDS = {
     "film": 0.38, "human": 0.24, "country": 0.1, "city": 0.05, "airport": 0.03, "element": 0.05, "company": 0.04,
     "language": 0.03, "currency": 0.02, "region": 0.02, "continent": 0.01, "genre": 0.01, "time zone": 0.01,
-    "state": 0.01,
+    "state": 0.01, "compound": 0.06, "chemical family": 0.01,
 }  # fmt: skip
-ATTRIBUTE_KINDS = {"film": 0.62, "country": 0.11, "city": 0.06, "airport": 0.07, "element": 0.11, "state": 0.03}
+ATTRIBUTE_KINDS = {
+    "film": 0.62, "country": 0.11, "city": 0.06, "airport": 0.07, "element": 0.11, "state": 0.03, "compound": 0.12,
+}  # fmt: skip
 SET_KINDS = {
     "film": 0.64, "human": 0.08, "country": 0.12, "city": 0.03, "airport": 0.03, "element": 0.07, "company": 0.02,
-    "language": 0.01,
+    "language": 0.01, "compound": 0.08,
 }  # fmt: skip
+PAIR_KINDS = {"film": 0.7, "element": 0.1, "country": 0.2, "compound": 0.1}
+QUALIFIED_KINDS = {"film": 0.5, "element": 0.5, "compound": 0.2}
+CODE_KINDS = {"country": 0.3, "airport": 0.25, "element": 0.25, "state": 0.1, "film": 0.1, "compound": 0.15}
 MAX_SET = 24
 """Maximum number of entities in counts; the paper's largest graph has 24 facts."""
 MAX_SELECTION = 9
@@ -254,7 +260,7 @@ class Drafter:
 
     def _pair(self, recipe: Recipe, *, qualified: bool) -> tuple[Description, Description, Statement] | None:
         """Head and tail of a relation's statement, each given by name or description, and the statement."""
-        kinds = {"film": 0.5, "element": 0.5} if qualified else {"film": 0.7, "element": 0.1, "country": 0.2}
+        kinds = QUALIFIED_KINDS if qualified else PAIR_KINDS
         head = self._random_entity(kinds)
         statements = [s for s, side in self.index.kb.relations(head) if side == "forward"]
         statements = [s for s in statements if s.tail in self.index.kind and (s.qualifiers or not qualified)]
@@ -271,7 +277,7 @@ class Drafter:
 
     def _by_code(self) -> Draft | None:
         """The entity with an identifier, among all of its kind."""
-        target = self._random_entity({"country": 0.3, "airport": 0.25, "element": 0.25, "state": 0.1, "film": 0.1})
+        target = self._random_entity(CODE_KINDS)
         kind = self.index.kind[target]
         keys = [key for key in self.index.values(target) if key in IDENTIFIERS]
         if not keys:

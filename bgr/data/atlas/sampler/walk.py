@@ -29,7 +29,8 @@ KEY_WEIGHTS = {"release date": 4.0, "runtime": 2.0, "box office": 1.5, "number o
 
 # these identify an entity, so they filter only the set of all entities of a kind
 IDENTIFIERS = ("IMDb ID", "chemical symbol", "IATA code", "ICAO code", "ISO 3166-1 alpha-2 code", "top-level domain",
-               "calling code", "demonym", "state code", "FIPS code", "atomic number")  # fmt: skip
+               "calling code", "demonym", "state code", "FIPS code", "atomic number", "CAS number",
+               "chemical formula")  # fmt: skip
 MAX_FAN = 40
 """Maximum number of entities that the first link into a described entity leads to."""
 MAX_JOIN_FAN = 1200

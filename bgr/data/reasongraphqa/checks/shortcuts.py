@@ -79,7 +79,9 @@ class Shortcuts:
     overlap: Mapping[str, float]
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """The fields as nested mappings; a share has its ``gold`` and ``others``."""
+        shares = {name: {"gold": gold, "others": others} for name, (gold, others) in self.shares.items()}
+        return {**asdict(self), "shares": shares}
 
     def text(self) -> str:
         lines = ["samples: " + ", ".join(f"{count:,} {split}" for split, count in self.samples.items())]

@@ -22,6 +22,7 @@ from bgr.data.reasongraphqa.construction.splits import (
     SPLITS,
     composition,
     composition_split,
+    domain_split,
     entity_split,
     random_split,
     structure_split,
@@ -31,6 +32,7 @@ from bgr.data.reasongraphqa.verbalize.seq2seq import Seq2seqVerbalizer
 from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer
 from bgr.errors import DataError, ProgramError
 from bgr.graph.evidence_graph import EvidenceGraph
+from bgr.utils.json_utils import repr_short
 
 MAX_DROP_EXAMPLES = 3
 
@@ -46,6 +48,8 @@ class Settings:
         joined_probability: probability that one or two more triples are joined to a fact's sentence.
         limit: number of questions, a random part of all; ``None`` for all.
         split: one of `SPLIT_METHODS`.
+        domain: names of concepts; with the split ``domain``, test has the questions with a gold fact about one of their
+            members.
         skip_bad: count malformed questions as dropped instead of refusing the file.
         mixture: the share of each kind of distractor.
         recipe: one of `RECIPES`, by which the number of candidates is drawn.
@@ -61,6 +65,7 @@ class Settings:
     joined_probability: float = 0.15
     limit: int | None = None
     split: str = "random"
+    domain: tuple[str, ...] = ()
     skip_bad: bool = False
     mixture: Mixture = THIRDS
     recipe: str = "paper"
@@ -80,6 +85,10 @@ class Settings:
             wrong.append(f"limit {self.limit}, allowed: 1 or more")
         if self.split not in SPLIT_METHODS:
             wrong.append(f"split {self.split!r}, allowed: {', '.join(SPLIT_METHODS)}")
+        if (self.split == "domain") != bool(self.domain):
+            wrong.append(
+                f"split {self.split!r} with domain {self.domain}, allowed: concepts with the split 'domain' only"
+            )
         if wrong:
             raise DataError("; ".join(wrong))
 
@@ -142,7 +151,7 @@ def build(
     interference.fill(drafts)
     _remove_evidence(drafts, interference, settings, progress)
     examples = [_example(draft, settings.seed) for draft in drafts]
-    split = _split([draft.grounded for draft in drafts], settings)
+    split = _split(kb, [draft.grounded for draft in drafts], settings)
     return Built(
         splits={name: [e for e, s in zip(examples, split, strict=True) if s == name] for name in SPLITS},
         database=interference.database,
@@ -250,7 +259,10 @@ def _example(draft: Draft, seed: int) -> Example:
     )
 
 
-def _split(kept: Sequence[Grounded], settings: Settings) -> list[str]:
+def _split(kb: KnowledgeBase, kept: Sequence[Grounded], settings: Settings) -> list[str]:
+    if settings.split == "domain":
+        members = _members(kb, settings.domain)
+        return domain_split([any(fact.head in members for fact in one.facts) for one in kept], settings.seed)
     if settings.split == "structure":
         return structure_split([grounded.graph for grounded in kept], settings.seed)
     if settings.split == "entity":
@@ -260,3 +272,16 @@ def _split(kept: Sequence[Grounded], settings: Settings) -> list[str]:
         pairs = [composition(one.graph, [fact.predicate for fact in one.facts]) for one in kept]
         return composition_split(pairs, settings.seed)
     return random_split(len(kept), settings.seed)
+
+
+def _members(kb: KnowledgeBase, concepts: Sequence[str]) -> set[str]:
+    """The members of the concepts of these names.
+
+    Raises:
+        DataError: a concept has no member.
+    """
+    unknown = [name for name in concepts if not kb.members_of_name(name)]
+    if unknown:
+        known = ", ".join(sorted({kb.name(concept) for concept in kb.concepts if kb.members(concept)})[:50])
+        raise DataError(f"domain {', '.join(map(repr_short, unknown))}: no such concept, allowed: {known}")
+    return {member for name in concepts for member in kb.members_of_name(name)}

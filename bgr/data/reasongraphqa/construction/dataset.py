@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bgr.collection.embedding import SentenceEncoder, VectorStore
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.options import PACKAGED, BuildOptions
+from bgr.data.reasongraphqa.checks.shortcuts import MIN_SAMPLES, find_shortcuts
 from bgr.data.reasongraphqa.construction.construct import Built, Settings, build
 from bgr.data.reasongraphqa.construction.interference import HARD, Mixture
 from bgr.data.reasongraphqa.construction.questions import read_questions
@@ -69,7 +71,9 @@ def build_dataset(options: BuildOptions) -> dict[str, Any]:
             **verbalizer.counts(unit.facts for unit in built.database.units),
         }
     facts = (unit.to_json(kb) for unit in built.database.units)
-    full = write_dataset(out, built.splits, facts, metadata, overwrite=options.overwrite)
+    enough = all(sum(e.answerable for e in examples) >= MIN_SAMPLES for examples in built.splits.values())
+    measure = partial(_measure_shortcuts, options.seed) if enough else None
+    full = write_dataset(out, built.splits, facts, metadata, measure=measure, overwrite=options.overwrite)
     if verbalizer is not None:
         verbalizer.clear()
     vectors.clear()
@@ -92,11 +96,16 @@ def _settings(options: BuildOptions) -> Settings:
         joined_probability=options.joined_probability,
         limit=options.limit,
         split=options.split,
+        domain=options.domain or (),
         skip_bad=options.skip_bad,
         mixture=HARD if options.hard else Mixture(*options.mixture) if options.mixture else recipe.mixture,
         recipe=options.recipe,
         unanswerable=recipe.unanswerable if options.unanswerable is None else options.unanswerable,
     )
+
+
+def _measure_shortcuts(seed: int, folder: Path) -> dict[str, Any]:
+    return {"shortcuts": find_shortcuts(folder, seed=seed, progress=True).to_json()}
 
 
 def _metadata(built: Built, settings: Settings, options: BuildOptions, without: int) -> dict[str, Any]:
@@ -107,9 +116,11 @@ def _metadata(built: Built, settings: Settings, options: BuildOptions, without: 
         "name": "ReasonGraphQA",
         "source": source,
         "licence": licence,
+        "recipe": str(RECIPES[settings.recipe]),
         "settings": asdict(settings),
         "similarity": PACKAGED if options.similarity == PACKAGED else Path(options.similarity).name,
         "counts": {name: len(examples) for name, examples in built.splits.items()},
+        "unanswerable": sum(not example.answerable for part in built.splits.values() for example in part),
         "facts": {"units": len(built.database.units), "gold": sum(unit.gold for unit in built.database.units)},
         "distractors": built.distractors,
         "tried": built.tried,

@@ -18,6 +18,7 @@ class Recipe:
     """Defaults of a dataset's settings.
 
     Args:
+        name: key in `RECIPES`.
         version: changes with every change of the datasets that it builds.
         candidates_min, candidates: minimum and maximum number of candidates.
         mixture: the share of each kind of distractor.
@@ -25,12 +26,16 @@ class Recipe:
         tail: mean of the exponential distribution of the candidates beyond the minimum; ``None``: uniform.
     """
 
+    name: str
     version: int
     candidates_min: int
     candidates: int
     mixture: Mixture
     unanswerable: float = 0.0
     tail: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}-{self.version}"
 
     def draw(self, minimum: int, maximum: int, rng: Random) -> int:
         """A number of candidates."""
@@ -40,6 +45,6 @@ class Recipe:
 
 
 RECIPES = {
-    "paper": Recipe(1, 20, 25, THIRDS),
-    "rivals": Recipe(1, 15, 120, Mixture(0.05, 0.1, 0.0, 0.35, 0.5), unanswerable=0.1, tail=18.0),
+    "paper": Recipe("paper", 1, 20, 25, THIRDS),
+    "rivals": Recipe("rivals", 1, 15, 120, Mixture(0.05, 0.1, 0.0, 0.35, 0.5), unanswerable=0.1, tail=18.0),
 }

@@ -1,4 +1,4 @@
-"""Splits into train, dev and test: random, or with held-out structures, entities or compositions (paper, section 3.3).
+"""Splits into train, dev and test: random (paper, section 3.3), or with something held out that train never has.
 
 Structures are classes of evidence graphs that are isomorphic as directed graphs with a fixed root (paper, Table 1).
 """
@@ -69,7 +69,7 @@ def _signature(graph: EvidenceGraph) -> object:
 
 
 SPLITS = ("train", "dev", "test")
-SPLIT_METHODS = ("random", "structure", "entity", "composition")
+SPLIT_METHODS = ("random", "structure", "entity", "composition", "domain")
 HELD_OUT = 0.1
 RARE = 0.01
 """An entity or pair is held out only if it is in at most this share of the questions, or in at most five."""
@@ -126,6 +126,16 @@ def entity_split(entities: Sequence[frozenset[str]], seed: int) -> list[str]:
             if split[number] == "train":
                 split[number] = name
                 left[name] -= 1
+    return split
+
+
+def domain_split(in_domain: Sequence[bool], seed: int) -> list[str]:
+    """Splits whose test has all questions of the held-out domain; a tenth (rounded) of the others is dev."""
+    others = [number for number, held_out in enumerate(in_domain) if not held_out]
+    Random(f"{seed}|split").shuffle(others)
+    split = ["test" if held_out else "train" for held_out in in_domain]
+    for number in others[: round(len(others) * HELD_OUT)]:
+        split[number] = "dev"
     return split
 
 

@@ -24,6 +24,7 @@ FEATURES: list[dict[str, Any]] = [
     {"name": "facts", "list": "string"},
     {"name": "edges", "list": {"list": "int64"}},
     {"name": "answer", "dtype": "string"},
+    {"name": "answerable", "dtype": "bool"},
     {
         "name": "program",
         "list": [
@@ -45,7 +46,8 @@ over Textual Database* (Zhu et al., 2024)."""
 CONSTRUCTION = """The construction follows section 3 of that paper. Each question's program was executed with
 provenance: the facts that led to the answer became nodes, with an edge from a fact to each fact that was found by means
 of it; facts that the answer does not need were removed. The facts were verbalized as sentences, some with several
-triples, and distractors were added: sentences similar to the question, about the same entities, and random ones.
+triples, and distractors were added (the table below counts their kinds). From some samples, facts that the answer needs
+were taken; execution over the statements of their candidates gives no answer.
 Questions whose executed answer differs from the annotated one, or whose graph violates a constraint, were left out."""
 
 FIELDS = """| field | type | meaning |
@@ -54,7 +56,8 @@ FIELDS = """| field | type | meaning |
 | `question` | string | the question |
 | `facts` | list of strings | the candidates: gold facts and distractors, shuffled; numbered from 0 |
 | `edges` | list of integer pairs | `[a, b]`: fact `b` is found from fact `a`, or from the question if `a` is -1 |
-| `answer` | string | the annotated answer |
+| `answer` | string | the annotated answer; empty if the candidates do not support it |
+| `answerable` | bool | false if the candidates do not support an answer; then `edges` is empty |
 | `program` | list of `{function, dependencies, inputs}` | the KoPL program; dependencies number earlier steps from 0 |
 | `type` | string | query, comparison, count, boolean or qualifier |
 | `structure` | string | single or multi-chain, single or multi-hop: SC-SH, SC-MH, MC-SH, MC-MH |
@@ -74,6 +77,10 @@ load_split("FOLDER", "test")[0].graph       # bgr's own Example, its graph check
 `dataset.json` has the settings and counts of this card. `bgr data show FOLDER` prints and draws one sample."""
 
 
+SHORTCUTS = """Two classifiers judge each candidate: *blind* never reads the question, *lexical* sees which of its words
+the candidate repeats. AUC is the mean over the test questions (0.5: nothing can be guessed); F1 and GM are of the
+evidence chosen by the best threshold on dev. `bgr data shortcuts FOLDER` measures again."""
+
 HASH = "SHA-256 over the names and contents of the JSON lines, this card left out"
 
 
@@ -91,6 +98,7 @@ def card_text(metadata: Mapping[str, Any], statistics: Mapping[str, Any]) -> str
         "Source and licence": _table(["", ""], source) if source else "Not stated.",
         "How it was built": _building(metadata),
         "Statistics": f"```text\n{statistics_text(statistics)}\n```",
+        "What can be guessed": _shortcuts(metadata),
         "Dropped questions": _drops(metadata),
         "Fields": FIELDS,
         "Loading": LOADING,
@@ -119,10 +127,16 @@ def _front_matter(metadata: Mapping[str, Any], statistics: Mapping[str, Any]) ->
 
 
 def _building(metadata: Mapping[str, Any]) -> str:
-    shown_elsewhere = {"name", "source", "licence", "dropped", "sha256"}
+    shown_elsewhere = {"name", "source", "licence", "dropped", "sha256", "shortcuts"}
     rows = _flat("", {key: value for key, value in metadata.items() if key not in shown_elsewhere})
     parts = [CONSTRUCTION] if "settings" in metadata else []
     return "\n\n".join([*parts, _table(["setting or count", "value"], rows)] if rows else parts)
+
+
+def _shortcuts(metadata: Mapping[str, Any]) -> str:
+    if "shortcuts" not in metadata:
+        return ""
+    return f"{SHORTCUTS}\n\n{_table(['measure', 'value'], _flat('', metadata['shortcuts']))}"
 
 
 def _flat(before: str, values: Mapping[str, Any]) -> list[list[Any]]:
@@ -155,6 +169,8 @@ def _cell(value: Any) -> str:
         return "none"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.4g}"
     text = clean(str(value)).replace("\\", "\\\\")
     for mark in "|<>`*_[]":
         text = text.replace(mark, f"\\{mark}")

@@ -37,6 +37,7 @@ def write_dataset(
     facts: Iterable[Mapping[str, Any]],
     metadata: Mapping[str, Any],
     *,
+    measure: Callable[[Path], Mapping[str, Any]] | None = None,
     overwrite: bool = False,
 ) -> dict[str, Any]:
     """Write a dataset; a failure leaves nothing behind.
@@ -45,9 +46,10 @@ def write_dataset(
         splits: the examples of train, dev and test.
         facts: the records of the textual database.
         metadata: settings, counts and drops.
+        measure: gets the folder with its JSON lines and returns further metadata.
 
     Returns:
-        The metadata with the hash of the files, as written.
+        The metadata with the hash of the files and what was measured, as written.
 
     Raises:
         DataError: the folder exists and `overwrite` is false.
@@ -58,7 +60,7 @@ def write_dataset(
         for split in SPLITS:
             write_lines(work / f"{split}.jsonl", _json_lines(records[split]))
         write_lines(work / FACTS_FILE, _json_lines(facts))
-        full = {**metadata, "sha256": hash_files(work, HASHED_FILES)}
+        full = {**metadata, "sha256": hash_files(work, HASHED_FILES), **(measure(work) if measure else {})}
         write_json(work / METADATA_FILE, full)
         (work / CARD_FILE).write_text(card_text(full, dataset_statistics(examples)), encoding="utf-8")
         _write_arrow(work / ARROW_FOLDER, records)
@@ -85,6 +87,15 @@ def load_split(folder: str | Path, split: str, *, progress: bool = False) -> lis
     Questions without an answer are left out, because no retriever can return an empty graph yet.
     """
     return [example for example in read_split(folder, split, progress=progress) if example.answerable]
+
+
+def recipe_of(folder: str | Path) -> str:
+    """The recipe of a dataset with its version, such as ``rivals-1``; empty if ``dataset.json`` does not name one.
+
+    Raises:
+        DataError: ``dataset.json`` is damaged.
+    """
+    return str(load_metadata(folder).get("recipe", "")) if (Path(folder) / METADATA_FILE).exists() else ""
 
 
 def read_split(folder: str | Path, split: str, *, progress: bool = False) -> Iterator[Example]:

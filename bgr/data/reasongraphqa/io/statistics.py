@@ -97,14 +97,16 @@ def dataset_statistics(splits: Mapping[str, Iterable[Example]]) -> dict[str, Any
     """
     shapes = StructureClasses()
     parts: dict[str, list[_Row]] = {}
-    unanswerable = 0
+    unanswerable: dict[str, int] = {}
     for name, examples in splits.items():
         rows = parts[name] = []
+        unanswerable[name] = 0
         for example in examples:
             if example.answerable:
                 rows.append(_Row.of(example, shapes))
             else:
-                unanswerable += 1
+                unanswerable[name] += 1
+    unanswerable["total"] = sum(unanswerable.values())
     everything = parts["total"] = [row for rows in parts.values() for row in rows]
     return {
         "questions": {name: len(rows) for name, rows in parts.items()},
@@ -159,8 +161,10 @@ def statistics_text(statistics: Mapping[str, Any]) -> str:
         _table("Table 3: structures by split", ["", *STRUCTURES, "number"], structures),
         _table("Figure 3: question types", ["", *QUESTION_TYPES], types),
     ]
-    if statistics["unanswerable"]:
-        blocks.append(f"Besides, {statistics['unanswerable']:,} questions have no answer among their candidates.")
+    missing = statistics["unanswerable"]
+    if missing["total"]:
+        shares = [_share(count, count + totals[name]) for name, count in missing.items()]
+        blocks.append(_table("Besides: questions without an answer", ["", *missing], [["number", *shares]]))
     return "\n\n".join(blocks)
 
 

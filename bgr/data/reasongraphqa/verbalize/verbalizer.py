@@ -185,6 +185,7 @@ def _fits(pattern: _Pattern, clauses: Sequence[_Clause]) -> bool:
 # braces and commas in names are replaced until `_finish`, so that they are not taken for slots or doubled commas
 _GUARD = str.maketrans("{,", "\ufdd0\ufdd1")
 _UNGUARD = str.maketrans("\ufdd0\ufdd1", "{,")
+_OXIDATION_STATE = re.compile(r"\([IVX,]+\)")
 _SLOT = re.compile(r"(a\(n\) )?\{(\w+)\}")
 
 
@@ -205,5 +206,5 @@ def _finish(text: str) -> str:
     text = text.replace(",,", ",").rstrip(",").translate(_UNGUARD)
     text = text if text.endswith((".", "!", "?")) else text + "."
     first = text.split(" ", 1)[0]
-    # "gold" is capitalized at the start of a sentence, a name such as "eXistenZ" is not
-    return text[:1].upper() + text[1:] if first.islower() else text
+    # "gold" and "iron(II)" are capitalized at the start of a sentence, a name such as "eXistenZ" is not
+    return text[:1].upper() + text[1:] if _OXIDATION_STATE.sub("", first).islower() else text

@@ -23,6 +23,8 @@ FAMOUS = {
     ("C_United_States", "capital", "T4140963"),
     ("C_United_States", "shares border with", "C_Mexico"),
     ("E_Ra", "discoverer", "D_Marie_Curie"),
+    ("X_64-17-5", "contains element", "E_C"),
+    ("X_64-17-5", "chemical family", "Y_alcohol"),
     ("C_Japan", "currency", "K_yen"),
     ("C_Brazil", "official language", "L_Portuguese"),
 }
@@ -76,6 +78,7 @@ def test_the_core_has_the_size_asked_for_and_everybody_in_it_links_films(kb: dic
             assert len({row["object"] for row in record["relations"]}) >= 2, identifier
     found = counts(kb)["by concept"]
     assert found["chemical element"] == 118
+    assert found["chemical compound"] == round(SMALL * 0.05) + round(SMALL * 0.025)
     assert found["country"] > 240
     assert found["capital city"] > 230
 
@@ -157,3 +160,4 @@ def test_the_default_core_and_the_full_base() -> None:
     full = counts(build_knowledge_base(full=True))
     assert full["entities"] > 100_000
     assert full["by relation"]["cast member"] > 150_000
+    assert full["by concept"]["chemical compound"] > 5_000

@@ -31,6 +31,7 @@ BOTH_WAYS = (
     "director", "screenwriter", "cast member", "genre", "original language", "country of origin", "production company",
     "capital", "official language", "currency", "continent", "located in region", "country", "time zone",
     "located in administrative region", "place served", "discoverer", "country of discovery",
+    "contains element", "chemical family",
 )  # fmt: skip
 
 
@@ -133,10 +134,12 @@ SUBJECTS = (
     ("state code", "FIPS code"),
     ("chemical symbol", "atomic number", "atomic mass", "density", "melting point", "boiling point", "group", "period",
      "block", "element series", "time of discovery"),
+    ("molar mass", "chemical formula", "CAS number", "density", "melting point", "boiling point", "refractive index",
+     "flash point", "autoignition temperature", "critical temperature", "IARC group"),
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("keys", SUBJECTS, ids=["film", "country", "airport", "state", "element"])
+@pytest.mark.parametrize("keys", SUBJECTS, ids=["film", "country", "airport", "state", "element", "compound"])
 def test_no_template_could_mean_another_attribute(keys):
     owners = {}
     for key in keys:

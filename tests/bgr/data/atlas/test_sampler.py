@@ -25,7 +25,7 @@ from bgr.errors import DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 
 COUNT = 240
-# Atlas has no qualifier that is a quantity or a date
+# no question of Atlas filters by a qualifier that is a quantity or a date
 UNREACHABLE = {"QFilterNum", "QFilterDate"}
 
 

@@ -24,9 +24,13 @@ def test_build_then_stats(tmp_path, source, small_encoder, capsys):
     assert build(source, out, small_encoder) == 1
     assert "--overwrite" in capsys.readouterr().err
     assert build(source, out, small_encoder, "--overwrite", "--split", "structure") == 0
-    assert "dropped: 0 of 92" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "without an answer: " in said
+    assert "dropped: 0 of 92" in said
     assert main(["data", "stats", str(out), "--json", "--plot", str(tmp_path / "f.png")]) == 0
-    assert json.loads(capsys.readouterr().out)["questions"]["total"] == 92
+    found = json.loads(capsys.readouterr().out)
+    assert found["unanswerable"]["total"] == json.loads((out / "dataset.json").read_text())["unanswerable"] > 0
+    assert found["questions"]["total"] + found["unanswerable"]["total"] == 92
     assert (tmp_path / "f.png").exists()
     assert main(["data", "stats", str(out)]) == 0
     assert "Table 3" in capsys.readouterr().out

@@ -108,7 +108,9 @@ def test_a_planted_entailment(data, capsys):
     [
         ({"edges": [[-1, 0], [0, 1], [1, 0]]}, "cycle"),
         ({"edges": [[-1, 99]]}, "99"),
-        ({"edges": []}, "the graph has 0 facts"),
+        ({"edges": []}, "answerable is True, but its graph has 0 facts"),
+        ({"answerable": False}, "answerable is False, but its graph has"),
+        ({"answerable": "yes"}, "answerable is 'yes'"),
         ({"type": "riddle"}, "riddle"),
         ({"question": ""}, "question is empty"),
         ({"answer": "  "}, "answer is empty"),
@@ -153,7 +155,7 @@ def test_mixtures_at_the_command_line(tmp_path, source, small_encoder, capsys):
     def build(name, *more):
         out = tmp_path / name
         common = ["data", "build", "--kqapro", str(source), "--out", str(out), "--similarity", str(small_encoder)]
-        return main([*common, *more])
+        return main([*common, "--recipe", "paper", *more])
 
     for name, more in {"thirds": [], "same": ["--mixture", *["0.3333333"] * 3], "hard": ["--hard"]}.items():
         assert build(name, *more) == 0

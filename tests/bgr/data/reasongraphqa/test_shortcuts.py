@@ -6,17 +6,19 @@ import json
 from random import Random
 
 import pytest
+from datasets import load_from_disk
 
 from bgr.cli import main
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.checks.shortcuts import find_shortcuts
-from bgr.data.reasongraphqa.io.dataset import write_dataset
+from bgr.data.reasongraphqa.construction.recipe import RECIPES
+from bgr.data.reasongraphqa.io.dataset import load_metadata, recipe_of, write_dataset
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 
 WORDS = "amber birch cedar dune elm fern grove heath iris juniper kelp larch moss nettle oak pine".split()
 
 
-def write(folder, hint):
+def write(folder, hint, measure=None):
     """Samples with one gold fact among twelve: the fact of which the question repeats a name, marked by `hint`."""
     rng, splits, facts = Random(0), {}, {}
     for split, count in (("train", 120), ("dev", 40), ("test", 60)):
@@ -41,7 +43,7 @@ def write(folder, hint):
                 )
             )
     units = [{"id": f"F{n}", "sentence": s, "gold": True, "facts": []} for n, s in enumerate(facts)]
-    write_dataset(folder, splits, units, {})
+    write_dataset(folder, splits, units, {}, measure=measure)
     return folder
 
 
@@ -60,6 +62,16 @@ def test_a_hint_in_words_or_length_is_found_without_the_question(tmp_path, hint)
     assert find_shortcuts(write(tmp_path / "data", hint)).blind.auc > 0.95
 
 
+def test_the_card_and_the_metadata_have_what_was_measured(tmp_path):
+    folder = write(tmp_path / "data", lambda plain: plain, lambda work: {"shortcuts": find_shortcuts(work).to_json()})
+    found = find_shortcuts(folder)
+    assert load_metadata(folder)["shortcuts"] == found.to_json()
+    card = (folder / "README.md").read_text()
+    assert "## What can be guessed" in card
+    assert f"| blind, auc | {found.blind.auc:.4g} |" in card
+    assert f"| shares, words, gold | {found.shares['words'][0]:.4g} |" in card
+
+
 def test_the_command(tmp_path, source, small_encoder, capsys):
     """The recipe with rivals from end to end: built, valid, counted, and measured."""
     out = str(tmp_path / "data")
@@ -70,8 +82,12 @@ def test_the_command(tmp_path, source, small_encoder, capsys):
     assert "none entails a gold fact" in capsys.readouterr().out
     assert main(["data", "stats", out, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["unanswerable"] > 5
-    assert found["questions"]["total"] + found["unanswerable"] == 92
+    assert found["unanswerable"]["total"] > 5
+    assert found["questions"]["total"] + found["unanswerable"]["total"] == 92
+    records = [json.loads(line) for line in (tmp_path / "data" / "train.jsonl").read_text().splitlines()]
+    assert {record["answerable"] for record in records} == {True, False}
+    assert load_from_disk(f"{out}/arrow")["train"]["answerable"] == [record["answerable"] for record in records]
+    assert recipe_of(out) == str(RECIPES["rivals"]) == load_metadata(out)["recipe"]
     assert main(["data", "shortcuts", out]) == 1
     assert "needed: 20 with gold facts" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):

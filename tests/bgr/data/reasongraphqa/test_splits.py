@@ -12,15 +12,17 @@ import pytest
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.program import Program
 from bgr.data.reasongraphqa.construction.construct import Settings, build
-from bgr.data.reasongraphqa.construction.questions import Question, ground
+from bgr.data.reasongraphqa.construction.questions import Question, ground, read_questions
 from bgr.data.reasongraphqa.construction.splits import (
     composition,
     composition_split,
+    domain_split,
     entity_split,
     random_split,
     structure_classes,
     structure_split,
 )
+from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 
 
@@ -202,3 +204,32 @@ def test_a_built_dataset_has_held_out_compositions(kb, encoder):
     check_composition_promise(pairs, split)
     assert split.count("test") > 0
     assert split.count("dev") > 0
+
+
+def test_test_is_the_domain_and_dev_a_tenth_of_the_others():
+    inside = [number % 5 == 0 for number in range(500)]
+    split = domain_split(inside, seed=1)
+    assert all((name == "test") is held_out for name, held_out in zip(split, inside, strict=True))
+    assert (split.count("dev"), split.count("train")) == (40, 360)
+    assert split == domain_split(inside, seed=1) != domain_split(inside, seed=2)
+
+
+def test_the_domain_is_named_by_concepts(kb, source, encoder):
+    questions = read_questions(source).questions
+    settings = Settings(split="domain", domain=("country", "chemical element"))
+    made = build(kb, questions, encoder, settings)
+    programs = {question.id: question.program for question in questions}
+    members = {node for name in settings.domain for node in kb.members_of_name(name)}
+
+    def about(example):
+        facts = Executor(kb).run(programs[example.id]).facts
+        return any(fact.head in members for fact in facts)
+
+    assert made.splits["test"]
+    assert all(map(about, made.splits["test"]))
+    assert not any(map(about, made.splits["train"] + made.splits["dev"]))
+    with pytest.raises(DataError, match=r"domain 'planet': no such concept, allowed: .*country"):
+        build(kb, questions, encoder, Settings(split="domain", domain=("planet",)))
+    for wrong in ({"split": "domain"}, {"domain": ("country",)}):
+        with pytest.raises(DataError, match="concepts with the split 'domain' only"):
+            Settings(**wrong)

@@ -12,7 +12,7 @@ import pytest
 from bgr.data.kb.loading import FORWARD
 from bgr.data.kb.schema import Fact, Value
 from bgr.data.reasongraphqa.verbalize.templates import FORMS, default_forms, load_templates
-from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer, missing_parts
+from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer, _finish, missing_parts
 
 RUNTIME = Fact("F2", "runtime", Value("quantity", 82, "minute"))
 DIRECTOR = Fact("F2", "director", tail="P2")
@@ -130,6 +130,8 @@ def test_names_are_verbatim_and_common_ones_open_a_sentence_in_upper_case(kb):
     fact = Fact("E0", "melting point", Value("quantity", 1337.33, "kelvin"))
     said = {Verbalizer(kb, seed).sentence([fact]) for seed in range(40)}
     assert "Gold melts at 1,337.33 kelvins." in said
+    assert _finish("iron(III) oxide melts") == "Iron(III) oxide melts."
+    assert _finish("eXistenZ(I) runs") == "eXistenZ(I) runs."
 
 
 def test_templates_are_well_formed():
