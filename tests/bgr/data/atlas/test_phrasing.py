@@ -43,6 +43,18 @@ def different(templates):
     return len(set(templates))
 
 
+def templates_of(entry):
+    """All templates of a relation's direction or of an attribute, with their slots."""
+    slots = "vp, post, noun, pre, ask, ask year, equal, greater, less, more, lower, most, least".split(", ")
+    return [(slot, template) for slot in slots for template in entry.get(slot, [])]
+
+
+def base_kinds(predicate, direction):
+    """Kinds of {x}: the answers of the other direction. A border has one direction, between countries."""
+    ways = BOOK.relations[predicate]
+    return set(ways.get({"forward": "backward", "backward": "forward"}[direction], ways[direction])["kinds"])
+
+
 def test_every_relation_of_the_vocabulary_has_both_directions():
     for predicate in BOTH_WAYS:
         assert set(BOOK.relations[predicate]) == {"forward", "backward"}
@@ -84,6 +96,72 @@ def test_attribute_templates(key):
         assert different(entry["ask year"]) >= 4
 
 
+@pytest.mark.parametrize(
+    ("name", "entry"),
+    [(f"{p} {d}", entry) for p, d, entry in RELATIONS] + list(BOOK.attributes.items()),
+    ids=[f"{p}-{d}" for p, d, _ in RELATIONS] + list(BOOK.attributes),
+)
+def test_templates_expand_without_markup_and_agree(name, entry):
+    words = dict.fromkeys(("x", "v", "year", "number"), "Name")
+    for slot, template in templates_of(entry):
+        for plural in (False, True):
+            text = fill(agree(template, plural), words)
+            assert not set(text) & set("[]{}|"), (name, slot, template)
+            assert text == " ".join(text.split()), (name, slot, template)
+        if slot not in ("ask", "ask year", "pre"):
+            assert not re.search(r"\b(its|it)\b", agree(template, plural=True)), (name, slot, template)
+        if slot in ("vp", "equal", "greater", "less", "more", "lower", "most", "least"):
+            assert fill(invert(template, "It"), words).split()[1] == "It", (name, slot, template)
+
+
+@pytest.mark.parametrize(("predicate", "direction", "entry"), RELATIONS, ids=[f"{p}-{d}" for p, d, _ in RELATIONS])
+def test_no_template_could_mean_another_relation(predicate, direction, entry):
+    """The reader knows {x}, hence its kind, and from the noun the answer's kind, but not from a whole question."""
+    base = base_kinds(predicate, direction)
+    for other, way, rival in RELATIONS:
+        if (other, way) == (predicate, direction) or not base & base_kinds(other, way):
+            continue
+        same_answers = set(entry["kinds"]) & set(rival["kinds"])
+        here, there = ({(s == "ask", t) for s, t in templates_of(e)} for e in (entry, rival))
+        assert not {t for is_question, t in here & there if is_question or same_answers}, (other, way)
+
+
+SUBJECTS = (
+    ("release date", "runtime", "box office", "review score", "number of reviews", "audience rating",
+     "number of Academy Awards", "IMDb ID"),
+    ("population", "area", "demonym", "ISO 3166-1 alpha-2 code", "calling code", "top-level domain"),
+    ("elevation", "IATA code", "ICAO code"),
+    ("state code", "FIPS code"),
+    ("chemical symbol", "atomic number", "atomic mass", "density", "melting point", "boiling point", "group", "period",
+     "block", "element series", "time of discovery"),
+    ("molar mass", "chemical formula", "CAS number", "density", "melting point", "boiling point", "refractive index",
+     "flash point", "autoignition temperature", "critical temperature", "IARC group"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("keys", SUBJECTS, ids=["film", "country", "airport", "state", "element", "compound"])
+def test_no_template_could_mean_another_attribute(keys):
+    owners = {}
+    for key in keys:
+        slots = ("ask", "equal", "greater", "less", "more", "lower", "most", "least")
+        times = BOOK.attributes[key].get("time")  # the value says whether it is before or after
+        for slot in slots:
+            for template in BOOK.attribute(key, slot):
+                role = (key, "times" if times and slot in ("equal", "greater", "less") else slot)
+                assert owners.setdefault(template, role) == role, template
+
+
+def test_questions_are_plain():
+    ornate = re.compile(r"\b(helm\w*|penn?ed|pen of|scenarist|does one|one pays|director's chair|soil|workshop)\b")
+    tables = [t for _, _, entry in RELATIONS for _, t in templates_of(entry)]
+    tables += [t for entry in BOOK.attributes.values() for _, t in templates_of(entry)]
+    assert not [t for t in tables if ornate.search(t)]
+
+
+def test_every_direction_is_asked_for_except_where_the_answers_differ_in_kind():
+    assert [(p, d) for p, d, entry in RELATIONS if not entry["ask"]] == [("country", "backward")]
+
+
 def test_qualifier_templates():
     for key, words in BOOK.qualifiers["conditions"].items():
         if key != "point in time":  # its only template is filled by years, each of which has four templates
@@ -92,7 +170,7 @@ def test_qualifier_templates():
         assert all(set(placeholders(t)) <= {"q", "time"} for templates in words.values() for t in templates)
     for slot in OPERATOR_SLOTS.values():
         assert different(BOOK.values["years"][slot]) >= 4 - (slot == "equal")
-        assert different(BOOK.values["dates"][slot]) >= 4 - (slot == "equal")
+        assert different(BOOK.values["dates"][slot]) >= (1 if slot == "equal" else 4)  # a day has four formats
     for words in BOOK.qualifiers["attributes"].values():
         assert different(words["ask"]) >= 4
         assert all(len(set(placeholders(t)) & {"clause", "inverted"}) == 1 for t in words["ask"])
