@@ -1,0 +1,262 @@
+"""Checks that a paraphrase of a question asks for the same: names, quantities, directions, negations, form.
+
+All of them compare texts; none of them needs a model. What they cannot see (a relation replaced by another one) is for
+the prompt, which tells the model the steps of the program.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from bgr.data.kb.program import Program
+from bgr.data.kb.schema import Value
+from bgr.data.reasongraphqa.construction.questions import Question
+from bgr.data.reasongraphqa.paraphrase.wording import NAME, Measure, directions, holds, mask, measures, negations
+from bgr.utils.quantities import find_quantities
+
+MAX_CHARACTERS = 400
+MIN_WORDS = 3
+SHORTEST, LONGEST, SPARE = 0.5, 1.6, 4
+"""Words of a paraphrase: at least this share of the question's words, at most that share and these more."""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """A question and one further wording of it."""
+
+    question: Question
+    text: str
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return program_names(self.question.program)
+
+    @cached_property
+    def masked(self) -> str:
+        return mask(self.text, self.names)
+
+    @cached_property
+    def masked_question(self) -> str:
+        return mask(self.question.text, self.names)
+
+
+def find_problem(question: Question, text: str, others: Iterable[str] = ()) -> str | None:
+    """The reason why a text is no paraphrase of the question, or ``None``: the first that applies.
+
+    Args:
+        others: wordings of the question that are accepted already.
+    """
+    text = " ".join(text.split())
+    known = {normalized(other) for other in (question.text, *others)}
+    if not text:
+        return "empty"
+    if normalized(text) in known:
+        return "a copy"
+    wording = Wording(question, text)
+    return next((reason for reason, is_wrong in CHECKS.items() if is_wrong(wording)), None)
+
+
+def normalized(text: str) -> str:
+    """The words of a text without case, punctuation and articles."""
+    return " ".join(word for word in re.findall(r"\w+", text.casefold()) if word not in ("a", "an", "the"))
+
+
+# -- names ------------------------------------------------------------------------------------------------------------
+
+
+def program_names(program: Program) -> frozenset[str]:
+    """The names and the other texts that the steps of a program look for, without numbers and dates."""
+    return frozenset(text for text in _texts(program) if not _is_number(text))
+
+
+def _texts(program: Program) -> Iterator[str]:
+    for step in program.steps:
+        for role, given in zip(step.signature.inputs, step.inputs, strict=True):
+            is_text = role in ("name", "qualifier value", "key's value")
+            if is_text or (role == "value" and step.signature.kind == "string"):
+                yield given
+
+
+def _is_number(text: str) -> bool:
+    found = find_quantities(text)
+    return len(found) == 1 and found[0].start == 0 and (found[0].end == len(text) or text[found[0].end] == " ")
+
+
+def _lost_name(wording: Wording) -> bool:
+    return any(holds(wording.question.text, name) and not holds(wording.text, name) for name in _outer(wording))
+
+
+def _outer(wording: Wording) -> Iterator[str]:
+    """The names that the question contains outside of other names, as "Hamlet" is not by "Hamlet 2"."""
+    for name in wording.names:
+        if holds(mask(wording.question.text, (other for other in wording.names if len(other) > len(name))), name):
+            yield name
+
+
+_CAPITAL = re.compile(r"(?<![\w'’.-])[A-Z][\w'’-]*")
+_START = re.compile(r"(?:^|[:?!.]\s|[\"“‘'(])\s*$")
+
+
+def _new_name(wording: Wording) -> bool:
+    known = set(re.findall(r"\w+", wording.question.text.casefold())) | {"i", "us", "u", "s"}
+    known |= {w for step in wording.question.program.steps for given in step.inputs for w in _words(given)}
+    for match in _CAPITAL.finditer(wording.masked):
+        at_start = _START.search(wording.masked[: match.start()])
+        if not at_start and not set(_words(match[0].removesuffix("'s").removesuffix("’s"))) <= known:
+            return True
+    return False
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
+
+
+def _lost_kind(wording: Wording) -> bool:
+    """True if the words that narrow a concept ("horror" of "horror film") were in the question and are lost."""
+    asked, said = set(_words(wording.masked_question)), _words(wording.masked)
+    for step in wording.question.program.steps:
+        if step.function == "FilterConcept":
+            for word in _words(step.inputs[0])[:-1]:
+                stem = word[:5]
+                if any(w.startswith(stem) for w in asked) and not any(w.startswith(stem) for w in said):
+                    return True
+    return False
+
+
+def _gives_answer(wording: Wording) -> bool:
+    answer, text = wording.question.answer.casefold(), wording.question.text.casefold()
+    if answer in ("yes", "no") or holds(text, answer):
+        return False
+    return holds(wording.text.casefold(), answer)
+
+
+# -- quantities, directions, negations --------------------------------------------------------------------------------
+
+
+def _lost_quantity(wording: Wording) -> bool:
+    return not _covers(measures(wording.masked), measures(wording.masked_question))
+
+
+def _new_quantity(wording: Wording) -> bool:
+    return not _covers(measures(wording.masked_question), measures(wording.masked))
+
+
+def _covers(some: list[Measure], others: list[Measure]) -> bool:
+    """True if each of the others has an equal one."""
+    return all(any(one.same_value(other) for one in some) for other in others)
+
+
+def _other_comparison(wording: Wording) -> bool:
+    """True if a quantity is compared otherwise than in the program, or in the question if the program has none."""
+    before = measures(wording.masked_question)
+    targets = list(_targets(wording.question.program))
+    for one in measures(wording.masked):
+        asked = [other for other in before if one.same_value(other)]
+        ops = {op for value, op in targets if value == one.value} or {other.op for other in asked}
+        # some questions say it in a way that no rule reads: "is still solid at 90 K"
+        if one.op not in ops and not any((one.op, one.cue) == (other.op, other.cue) for other in asked):
+            return True
+    return False
+
+
+def _targets(program: Program) -> Iterator[tuple[float | str, str]]:
+    """The value and operator of each comparison with a quantity, a year or a date."""
+    for step in program.steps:
+        if step.signature.kind in ("quantity", "year", "date"):
+            value, op = step.arguments[1 if step.signature.inputs[0] != "value" else 0], step.inputs[-1]
+            assert isinstance(value, Value)
+            if value.type == "date":
+                yield str(value), op
+            else:
+                yield float(value.value), op  # type: ignore[arg-type]  # a quantity or a year
+
+
+def _other_direction(wording: Wording) -> bool:
+    asked, said = directions(wording.masked_question), directions(wording.masked)
+    chosen = {
+        "more" if step.inputs[-1] in ("greater", "largest") else "less"
+        for step in wording.question.program.steps
+        if step.function in ("SelectBetween", "SelectAmong")
+    }
+    return said != asked if asked or not chosen else said != chosen
+
+
+def _other_negation(wording: Wording) -> bool:
+    return negations(wording.masked) != negations(wording.masked_question)
+
+
+# -- form -------------------------------------------------------------------------------------------------------------
+
+_LEAK = re.compile(r"\bsteps?\b|[_{}\[\]<>|\\`]|\(\d\)|\b[A-Za-z]{1,2}\d{3,}\b|['\"][a-z ]+['\"]")
+_REQUEST = re.compile(
+    r"(?:please |kindly )?(?:name|give|tell|state|count|list|say|find|identify|show|provide|specify|determine)\b"
+    r"|(?:please|i would like|i'd like|i want)\b",
+    re.IGNORECASE,
+)
+_ASKING = re.compile(r"\b(?:who|whom|whose|what|which|where|when|why|how)\b", re.IGNORECASE)
+_AUXILIARY = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|would|will|should)(?:n't)?\b"
+_YES_NO = re.compile(rf"(?:^|[,:;] ?){_AUXILIARY}", re.IGNORECASE)
+_POLITE = re.compile(r"(?:do|can|could|would|will) you\b", re.IGNORECASE)
+_NUMBER = re.compile(r"\bhow many\b|\bnumber of\b|\bcount\b|\btotal\b", re.IGNORECASE)
+_TIME = re.compile(r"\b(?:when|year|date|day)\b", re.IGNORECASE)
+
+
+def _wrong_length(wording: Wording) -> bool:
+    asked, said = len(wording.question.text.split()), len(wording.text.split())
+    in_bounds = max(MIN_WORDS, SHORTEST * asked) <= said <= LONGEST * asked + SPARE
+    return not in_bounds or len(wording.text) > MAX_CHARACTERS
+
+
+def _leaks(wording: Wording) -> bool:
+    found = {match[0] for match in _LEAK.finditer(wording.masked)}
+    return any(one not in wording.question.text for one in found)
+
+
+def _no_question(wording: Wording) -> bool:
+    """True unless the text is one sentence that asks, or requests, an answer of the program's type."""
+    text = wording.masked.strip()
+    body = text.rstrip("?.! ")
+    if re.search(r"[.?!][\"')]*\s", body) or not (text.endswith("?") or _REQUEST.match(text)):
+        return True
+    return not any(character.isalpha() for character in body.replace(NAME, ""))
+
+
+def _other_type(wording: Wording) -> bool:
+    text, last = wording.masked, wording.question.program.steps[-1].function
+    is_yes_no = _YES_NO.search(text) and not _ASKING.match(text) and not _POLITE.match(text)
+    if last.startswith("Verify"):
+        return not is_yes_no
+    if re.match(_AUXILIARY, text, re.IGNORECASE) and not _POLITE.match(text):
+        return True
+    if not (_ASKING.search(text) or _REQUEST.match(text)):
+        return True
+    if bool(_NUMBER.search(text)) != bool(_NUMBER.search(wording.masked_question)):
+        return True
+    return _asks_time(wording.question, wording.masked_question) and not _TIME.search(text)
+
+
+def _asks_time(question: Question, masked: str) -> bool:
+    found = find_quantities(question.answer)
+    is_time = len(found) == 1 and (found[0].date or len(question.answer) == 4)
+    return is_time and _TIME.search(masked) is not None
+
+
+CHECKS: dict[str, Callable[[Wording], bool]] = {
+    "too short or too long": _wrong_length,
+    "an identifier or a step": _leaks,
+    "a name is lost": _lost_name,
+    "a new name": _new_name,
+    "the answer is in it": _gives_answer,
+    "a number, date or unit is lost": _lost_quantity,
+    "a new number, date or unit": _new_quantity,
+    "another comparison": _other_comparison,
+    "another direction": _other_direction,
+    "another negation": _other_negation,
+    "a kind is lost": _lost_kind,
+    "not one question": _no_question,
+    "asks for something else": _other_type,
+}
+"""The checks by the reason that they give, in the order in which they are made."""
