@@ -15,7 +15,7 @@ from bgr.data.kb.program import Program
 from bgr.data.kb.schema import Value
 from bgr.data.reasongraphqa.construction.questions import Question
 from bgr.data.reasongraphqa.paraphrase.wording import NAME, Measure, directions, holds, mask, measures, negations
-from bgr.utils.quantities import find_quantities
+from bgr.utils.quantities import MONTHS, find_quantities
 
 MAX_CHARACTERS = 400
 MIN_WORDS = 3
@@ -101,7 +101,8 @@ _START = re.compile(r"(?:^|[:?!.]\s|[\"“‘'(])\s*$")
 
 
 def _new_name(wording: Wording) -> bool:
-    known = set(re.findall(r"\w+", wording.question.text.casefold())) | {"i", "us", "u", "s"}
+    # months are for the checks of dates
+    known = {*_words(wording.question.text), *MONTHS, "i", "us", "u", "s"}
     known |= {w for step in wording.question.program.steps for given in step.inputs for w in _words(given)}
     for match in _CAPITAL.finditer(wording.masked):
         at_start = _START.search(wording.masked[: match.start()])
@@ -123,6 +124,19 @@ def _lost_kind(wording: Wording) -> bool:
                 stem = word[:5]
                 if any(w.startswith(stem) for w in asked) and not any(w.startswith(stem) for w in said):
                     return True
+    return False
+
+
+def _lost_relation(wording: Wording) -> bool:
+    """True if "Bo Lind's film" replaces what Bo Lind did for it: a possessive names no relation that leads backward."""
+    for step in wording.question.program.steps:
+        if step.function == "Relate" and step.inputs[1] == "backward":
+            start = wording.question.program.steps[step.dependencies[0]]
+            forms = [f"{name}{ending}" for name in start.inputs for ending in ("'s", "’s", "'", "’")]
+            if start.function == "Find" and any(
+                form in wording.text and form not in wording.question.text for form in forms
+            ):
+                return True
     return False
 
 
@@ -201,6 +215,8 @@ _AUXILIARY = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|would|will|
 _YES_NO = re.compile(rf"(?:^|[,:;] ?){_AUXILIARY}", re.IGNORECASE)
 _POLITE = re.compile(r"(?:do|can|could|would|will) you\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\bhow many\b|\bnumber of\b|\bcount\b|\btotal\b", re.IGNORECASE)
+_WHO_FIRST = re.compile(r"(?:(?:by|from|under|to|with) )?(?:who|whom|whose)\b", re.IGNORECASE)
+_PERSON = re.compile(r"\b(?:who|whom|whose|person|people|name)\b", re.IGNORECASE)
 _TIME = re.compile(r"\b(?:when|year|date|day)\b", re.IGNORECASE)
 
 
@@ -235,6 +251,8 @@ def _other_type(wording: Wording) -> bool:
         return True
     if bool(_NUMBER.search(text)) != bool(_NUMBER.search(wording.masked_question)):
         return True
+    if _WHO_FIRST.match(wording.masked_question) and not _PERSON.search(text):
+        return True
     return _asks_time(wording.question, wording.masked_question) and not _TIME.search(text)
 
 
@@ -256,6 +274,7 @@ CHECKS: dict[str, Callable[[Wording], bool]] = {
     "another direction": _other_direction,
     "another negation": _other_negation,
     "a kind is lost": _lost_kind,
+    "a relation is lost": _lost_relation,
     "not one question": _no_question,
     "asks for something else": _other_type,
 }

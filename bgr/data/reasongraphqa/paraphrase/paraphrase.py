@@ -27,7 +27,7 @@ from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.prompts import Prompts, prompts_hash
 from bgr.llm.structured import TEXT, object_of, row_of
 from bgr.llm.usage import Usage
-from bgr.utils.atomic_io import replaced, write_json
+from bgr.utils.atomic_io import replaced, write_json, writing
 
 STEP = "data.paraphrase"
 PROMPTS = "bgr.data.reasongraphqa.paraphrase"
@@ -135,6 +135,8 @@ def paraphrase(options: ParaphraseOptions) -> Paraphrased:
     if out.exists() and not options.overwrite:
         raise DataError(f"{out}: exists already; give --overwrite to replace it")
     sources = choose(read_sources(options.source), options.samples, options.seed)
+    with writing(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
     llm = load_with_replay(options, out.with_name(f"{out.name}.replies.db"))
     found = ask(
         sources, llm, model=llm.backend.name, wordings=options.wordings, seed=options.seed, batch=options.batch,

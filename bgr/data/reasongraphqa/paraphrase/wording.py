@@ -173,7 +173,7 @@ _DOWN = frozenset(
     "earlier earliest sooner soonest easier easiest older oldest minimum".split()
 )
 _NEGATION = re.compile(r"\b(?:not|no|never|without|none|neither|nor|except|excluding|cannot|lacks?|fails?)\b|n['’]t\b")
-_YES_OR_NO = re.compile(r"\byes or no\b|\bno or yes\b|\bor not\b|\bis it not\b", re.IGNORECASE)
+_YES_OR_NO = re.compile(r"\byes or no\b|\bno or yes\b|\bor not\b", re.IGNORECASE)
 
 
 def directions(masked: str) -> frozenset[str]:
