@@ -14,7 +14,9 @@ from functools import cached_property
 from bgr.data.kb.program import Program
 from bgr.data.kb.schema import Value
 from bgr.data.reasongraphqa.construction.questions import Question
-from bgr.data.reasongraphqa.paraphrase.wording import NAME, Measure, directions, holds, mask, measures, negations
+from bgr.data.reasongraphqa.paraphrase.form import has_type, is_broken, is_one_question
+from bgr.data.reasongraphqa.paraphrase.relations import SAID_OTHERWISE, relations
+from bgr.data.reasongraphqa.paraphrase.wording import Measure, directions, holds, mask, measures, negations
 from bgr.utils.quantities import MONTHS, find_quantities
 
 MAX_CHARACTERS = 400
@@ -128,16 +130,29 @@ def _lost_kind(wording: Wording) -> bool:
 
 
 def _lost_relation(wording: Wording) -> bool:
-    """True if "Bo Lind's film" replaces what Bo Lind did for it: a possessive names no relation that leads backward."""
+    """True if the words of a relation are lost, or "Bo Lind's film" replaces what Bo Lind did for it.
+
+    A possessive names no relation that leads backward.
+    """
+    asked, said = relations(wording.masked_question), relations(wording.masked)
     for step in wording.question.program.steps:
-        if step.function == "Relate" and step.inputs[1] == "backward":
-            start = wording.question.program.steps[step.dependencies[0]]
-            forms = [f"{name}{ending}" for name in start.inputs for ending in ("'s", "’s", "'", "’")]
-            if start.function == "Find" and any(
-                form in wording.text and form not in wording.question.text for form in forms
-            ):
+        if step.function != "Relate":
+            continue
+        if (asked - said - SAID_OTHERWISE) & relations(step.inputs[0]):
+            return True
+        start = wording.question.program.steps[step.dependencies[0]]
+        if step.inputs[1] == "backward" and start.function == "Find":
+            forms = [f"{start.inputs[0]}{ending}" for ending in ("'s", "’s", "'", "’")]
+            if any(form in wording.text and form not in wording.question.text for form in forms):
                 return True
     return False
+
+
+def _new_relation(wording: Wording) -> bool:
+    """True if a relation is named that neither the question nor the program has: "produced" for "directed"."""
+    keys = (given for step in wording.question.program.steps for given in step.inputs)
+    known = relations(wording.masked_question).union(*map(relations, keys))
+    return not relations(wording.masked) <= known
 
 
 def _gives_answer(wording: Wording) -> bool:
@@ -205,19 +220,6 @@ def _other_negation(wording: Wording) -> bool:
 # -- form -------------------------------------------------------------------------------------------------------------
 
 _LEAK = re.compile(r"\bsteps?\b|[_{}\[\]<>|\\`]|\(\d\)|\b[A-Za-z]{1,2}\d{3,}\b|['\"][a-z ]+['\"]")
-_REQUEST = re.compile(
-    r"(?:please |kindly )?(?:name|give|tell|state|count|list|say|find|identify|show|provide|specify|determine)\b"
-    r"|(?:please|i would like|i'd like|i want)\b",
-    re.IGNORECASE,
-)
-_ASKING = re.compile(r"\b(?:who|whom|whose|what|which|where|when|why|how)\b", re.IGNORECASE)
-_AUXILIARY = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|would|will|should)(?:n't)?\b"
-_YES_NO = re.compile(rf"(?:^|[,:;] ?){_AUXILIARY}", re.IGNORECASE)
-_POLITE = re.compile(r"(?:do|can|could|would|will) you\b", re.IGNORECASE)
-_NUMBER = re.compile(r"\bhow many\b|\bnumber of\b|\bcount\b|\btotal\b", re.IGNORECASE)
-_WHO_FIRST = re.compile(r"(?:(?:by|from|under|to|with) )?(?:who|whom|whose)\b", re.IGNORECASE)
-_PERSON = re.compile(r"\b(?:who|whom|whose|person|people|name)\b", re.IGNORECASE)
-_TIME = re.compile(r"\b(?:when|year|date|day)\b", re.IGNORECASE)
 
 
 def _wrong_length(wording: Wording) -> bool:
@@ -231,35 +233,12 @@ def _leaks(wording: Wording) -> bool:
     return any(one not in wording.question.text for one in found)
 
 
-def _no_question(wording: Wording) -> bool:
-    """True unless the text is one sentence that asks, or requests, an answer of the program's type."""
-    text = wording.masked.strip()
-    body = text.rstrip("?.! ")
-    if re.search(r"[.?!][\"')]*\s", body) or not (text.endswith("?") or _REQUEST.match(text)):
-        return True
-    return not any(character.isalpha() for character in body.replace(NAME, ""))
-
-
 def _other_type(wording: Wording) -> bool:
-    text, last = wording.masked, wording.question.program.steps[-1].function
-    is_yes_no = _YES_NO.search(text) and not _ASKING.match(text) and not _POLITE.match(text)
-    if last.startswith("Verify"):
-        return not is_yes_no
-    if re.match(_AUXILIARY, text, re.IGNORECASE) and not _POLITE.match(text):
-        return True
-    if not (_ASKING.search(text) or _REQUEST.match(text)):
-        return True
-    if bool(_NUMBER.search(text)) != bool(_NUMBER.search(wording.masked_question)):
-        return True
-    if _WHO_FIRST.match(wording.masked_question) and not _PERSON.search(text):
-        return True
-    return _asks_time(wording.question, wording.masked_question) and not _TIME.search(text)
-
-
-def _asks_time(question: Question, masked: str) -> bool:
-    found = find_quantities(question.answer)
-    is_time = len(found) == 1 and (found[0].date or len(question.answer) == 4)
-    return is_time and _TIME.search(masked) is not None
+    last = wording.question.program.steps[-1].function
+    answer = wording.question.answer
+    times = find_quantities(answer)
+    asks_time = len(times) == 1 and (times[0].date or len(answer) == 4)
+    return not has_type(wording.masked, wording.masked_question, last, asks_time=asks_time)
 
 
 CHECKS: dict[str, Callable[[Wording], bool]] = {
@@ -275,7 +254,9 @@ CHECKS: dict[str, Callable[[Wording], bool]] = {
     "another negation": _other_negation,
     "a kind is lost": _lost_kind,
     "a relation is lost": _lost_relation,
-    "not one question": _no_question,
+    "a new relation": _new_relation,
+    "not one question": lambda wording: not is_one_question(wording.masked),
+    "not grammatical": lambda wording: is_broken(wording.masked),
     "asks for something else": _other_type,
 }
 """The checks by the reason that they give, in the order in which they are made."""

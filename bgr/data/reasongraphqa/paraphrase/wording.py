@@ -48,8 +48,8 @@ _UNITS = (
     ("mile", r"miles?\b"),
     ("foot", r"(?:feet|foot|ft)\b"),
     ("metre", r"(?:met(?:re|er)s?|m)\b"),
-    ("dalton", r"(?:daltons?|Da|atomic mass units?|u|amu)\b"),
-    ("kelvin", r"(?:kelvins?|K)\b"),
+    ("dalton", r"(?:(?i:daltons?)|Da|atomic mass units?|u|amu)\b"),
+    ("kelvin", r"(?:(?i:kelvins?)|K)\b"),
     ("degree", r"degrees?\b|°"),
 )
 _UNIT = re.compile("[ -]?(?:" + "|".join(f"({pattern})" for _, pattern in _UNITS) + ")")

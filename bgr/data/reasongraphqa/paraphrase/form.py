@@ -1,0 +1,75 @@
+"""The form of a question: one sentence that asks, of the type of its program. All texts are masked (see `mask`)."""
+
+from __future__ import annotations
+
+import re
+
+from bgr.data.reasongraphqa.paraphrase.wording import NAME
+
+_REQUEST = re.compile(
+    r"(?:please |kindly )?(?:name|give|tell|state|count|list|say|find|identify|show|provide|specify|determine)\b"
+    r"|(?:please|i would like|i'd like|i want)\b",
+    re.IGNORECASE,
+)
+_ASKING = re.compile(r"\b(?:who|whom|whose|what|which|where|when|why|how)\b", re.IGNORECASE)
+_AUXILIARY = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|would|will|should)(?:n't)?\b"
+_STARTS_WITH_AUXILIARY = re.compile(_AUXILIARY, re.IGNORECASE)
+_YES_NO = re.compile(rf"(?:^|[,:;] ?){_AUXILIARY}", re.IGNORECASE)
+_POLITE = re.compile(r"(?:do|can|could|would|will) you\b", re.IGNORECASE)
+_NUMBER = re.compile(r"\bhow many\b|\bnumber of\b|(?<!whose )\bcount\b|\btotal\b", re.IGNORECASE)
+_WHO_FIRST = re.compile(r"(?:(?:by|from|under|to|with) )?(?:who|whom|whose)\b", re.IGNORECASE)
+_PERSON = re.compile(r"\b(?:who|whom|whose|person|people|name)\b", re.IGNORECASE)
+_TIME = re.compile(r"\b(?:when|year|date|day)\b", re.IGNORECASE)
+
+_NO_VERB = re.compile(rf"(?:when|where|why) (?!{_AUXILIARY})", re.IGNORECASE)
+"""As in "When Ada Berg was born?"."""
+
+_SECOND_PARTICIPLE = re.compile(
+    r"\b(?:and|or) (?:\w+ed|made|shown|written|set|shot|found|given) (?:in|on|by|after|before|at|under)\b",
+    re.IGNORECASE,
+)
+_FIRST_PARTICIPLE = re.compile(
+    r"\b(?:is|are|was|were|be|been|being|that's)\b|\b(?:\w+ed|made|shown|written|set|shot|found|given) "
+    r"(?:in|on|by|after|before|at|under|for|to)\b",
+    re.IGNORECASE,
+)
+
+
+def is_one_question(masked: str) -> bool:
+    """True for one sentence that asks or requests something, and has words other than names."""
+    text = masked.strip()
+    body = text.rstrip("?.! ")
+    if re.search(r"[.?!][\"')]*\s", body) or len(text) - len(body) > 1:
+        return False
+    if not (text.endswith("?") or _REQUEST.match(text)):
+        return False
+    return any(character.isalpha() for character in body.replace(NAME, ""))
+
+
+def is_broken(masked: str) -> bool:
+    """True for two mistakes that language models make: "When X was born?", "had X at the helm and released in 1996"."""
+    if _NO_VERB.match(masked):
+        return True
+    second = _SECOND_PARTICIPLE.search(masked)
+    return second is not None and not _FIRST_PARTICIPLE.search(masked[: second.start()])
+
+
+def has_type(masked: str, masked_question: str, function: str, *, asks_time: bool) -> bool:
+    """True if a text asks for what the question asks for: yes or no, a number, a person, a time.
+
+    Args:
+        function: the last function of the program.
+        asks_time: true if the answer is a date or a year.
+    """
+    polite = _POLITE.match(masked)
+    if function.startswith("Verify"):
+        return bool(_YES_NO.search(masked) and not _ASKING.match(masked) and not polite)
+    if _STARTS_WITH_AUXILIARY.match(masked) and not polite:
+        return False
+    if not (_ASKING.search(masked) or _REQUEST.match(masked)):
+        return False
+    if bool(_NUMBER.search(masked)) != bool(_NUMBER.search(masked_question)):
+        return False
+    if _WHO_FIRST.match(masked_question) and not _PERSON.search(masked):
+        return False
+    return not (asks_time and _TIME.search(masked_question) and not _TIME.search(masked))
