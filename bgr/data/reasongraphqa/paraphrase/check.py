@@ -71,20 +71,20 @@ def normalized(text: str) -> str:
 
 def program_names(program: Program) -> frozenset[str]:
     """The names and the other texts that the steps of a program look for, without numbers and dates."""
-    return frozenset(text for text in _texts(program) if not _is_number(text))
-
-
-def _texts(program: Program) -> Iterator[str]:
-    for step in program.steps:
-        for role, given in zip(step.signature.inputs, step.inputs, strict=True):
-            is_text = role in ("name", "qualifier value", "key's value")
-            if is_text or (role == "value" and step.signature.kind == "string"):
-                yield given
+    return frozenset(
+        given
+        for step in program.steps
+        for role, given in zip(step.signature.inputs, step.inputs, strict=True)
+        if role == "name"
+        or (role == "value" and step.signature.kind == "string")
+        or (role in ("qualifier value", "key's value") and not _is_number(given))
+    )
 
 
 def _is_number(text: str) -> bool:
+    """True for a number, also with a unit, and for a date."""
     found = find_quantities(text)
-    return len(found) == 1 and found[0].start == 0 and (found[0].end == len(text) or text[found[0].end] == " ")
+    return len(found) == 1 and found[0].start == 0 and text[found[0].end :][:1] in ("", " ")
 
 
 def _lost_name(wording: Wording) -> bool:
