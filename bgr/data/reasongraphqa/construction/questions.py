@@ -169,10 +169,9 @@ def _check_paraphrase(question: Question, known: Mapping[str, Question]) -> None
     if question.paraphrase_of is None:
         return
     original = known.get(question.paraphrase_of)
-    if original is None:
-        raise DataError(
-            f"{question.where}: paraphrase_of {repr_short(question.paraphrase_of)} is no question before it"
-        )
+    if original is None or original.paraphrase_of is not None:
+        why = "is no question before it" if original is None else "is a paraphrase itself"
+        raise DataError(f"{question.where}: paraphrase_of {repr_short(question.paraphrase_of)} {why}")
     if (original.program, original.answer) != (question.program, question.answer):
         raise DataError(f"{question.where}: has another program or answer than its original, {original.where}")
 

@@ -128,6 +128,14 @@ def test_paraphrases_of_other_files_are_refused(folder, change, problem):
     assert bad.where.endswith("paraphrases.json: item 0")
 
 
+def test_a_paraphrase_of_a_paraphrase_is_refused(folder):
+    first = record(id="p", paraphrase_of="train-000000")
+    second = record(id="pp", paraphrase_of="p")
+    (folder / "paraphrases.json").write_text(json.dumps([first, second]))
+    with pytest.raises(DataError, match="item 1: paraphrase_of 'p' is a paraphrase itself"):
+        read_questions(folder)
+
+
 def test_bad_sources(tmp_path):
     file = tmp_path / "questions.json"
     with pytest.raises(DataError, match=r"questions.json: no such file or folder"):
