@@ -130,19 +130,19 @@ def _lost_kind(wording: Wording) -> bool:
 
 
 def _lost_relation(wording: Wording) -> bool:
-    """True if the words of a relation are lost, or "Bo Lind's film" replaces what Bo Lind did for it.
+    """True if the words of a relation or attribute are lost, or "Bo Lind's film" replaces what Bo Lind did for it.
 
     A possessive names no relation that leads backward.
     """
-    asked, said = relations(wording.masked_question), relations(wording.masked)
-    for step in wording.question.program.steps:
-        if step.function != "Relate":
-            continue
-        if (asked - said - SAID_OTHERWISE) & relations(step.inputs[0]):
-            return True
-        start = wording.question.program.steps[step.dependencies[0]]
-        if step.inputs[1] == "backward" and start.function == "Find":
-            forms = [f"{start.inputs[0]}{ending}" for ending in ("'s", "’s", "'", "’")]
+    lost = relations(wording.masked_question) - relations(wording.masked) - SAID_OTHERWISE
+    steps = wording.question.program.steps
+    for step in steps:
+        for role, given in zip(step.signature.inputs, step.inputs, strict=True):
+            if role in ("predicate", "key") and lost & relations(given):
+                return True
+        if step.function == "Relate" and step.inputs[1] == "backward":
+            name = steps[step.dependencies[0]].inputs[:1] if steps[step.dependencies[0]].function == "Find" else ()
+            forms = [f"{one}{ending}" for one in name for ending in ("'s", "’s", "'", "’")]
             if any(form in wording.text and form not in wording.question.text for form in forms):
                 return True
     return False
