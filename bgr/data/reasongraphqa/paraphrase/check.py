@@ -219,7 +219,7 @@ def _other_negation(wording: Wording) -> bool:
 
 # -- form -------------------------------------------------------------------------------------------------------------
 
-_LEAK = re.compile(r"\bsteps?\b|[_{}\[\]<>|\\`]|\(\d\)|\b[A-Za-z]{1,2}\d{3,}\b|['\"][a-z ]+['\"]")
+_LEAK = re.compile(r"\bsteps?\b|\bstatements?\b|[_{}\[\]<>|\\`]|\(\d\)|\b[A-Za-z]{1,2}\d{3,}\b|['\"][a-z ]+['\"]")
 
 
 def _wrong_length(wording: Wording) -> bool:

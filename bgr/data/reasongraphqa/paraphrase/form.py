@@ -35,6 +35,17 @@ _FIRST_PARTICIPLE = re.compile(
 )
 
 
+_WITHOUT_BE = re.compile(
+    r"\b(?:that|which) (?:released|made|directed|written|produced|published|discovered|located|spoken|shown|shot|set) "
+    r"(?:in|on|by|at|after|before)\b",
+    re.IGNORECASE,
+)
+_RELATED = re.compile(
+    rf"\b(?:relat\w+|connect\w*|link\w*|associat\w+|ties?|tied|(?:have|has|had) to do)\b|{NAME} to {NAME}",
+    re.IGNORECASE,
+)
+
+
 def is_one_question(masked: str) -> bool:
     """True for one sentence that asks or requests something, and has words other than names."""
     text = masked.strip()
@@ -47,8 +58,8 @@ def is_one_question(masked: str) -> bool:
 
 
 def is_broken(masked: str) -> bool:
-    """True for two mistakes that language models make: "When X was born?", "had X at the helm and released in 1996"."""
-    if _NO_VERB.match(masked):
+    """True for mistakes of small models: "When X was born?", "starred X and released in 1996", "that released in"."""
+    if _NO_VERB.match(masked) or _WITHOUT_BE.search(masked):
         return True
     second = _SECOND_PARTICIPLE.search(masked)
     return second is not None and not _FIRST_PARTICIPLE.search(masked[: second.start()])
@@ -69,6 +80,8 @@ def has_type(masked: str, masked_question: str, function: str, *, asks_time: boo
     if not (_ASKING.search(masked) or _REQUEST.match(masked)):
         return False
     if bool(_NUMBER.search(masked)) != bool(_NUMBER.search(masked_question)):
+        return False
+    if function == "QueryRelation" and not _RELATED.search(masked):
         return False
     if _WHO_FIRST.match(masked_question) and not _PERSON.search(masked):
         return False

@@ -45,6 +45,7 @@ NOT = (
 )
 WROTE = ("How many films did Ada Berg write?", COUNT[1], ("Relate", "screenwriter", "backward"), ("Count",))
 BORN = ("On what date was Ada Berg born?", ("Find", "Ada Berg"), ("QueryAttr", "date of birth"))
+TIED = ("What does Bo Lind have to do with gold?", ("Find", "gold"), ("Find", "Bo Lind"), ("QueryRelation", [0, 1]))
 WHO = ("By whom was Persona made?", ("Find", "Persona"), ("Relate", "director", "forward"), ("What",))
 LONG = ("How long is Persona?", ("Find", "Persona"), ("QueryAttr", "runtime"))
 SHORTEST = (
@@ -92,6 +93,7 @@ SOLID = (
         (SHORTEST, "Which film that Bo Lind made is the shortest?"),
         (PERIOD, "Of gold and lead, which one is found lower in the table?"),
         (WHO, "What is the name of Persona's maker?"),
+        (TIED, "How is gold connected with Bo Lind?"),
         (DATE, "Did Persona come out on 1963-05-05?"),
         (DATE, "Is May 5, 1963 the day that Persona was shown for the first time?"),
         (SOLID, "What element that was found in Nordia is still solid at 90 kelvins?"),
@@ -164,12 +166,15 @@ def test_accepted(question, asked, text):
         (WROTE, "How many films did Ada Berg star in?", RELATION),
         (GROSS, "Did more than $2 million go to Persona?", RELATION),
         (GROSS, "Did Persona earn more than $2 million from critics?", NEW_RELATION),
+        (TIED, "What does Bo Lind do with gold?", TYPE),
+        (COUNT, "How many films that made by Ada Berg are there?", BROKEN),
         (BORN, "When Ada Berg was born?", BROKEN),
         (BORN, "When was Ada Berg born??", FORM),
         (LONG, "Persona?", LENGTH),
         (LONG, "How long is it to the end of the film that has the name that is given here as Persona?", LENGTH),
         (COUNT, "How many films in (2) did Ada Berg make?", LEAK),
         (COUNT, "How many films of step two did Ada Berg make?", LEAK),
+        (COUNT, "How many films does the statement say that Ada Berg made?", LEAK),
         (COUNT, "How many things with 'director' as Ada Berg are there?", LEAK),
         (COUNT, "How many films did Ada Berg make (Q4321)?", LEAK),
         (COUNT, "   ", "empty"),
