@@ -118,11 +118,17 @@ def _words(text: str) -> list[str]:
 
 
 def _lost_kind(wording: Wording) -> bool:
-    """True if the words that narrow a concept ("horror" of "horror film") were in the question and are lost."""
+    """True if words that narrow a concept or a key are lost: the "horror" of film, the "official" of language.
+
+    Of a key these are only its adjectives, by their endings; its other words are often said otherwise.
+    """
     asked, said = set(_words(wording.masked_question)), _words(wording.masked)
     for step in wording.question.program.steps:
-        if step.function == "FilterConcept":
-            for word in _words(step.inputs[0])[:-1]:
+        for role, given in zip(step.signature.inputs, step.inputs, strict=True):
+            narrowing = _words(given)[:-1] if role in ("concept", "predicate", "key") else []
+            for word in narrowing:
+                if role != "concept" and not word.endswith(("al", "ic", "ive")):
+                    continue
                 stem = word[:5]
                 if any(w.startswith(stem) for w in asked) and not any(w.startswith(stem) for w in said):
                     return True

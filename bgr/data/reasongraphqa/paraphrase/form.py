@@ -40,6 +40,9 @@ _WITHOUT_BE = re.compile(
     r"(?:in|on|by|at|after|before)\b",
     re.IGNORECASE,
 )
+_SECOND_VERB = re.compile(r"\band (?:also )?(?:has|have|had|is|was|were)\b", re.IGNORECASE)
+_SUBJECT_CLAUSE = re.compile(rf"\b(?:that|which|who|whose) (?!{NAME})", re.IGNORECASE)
+_IS_FIRST = re.compile(r"(?:what|who) (?:is|are|was|were)\b", re.IGNORECASE)
 _RELATED = re.compile(
     rf"\b(?:relat\w+|connect\w*|link\w*|associat\w+|ties?|tied|(?:have|has|had) to do)\b|{NAME} to {NAME}",
     re.IGNORECASE,
@@ -58,8 +61,15 @@ def is_one_question(masked: str) -> bool:
 
 
 def is_broken(masked: str) -> bool:
-    """True for mistakes of small models: "When X was born?", "starred X and released in 1996", "that released in"."""
+    """True for mistakes of small models: a clause without a verb, or with a verb that has no subject.
+
+    For example "When X was born?", "starred X and released in 1996", "that released in", "What is the area of the city
+    found by X and has …?".
+    """
     if _NO_VERB.match(masked) or _WITHOUT_BE.search(masked):
+        return True
+    verb = _SECOND_VERB.search(masked) if _IS_FIRST.match(masked) else None
+    if verb is not None and not _SUBJECT_CLAUSE.search(masked[: verb.start()]):
         return True
     second = _SECOND_PARTICIPLE.search(masked)
     return second is not None and not _FIRST_PARTICIPLE.search(masked[: second.start()])

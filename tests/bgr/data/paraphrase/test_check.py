@@ -45,6 +45,12 @@ NOT = (
 )
 WROTE = ("How many films did Ada Berg write?", COUNT[1], ("Relate", "screenwriter", "backward"), ("Count",))
 BORN = ("On what date was Ada Berg born?", ("Find", "Ada Berg"), ("QueryAttr", "date of birth"))
+SPEAKS = (
+    "How many countries have Danish as official language?",
+    ("Find", "Danish"),
+    ("Relate", "official language", "backward"),
+    ("Count",),
+)
 TIED = ("What does Bo Lind have to do with gold?", ("Find", "gold"), ("Find", "Bo Lind"), ("QueryRelation", [0, 1]))
 WHO = ("By whom was Persona made?", ("Find", "Persona"), ("Relate", "director", "forward"), ("What",))
 LONG = ("How long is Persona?", ("Find", "Persona"), ("QueryAttr", "runtime"))
@@ -97,6 +103,8 @@ SOLID = (
         (DATE, "Did Persona come out on 1963-05-05?"),
         (DATE, "Is May 5, 1963 the day that Persona was shown for the first time?"),
         (SOLID, "What element that was found in Nordia is still solid at 90 kelvins?"),
+        (SOLID, "What is the element that was found in Nordia and is still solid at 90 K?"),
+        (SPEAKS, "What is the number of countries whose official language is Danish?"),
         (SOLID, "Which element discovered in Nordia melts above 90 K?"),
     ],
 )
@@ -168,6 +176,8 @@ def test_accepted(question, asked, text):
         (GROSS, "Did Persona earn more than $2 million from critics?", NEW_RELATION),
         (TIED, "What does Bo Lind do with gold?", TYPE),
         (COUNT, "How many films that made by Ada Berg are there?", BROKEN),
+        (SPEAKS, "How many countries that speak Danish are there?", KIND),
+        (SOLID, "What is the element found in Nordia and is still solid at 90 K?", BROKEN),
         (BORN, "When Ada Berg was born?", BROKEN),
         (BORN, "When was Ada Berg born??", FORM),
         (LONG, "Persona?", LENGTH),
