@@ -161,6 +161,21 @@ def _new_relation(wording: Wording) -> bool:
     return not relations(wording.masked) <= known
 
 
+def _reversed_relation(wording: Wording) -> bool:
+    """True for "produced by Persona", where the program asks who produced it, and for "director of Bo Lind"."""
+    steps = wording.question.program.steps
+    for step in steps:
+        if step.function != "Relate" or steps[step.dependencies[0]].function != "Find":
+            continue
+        predicate, direction = step.inputs
+        name = re.escape(steps[step.dependencies[0]].inputs[0])
+        pattern = rf"(\w+) by {name}(?!\w)" if direction == "forward" else rf"(\w+(?:er|or)s?) of {name}(?!\w)"
+        for match in re.finditer(pattern, wording.text):
+            if relations(match[1]) & relations(predicate) and match[0] not in wording.question.text:
+                return True
+    return False
+
+
 def _gives_answer(wording: Wording) -> bool:
     answer, text = wording.question.answer.casefold(), wording.question.text.casefold()
     if answer in ("yes", "no") or holds(text, answer):
@@ -261,6 +276,7 @@ CHECKS: dict[str, Callable[[Wording], bool]] = {
     "a kind is lost": _lost_kind,
     "a relation is lost": _lost_relation,
     "a new relation": _new_relation,
+    "a relation is reversed": _reversed_relation,
     "not one question": lambda wording: not is_one_question(wording.masked),
     "not grammatical": lambda wording: is_broken(wording.masked),
     "asks for something else": _other_type,

@@ -11,6 +11,7 @@ from bgr.data.reasongraphqa.paraphrase.check import CHECKS, find_problem, progra
 LOST, NEW, ANSWER = "a name is lost", "a new name", "the answer is in it"
 NUMBER, NEW_NUMBER = "a number, date or unit is lost", "a new number, date or unit"
 COMPARISON, DIRECTION, NEGATION = "another comparison", "another direction", "another negation"
+REVERSED = "a relation is reversed"
 RELATION, NEW_RELATION, BROKEN = "a relation is lost", "a new relation", "not grammatical"
 KIND, FORM, TYPE = "a kind is lost", "not one question", "asks for something else"
 LENGTH, LEAK = "too short or too long", "an identifier or a step"
@@ -178,6 +179,8 @@ def test_accepted(question, asked, text):
         (COUNT, "How many films that made by Ada Berg are there?", BROKEN),
         (SPEAKS, "How many countries that speak Danish are there?", KIND),
         (SOLID, "What is the element found in Nordia and is still solid at 90 K?", BROKEN),
+        (COUNT, "How many films have the director of Ada Berg?", REVERSED),
+        (WHO, "Who is the person that was directed by Persona?", REVERSED),
         (BORN, "When Ada Berg was born?", BROKEN),
         (BORN, "When was Ada Berg born??", FORM),
         (LONG, "Persona?", LENGTH),
