@@ -10,6 +10,7 @@ from bgr.data.options import (
     BuildOptions,
     ConvertOptions,
     DatasetOptions,
+    ParaphraseOptions,
     QualityOptions,
     ShortcutsOptions,
     ShowOptions,
@@ -31,6 +32,21 @@ def command() -> Group:
             example="""bgr data build --kqapro work/atlas --out work/data --limit 2500
                 bgr data build --kqapro path/to/KQAPro --out work/data --split composition --hard
                 bgr data build --kqapro work/atlas --out work/data --verbalizer path/to/t5""",
+        ),
+        "paraphrase": Command(
+            summary="let a language model write further wordings of questions, with the same programs and answers",
+            description="""The model reads the steps of the program in plain words beside the question. Each reply is
+                checked: names, numbers, dates, units, the direction of comparisons and negations must be those of the
+                question, and it must be one question of the same type. What fails is left out and counted; the report,
+                NAME.report.json beside the file, has every rejected text with its reason.
+
+                All replies are kept: the same command, repeated after an interruption, asks for nothing twice and
+                writes the same file. `bgr data build` puts all wordings of a question into the same split.""",
+            options=ParaphraseOptions,
+            run=_paraphrase,
+            example="""bgr data paraphrase work/atlas --llm model.gguf --samples 500 --out work/atlas/paraphrases.json
+                bgr data paraphrase work/atlas --llm http://localhost:8000/v1#model --batch 64 --out questions.json
+                bgr data paraphrase work/atlas/val.json --llm smollm2 --replay replies.db --out questions.json""",
         ),
         "stats": Command(
             summary="print the paper's Tables 1 to 3 and the wording of a dataset's questions, and draw Figure 3",
@@ -131,6 +147,13 @@ def _build_text(sheet: dict[str, Any], options: BuildOptions) -> str:
         lines.append(f"  {entry['count']:,}: {reason}, for example")
         lines += [f"    {example}" for example in entry["examples"]]
     return "\n".join([*lines, f"sha256: {sheet['sha256']}"])
+
+
+def _paraphrase(options: ParaphraseOptions) -> Output:
+    from bgr.data.reasongraphqa.paraphrase.paraphrase import paraphrase
+
+    found = paraphrase(options)
+    return Output(f"{options.out}: {found.text()}", {**found.to_json(), "usage": found.usage.to_json()})
 
 
 def _stats(options: StatsOptions) -> Output:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from bgr.llm.options import LlmOptions
 from bgr.utils.options import File, Folder, Metavar, Options, Positive, positional
 
 
@@ -165,34 +166,25 @@ class CheckOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExtractOptions(EncoderOptions):
+class ExtractOptions(EncoderOptions, LlmOptions):
     """Options of `bgr collection triples extract`.
 
     Args:
         folder: a collection, whose triples are replaced; or give --corpus and --out.
         corpus: the texts, in a form that `bgr collection build` takes.
         out: OpenIE file to write.
-        llm: smollm2, a .gguf file, a folder, or http://host/v1#model.
         limit: extract from the first texts only (default: all).
-        batch: texts in one call of the language model.
-        replay: file in which replies are kept (default: beside what is written).
-        replay_only: refuse calls that --replay cannot answer.
         overwrite: start again; replies that are kept stay.
     """
 
     folder: Folder | None = positional(None, metavar="DIR")
     corpus: File | None = None
     out: File | None = None
-    llm: Annotated[str, Metavar("SPEC")]
     limit: Positive | None = None
-    batch: Positive = 16
-    replay: File | None = None
-    replay_only: bool = False
     overwrite: bool = False
 
     def conflicts(self) -> Iterator[str]:
-        if self.replay_only and self.replay is None:
-            yield "--replay-only needs --replay FILE"
+        yield from super().conflicts()
         if self.folder is None and (self.corpus is None or self.out is None):
             yield "give a collection, or --corpus and --out"
         elif self.folder is not None and (self.corpus, self.out, self.limit) != (None, None, None):

@@ -22,12 +22,12 @@ from bgr.collection.triples.triple import entity_key
 from bgr.data.multihop.load import read_corpus
 from bgr.data.reasongraphqa.io.fact_records import fact_corpus, read_facts
 from bgr.errors import DataError
+from bgr.llm.backends.loading import load_with_replay
 from bgr.models.truncation import truncation_text
 from bgr.utils.atomic_io import writing
 
 if TYPE_CHECKING:
     from bgr.collection.milvus import MilvusCollection
-    from bgr.llm.language_model import Llm
 
 
 def read_passages(path: Path) -> Corpus:
@@ -187,7 +187,7 @@ def extract(options: opt.ExtractOptions) -> Extracted:
     """
     if options.folder is not None:
         collection = _open(options.folder, options.encoder)
-        llm = _llm(options, options.folder / "replies.db")
+        llm = load_with_replay(options, options.folder / "replies.db")
         if options.overwrite:
             _remove(options.folder / "extractions.db")
         return collection.extract_triples(llm, model=llm.backend.name, batch=options.batch)
@@ -199,7 +199,7 @@ def extract(options: opt.ExtractOptions) -> Extracted:
     if out.exists() and not kept.exists() and not options.overwrite:
         raise DataError(f"{out}: exists already, and no {kept.name} to resume from; give --overwrite to replace it")
     corpus = Corpus(read_passages(options.corpus)[: options.limit])
-    llm = _llm(options, out.with_name(f"{out.name}.replies.db"))
+    llm = load_with_replay(options, out.with_name(f"{out.name}.replies.db"))
     if options.overwrite:  # after everything that may be wrong was checked
         _remove(kept)
     found = extract_triples(corpus, llm, kept, model=llm.backend.name, batch=options.batch, progress=True)
@@ -257,18 +257,6 @@ def _milvus(options: opt.MilvusOptions) -> MilvusCollection:
     from bgr.collection.milvus import MilvusCollection
 
     return MilvusCollection(str(options.milvus), options.milvus_collection)
-
-
-def _llm(options: opt.ExtractOptions, replies: Path) -> Llm:
-    from bgr.llm.backends.loading import load_backend
-    from bgr.llm.language_model import Llm
-    from bgr.llm.replay import Replay
-
-    model = load_backend(options.llm)
-    path = options.replay or replies
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    return Llm(model, replay=Replay(path, replay_only=options.replay_only))
 
 
 def _remove(path: Path) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from bgr.utils.options import File, Folder, Metavar, Options, Positive, option, positional
+from bgr.llm.options import LlmOptions
+from bgr.utils.options import File, Folder, Metavar, Natural, Options, Positive, Range, option, positional
 
 PACKAGED = "minilm"
 """Name of the sentence encoder that is installed as a package."""
@@ -92,6 +93,27 @@ class BuildOptions(Options):
             yield "--hard and --mixture are for --recipe paper, whose kinds of distractors they mix"
         if (self.split == "domain") != bool(self.domain):
             yield "--split domain and --domain CONCEPT go together"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParaphraseOptions(LlmOptions):
+    """Options of `bgr data paraphrase`.
+
+    Args:
+        source: folder of KQA Pro files or of `bgr atlas`, or one file of questions.
+        out: file to write; as paraphrases.json in the folder of the questions it is used by `bgr data build`.
+        wordings: number of paraphrases to ask for, for each question.
+        samples: number of questions, chosen at random (default: all).
+        seed: seed of the choice of questions, and of the model's random choices.
+        overwrite: replace the file if it exists.
+    """
+
+    source: File = positional(metavar="DIR|FILE")
+    out: File
+    wordings: Annotated[int, Range(1, 10)] = 2
+    samples: Positive | None = None
+    seed: Natural = 0
+    overwrite: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,9 @@ from typing import Any
 from bgr.errors import BgrError
 from bgr.llm.interface import Backend
 from bgr.llm.language_model import LanguageModel, Llm
+from bgr.llm.options import LlmOptions
+from bgr.llm.replay import Replay
+from bgr.utils.atomic_io import writing
 
 ALLOWED = "smollm2, a .gguf file, a folder, a hub id like owner/name, or a server's http://host:port/v1#model"
 
@@ -40,6 +43,19 @@ def load_backend(spec: str, **settings: Any) -> Backend:
         raise BgrError(f"{label}: {error}") from None
     except ImportError as error:
         raise BgrError(f"{label}: {error} (pip install 'bgr[llm]')") from None
+
+
+def load_with_replay(options: LlmOptions, replies: Path) -> Llm:
+    """The model of ``--llm`` with the replay cache of ``--replay``, by default the file `replies`.
+
+    Raises:
+        BgrError: the model or the file cannot be used.
+    """
+    model = load_backend(options.llm)
+    path = options.replay or replies
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    return Llm(model, replay=Replay(path, replay_only=options.replay_only))
 
 
 def local_model_path(spec: str) -> str | Path:

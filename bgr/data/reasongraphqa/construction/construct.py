@@ -14,7 +14,7 @@ from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.construction.candidate_base import CandidateBase
 from bgr.data.reasongraphqa.construction.interference import THIRDS, Draft, Encoder, Interference, Mixture
-from bgr.data.reasongraphqa.construction.questions import MALFORMED, Dropped, Grounded, Question, ground
+from bgr.data.reasongraphqa.construction.questions import MALFORMED, Dropped, Grounded, Question, ground, grouped
 from bgr.data.reasongraphqa.construction.recipe import RECIPES
 from bgr.data.reasongraphqa.construction.rivals import RivalFinder
 from bgr.data.reasongraphqa.construction.splits import (
@@ -47,7 +47,7 @@ class Settings:
         candidates_min, candidates: minimum and maximum number of candidates of a question (more if its gold facts would
             not leave room for a distractor of each kind).
         joined_probability: probability that one or two more triples are joined to a fact's sentence.
-        limit: number of questions, a random part of all; ``None`` for all.
+        limit: number of questions, a random part of all, each with all its paraphrases; ``None`` for all.
         split: one of `SPLIT_METHODS`.
         domain: names of concepts; with the split ``domain``, test has the questions with a gold fact about one of their
             members.
@@ -220,26 +220,32 @@ def _rng(settings: Settings, purpose: str, draft: Draft) -> Random:
 def _ground_all(
     kb: KnowledgeBase, questions: Sequence[Question], settings: Settings, progress: bool
 ) -> tuple[list[Grounded], list[Dropped]]:
-    """Ground all questions, or random ones until `limit` are kept; kept questions are in the order of the source."""
+    """Ground all questions, or random ones until `limit` are kept; kept questions are in the order of the source.
+
+    The wordings of a question count as one.
+    """
     executor = Executor(kb)
-    order = list(range(len(questions)))
+    groups = grouped(questions)
     if settings.limit is not None:
-        Random(f"{settings.seed}|limit").shuffle(order)
+        Random(f"{settings.seed}|limit").shuffle(groups)
     kept: dict[int, Grounded] = {}
     dropped: list[Dropped] = []
-    for number in tqdm(order, desc="ground", unit="question", disable=not progress):
-        if settings.limit is not None and len(kept) >= settings.limit:
+    count = 0  # of groups with a kept question
+    for group in tqdm(groups, desc="ground", unit="question", disable=not progress):
+        if settings.limit is not None and count >= settings.limit:
             break
-        try:
-            outcome = ground(questions[number], executor)
-        except ProgramError as error:
-            if not settings.skip_bad:
-                raise
-            outcome = Dropped(questions[number].where, MALFORMED, str(error))
-        if isinstance(outcome, Dropped):
-            dropped.append(outcome)
-        else:
-            kept[number] = outcome
+        for number in group:
+            try:
+                outcome = ground(questions[number], executor)
+            except ProgramError as error:
+                if not settings.skip_bad:
+                    raise
+                outcome = Dropped(questions[number].where, MALFORMED, str(error))
+            if isinstance(outcome, Dropped):
+                dropped.append(outcome)
+            else:
+                kept[number] = outcome
+        count += any(number in kept for number in group)
     return [kept[number] for number in sorted(kept)], dropped
 
 
@@ -272,6 +278,16 @@ def _check_phrasings(questions: Sequence[Question], settings: Settings) -> None:
 
 
 def _split(kb: KnowledgeBase, kept: Sequence[Grounded], settings: Settings) -> list[str]:
+    """The split of each question; all wordings of a question are in the split of the first."""
+    groups = grouped(one.question for one in kept)
+    split = [""] * len(kept)
+    for group, name in zip(groups, _split_first(kb, [kept[group[0]] for group in groups], settings), strict=True):
+        for number in group:
+            split[number] = name
+    return split
+
+
+def _split_first(kb: KnowledgeBase, kept: Sequence[Grounded], settings: Settings) -> list[str]:
     if settings.split == "domain":
         members = _members(kb, settings.domain)
         return domain_split([any(fact.head in members for fact in one.facts) for one in kept], settings.seed)

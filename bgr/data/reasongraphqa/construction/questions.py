@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ from bgr.utils.json_stream import read_items
 from bgr.utils.json_utils import is_text, repr_short
 
 QUESTION_FILES = ("train.json", "val.json")
+PARAPHRASES = "paraphrases.json"
+"""Further wordings of the questions in `QUESTION_FILES`, written by `bgr data paraphrase`; a folder may have none."""
 MALFORMED = "malformed record"
 UNREACHABLE = "a fact cannot be reached from the question"
 
@@ -46,7 +48,8 @@ TYPE_OF_FUNCTION = {
 class Question:
     """A record of a KQA Pro file with a checked program; `where` names file and item in messages.
 
-    Atlas' questions also have `phrasings`, the templates of their words.
+    Atlas' questions also have `phrasings`, the templates of their words; `paraphrase_of` is the id of the question of
+    which this is a further wording.
     """
 
     id: str
@@ -55,10 +58,17 @@ class Question:
     answer: str
     program: Program
     phrasings: tuple[str, ...] = ()
+    paraphrase_of: str | None = None
+
+    @property
+    def group(self) -> str:
+        """The same for all wordings of a question."""
+        return self.paraphrase_of or self.id
 
     @classmethod
     def from_json(cls, record: Any, id: str, where: str) -> Question:
-        """Read ``{question, program, answer, …}``, and ``phrasings`` if the record has them.
+        """Read ``{question, program, answer, …}``, ``phrasings`` if the record has them, and of a paraphrase ``id`` and
+        ``paraphrase_of``.
 
         Raises:
             DataError: a field is missing or has another type.
@@ -82,7 +92,13 @@ class Question:
         phrasings = record.get("phrasings", [])
         if not isinstance(phrasings, list) or not all(is_text(given) and given for given in phrasings):
             raise DataError(f"{where}: phrasings is {repr_short(phrasings)}, allowed: a list of non-empty texts")
-        return cls(id, where, text, answer, Program.from_json(record["program"], where), tuple(phrasings))
+        original = record.get("paraphrase_of")
+        if original is not None:
+            for field in ("id", "paraphrase_of"):
+                if not is_text(record.get(field)) or not record[field].strip():
+                    raise DataError(f"{where}: {field} is {repr_short(record.get(field))}, allowed: a non-empty text")
+            id = record["id"]
+        return cls(id, where, text, answer, Program.from_json(record["program"], where), tuple(phrasings), original)
 
 
 @dataclass(frozen=True)
@@ -106,34 +122,72 @@ class Questions:
 def read_questions(folder: str | Path, *, skip_bad: bool = False, progress: bool = False) -> Questions:
     """Read ``train.json`` and ``val.json``; ``test.json`` has no programs and is only counted.
 
-    The files are read item by item: only the question, its answer and its checked program stay in memory.
+    ``paraphrases.json``, if there is one, has further wordings of these questions. The files are read item by item:
+    only the question, its answer and its checked program stay in memory.
 
     Args:
         folder: folder of the files; at least one of the two must exist.
         skip_bad: return malformed records separately instead of raising.
 
     Raises:
-        DataError: no such file, not a list, or invalid JSON; a record that lacks a field (unless `skip_bad`).
+        DataError: no such file, not a list, or invalid JSON; a record that lacks a field, or a paraphrase whose
+            original is missing or has another program (unless `skip_bad`).
         ProgramError: a malformed program (unless `skip_bad`); the message names file, item and step.
     """
     folder = Path(folder)
-    files = [folder / name for name in QUESTION_FILES if (folder / name).exists()]
-    if not files:
-        raise DataError(f"{folder}: has no questions, expected {' or '.join(QUESTION_FILES)}")
-    questions: list[Question] = []
+    known: dict[str, Question] = {}
     malformed: list[Dropped] = []
-    for file in files:
-        for index, record in enumerate(read_items(file, progress=progress)):
-            where = f"{file}: item {index}"
-            try:
-                questions.append(Question.from_json(record, f"{file.stem}-{index:06d}", where))
-            except (DataError, ProgramError) as error:
-                if not skip_bad:
-                    raise
-                malformed.append(Dropped(where, MALFORMED, str(error)))
+    files = question_files(folder)
+    for id, where, record in numbered_records([*files, folder / PARAPHRASES], progress=progress):
+        try:
+            question = Question.from_json(record, id, where)
+            _check_paraphrase(question, known)
+            known[question.id] = question
+        except (DataError, ProgramError) as error:
+            if not skip_bad:
+                raise
+            malformed.append(Dropped(where, MALFORMED, str(error)))
+    questions = list(known.values())
     unanswered = folder / "test.json"
     without = sum(1 for _ in read_items(unanswered, progress=progress)) if unanswered.exists() else 0
     return Questions(tuple(questions), tuple(malformed), without)
+
+
+def question_files(folder: Path) -> list[Path]:
+    """The files of a folder in KQA Pro's form that have programs; DataError if there is none."""
+    files = [folder / name for name in QUESTION_FILES if (folder / name).exists()]
+    if not files:
+        raise DataError(f"{folder}: has no questions, expected {' or '.join(QUESTION_FILES)}")
+    return files
+
+
+def numbered_records(files: Iterable[Path], *, progress: bool = False) -> Iterator[tuple[str, str, Any]]:
+    """The records of the files that exist, unchecked, each with its id and its place in messages."""
+    for file in files:
+        for index, record in enumerate(read_items(file, progress=progress) if file.exists() else ()):
+            yield f"{file.stem}-{index:06d}", f"{file}: item {index}", record
+
+
+def _check_paraphrase(question: Question, known: Mapping[str, Question]) -> None:
+    """A paraphrase must have the program and the answer of its original: the files may have been made anew."""
+    if question.id in known:
+        raise DataError(f"{question.where}: id {repr_short(question.id)} is that of {known[question.id].where}")
+    if question.paraphrase_of is None:
+        return
+    original = known.get(question.paraphrase_of)
+    if original is None or original.paraphrase_of is not None:
+        why = "is no question before it" if original is None else "is a paraphrase itself"
+        raise DataError(f"{question.where}: paraphrase_of {repr_short(question.paraphrase_of)} {why}")
+    if (original.program, original.answer) != (question.program, question.answer):
+        raise DataError(f"{question.where}: has another program or answer than its original, {original.where}")
+
+
+def grouped(questions: Iterable[Question]) -> list[list[int]]:
+    """The numbers of the questions by group, the wordings of one question, in order of first appearance."""
+    groups: dict[str, list[int]] = {}
+    for number, question in enumerate(questions):
+        groups.setdefault(question.group, []).append(number)
+    return list(groups.values())
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ import pytest
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.program import Program
 from bgr.data.reasongraphqa.construction.construct import Settings, build
-from bgr.data.reasongraphqa.construction.questions import Question, ground, read_questions
+from bgr.data.reasongraphqa.construction.questions import Question, ground, grouped, read_questions
 from bgr.data.reasongraphqa.construction.splits import (
+    SPLIT_METHODS,
     composition,
     composition_split,
     domain_split,
@@ -309,3 +310,55 @@ def test_a_split_by_wording_needs_phrasings(kb, encoder):
     message = "question 3: phrasings is missing or empty, allowed with split 'wording': questions of `bgr atlas`"
     with pytest.raises(DataError, match=message):
         build(kb, questions, encoder, Settings(split="wording"))
+
+
+def with_paraphrases(questions: list[Question]) -> list[Question]:
+    """The questions, and up to three further wordings of each after all of them, in another order."""
+    more = [
+        replace(one, id=f"{one.id}-p{n}", text=f"{one.text} ({n})", paraphrase_of=one.id)
+        for n in range(3)
+        for place, one in enumerate(questions)
+        if place % 4 > n
+    ]
+    Random(1).shuffle(more)
+    return [*questions, *more]
+
+
+def test_groups_are_the_wordings_of_a_question(kb):
+    questions = [chain(Random(2), number, kb) for number in range(3)]
+    a, _, c = questions
+    others = [replace(one, id="x", paraphrase_of=one.id) for one in (c, a, c)]
+    assert grouped([*questions, *others]) == [[0, 4], [1], [2, 3, 5]]
+    assert grouped([others[0], c]) == [[0, 1]]  # whichever comes first
+    assert grouped([]) == []
+
+
+@pytest.mark.parametrize("method", SPLIT_METHODS)
+def test_all_wordings_of_a_question_are_in_one_split(method, kb, encoder):
+    rng = Random(2)
+    questions = [replace(chain(rng, number, kb), phrasings=(f"ask: {number % 30}",)) for number in range(80)]
+    settings = Settings(split=method, seed=3, domain=("country",) if method == "domain" else ())
+    alone = build(kb, questions, encoder, settings)
+    built = build(kb, with_paraphrases(questions), encoder, settings)
+    assert not built.dropped
+    split = {one.id: name for name, examples in built.splits.items() for one in examples}
+    assert len(split) == 80 + 120
+    for id, name in split.items():
+        assert split[id.partition("-")[0]] == name
+    # the wordings change nothing for the questions themselves
+    expected = {one.id: name for name, examples in alone.splits.items() for one in examples}
+    assert {id: name for id, name in split.items() if "-" not in id} == expected
+    assert method != "random" or len(set(split.values())) == 3
+
+
+def test_a_limit_counts_questions_not_wordings(kb, encoder):
+    rng = Random(2)
+    questions = [chain(rng, number, kb) for number in range(40)]
+    few = build(kb, questions, encoder, Settings(limit=10, seed=3))
+    more = build(kb, with_paraphrases(questions), encoder, Settings(limit=10, seed=3))
+    chosen = {one.id for examples in few.splits.values() for one in examples}
+    found = [one.id for examples in more.splits.values() for one in examples]
+    assert len(chosen) == 10
+    assert {id for id in found if "-" not in id} == chosen
+    whole = {one.id for one in with_paraphrases(questions) if one.group in chosen}
+    assert set(found) == whole > chosen

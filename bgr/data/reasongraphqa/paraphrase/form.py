@@ -1,0 +1,98 @@
+"""The form of a question: one sentence that asks, of the type of its program. All texts are masked (see `mask`)."""
+
+from __future__ import annotations
+
+import re
+
+from bgr.data.reasongraphqa.paraphrase.wording import NAME
+
+_REQUEST = re.compile(
+    r"(?:please |kindly )?(?:name|give|tell|state|count|list|say|find|identify|show|provide|specify|determine)\b"
+    r"|(?:please|i would like|i'd like|i want)\b",
+    re.IGNORECASE,
+)
+_ASKING = re.compile(r"\b(?:who|whom|whose|what|which|where|when|why|how)\b", re.IGNORECASE)
+_AUXILIARY = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|would|will|should)(?:n't)?\b"
+_STARTS_WITH_AUXILIARY = re.compile(_AUXILIARY, re.IGNORECASE)
+_YES_NO = re.compile(rf"(?:^|[,:;] ?){_AUXILIARY}", re.IGNORECASE)
+_POLITE = re.compile(r"(?:do|can|could|would|will) you\b", re.IGNORECASE)
+_NUMBER = re.compile(r"\bhow many\b|\bnumber of\b|(?<!whose )\bcount\b|\btotal\b", re.IGNORECASE)
+_WHO_FIRST = re.compile(r"(?:(?:by|from|under|to|with) )?(?:who|whom|whose)\b", re.IGNORECASE)
+_PERSON = re.compile(r"\b(?:who|whom|whose|person|people|name)\b", re.IGNORECASE)
+_TIME = re.compile(r"\b(?:when|year|date|day)\b", re.IGNORECASE)
+
+_NO_VERB = re.compile(rf"(?:when|where|why) (?!{_AUXILIARY})", re.IGNORECASE)
+"""As in "When Ada Berg was born?"."""
+
+_SECOND_PARTICIPLE = re.compile(
+    r"\b(?:and|or) (?:\w+ed|made|shown|written|set|shot|found|given) (?:in|on|by|after|before|at|under)\b",
+    re.IGNORECASE,
+)
+_FIRST_PARTICIPLE = re.compile(
+    r"\b(?:is|are|was|were|be|been|being|that's)\b|\b(?:\w+ed|made|shown|written|set|shot|found|given) "
+    r"(?:in|on|by|after|before|at|under|for|to)\b",
+    re.IGNORECASE,
+)
+
+
+_WITHOUT_BE = re.compile(
+    r"\b(?:that|which) (?:released|made|directed|written|produced|published|discovered|located|spoken|shown|shot|set) "
+    r"(?:in|on|by|at|after|before)\b",
+    re.IGNORECASE,
+)
+_SECOND_VERB = re.compile(r"\band (?:also )?(?:has|have|had|is|was|were)\b", re.IGNORECASE)
+_SUBJECT_CLAUSE = re.compile(rf"\b(?:that|which|who|whose) (?!{NAME})", re.IGNORECASE)
+_IS_FIRST = re.compile(r"(?:what|who) (?:is|are|was|were)\b", re.IGNORECASE)
+_RELATED = re.compile(
+    rf"\b(?:relat\w+|connect\w*|link\w*|associat\w+|ties?|tied|(?:have|has|had) to do)\b|{NAME} to {NAME}",
+    re.IGNORECASE,
+)
+
+
+def is_one_question(masked: str) -> bool:
+    """True for one sentence that asks or requests something, and has words other than names."""
+    text = masked.strip()
+    body = text.rstrip("?.! ")
+    if re.search(r"[.?!][\"')]*\s", body) or len(text) - len(body) > 1:
+        return False
+    if not (text.endswith("?") or _REQUEST.match(text)):
+        return False
+    return any(character.isalpha() for character in body.replace(NAME, ""))
+
+
+def is_broken(masked: str) -> bool:
+    """True for mistakes of small models: a clause without a verb, or with a verb that has no subject.
+
+    For example "When X was born?", "starred X and released in 1996", "that released in", "What is the area of the city
+    found by X and has …?".
+    """
+    if _NO_VERB.match(masked) or _WITHOUT_BE.search(masked):
+        return True
+    verb = _SECOND_VERB.search(masked) if _IS_FIRST.match(masked) else None
+    if verb is not None and not _SUBJECT_CLAUSE.search(masked[: verb.start()]):
+        return True
+    second = _SECOND_PARTICIPLE.search(masked)
+    return second is not None and not _FIRST_PARTICIPLE.search(masked[: second.start()])
+
+
+def has_type(masked: str, masked_question: str, function: str, *, asks_time: bool) -> bool:
+    """True if a text asks for what the question asks for: yes or no, a number, a person, a time.
+
+    Args:
+        function: the last function of the program.
+        asks_time: true if the answer is a date or a year.
+    """
+    polite = _POLITE.match(masked)
+    if function.startswith("Verify"):
+        return bool(_YES_NO.search(masked) and not _ASKING.match(masked) and not polite)
+    if _STARTS_WITH_AUXILIARY.match(masked) and not polite:
+        return False
+    if not (_ASKING.search(masked) or _REQUEST.match(masked)):
+        return False
+    if bool(_NUMBER.search(masked)) != bool(_NUMBER.search(masked_question)):
+        return False
+    if function == "QueryRelation" and not _RELATED.search(masked):
+        return False
+    if _WHO_FIRST.match(masked_question) and not _PERSON.search(masked):
+        return False
+    return not (asks_time and _TIME.search(masked_question) and not _TIME.search(masked))
