@@ -268,7 +268,8 @@ def _example(draft: Draft, seed: int) -> Example:
 
 
 def _check_phrasings(questions: Sequence[Question], settings: Settings) -> None:
-    lacking = next((question for question in questions if not question.phrasings), None)
+    # a paraphrase follows its original
+    lacking = next((one for one in questions if not one.phrasings and one.paraphrase_of is None), None)
     if settings.split == "wording" and lacking is not None:
         others = ", ".join(method for method in SPLIT_METHODS if method != "wording")
         raise DataError(

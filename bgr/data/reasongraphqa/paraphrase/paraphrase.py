@@ -224,7 +224,9 @@ def _add(found: Paraphrased, source: Source, reply: Reply) -> None:
             continue
         accepted.append(text)
         names = {"id": f"{question.id}-p{len(accepted)}", "paraphrase_of": question.id}
-        found.records.append({**source.record, **names, "question": text})
+        # its words are not those of Atlas' templates
+        record = {key: value for key, value in source.record.items() if key != "phrasings"}
+        found.records.append({**record, **names, "question": text})
 
 
 def write_records(path: Path, records: Sequence[Mapping[str, Any]]) -> None:

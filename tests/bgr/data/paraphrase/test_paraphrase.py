@@ -71,6 +71,14 @@ def test_accepted_rejected_and_failed(script):
     assert (told["accepted"], told["rejected"], told["questions"]) == (3, 3, 4)
 
 
+def test_a_paraphrase_has_no_phrasings_of_atlas(script):
+    """They are the templates of the original's words."""
+    one = record(phrasings=["ask: a"])
+    source = Source(Question.from_json(one, "q0", "item 0"), one)
+    found = ask([source], script([["What is the number of films by Ada Berg?", "?"]]), model="m")
+    assert set(found.records[0]) == set(one) - {"phrasings"} | {"id", "paraphrase_of"}
+
+
 def test_more_samples_keep_those_of_fewer():
     some = sources(30)
     few, many = choose(some, 7, seed=1), choose(some, 20, seed=1)
