@@ -30,7 +30,7 @@ def command() -> Group:
             options=BuildOptions,
             run=_build,
             example="""bgr data build --kqapro work/atlas --out work/data --limit 2500
-                bgr data build --kqapro path/to/KQAPro --out work/data --split composition --hard
+                bgr data build --kqapro path/to/KQAPro --out work/data --recipe paper --hard
                 bgr data build --kqapro work/atlas --out work/data --verbalizer path/to/t5""",
         ),
         "paraphrase": Command(

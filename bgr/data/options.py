@@ -45,6 +45,7 @@ class BuildOptions(Options):
     Args:
         kqapro: folder with kb.json, train.json and val.json, in the schema of KQA Pro.
         out: folder to write.
+        questions: file of questions in KQA Pro's form (default: train.json and val.json of the folder).
         limit: use a random sample of N questions (default: all).
         seed: seed of all sampling.
         recipe: how candidates are chosen: with rival chains and questions without an answer, or as in the paper.
@@ -61,7 +62,8 @@ class BuildOptions(Options):
         verbalizer: encoder-decoder such as T5 that verbalizes the facts, e.g. of `bgr train verbalizer` (default:
             templates).
         verbalizer_candidates: number of sentences that the verbalizer samples for a fact.
-        split: how questions are assigned to train, dev and test; wording is for questions of `bgr atlas`.
+        split: how questions are assigned to train, dev and test; wording is for questions of `bgr atlas`, and with
+            test all are in test.
         domain: concepts such as "film": with --split domain, test has all questions with a gold fact about one.
         skip_bad: count malformed questions instead of stopping at the first.
         overwrite: replace the folder if it exists.
@@ -69,6 +71,7 @@ class BuildOptions(Options):
 
     kqapro: Folder
     out: Folder
+    questions: Annotated[File, Metavar("FILE.json")] | None = None
     limit: int | None = None
     seed: int = 0
     recipe: Literal["paper", "rivals"] = "rivals"
@@ -81,7 +84,7 @@ class BuildOptions(Options):
     similarity: Annotated[str, Metavar(f"{PACKAGED}|DIR")] = PACKAGED
     verbalizer: Annotated[str, Metavar("DIR|ID")] | None = None
     verbalizer_candidates: int = 4
-    split: Literal["random", "structure", "entity", "composition", "domain", "wording"] = "random"
+    split: Literal["random", "structure", "entity", "composition", "domain", "wording", "test"] = "random"
     domain: tuple[Annotated[str, Metavar("CONCEPT")], ...] | None = None
     skip_bad: bool = False
     overwrite: bool = False

@@ -1,6 +1,7 @@
 """Construction of Atlas, the embedded knowledge base: eight data packages joined in KQA Pro's schema.
 
-`write_atlas` writes a folder of KQA Pro files: kb.json, train.json, val.json, and atlas.json with counts and hashes.
+`write_atlas` writes a folder of KQA Pro files: kb.json, train.json, val.json and hand_worded.json, and atlas.json with
+counts and hashes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from bgr.data.atlas.hand_worded import HAND_WORDED, hand_worded
 from bgr.data.atlas.sampler.sampler import sample_questions
 from bgr.data.atlas.sources.chemicals import add_compounds, choose_compounds, read_compounds
 from bgr.data.atlas.sources.elements import ELEMENTS_QUERY, add_elements
@@ -32,7 +34,7 @@ from bgr.utils.atomic_io import output_folder
 from bgr.utils.hashing import hash_file
 
 MIN_SIZE = 3_000
-_FILES = ("kb.json", "train.json", "val.json")
+_FILES = ("kb.json", "train.json", "val.json", HAND_WORDED)
 
 # name and parent, each parent before its children
 CONCEPTS: tuple[tuple[str, ...], ...] = (
@@ -138,10 +140,12 @@ def write_atlas(options: AtlasOptions) -> AtlasFiles:
         train, val = split(questions, options.seed)
         write_json(folder / "train.json", train)
         write_json(folder / "val.json", val)
+        by_hand = hand_worded(kb)
+        write_json(folder / HAND_WORDED, by_hand)
         about: dict[str, Any] = {
             "seed": options.seed,
             "size": None if options.full else options.size,
-            "questions": {"train": len(train), "val": len(val)},
+            "questions": {"train": len(train), "val": len(val), "hand_worded": len(by_hand)},
             "knowledge base": base,
             "packages": versions,
             "sha256": {name: hash_file(folder / name) for name in _FILES},

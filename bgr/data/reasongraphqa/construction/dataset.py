@@ -44,7 +44,7 @@ def build_dataset(options: BuildOptions) -> dict[str, Any]:
         generator = Seq2seqGenerator(options.verbalizer, candidates=options.verbalizer_candidates, seed=options.seed)
     print(f"reading {options.kqapro}", file=sys.stderr)
     kb = KnowledgeBase.load(options.kqapro / "kb.json", progress=True)
-    source = read_questions(options.kqapro, skip_bad=options.skip_bad, progress=True)
+    source = read_questions(options.kqapro, options.questions, skip_bad=options.skip_bad, progress=True)
     encoder = load_encoder(options.similarity)
     folder = out.absolute().with_name(f"{out.absolute().name}.part")
     vectors = VectorStore(encoder, folder, key=encoder.fingerprint(), progress=True)
@@ -116,6 +116,7 @@ def _metadata(built: Built, settings: Settings, options: BuildOptions, without: 
         "name": "ReasonGraphQA",
         "source": source,
         "licence": licence,
+        **({"questions": options.questions.name} if options.questions else {}),
         "recipe": str(RECIPES[settings.recipe]),
         "settings": asdict(settings),
         "similarity": PACKAGED if options.similarity == PACKAGED else Path(options.similarity).name,

@@ -119,14 +119,17 @@ class Questions:
     without_program: int
 
 
-def read_questions(folder: str | Path, *, skip_bad: bool = False, progress: bool = False) -> Questions:
-    """Read ``train.json`` and ``val.json``; ``test.json`` has no programs and is only counted.
+def read_questions(
+    folder: str | Path, file: Path | None = None, *, skip_bad: bool = False, progress: bool = False
+) -> Questions:
+    """Read ``train.json`` and ``val.json``, or another file; ``test.json`` has no programs and is only counted.
 
     ``paraphrases.json``, if there is one, has further wordings of these questions. The files are read item by item:
     only the question, its answer and its checked program stay in memory.
 
     Args:
         folder: folder of the files; at least one of the two must exist.
+        file: questions to read instead of those of the folder.
         skip_bad: return malformed records separately instead of raising.
 
     Raises:
@@ -137,8 +140,8 @@ def read_questions(folder: str | Path, *, skip_bad: bool = False, progress: bool
     folder = Path(folder)
     known: dict[str, Question] = {}
     malformed: list[Dropped] = []
-    files = question_files(folder)
-    for id, where, record in numbered_records([*files, folder / PARAPHRASES], progress=progress):
+    files = [*question_files(folder), folder / PARAPHRASES] if file is None else [_existing(file)]
+    for id, where, record in numbered_records(files, progress=progress):
         try:
             question = Question.from_json(record, id, where)
             _check_paraphrase(question, known)
@@ -159,6 +162,12 @@ def question_files(folder: Path) -> list[Path]:
     if not files:
         raise DataError(f"{folder}: has no questions, expected {' or '.join(QUESTION_FILES)}")
     return files
+
+
+def _existing(file: Path) -> Path:
+    if not file.is_file():
+        raise DataError(f"{file}: no such file")
+    return file
 
 
 def numbered_records(files: Iterable[Path], *, progress: bool = False) -> Iterator[tuple[str, str, Any]]:

@@ -69,7 +69,7 @@ def _signature(graph: EvidenceGraph) -> object:
 
 
 SPLITS = ("train", "dev", "test")
-SPLIT_METHODS = ("random", "structure", "entity", "composition", "domain", "wording")
+SPLIT_METHODS = ("random", "structure", "entity", "composition", "domain", "wording", "test")
 HELD_OUT = 0.1
 RARE = 0.01
 """An entity, pair or phrasing is held out only if it is in at most this share of the questions, or in at most five."""
