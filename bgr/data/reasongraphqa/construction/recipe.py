@@ -46,5 +46,5 @@ class Recipe:
 
 RECIPES = {
     "paper": Recipe("paper", 1, 20, 25, THIRDS),
-    "rivals": Recipe("rivals", 1, 15, 120, Mixture(0.05, 0.1, 0.0, 0.35, 0.5), unanswerable=0.1, tail=18.0),
+    "rivals": Recipe("rivals", 2, 15, 120, Mixture(0.0, 0.1, 0.0, 0.4, 0.5), unanswerable=0.1, tail=18.0),
 }

@@ -227,7 +227,7 @@ class RivalFinder:
             except DataError:
                 break
             if isinstance(result, Nodes):
-                result = _narrowed(result, rng)
+                result = _narrowed(result, len(_nodes(results, number).unique), rng)
                 if not result.ids:
                     break
             found[number] = result
@@ -236,6 +236,7 @@ class RivalFinder:
         steps = program.steps[: last + 1]
         found = found[: last + 1]
         if isinstance(found[-1], Nodes):
+            found[-1] = _narrowed(found[-1], MAX_FAN, rng)
             steps = (*steps, Step("What", (last,)))
             found.append(run_step(self.kb, steps[-1], found))
         facts, _ = trace(Program(steps, program.where), found)
@@ -268,11 +269,11 @@ def _other_end(kb: KnowledgeBase, statement: Statement, node: str, rng: Random) 
     return rng.choice(ends) if ends else None
 
 
-def _narrowed(nodes: Nodes, rng: Random) -> Nodes:
+def _narrowed(nodes: Nodes, most: int, rng: Random) -> Nodes:
     """The nodes, or a random few of many."""
-    if len(nodes.ids) <= MAX_FAN:
+    if len(nodes.ids) <= most:
         return nodes
-    chosen = sorted(rng.sample(range(len(nodes.ids)), MAX_FAN))
+    chosen = sorted(rng.sample(range(len(nodes.ids)), most))
     ids = list(nodes.ids)
     facts, used = nodes.facts, nodes.used
     return Nodes(
