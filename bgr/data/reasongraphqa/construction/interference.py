@@ -42,7 +42,7 @@ RIVAL_FACTS = 1.5
 """Maximum number of facts of rivals for each gold fact."""
 MAX_FIRST_RIVAL = 6
 """Maximum number of facts of a question's first rival, even if its share is smaller."""
-MAX_RIVALS = 40
+MAX_RIVALS = 16
 """Maximum number of rivals that are tried for a question."""
 MIN_NEIGHBORS = 64
 """Minimum number of similar sentences that are tried; at least `NEIGHBORS_PER_DISTRACTOR` times the wanted number."""
@@ -221,15 +221,17 @@ class Interference:
             return
         self._alike.setdefault(draft.predicates, []).append(draft)
         most, found = math.ceil(RIVAL_FACTS * len(draft.gold_units)), 0
-        known = set(draft.gold_units)
+        known = {fact.statement for unit in draft.gold_units for fact in unit.facts}
         for rival in islice(finder.find(draft.grounded.question.program, self._rng(draft, RIVAL)), MAX_RIVALS):
             if found >= most:
                 break
-            units = [unit for fact in rival.facts if (unit := self.database.unit_with(fact)) not in known]
-            small = found + len(units) <= (most if found else max(most, MAX_FIRST_RIVAL))
-            if units and small and all(map(draft.fits, units)):
+            new = [fact for fact in rival.facts if fact.statement not in known]
+            if not new or found + len(new) > (most if found else max(most, MAX_FIRST_RIVAL)):
+                continue
+            units = list(dict.fromkeys(map(self.database.unit_with, new)))
+            if all(map(draft.fits, units)):
                 draft.rivals.append(units)
-                known.update(units)
+                known.update(fact.statement for unit in units for fact in unit.facts)
                 found += len(units)
         self._add_family(draft, draft, draft.wanted, RIVAL)
 
