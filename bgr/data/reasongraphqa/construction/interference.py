@@ -214,8 +214,7 @@ class Interference:
     def add_rivals(self, draft: Draft, finder: RivalFinder) -> None:
         """Find the rivals of a question, and add distractors of kind (d): whole rivals, as far as they fit.
 
-        The first may be larger than the share, since without a rival a constraint has nothing to be compared with. The
-        others are found even if they do not fit, for the candidates of other questions.
+        The first may be larger than the share: without a rival a constraint has nothing to be compared with.
         """
         if not self.mixture.rival:
             return

@@ -27,7 +27,7 @@ from bgr.data.kb.schema import Answer, Fact, Nodes, Statement
 from bgr.errors import DataError
 
 MAX_FAN = 2
-"""Maximum number of entities with which a rival's chain goes on from one step to the next."""
+"""Maximum number of entities at the end of a rival's chain that stops before the program does."""
 MAX_NAMES = 64
 """Maximum number of other names that are drawn for a name."""
 MAX_POOL = 4096
@@ -214,7 +214,10 @@ class RivalFinder:
     def _provenance(
         self, program: Program, results: Results, index: int, nodes: Nodes, rng: Random
     ) -> tuple[tuple[Fact, ...], int]:
-        """The facts of the execution with `nodes` as the result of step `index`, and the last step that it reaches."""
+        """The facts of the execution with `nodes` as the result of step `index`, and the last step that it reaches.
+
+        No step has more entities than in the execution for the right ones.
+        """
         found = list(results)
         found[index] = nodes
         changed, last = {index}, index
