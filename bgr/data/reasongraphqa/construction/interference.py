@@ -1,16 +1,19 @@
 """Distractors of a question: three kinds of the paper (section 3.1.2) and two more.
 
 (a) sentences most similar to the question, (b) other facts about the gold facts' head entities, with another relation,
-(c) random sentences; (d) rival chains (see `rivals`), (e) the gold facts and rivals of other questions, so that what
-belongs together among the candidates says nothing about what is gold. Each kind has its share of a `Mixture`. If there
-are too few of one kind, another replaces it: (a) replaces (b), (e) replaces (d), and (c) replaces all.
+(c) random sentences; (d) rivals of the question (see `rivals`), (e) the gold facts and rivals of other questions. Each
+kind has its share of a `Mixture`. If there are too few of one kind, another replaces it: (a) replaces (b), (e) replaces
+(d), and (c) replaces all.
+
+With (e), the candidates are several *families*: the gold facts of a question with its rivals, all of the same
+proportion, so that nothing but the question tells which family is its own. (b) are then facts near any candidate.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from random import Random
@@ -24,7 +27,7 @@ from bgr.data.reasongraphqa.construction.candidate_base import CandidateBase
 from bgr.data.reasongraphqa.construction.conflicts import GoldFacts
 from bgr.data.reasongraphqa.construction.questions import Grounded
 from bgr.data.reasongraphqa.construction.rivals import RivalFinder
-from bgr.data.reasongraphqa.construction.textual_database import FactUnit, TextualDatabase
+from bgr.data.reasongraphqa.construction.textual_database import FactUnit, TextualDatabase, facts_near
 from bgr.errors import DataError
 
 Encoder = Callable[[Sequence[str]], np.ndarray]
@@ -35,14 +38,18 @@ PAPER_KINDS = KINDS[:3]
 MIN_DISTRACTORS = 3
 ALL_REMOVED = 0.25
 """Share of the unanswerable questions that lose all needed facts instead of one."""
+RIVAL_FACTS = 1.5
+"""Maximum number of facts of rivals for each gold fact."""
 MAX_FIRST_RIVAL = 6
 """Maximum number of facts of a question's first rival, even if its share is smaller."""
-MAX_RIVALS = 40
+MAX_RIVALS = 16
 """Maximum number of rivals that are tried for a question."""
 MIN_NEIGHBORS = 64
 """Minimum number of similar sentences that are tried; at least `NEIGHBORS_PER_DISTRACTOR` times the wanted number."""
 NEIGHBORS_PER_DISTRACTOR = 3
 RANDOM_TRIES = 20
+OTHER_TRIES = 40
+"""Maximum number of pairs of other questions that are tried for a question."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,7 @@ HARD = Mixture(0.45, 0.45, 0.1)
 class Draft:
     """The candidates of a question while they are collected; gold units come first, in the order of the graph's nodes.
 
-    `wanted` is the final number of candidates.
+    `wanted` is the final number of candidates; `rivals` are found for the question, without its gold units.
     """
 
     grounded: Grounded
@@ -104,9 +111,13 @@ class Draft:
         """The predicates of the gold facts."""
         return frozenset(fact.predicate for fact in self.grounded.facts)
 
+    def has(self, unit: FactUnit) -> bool:
+        """True if the unit, or one with an equal sentence, is a candidate."""
+        return unit.sentence in self._sentences
+
     def fits(self, unit: FactUnit) -> bool:
         """True if a unit may be added as a distractor: no conflict with the gold facts, and its sentence is new."""
-        return unit.sentence not in self._sentences and self.gold.allows(unit)
+        return not self.has(unit) and self.gold.allows(unit)
 
     def add(self, unit: FactUnit, kind: str) -> bool:
         """Add a unit as a distractor if it fits."""
@@ -158,30 +169,25 @@ class Interference:
         self.seed = seed
         self.mixture = mixture
         self.progress = progress
-        self.asked: Counter[str] = Counter()
+        self._alike: dict[frozenset[str], list[Draft]] = {}
 
     def draft(self, grounded: Grounded, candidates: int) -> Draft:
         """A draft with the gold units of a question, without distractors."""
         units = [self.database.gold_unit(fact) for fact in grounded.facts]
-        self.asked.update(fact.predicate for fact in grounded.facts)
         wanted = len(units) + max(candidates - len(units), MIN_DISTRACTORS)
         return Draft(grounded, units, GoldFacts(self.database.kb.name, grounded.facts, units), wanted)
 
     def same_head(self, draft: Draft) -> None:
         """Add distractors of kind (b), up to their share."""
+        if self.mixture.other:
+            self._add_near(draft)
+            return
         rng = self._rng(draft, SAME_HEAD)
         gold = draft.grounded.facts
         count = self._share(draft)[SAME_HEAD]
         asked = {(fact.head, fact.predicate) for fact in gold}
-        about = Counter(unit.facts[0].head for unit in draft.units)
-        heads = list(about)
-        if len(draft.units) > len(gold):
-            # else gold facts would share their heads more often than others
-            rng.shuffle(heads)
-            heads.sort(key=lambda head: about[head] > 1)
-            lists = [_by_weight(self.database.facts_of(head), self.asked, rng) for head in heads]
-        else:
-            lists = [_by_predicate(self.database.facts_of(head), rng) for head in heads]
+        heads = dict.fromkeys(unit.facts[0].head for unit in draft.units)
+        lists = [_by_predicate(self.database.facts_of(head), rng) for head in heads]
         # the entities in turn
         for fact in (fact for row in zip_longest(*lists) for fact in row if fact is not None):
             if draft.kinds[SAME_HEAD] >= count:
@@ -190,45 +196,87 @@ class Interference:
             if unit is not None:
                 draft.add(unit, SAME_HEAD)
 
-    def add_rivals(self, draft: Draft, finder: RivalFinder) -> None:
-        """Add distractors of kind (d), whole rivals as far as they fit into their share.
-
-        The first may be larger than the share, since without a rival a constraint has nothing to be compared with.
-        """
-        count = self._share(draft).get(RIVAL, 0)
-        if not count:
-            return
-        for rival in islice(finder.find(draft.grounded.question.program, self._rng(draft, RIVAL)), MAX_RIVALS):
-            units = [self.database.unit_with(fact) for fact in rival.facts]
-            new = [unit for unit in units if draft.fits(unit)]
-            if draft.kinds[RIVAL] + len(new) > (count if draft.kinds[RIVAL] else max(count, MAX_FIRST_RIVAL)):
-                continue
-            draft.rivals.append([unit for unit in new if draft.add(unit, RIVAL)])
-            if draft.kinds[RIVAL] >= count:
+    def _add_near(self, draft: Draft) -> None:
+        """Add facts near random candidates, gold or not."""
+        rng = self._rng(draft, SAME_HEAD)
+        count = self._share(draft)[SAME_HEAD]
+        candidates = tuple(draft.units)
+        # predicates as frequent as among the candidates: one that no other has would give a distractor away
+        weights = Counter(unit.facts[0].predicate for unit in candidates)
+        for _ in range(RANDOM_TRIES * count):
+            if draft.kinds[SAME_HEAD] >= count:
                 return
+            near = facts_near(self.database, rng.choice(candidates).facts[0], weights, rng)
+            unit = self.database.unit(near[0]) if near else None
+            if unit is not None:
+                draft.add(unit, SAME_HEAD)
+
+    def add_rivals(self, draft: Draft, finder: RivalFinder) -> None:
+        """Find the rivals of a question, and add distractors of kind (d): whole rivals, as far as they fit.
+
+        The first may be larger than the share: without a rival a constraint has nothing to be compared with.
+        """
+        if not self.mixture.rival:
+            return
+        self._alike.setdefault(draft.predicates, []).append(draft)
+        most, found = math.ceil(RIVAL_FACTS * len(draft.gold_units)), 0
+        known = {fact.statement for unit in draft.gold_units for fact in unit.facts}
+        for rival in islice(finder.find(draft.grounded.question.program, self._rng(draft, RIVAL)), MAX_RIVALS):
+            if found >= most:
+                break
+            new = [fact for fact in rival.facts if fact.statement not in known]
+            if not new or found + len(new) > (most if found else max(most, MAX_FIRST_RIVAL)):
+                continue
+            units = list(dict.fromkeys(map(self.database.unit_with, new)))
+            if all(map(draft.fits, units)):
+                draft.rivals.append(units)
+                known.update(fact.statement for unit in units for fact in unit.facts)
+                found += len(units)
+        self._add_family(draft, draft, draft.wanted, RIVAL)
 
     def add_others(self, draft: Draft, drafts: Sequence[Draft], alike: Sequence[Draft]) -> None:
-        """Add distractors of kind (e): of one question after the other the gold facts, then some of its rivals.
+        """Add distractors of kind (e): of one question after the other the gold facts and rivals.
 
-        Half of the questions are from `alike`, those with the same predicates, so that the most frequent predicates of
-        the candidates are not those of the gold facts.
+        The question of the draft and each other question is followed by one with the same predicates, so that the most
+        frequent predicates of the candidates are not those of the gold facts.
+
+        Args:
+            drafts: all drafts, whose rivals are found.
+            alike: those with the predicates of `draft`.
         """
-        share = self._share(draft)
-        wanted = share[OTHER] + share.get(RIVAL, 0) - draft.kinds[RIVAL] if OTHER in share else 0
+        if not self.mixture.other:
+            return
         rng = self._rng(draft, OTHER)
-        for _ in range(RANDOM_TRIES):
-            room = wanted - draft.kinds[OTHER]
-            if room <= 0:
+        room = draft.wanted - self._share(draft)[SAME_HEAD]
+        leader = draft
+        for _ in range(OTHER_TRIES):
+            for other in (leader, rng.choice(alike)):
+                self._add_family(draft, other, room, OTHER)
+            if len(draft.units) >= room:
                 return
-            other = rng.choice(alike if rng.random() < 0.5 else drafts)
-            # as many facts of rivals for each gold fact as the question itself has, and of whole rivals
-            count = math.ceil(len(other.gold_units) * draft.kinds[RIVAL] / max(1, len(draft.gold_units)))
-            group = list(other.gold_units)
-            for rival in rng.sample(other.rivals, len(other.rivals)):
-                if len(group) < len(other.gold_units) + count:
-                    group += rival
-            for unit in group[:room]:
-                draft.add(unit, OTHER)
+            leader = rng.choice(drafts)
+            alike = self._alike[leader.predicates]
+
+    def _add_family(self, draft: Draft, other: Draft, room: int, kind: str) -> None:
+        """Add the gold facts of a question, unless one does not fit, and then those of its rivals that fit whole."""
+        for group in (other.gold_units, *self._rivals_of(other, draft)):
+            new = [unit for unit in group if not draft.has(unit)]
+            if len(draft.units) + len(new) <= room and all(map(draft.fits, new)):
+                for unit in new:
+                    draft.add(unit, kind)
+            elif group is other.gold_units:
+                return
+
+    def _rivals_of(self, other: Draft, draft: Draft) -> list[list[FactUnit]]:
+        """The first rivals of a question, at least one, in the same proportion to its gold facts as in the draft."""
+        ratio = min(RIVAL_FACTS, self._share(draft)[RIVAL] / len(draft.gold_units))
+        left = math.ceil(ratio * len(other.gold_units))
+        chosen: list[list[FactUnit]] = []
+        for rival in other.rivals:
+            if not chosen or len(rival) <= left:
+                chosen.append(rival)
+                left -= len(rival)
+        return chosen
 
     def remove_evidence(self, draft: Draft, drafts: Sequence[Draft], base: CandidateBase) -> None:
         """Remove a needed fact from a draft, or all of them, and replace them by distractors of kind (e).
@@ -299,13 +347,3 @@ def _by_predicate(facts: Sequence[Fact], rng: Random) -> list[Fact]:
     for fact in rng.sample(facts, len(facts)):
         groups.setdefault(fact.predicate, []).append(fact)
     return [fact for row in zip_longest(*groups.values()) for fact in row if fact is not None]
-
-
-def _by_weight(facts: Sequence[Fact], weights: Mapping[str, int], rng: Random) -> list[Fact]:
-    """The facts in a random order, weighted by how often questions need their predicate (arXiv:1012.0256).
-
-    A predicate that no question needs would give a distractor away.
-    """
-    share = Counter(fact.predicate for fact in facts)
-    known = [fact for fact in facts if weights.get(fact.predicate)]
-    return sorted(known, key=lambda fact: -(rng.random() ** (share[fact.predicate] / weights[fact.predicate])))

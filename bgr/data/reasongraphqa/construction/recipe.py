@@ -1,8 +1,8 @@
 """Recipes: named ways to choose the candidates of a question. Tables never mix datasets of different recipes.
 
 - ``paper``: 20 to 25 candidates, three kinds of distractors, a third each (paper, section 3.1.2);
-- ``rivals``: 15 to 120 candidates, mostly rival chains and what belongs to other questions; a tenth of the questions
-  has no answer among its candidates.
+- ``rivals``: 15 to 120 candidates, the evidence and rivals of several questions, of which only one is asked; a tenth
+  of the questions has no answer among its candidates.
 """
 
 from __future__ import annotations
@@ -46,5 +46,5 @@ class Recipe:
 
 RECIPES = {
     "paper": Recipe("paper", 1, 20, 25, THIRDS),
-    "rivals": Recipe("rivals", 1, 15, 120, Mixture(0.05, 0.1, 0.0, 0.35, 0.5), unanswerable=0.1, tail=18.0),
+    "rivals": Recipe("rivals", 2, 15, 120, Mixture(0.0, 0.1, 0.0, 0.4, 0.5), unanswerable=0.1, tail=18.0),
 }

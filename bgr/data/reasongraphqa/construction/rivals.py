@@ -27,7 +27,7 @@ from bgr.data.kb.schema import Answer, Fact, Nodes, Statement
 from bgr.errors import DataError
 
 MAX_FAN = 2
-"""Maximum number of entities with which a rival's chain goes on from one step to the next."""
+"""Maximum number of entities at the end of a rival's chain that stops before the program does."""
 MAX_NAMES = 64
 """Maximum number of other names that are drawn for a name."""
 MAX_POOL = 4096
@@ -214,7 +214,10 @@ class RivalFinder:
     def _provenance(
         self, program: Program, results: Results, index: int, nodes: Nodes, rng: Random
     ) -> tuple[tuple[Fact, ...], int]:
-        """The facts of the execution with `nodes` as the result of step `index`, and the last step that it reaches."""
+        """The facts of the execution with `nodes` as the result of step `index`, and the last step that it reaches.
+
+        No step has more entities than in the execution for the right ones.
+        """
         found = list(results)
         found[index] = nodes
         changed, last = {index}, index
@@ -227,7 +230,7 @@ class RivalFinder:
             except DataError:
                 break
             if isinstance(result, Nodes):
-                result = _narrowed(result, rng)
+                result = _narrowed(result, len(_nodes(results, number).unique), rng)
                 if not result.ids:
                     break
             found[number] = result
@@ -236,6 +239,7 @@ class RivalFinder:
         steps = program.steps[: last + 1]
         found = found[: last + 1]
         if isinstance(found[-1], Nodes):
+            found[-1] = _narrowed(found[-1], MAX_FAN, rng)
             steps = (*steps, Step("What", (last,)))
             found.append(run_step(self.kb, steps[-1], found))
         facts, _ = trace(Program(steps, program.where), found)
@@ -268,11 +272,11 @@ def _other_end(kb: KnowledgeBase, statement: Statement, node: str, rng: Random) 
     return rng.choice(ends) if ends else None
 
 
-def _narrowed(nodes: Nodes, rng: Random) -> Nodes:
+def _narrowed(nodes: Nodes, most: int, rng: Random) -> Nodes:
     """The nodes, or a random few of many."""
-    if len(nodes.ids) <= MAX_FAN:
+    if len(nodes.ids) <= most:
         return nodes
-    chosen = sorted(rng.sample(range(len(nodes.ids)), MAX_FAN))
+    chosen = sorted(rng.sample(range(len(nodes.ids)), most))
     ids = list(nodes.ids)
     facts, used = nodes.facts, nodes.used
     return Nodes(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol
 
 from bgr.data.kb.knowledge_base import KnowledgeBase
-from bgr.data.kb.loading import FORWARD
+from bgr.data.kb.loading import BACKWARD, FORWARD
 from bgr.data.kb.schema import Fact, Statement, Value
 
 MAX_QUALIFIERS = 2
@@ -171,3 +172,24 @@ class TextualDatabase:
 
 def _values(fact: Fact) -> set[str]:
     return {str(fact.value) if fact.tail is None else fact.tail, *(str(value) for _, value in fact.qualifiers)}
+
+
+def facts_near(database: TextualDatabase, fact: Fact, weights: Mapping[str, int], rng: Random) -> list[Fact]:
+    """Facts that share an end with a fact, in a random order that is weighted by predicate (arXiv:1012.0256).
+
+    Those of an attribute are facts of its head with another predicate; those of a relation one of three, at random: the
+    same; or of its head, with its predicate and another tail; or of another head, with its predicate and tail.
+    """
+    way = rng.choice(("other predicate", "other tail", "other head")) if fact.tail is not None else "other predicate"
+    if way == "other predicate":
+        near = [other for other in database.facts_of(fact.head) if other.predicate != fact.predicate]
+    elif way == "other tail":
+        near = [other for other in database.facts_of(fact.head) if other.predicate == fact.predicate]
+    else:
+        # a relation may be stored at its head alone
+        rows = database.kb.relation_rows(fact.predicate, BACKWARD).get(fact.tail or "", ())
+        near = list(database.facts_of(rng.choice(rows).head)) if rows else []
+        near = [other for other in near if (other.predicate, other.tail) == (fact.predicate, fact.tail)]
+    share = Counter(other.predicate for other in near)
+    known = [other for other in near if weights.get(other.predicate) and meaning(other) != meaning(fact)]
+    return sorted(known, key=lambda other: -(rng.random() ** (share[other.predicate] / weights[other.predicate])))

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from random import Random
+from statistics import fmean
 
 import pytest
 
+from bgr.data.kb.executor import Executor
 from bgr.data.kb.program import Program
 from bgr.data.reasongraphqa.construction.candidate_base import CandidateBase
 from bgr.data.reasongraphqa.construction.construct import Settings, build
-from bgr.data.reasongraphqa.construction.questions import read_questions
+from bgr.data.reasongraphqa.construction.interference import SAME_HEAD, Interference, shares
+from bgr.data.reasongraphqa.construction.questions import Grounded, ground, read_questions
 from bgr.data.reasongraphqa.construction.recipe import RECIPES
+from bgr.data.reasongraphqa.construction.rivals import RivalFinder
+from bgr.data.reasongraphqa.construction.textual_database import TextualDatabase
+from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer
 from bgr.errors import DataError
 
 RIVALS = RECIPES["rivals"]
@@ -36,7 +42,9 @@ def test_the_number_of_candidates_has_a_long_tail():
 
 
 def test_distractors_are_of_all_kinds_and_distinct(made):
-    assert all(made.distractors[kind] > 0 for kind in ("rival", "other question", "similar", "same head"))
+    assert all(made.distractors[kind] > 0 for kind in ("rival", "other question", "same head"))
+    assert made.distractors["similar"] == 0
+    assert made.distractors["random"] < 0.02 * sum(made.distractors.values())
     for example in all_examples(made):
         assert len(set(example.facts)) == len(example.facts) <= 30
 
@@ -55,6 +63,51 @@ def test_nothing_supports_an_answer_of_a_question_without_one(kb, made):
         else:
             assert (example.graph.nodes, example.answer, answer) == ((), "", None)
     assert 15 <= found[False] <= 40  # 0.3 of 92
+
+
+def shared_ends(units):
+    """For each unit whether another one has its head, its tail, or its predicate."""
+    facts = [unit.facts[0] for unit in units]
+    shared = []
+    for of in (lambda fact: fact.head, lambda fact: fact.tail, lambda fact: fact.predicate):
+        counts = Counter(map(of, facts))
+        shared.append([of(fact) is not None and counts[of(fact)] > 1 for fact in facts])
+    return list(zip(*shared, strict=True))
+
+
+def test_gold_facts_are_joined_to_other_candidates_as_often_as_distractors_are(made):
+    units = {unit.sentence: unit for unit in made.database.units}
+    gold, others = [], []
+    for example in all_examples(made):
+        for number, shared in enumerate(shared_ends([units[sentence] for sentence in example.facts])):
+            if example.answerable:
+                (gold if number in example.graph.nodes else others).append(shared)
+    for of_gold, of_others in zip(zip(*gold, strict=True), zip(*others, strict=True), strict=True):
+        assert abs(fmean(of_gold) - fmean(of_others)) < 0.12
+
+
+def test_the_families_of_other_questions_are_whole(kb, source, encoder):
+    """Each question brings all its gold facts, and rivals, as the question that is asked does."""
+    executor = Executor(kb)
+    kept = [one for q in read_questions(source).questions if isinstance(one := ground(q, executor), Grounded)]
+    facts = [fact for grounded in kept for fact in grounded.facts]
+    data = TextualDatabase(kb, Verbalizer(kb), facts, joined_probability=0.15, seed=0)
+    interference = Interference(data, encoder, seed=0, mixture=RIVALS.mixture)
+    drafts = [interference.draft(grounded, 40) for grounded in kept]
+    for draft in drafts:
+        interference.add_rivals(draft, RivalFinder(executor))
+    alike = {draft.predicates: [d for d in drafts if d.predicates == draft.predicates] for draft in drafts}
+    twins = 0
+    for draft in drafts:
+        own = len(draft.units)
+        interference.add_others(draft, drafts, alike[draft.predicates])
+        room = draft.wanted - shares(len(draft.gold_units), draft.wanted, RIVALS.mixture)[SAME_HEAD]
+        assert len(draft.units) <= room
+        whole = [d for d in drafts if d is not draft and all(map(draft.has, d.gold_units))]
+        covered = {unit.sentence for d in whole for group in (d.gold_units, *d.rivals) for unit in group}
+        assert {unit.sentence for unit in draft.units[own:]} <= covered
+        twins += any(d.predicates == draft.predicates for d in whole)
+    assert twins > 0.7 * sum(len(alike[draft.predicates]) > 1 for draft in drafts)
 
 
 def test_a_build_depends_on_its_seed_alone(kb, source, encoder, made):
