@@ -57,22 +57,22 @@ def watched(act: Callable[[], int], folder: Path, at: int | None, log: Path) -> 
     return code
 
 
-def build(source: Path, encoder: Path, out: Path) -> int:
-    return main(["data", "build", "--kqapro", str(source), "--similarity", str(encoder), "--out", str(out)])
+def build(source: Path, encoder: Path, recipe: str, out: Path) -> int:
+    paths = ["--kqapro", str(source), "--similarity", str(encoder), "--out", str(out)]
+    return main(["data", "build", "--recipe", recipe, *paths])
 
 
 def sha256(out: Path) -> str:
     return json.loads((out / "dataset.json").read_text())["sha256"]
 
 
-def killed_and_again(source: Path, encoder: Path, folder: Path, moment: int) -> dict[str, object]:
+def killed_and_again(act: Callable[[Path], int], folder: Path, moment: int) -> dict[str, object]:
     """The outcome of a build that was killed and started again; one killed after its last step is complete."""
     out = folder / "data"
-    act = functools.partial(build, source, encoder, out)
-    first = forked(lambda: watched(act, folder, moment, folder / "log"))
+    first = forked(lambda: watched(lambda: act(out), folder, moment, folder / "log"))
     chunks = len(list(folder.glob("data.part/*.vectors")))
     whole = out.exists()
-    again = 0 if whole else forked(act)
+    again = 0 if whole else forked(lambda: act(out))
     return {
         "first": first,
         "again": again,
@@ -83,21 +83,22 @@ def killed_and_again(source: Path, encoder: Path, folder: Path, moment: int) -> 
     }
 
 
-def run(source: Path, encoder: Path, work: Path, first: int, step: int) -> dict[str, object]:
+def run(source: Path, encoder: Path, work: Path, recipe: str, first: int, step: int) -> dict[str, object]:
     vector_store.VectorStore = functools.partial(vector_store.VectorStore, chunk=CHUNK)  # type: ignore[misc]
     calm = work / "calm"
     calm.mkdir()
-    code = forked(lambda: watched(lambda: build(source, encoder, calm / "data"), calm, None, work / "log"))
+    act = functools.partial(build, source, encoder, recipe)
+    code = forked(lambda: watched(lambda: act(calm / "data"), calm, None, work / "log"))
     total = int((work / "log").read_text())
     outcomes = []
     for moment in range(first, total, step):
         folder = work / str(moment)
         folder.mkdir()
-        outcomes.append(killed_and_again(source, encoder, folder, moment))
+        outcomes.append(killed_and_again(act, folder, moment))
     return {"code": code, "moments": total, "hash": sha256(calm / "data"), "outcomes": outcomes}
 
 
 if __name__ == "__main__":
     report = sys.stdout
     sys.stdout = sys.stderr
-    print(json.dumps(run(*map(Path, sys.argv[1:4]), *map(int, sys.argv[4:6]))), file=report)
+    print(json.dumps(run(*map(Path, sys.argv[1:4]), sys.argv[4], *map(int, sys.argv[5:7]))), file=report)

@@ -18,10 +18,10 @@ from bgr.collection.embedding import SentenceEncoder
 KILLED_BUILDS = Path(__file__).with_name("killed_builds.py")
 
 
-def check_killed_builds(source, encoder, work, first, step):
+def check_killed_builds(source, encoder, work, first, step, recipe="paper"):
     """Check that every killed build, started again, has the hash of an uninterrupted one; returns the outcomes."""
     work.mkdir()
-    command = [sys.executable, str(KILLED_BUILDS), *map(str, (source, encoder, work, first, step))]
+    command = [sys.executable, str(KILLED_BUILDS), *map(str, (source, encoder, work, recipe, first, step))]
     one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
     ended = subprocess.run(command, capture_output=True, text=True, check=False, env=one_thread)
     assert ended.returncode == 0, ended.stderr[-3000:]
@@ -43,9 +43,10 @@ def test_killed_half_way_through_the_vectors(tmp_path, source, small_encoder):
 
 
 @pytest.mark.workflow
-def test_killed_before_every_change_on_disk(tmp_path, source, small_encoder):
-    outcomes = check_killed_builds(source, small_encoder, tmp_path / "work", 0, 1)
-    assert len(outcomes) > 30
+@pytest.mark.parametrize(("recipe", "moments"), [("paper", 30), ("rivals", 15)])
+def test_killed_before_every_change_on_disk(tmp_path, source, small_encoder, recipe, moments):
+    outcomes = check_killed_builds(source, small_encoder, tmp_path / "work", 0, 1, recipe)
+    assert len(outcomes) > moments
     assert outcomes[0]["chunks"] == 0
     assert outcomes[-1]["whole"]
 
@@ -72,8 +73,9 @@ def build(tmp_path, source, small_encoder, monkeypatch, capsys):
             return encode(self, texts)
 
         monkeypatch.setattr(SentenceEncoder, "__call__", counted)
+        # the recipe that encodes sentences
         arguments = ["--kqapro", str(source), "--similarity", str(encoder), "--out", str(tmp_path / out)]
-        assert main(["data", "build", *arguments, *more]) == 0
+        assert main(["data", "build", "--recipe", "paper", *arguments, *more]) == 0
         return json.loads((tmp_path / out / "dataset.json").read_text())["sha256"], len(calls)
 
     return run
