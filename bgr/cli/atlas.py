@@ -8,10 +8,11 @@ from bgr.data.options import AtlasOptions
 
 def command() -> Command:
     return Command(
-        summary="write Atlas, a knowledge base of films, places and chemical elements, as KQA Pro files",
+        summary="write Atlas, a knowledge base of films, places, languages and chemistry, as KQA Pro files",
         description="""The folder holds kb.json, train.json and val.json (nine tenths and one tenth of the questions) in
-            the schema of KQA Pro 1.0, and atlas.json with the counts, the seed, the versions and licenses of the data
-            packages and the files' SHA-256. Nothing is downloaded.""",
+            the schema of KQA Pro 1.0; hand_worded.json with the questions worded by hand that this knowledge base
+            answers; and atlas.json with the counts, the seed, the versions and licenses of the data packages and the
+            files' SHA-256. Nothing is downloaded.""",
         options=AtlasOptions,
         run=run,
         example="bgr atlas --out work/atlas --questions 2000",

@@ -5,7 +5,6 @@ They show how well a model that was trained on the templates' words understands 
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.program import Program
 from bgr.errors import ProgramError
+from bgr.utils.atomic_io import read_json
 
 HAND_WORDED = "hand_worded.json"
 
@@ -23,12 +23,13 @@ def hand_worded(kb: KnowledgeBase) -> list[dict[str, Any]]:
     All of them have it in the core of the default size; a base of another size may lack an entity, or have more facts.
     """
     executor = Executor(kb)
-    records = json.loads(Path(__file__).with_name(HAND_WORDED).read_text(encoding="utf-8"))
+    records = read_json(Path(__file__).with_name(HAND_WORDED))
     return [record for record in records if _answer(executor, record) in (record["answer"], [record["answer"]])]
 
 
 def _answer(executor: Executor, record: dict[str, Any]) -> str | list[str] | None:
+    program = Program.from_json(record["program"])
     try:
-        return executor.answer(Program.from_json(record["program"]))
+        return executor.answer(program)
     except ProgramError:
         return None

@@ -10,13 +10,18 @@ from typing import Any
 
 import pytest
 
+import bgr.data.atlas.hand_worded
 from bgr.cli import main
 from bgr.data.atlas.build import build_knowledge_base, counts, write_json
+from bgr.data.atlas.hand_worded import HAND_WORDED, hand_worded
 from bgr.data.atlas.sources import packages
+from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.schema import Value
 from bgr.errors import DataError
+from bgr.utils.atomic_io import read_json
 
 SMALL = 3_000
+SHEET = Path(bgr.data.atlas.hand_worded.__file__).with_name(HAND_WORDED)
 FAMOUS = {
     ("C_France", "capital", "T2988507"),
     ("A_CDG", "place served", "T2988507"),
@@ -154,9 +159,11 @@ def test_the_command_writes_the_folder_and_its_hashes(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_default_core_and_the_full_base() -> None:
-    default = counts(build_knowledge_base())
+    content = build_knowledge_base()
+    default = counts(content)
     assert 15_000 <= default["entities"] <= 25_000
     assert default["by concept"]["film director"] > 1_000
+    assert len(hand_worded(KnowledgeBase(content))) == len(read_json(SHEET))
     full = counts(build_knowledge_base(full=True))
     assert full["entities"] > 100_000
     assert full["by relation"]["cast member"] > 150_000
