@@ -81,15 +81,15 @@ def build_knowledge_base(
         bar.update()
         with closing(open_sqlite("bokeh-sampledata", "_data", "movies.db")) as connection:
             films = read_films(connection)
-        tongues = read_languages()
-        languages = choose_languages(tongues, None if full else size)
+        language_data = read_languages()
+        languages = choose_languages(language_data, None if full else size)
         # languages of films are described too, so that languages come last; the films leave room for them
         core = all_films(films) if full else choose_films(films, size - len(kb) - len(languages), seed)
         add_genres(kb, core.films)
         for film in core.films:
             add_film(kb, film, core.people, core.companies)
         bar.update()
-        add_languages(kb, tongues, languages, world.countries)
+        add_languages(kb, language_data, languages, world.countries)
         bar.update()
     return kb.to_json()
 

@@ -71,9 +71,9 @@ class KnowledgeBuilder:
         record["instanceOf"] += [i for i in ids.values() if i not in record["instanceOf"]]
         return identifier
 
-    def named(self, kind: str, name: str, concept: str) -> str:
-        """Add an entity that is identified by its name (see `name_id`). Returns its id."""
-        return self.entity(name_id(kind, name), name, concept)
+    def named(self, kind: str, name: str, *concepts: str) -> str:
+        """Add an entity that is identified by its name (see `name_id`), or concepts to it. Returns its id."""
+        return self.entity(name_id(kind, name), name, *concepts)
 
     def attribute(
         self, entity: str, key: str, value: Raw | None, unit: str = NO_UNIT, qualifiers: Qualifiers | None = None

@@ -16,7 +16,7 @@ from itertools import permutations
 
 from bgr.data.atlas.sources.families import compound_family
 from bgr.data.atlas.sources.packages import package_file
-from bgr.data.atlas.statements import KnowledgeBuilder, name_id
+from bgr.data.atlas.statements import KnowledgeBuilder
 
 Row = Mapping[str, str]
 
@@ -201,8 +201,7 @@ def add_compounds(kb: KnowledgeBuilder, compounds: Iterable[Compound]) -> int:
         for symbol, element in elements.items():
             kb.relation(identifier, "contains element", element, {"number of atoms": [compound.atoms[symbol]]})
         if compound.family:
-            family = kb.entity(name_id("Y", compound.family), compound.family, "chemical family")
-            kb.relation(identifier, "chemical family", family)
+            kb.relation(identifier, "chemical family", kb.named("Y", compound.family, "chemical family"))
     return count
 
 

@@ -6,18 +6,17 @@ Wiktionary's list of languages (the nearest family); from pycountry ISO's codes 
 
 from __future__ import annotations
 
-import json
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 from bgr.data.atlas.sources.countries import LANGUAGE_CODES
 from bgr.data.atlas.sources.packages import package_file, unique
 from bgr.errors import DataError
+from bgr.utils.atomic_io import read_json
 
 # digits of a number of speakers; CLDR gives shares with two
 _DIGITS = 2
@@ -67,7 +66,16 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A language of ISO 639-3 (``code``, of three letters; ``short`` is ISO 639-1's); scripts are codes."""
+    """A language of ISO 639-3.
+
+    Args:
+        code: ISO 639-3's code of three letters; ``short`` is ISO 639-1's of two.
+        type: one of the values of `_TYPES`.
+        macrolanguage: code of the macrolanguage that it is a variety of.
+        family: name of the nearest family.
+        scripts: ISO 15924 codes.
+        speakers: people who speak it as a first or a later language.
+    """
 
     code: str
     name: str
@@ -75,15 +83,15 @@ class Language:
     short: str | None = None
     macrolanguage: str | None = None
     family: str | None = None
-    groups: bool = False
-    signed: bool = False
+    is_macrolanguage: bool = False
+    is_signed: bool = False
     scripts: tuple[str, ...] = ()
     speakers: int | None = None
 
     @property
     def described(self) -> bool:
         """True if more is known than its code, its family and whether it is alive."""
-        known = (self.short, self.macrolanguage, self.groups, self.signed, self.scripts, self.speakers)
+        known = (self.short, self.macrolanguage, self.is_macrolanguage, self.is_signed, self.scripts, self.speakers)
         return self.type == "constructed" or any(known)
 
 
@@ -107,7 +115,7 @@ class Territory:
 
 
 @dataclass(frozen=True)
-class Tongues:
+class LanguageData:
     """All languages and scripts by code, all territories, and the official names of countries by code."""
 
     languages: Mapping[str, Language]
@@ -116,7 +124,7 @@ class Tongues:
     official_names: Mapping[str, str]
 
 
-def read_languages() -> Tongues:
+def read_languages() -> LanguageData:
     """All languages and scripts of the two packages.
 
     Raises:
@@ -134,11 +142,11 @@ def read_languages() -> Tongues:
 
 
 def _iso(standard: str) -> list[dict[str, str]]:
-    path: Path = package_file("pycountry", "databases", f"iso{standard}.json")
-    try:
-        records: list[dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))[standard]
-    except (ValueError, KeyError) as error:
-        raise DataError(f"{path}: no list {standard!r}: {error}") from None
+    path = package_file("pycountry", "databases", f"iso{standard}.json")
+    content = read_json(path)
+    if standard not in content:
+        raise DataError(f"{path}: no list {standard!r}, only {sorted(content)}")
+    records: list[dict[str, str]] = content[standard]
     return records
 
 
@@ -178,7 +186,7 @@ def join_languages(
     cldr: ET.Element,
     registry: Sequence[Mapping[str, str]],
     families: Mapping[str, str],
-) -> Tongues:
+) -> LanguageData:
     """Languages, scripts and countries of ISO with what CLDR, IANA and Wiktionary say of them.
 
     Raises:
@@ -191,26 +199,27 @@ def join_languages(
     territories = list(_territories(cldr, codes))
     speakers = {c: n for c, n in _speakers(cldr, territories).items() if _type(records[c]) == "living"}
     names = _names(records, _english_names(cldr, codes))
-    wholes = {codes.get(r.get("Subtag", "")): codes.get(r["Macrolanguage"]) for r in registry if "Macrolanguage" in r}
+    registered = [(codes.get(row.get("Subtag", "")), row) for row in registry]
+    wholes = {code: codes.get(row["Macrolanguage"]) for code, row in registered if "Macrolanguage" in row}
+    signed = {code for code, row in registered if row.get("Prefix") == "sgn"}
     # the count of a macrolanguage leaves out those who count for one of its languages (Kurdish, Chinese)
     split = {whole for code, whole in wholes.items() if code in speakers}
-    signed = {codes.get(r.get("Subtag", "")) for r in registry if r.get("Prefix") == "sgn"}
     found = {
         code: Language(
             code,
             names[code],
-            _type(row),
-            row.get("alpha_2"),
-            wholes.get(code),
-            families.get(row.get("alpha_2", code)),
-            row.get("scope") == "M",
-            code in signed,
-            written.get(code, ()),
-            None if code in split else speakers.get(code),
+            type=_type(row),
+            short=row.get("alpha_2"),
+            macrolanguage=wholes.get(code),
+            family=families.get(row.get("alpha_2", code)),
+            is_macrolanguage=row.get("scope") == "M",
+            is_signed=code in signed,
+            scripts=written.get(code, ()),
+            speakers=None if code in split else speakers.get(code),
         )
         for code, row in records.items()
     }
-    return Tongues(found, known_scripts, territories, _official_names(countries))
+    return LanguageData(found, known_scripts, territories, _official_names(countries))
 
 
 def _field(row: Mapping[str, str], key: str, where: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from bgr.data.atlas.sources.countries import Country
-from bgr.data.atlas.sources.language_files import Language, Script, Territory, Tongues
+from bgr.data.atlas.sources.language_files import Language, LanguageData, Script, Territory
 from bgr.data.atlas.statements import KnowledgeBuilder, Raw, name_id
 from bgr.data.kb.schema import Value
 
@@ -14,9 +14,9 @@ _LANGUAGE_SHARE = 0.035
 _OFFICIAL = ("official", "de facto official")
 
 
-def choose_languages(tongues: Tongues, size: int | None = None) -> list[Language]:
+def choose_languages(data: LanguageData, size: int | None = None) -> list[Language]:
     """The described languages, or the best known: those with an ISO 639-1 code, then those with the most speakers."""
-    found = [language for language in tongues.languages.values() if language.described]
+    found = [language for language in data.languages.values() if language.described]
     if size is None:
         return found
 
@@ -27,44 +27,53 @@ def choose_languages(tongues: Tongues, size: int | None = None) -> list[Language
 
 
 def add_languages(
-    kb: KnowledgeBuilder, tongues: Tongues, languages: Iterable[Language], countries: Iterable[Country]
+    kb: KnowledgeBuilder, data: LanguageData, languages: Iterable[Language], countries: Iterable[Country]
 ) -> None:
     """Add the languages, and describe those that the base has by name; then their scripts and use in the countries."""
     chosen = {language.code for language in languages}
     ids = {
         code: name_id("L", language.name)
-        for code, language in tongues.languages.items()
+        for code, language in data.languages.items()
         if code in chosen or name_id("L", language.name) in kb
     }
     for code in ids:
-        _add_language(kb, tongues.languages[code])
-    for code, language in ids.items():
-        for script in tongues.languages[code].scripts:
-            kb.relation(language, "writing system", _add_script(kb, tongues.scripts[script]))
-        whole, family = tongues.languages[code].macrolanguage, tongues.languages[code].family
-        if whole in ids:
-            kb.relation(language, "macrolanguage", ids[whole])
-        if family:
-            kb.relation(language, "language family", kb.named("B", family, "language family"))
+        _add_language(kb, data.languages[code])
+    for code in ids:
+        _link_language(kb, data.languages[code], data.scripts, ids)
     by_code = {country.code: country for country in countries if country.code}
-    for territory in tongues.territories:
+    for territory in data.territories:
         if territory.code in by_code:
             _add_territory(kb, territory, by_code[territory.code], ids)
-    for code, name in tongues.official_names.items():
+    for code, name in data.official_names.items():
         if code in by_code and name != by_code[code].name:
             kb.attribute(name_id("C", by_code[code].name), "official name", name)
 
 
 def _add_language(kb: KnowledgeBuilder, language: Language) -> None:
-    special = {"macrolanguage": language.groups, "sign language": language.signed}
-    concepts = [concept for concept, fits in special.items() if fits]
-    if language.type == "constructed":
-        concepts.append("constructed language")
-    identifier = kb.entity(name_id("L", language.name), language.name, "language", *concepts)
+    kinds = {
+        "language": True,
+        "macrolanguage": language.is_macrolanguage,
+        "sign language": language.is_signed,
+        "constructed language": language.type == "constructed",
+    }
+    identifier = kb.named("L", language.name, *(kind for kind, fits in kinds.items() if fits))
     kb.attribute(identifier, "ISO 639-3 code", language.code)
     kb.attribute(identifier, "ISO 639-1 code", language.short)
     kb.attribute(identifier, "language type", language.type)
     kb.attribute(identifier, "number of speakers", language.speakers)
+
+
+def _link_language(
+    kb: KnowledgeBuilder, language: Language, scripts: Mapping[str, Script], ids: Mapping[str, str]
+) -> None:
+    identifier = ids[language.code]
+    for script in language.scripts:
+        kb.relation(identifier, "writing system", _add_script(kb, scripts[script]))
+    whole, family = language.macrolanguage, language.family
+    if whole and whole in ids:
+        kb.relation(identifier, "macrolanguage", ids[whole])
+    if family:
+        kb.relation(identifier, "language family", kb.named("B", family, "language family"))
 
 
 def _add_script(kb: KnowledgeBuilder, script: Script) -> str:

@@ -8,7 +8,7 @@ import pytest
 from bgr.data.atlas.build import CONCEPTS
 from bgr.data.atlas.sources.countries import Country
 from bgr.data.atlas.sources.language_files import (
-    Tongues,
+    LanguageData,
     Use,
     join_languages,
     parse_families,
@@ -93,7 +93,9 @@ def tree(text: str) -> ET.Element:
     return ET.fromstring(text, ET.XMLParser(target=ET.TreeBuilder(insert_comments=True)))
 
 
-def joined(cldr: str = CLDR, languages: Any = LANGUAGES, scripts: Any = SCRIPTS, countries: Any = COUNTRIES) -> Tongues:
+def joined(
+    cldr: str = CLDR, languages: Any = LANGUAGES, scripts: Any = SCRIPTS, countries: Any = COUNTRIES
+) -> LanguageData:
     registry, families = parse_registry(REGISTRY), parse_families(FAMILIES)
     return join_languages(languages, scripts, countries, tree(cldr), registry, families)
 
@@ -214,10 +216,10 @@ def base(*languages: str) -> KnowledgeBuilder:
 
 
 def entities(*official: str) -> dict[str, Any]:
-    kb, tongues = base(*official), joined()
-    languages = [language for language in choose_languages(tongues) if language.code != "tlh"]
+    kb, data = base(*official), joined()
+    languages = [language for language in choose_languages(data) if language.code != "tlh"]
     countries = [Country("Sweden", "SE", languages=official), Country("Serbia", "RS"), Country("Scotland")]
-    add_languages(kb, tongues, languages, countries)
+    add_languages(kb, data, languages, countries)
     found: dict[str, Any] = kb.to_json()["entities"]
     return found
 
@@ -281,29 +283,29 @@ def test_the_core_takes_the_best_known_languages() -> None:
 
 
 @pytest.fixture(scope="module")
-def tongues() -> Tongues:
+def data() -> LanguageData:
     return read_languages()
 
 
-def test_the_packages_describe_well_known_languages(tongues: Tongues) -> None:
-    found = tongues.languages
+def test_the_packages_describe_well_known_languages(data: LanguageData) -> None:
+    found = data.languages
     swahili, kurdish, basque = found["swa"], found["kur"], found["eus"]
-    assert (swahili.name, swahili.groups, swahili.family) == ("Swahili", True, "Bantu languages")
-    assert [tongues.scripts[code].name for code in kurdish.scripts] == [
+    assert (swahili.name, swahili.is_macrolanguage, swahili.family) == ("Swahili", True, "Bantu languages")
+    assert [data.scripts[code].name for code in kurdish.scripts] == [
         "Latin script", "Arabic script", "Cyrillic script",
     ]  # fmt: skip
     assert found["arz"].macrolanguage == "ara"
-    assert found["ase"].signed
+    assert found["ase"].is_signed
     assert found["epo"].type == "constructed"
     assert 800_000 < (basque.speakers or 0) < 2_000_000
     assert {"Mandarin Chinese", "Cantonese", "Iñupiaq", "Kirundi"} <= {language.name for language in found.values()}
 
 
-def test_the_packages_give_every_language_and_script_one_name(tongues: Tongues) -> None:
-    for things in (tongues.languages, tongues.scripts):
+def test_the_packages_give_every_language_and_script_one_name(data: LanguageData) -> None:
+    for things in (data.languages, data.scripts):
         names = [thing.name for thing in things.values()]  # type: ignore[attr-defined]
         assert len(set(names)) == len(names)
         assert all(name == " ".join(name.split()) for name in names)
-    assert not {language.name for language in tongues.languages.values()} & {s.name for s in tongues.scripts.values()}
-    assert len(choose_languages(tongues, 20_000)) == 700
-    assert 1_200 < len(choose_languages(tongues)) < 2_000
+    assert not {language.name for language in data.languages.values()} & {s.name for s in data.scripts.values()}
+    assert len(choose_languages(data, 20_000)) == 700
+    assert 1_200 < len(choose_languages(data)) < 2_000
