@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import csv
 import math
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
 
-from bgr.data.atlas.sources.families import compound_family
+from bgr.data.atlas.sources.compound_families import compound_family
+from bgr.data.atlas.sources.compound_names import agrees_with_state, confirmed_formula, parse_formula, usual_names
 from bgr.data.atlas.sources.packages import package_file
 from bgr.data.atlas.statements import KnowledgeBuilder
+from bgr.errors import DataError
 
 Row = Mapping[str, str]
 
@@ -70,25 +70,20 @@ _IARC_GROUPS = {"1": "1", "11": "2A", "12": "2B", "3": "3", "4": "4"}
 # shares of organic and of inorganic compounds in the core, of its size
 _ORGANIC_SHARE, _INORGANIC_SHARE = 0.05, 0.025
 _MIN_MEASURED = 2
-_MAX_NAME, _MAX_CORE_NAME = 40, 28
-_MAX_DIGITS, _MAX_CORE_DIGITS = 4, 2
-
-_ATOMS = re.compile(r"([A-Z][a-z]?)(\d*)")
-_LETTERS_AND_LOCANTS = re.compile(r"(?=.*[A-Za-z]{3})[A-Za-zα-ω0-9'’, ()-]+")
-# inverted ("1,1-ethanediol, diacetate"), or with brackets at the end other than an oxidation state
-_UNUSUAL = re.compile(r", |\((?![IVX]+\))[^()]*\)$")
-_STEREO = re.compile(r"\b(cis|trans|dl|meso|endo|exo|syn|anti|[DLdlRSEZ])\b|[α-ω±]")
+_MAX_CORE_NAME, _MAX_CORE_DIGITS = 28, 2
 # isotopes of hydrogen, which are not elements of their own
 _HEAVY = {"D", "T"}
-_STATES = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8}
-# negative charges of the ions of binary compounds
-_CHARGES = {"F": 1, "Cl": 1, "Br": 1, "I": 1, "O": 2, "S": 2, "Se": 2, "Te": 2, "N": 3, "P": 3}
-_FORMULA_IN_NAME = re.compile(r"\(([^()]*)\)$")
 
 
 @dataclass(frozen=True, slots=True)
 class Compound:
-    """A compound by its CAS number; `atoms` counts the atoms of each chemical symbol in the formula."""
+    """A compound by its CAS number.
+
+    Args:
+        atoms: number of atoms by chemical symbol.
+        molar_mass: in grams per mole.
+        measured: values by the key of their property, in its unit.
+    """
 
     cas: str
     name: str
@@ -118,24 +113,24 @@ def read_compounds() -> list[Compound]:
     Best described first, so that of two compounds with the same name the better described one keeps it.
 
     Raises:
-        DataError: the package is not installed, or its version lacks a table.
+        DataError: the package is not installed, or its version lacks a table or a column.
     """
-    files = {ORGANIC, INORGANIC, _CARCINOGENS} | {table for entry in _PROPERTIES for table in entry.tables}
-    tables = {file: {row["CAS"]: row for row in _rows(file)} for file in sorted(files)}
+    columns = {INORGANIC: {"CAS", "Chemical"}, ORGANIC: {"CAS", "Name"}, _CARCINOGENS: {"CAS", "group"}}
+    for entry in _PROPERTIES:
+        for file in entry.tables:
+            columns.setdefault(file, {"CAS"}).add(entry.column)
+    tables = {file: _table(file, needed) for file, needed in columns.items()}
     return join_compounds(tables, _identities({*tables[INORGANIC], *tables[ORGANIC]}))
 
 
 def join_compounds(tables: Mapping[str, Mapping[str, Row]], identities: Mapping[str, Identity]) -> list[Compound]:
     """The compounds of the tables (by file and CAS number) that `read_compounds` describes."""
-    found = []
-    for cas in {**tables[INORGANIC], **tables[ORGANIC]}:
-        measured = _measured(tables, cas)
-        if cas in identities and len(measured) >= _MIN_MEASURED:
-            found.append((-len(measured), _cas_key(cas), cas, measured))
+    measured = {cas: _measured(tables, cas) for cas in {**tables[INORGANIC], **tables[ORGANIC]} if cas in identities}
+    found = [cas for cas, values in measured.items() if len(values) >= _MIN_MEASURED]
     compounds: list[Compound] = []
     taken: set[str] = set()
-    for _, _, cas, measured in sorted(found):
-        compound = _compound(tables, cas, identities[cas], measured, taken)
+    for cas in sorted(found, key=lambda cas: (-len(measured[cas]), *map(int, cas.split("-")))):
+        compound = _compound(tables, cas, identities[cas], measured[cas], taken)
         if compound is not None:
             taken.add(compound.name.casefold())
             compounds.append(compound)
@@ -169,6 +164,12 @@ def _compound(
         family=compound_family(printed, identity.systematic, atoms, organic=organic),
         organic=organic,
     )
+
+
+def _organic_formula(identity: Identity) -> str | None:
+    """The Hill formula of one uncharged molecule: the one that stands in its InChI too."""
+    same = identity.inchi.split("/", 1)[0] == identity.formula
+    return identity.formula if same and len(parse_formula(identity.formula)) > 1 else None
 
 
 def choose_compounds(compounds: Iterable[Compound], size: int) -> list[Compound]:
@@ -205,91 +206,6 @@ def add_compounds(kb: KnowledgeBuilder, compounds: Iterable[Compound]) -> int:
     return count
 
 
-# -- formulas ---------------------------------------------------------------------------------------------------------
-
-
-def parse_formula(formula: str) -> dict[str, int]:
-    """Atoms by symbol of a formula without brackets: ``{"C": 2, "H": 6, "O": 1}`` of ``C2H6O``; else empty."""
-    parts = _ATOMS.findall(formula)
-    if "".join(symbol + count for symbol, count in parts) != formula or len(dict(parts)) < len(parts):
-        return {}
-    return {symbol: int(count or 1) for symbol, count in parts}
-
-
-def _organic_formula(identity: Identity) -> str | None:
-    """The Hill formula of one uncharged molecule: the one that stands in its InChI too."""
-    same = identity.inchi.split("/", 1)[0] == identity.formula
-    return identity.formula if same and len(parse_formula(identity.formula)) > 1 else None
-
-
-def confirmed_formula(hill: str, synonyms: Iterable[str]) -> str | None:
-    """The formula in the order of a synonym: ``NaCl`` of ``ClNa`` and ``nacl`` or ``sodium chloride (NaCl)``.
-
-    Solids have no molecules, and the source's structures of some are wrong (cobalt titanate as CoOTi), so that a
-    formula without such a synonym is not trusted.
-    """
-    parts = [symbol + (str(count) if count > 1 else "") for symbol, count in parse_formula(hill).items()]
-    if not 2 <= len(parts) <= 6:
-        return None
-    orders = {"".join(order).lower(): "".join(order) for order in permutations(parts)}
-    for synonym in synonyms:
-        for text in (synonym, *_FORMULA_IN_NAME.findall(synonym)):
-            if text.lower() in orders:
-                return orders[text.lower()]
-    return None
-
-
-def agrees_with_state(name: str, atoms: Mapping[str, int]) -> bool:
-    """False if the oxidation state of a binary compound contradicts its formula (``VS`` as vanadium(III) sulfide)."""
-    state = re.search(r"\(([IVX,]+)\)", name)
-    charged = [(symbol, _CHARGES[symbol]) for symbol in atoms if symbol in _CHARGES]
-    if state is None or len(atoms) != 2 or len(charged) != 1:
-        return True
-    (anion, charge), metal = charged[0], next(symbol for symbol in atoms if symbol not in _CHARGES)
-    return atoms[metal] * _STATES.get(state[1], 0) == atoms[anion] * charge
-
-
-# -- names ------------------------------------------------------------------------------------------------------------
-
-
-def usual_names(printed: str, synonyms: Sequence[str]) -> list[str]:
-    """The decent names of a compound, the preferred one first: a common name, then the handbook's.
-
-    PubChem sorts synonyms by use. Its first replaces a handbook name with locants if it is made of letters alone
-    (``isopropanol`` for ``2-propanol``), unless it could mean an isomer too.
-    """
-    printed = " ".join(printed.split())
-    known = [synonym.casefold() for synonym in synonyms[:12]]
-    common = synonyms[0] if synonyms else ""
-    usable = (
-        re.search(r"[\d(]", printed)
-        and not _STEREO.search(printed)
-        and printed.casefold() in known
-        and re.fullmatch(rf"[a-z ]{{6,{_MAX_CORE_NAME}}}", common)
-        # "vinylcyclohexene" of "4-vinylcyclohexene" names its isomers too
-        and _letters(common) not in _letters(printed)
-    )
-    return [name for name in ([common] if usable else []) + [_lower_first(printed)] if is_decent(name)]
-
-
-def is_decent(name: str) -> bool:
-    """False for a name that is too long, full of locants, inverted, or followed by a formula."""
-    digits = sum(map(str.isdigit, name))
-    short = len(name) <= _MAX_NAME and digits <= _MAX_DIGITS
-    return short and _LETTERS_AND_LOCANTS.fullmatch(name) is not None and not _UNUSUAL.search(name)
-
-
-def _lower_first(name: str) -> str:
-    """``N-ethylaniline`` for ``N-Ethylaniline``; names with proper names (``Nile Blue``) are kept."""
-    if "'s" in name or any(re.match(r"[A-Z][a-z]{2}", word) for word in name.split()[1:]):
-        return name
-    return re.sub(r"(?<![A-Za-z])[A-Z](?=[a-z]{2}|i-)", lambda m: m.group().lower(), name, count=1)
-
-
-def _letters(name: str) -> str:
-    return "".join(c for c in name.lower() if c.isalpha())
-
-
 # -- tables -----------------------------------------------------------------------------------------------------------
 
 
@@ -306,23 +222,24 @@ def _measured(tables: Mapping[str, Mapping[str, Row]], cas: str) -> dict[str, fl
     return found
 
 
-def _rows(file: str) -> Iterator[Row]:
-    with package_file("chemicals", *file.split("/")).open(encoding="utf-8", newline="") as lines:
-        yield from csv.DictReader(lines, delimiter="\t")
+def _table(file: str, columns: set[str]) -> dict[str, Row]:
+    """The rows of a table by CAS number. A missing column is refused, as it would look like unknown values."""
+    path = package_file("chemicals", file)
+    with path.open(encoding="utf-8", newline="") as lines:
+        reader = csv.DictReader(lines, delimiter="\t")
+        if missing := columns - set(reader.fieldnames or ()):
+            raise DataError(f"{path}: no columns {sorted(missing)}, only {reader.fieldnames}")
+        return {row["CAS"]: row for row in reader}
 
 
 def _identities(wanted: set[str]) -> dict[str, Identity]:
     """Rows of the identifier files: PubChem id, CAS number, formula, mass, SMILES, InChI, its key, name, synonyms."""
     found: dict[str, Identity] = {}
     for file in _IDENTIFIERS:
-        with package_file("chemicals", *file.split("/")).open(encoding="utf-8") as lines:
+        with package_file("chemicals", file).open(encoding="utf-8") as lines:
             for line in lines:
                 cas = line.split("\t", 2)[1]
                 if cas in wanted and cas not in found:
                     _, _, formula, mass, _, inchi, _, systematic, *synonyms = line.rstrip("\n").split("\t")
                     found[cas] = Identity(formula, float(mass), inchi, systematic, synonyms)
     return found
-
-
-def _cas_key(cas: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in cas.split("-"))

@@ -1,24 +1,29 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import bgr.data.atlas.sources.chemicals as module
 from bgr.data.atlas.sources.chemicals import (
     INORGANIC,
     ORGANIC,
     Compound,
     Identity,
     add_compounds,
-    agrees_with_state,
     choose_compounds,
+    join_compounds,
+    read_compounds,
+)
+from bgr.data.atlas.sources.compound_families import compound_family
+from bgr.data.atlas.sources.compound_names import (
+    agrees_with_state,
     confirmed_formula,
     is_decent,
-    join_compounds,
     parse_formula,
-    read_compounds,
     usual_names,
 )
-from bgr.data.atlas.sources.families import compound_family
 from bgr.data.atlas.statements import KnowledgeBuilder
+from bgr.errors import DataError
 
 IEC, NFPA = "Safety/IS IEC 60079-20-1 2010.tsv", "Safety/NFPA 497 2008.tsv"
 SERAT = "Safety/DIPPR T_flash Serat.csv"
@@ -265,6 +270,14 @@ def test_the_core_takes_the_best_described_with_short_names(compounds: list[Comp
     assert all(len(c.name) <= 28 for c in core)
     first = len(core[0].measured)
     assert first == max(len(c.measured) for c in compounds if c.organic)
+
+
+def test_a_table_without_a_column_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    table = tmp_path / "table.tsv"
+    table.write_text("CAS\tChemical\tTb\n7647-14-5\tSodium chloride\t1738.15\n")
+    monkeypatch.setattr(module, "package_file", lambda *_: table)
+    with pytest.raises(DataError, match=r"table\.tsv: no columns \['Tm', 'rho'\], only \['CAS', 'Chemical', 'Tb'\]"):
+        read_compounds()
 
 
 # -- the installed package --------------------------------------------------------------------------------------------
