@@ -44,12 +44,14 @@ class Piece:
         template: template with brackets and placeholders.
         words: texts of the placeholders.
         heavy: true if the words contain a description, to which a text that follows could seem to belong.
+        link: true if it states a link, not a condition.
     """
 
     shape: str
     template: str
     words: Mapping[str, str] = field(default_factory=dict)
     heavy: bool = False
+    link: bool = False
 
     @property
     def relative(self) -> bool:
@@ -122,9 +124,9 @@ class NounPhrases:
     def predicate(self, description: Description, clauses: list[Piece], *, plural: bool = False) -> str:
         """Verb phrases joined to one; the alternatives of an Or stay together after the others."""
         texts = [p.text(plural) for p in clauses]
-        links = [p for p in clauses if p.words.get("link")]
+        links = [p for p in clauses if p.link]
         if description.join == "Or" and len(links) > 1:
-            others = [p.text(plural) for p in clauses if not p.words.get("link")]
+            others = [p.text(plural) for p in clauses if not p.link]
             either = self.rng.choice(("either ", "", "")) if not others else "either "
             return " and ".join([*others, either + " or ".join(p.text(plural) for p in links)])
         if len(texts) > 2:
@@ -248,12 +250,12 @@ class NounPhrases:
         if not wordings or (link.qualifier and shape == "noun"):
             return None
         table = f"relations/{link.predicate}/{link.direction}/{shape}"
-        template, words = self.wordings.short(table, wordings, x=part.base), {"x": part.base, "link": "1"}
+        template, words = self.wordings.short(table, wordings, x=part.base), {"x": part.base}
         if link.qualifier:
             key, op, value = link.qualifier
             time = value_text(self.book, key, value, op, self.rng)
             template, words = f"{template} {self.suffix(key)}", {**words, "q": str(value), "time": time}
-        return Piece(shape, template, words, heavy=part.heavy)
+        return Piece(shape, template, words, heavy=part.heavy, link=True)
 
     def condition(self, condition: Condition, shape: str) -> Piece | None:
         """A filter as a verb phrase, before the noun ("90-minute") or after it ("with a length of 90 minutes")."""

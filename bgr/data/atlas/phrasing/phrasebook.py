@@ -75,12 +75,6 @@ class Phrasebook:
         return own * max(1, round(len(filled) / max(1, len(own)))) + tuple(filled)
 
 
-def _fill(template: str, words: Mapping[str, str]) -> str:
-    for name, word in words.items():
-        template = template.replace("{" + name + "}", word)
-    return template
-
-
 @lru_cache(maxsize=1)
 def phrasebook() -> Phrasebook:
     """The phrasings shipped with the package.
@@ -111,7 +105,12 @@ def fill(template: str, words: Mapping[str, str]) -> str:
     """Fill in the words, all at once, so that braces inside a name are safe; then the articles and counted nouns."""
     one = words.get("v") == "1" and not re.search(r"(than|over|under) \{v\}", template)
     template = _COUNTED.sub(lambda m: m.group(1) if one else m.group(1) + "s", template)
-    return fill_articles(_PLACE.sub(lambda m: words.get(m.group(1), m.group(0)), template))
+    return fill_articles(_fill(template, words))
+
+
+def _fill(template: str, words: Mapping[str, str]) -> str:
+    """Replace the placeholders whose words are given."""
+    return _PLACE.sub(lambda m: words.get(m.group(1), m.group(0)), template)
 
 
 def fill_articles(text: str) -> str:

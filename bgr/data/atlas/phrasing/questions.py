@@ -47,7 +47,7 @@ class Phrasing:
         return sentence(method(draft))
 
     def _pattern(self, strategy: str, form: str, without: str = "", **words: str) -> str:
-        """A sentence pattern that lacks the placeholder `without`; a long text mostly comes last."""
+        """A sentence pattern, not one that contains the text `without`; a long text of `words` mostly comes last."""
         patterns = [p for p in self.book.strategies[strategy][form] if not without or without not in p]
         return self.wordings.plain(f"strategies/{strategy}/{form}", patterns, **words)
 
