@@ -30,6 +30,8 @@ _AUXILIARIES = {"is", "are", "was", "were", "can", "will"}
 _VOWEL_SOUND = re.compile(r"(?!uni|use|usu|eu|one|once|u\.?s)(?:[aeiou]|8|11\b|18\b|hour|honest)", re.IGNORECASE)
 BREVITY = 0.7
 """Weight of a template for each word by which it is longer than the shortest of its table."""
+# size, word, and maximum number of characters of the number before the word
+_SCALES = ((10**12, "trillion", 5), (10**9, "billion", 4), (10**6, "million", 4))
 # not strftime, which depends on the locale
 _MONTHS = "January February March April May June July August September October November December".split()
 
@@ -180,14 +182,10 @@ def number_text(value: float | int, rng: random.Random) -> str:
     if isinstance(value, float) and not value.is_integer():
         return repr(value)
     whole = int(value)
-    for size, word in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
+    for size, word, length in _SCALES:
         short = f"{whole / size:g}"
-        if (
-            size <= whole < 1000 * size
-            and len(short) <= 5 - (size < 10**12)
-            and round(float(short) * size) == whole
-            and rng.random() < 0.7
-        ):
+        fits = size <= whole < 1000 * size and len(short) <= length and round(float(short) * size) == whole
+        if fits and rng.random() < 0.7:
             return f"{short} {word}"
     return f"{whole:,}" if whole >= 10_000 or rng.random() < 0.5 else str(whole)
 
