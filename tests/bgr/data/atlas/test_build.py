@@ -14,9 +14,13 @@ import bgr.data.atlas.hand_worded
 from bgr.cli import main
 from bgr.data.atlas.build import build_knowledge_base, counts, write_json
 from bgr.data.atlas.hand_worded import HAND_WORDED, hand_worded
+from bgr.data.atlas.phrasing.nouns import WITH_KINDS
+from bgr.data.atlas.phrasing.phrasebook import phrasebook
+from bgr.data.atlas.sampler.index import AtlasIndex
 from bgr.data.atlas.sources import packages
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.schema import Value
+from bgr.data.reasongraphqa.verbalize.templates import load_templates
 from bgr.errors import DataError
 from bgr.utils.atomic_io import read_json
 
@@ -86,6 +90,23 @@ def test_the_core_has_the_size_asked_for_and_everybody_in_it_links_films(kb: dic
     assert found["chemical compound"] == round(SMALL * 0.05) + round(SMALL * 0.025)
     assert found["country"] > 240
     assert found["capital city"] > 230
+
+
+def test_every_attribute_and_relation_can_be_asked_for_and_stated(kb: dict[str, Any]) -> None:
+    book, sentences, found = phrasebook(), load_templates().predicates, counts(kb)
+    assert not set(found["by attribute"]) - set(book.attributes)
+    assert not set(found["by relation"]) - set(book.relations)
+    assert not {*found["by attribute"], *found["by relation"]} - set(sentences)
+
+
+def test_a_phrase_after_a_name_fits_one_noun_only(kb: dict[str, Any]) -> None:
+    index = AtlasIndex(KnowledgeBase(kb), phrasebook())
+    inside, outside = (
+        {key for entity, kind in index.kind.items() if (kind in WITH_KINDS) is chosen for key in index.values(entity)}
+        for chosen in (True, False)
+    )
+    assert inside
+    assert not inside & outside
 
 
 def test_a_core_too_small_for_the_world_is_refused() -> None:
