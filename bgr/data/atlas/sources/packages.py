@@ -20,9 +20,12 @@ PACKAGES: dict[str, tuple[str, str]] = {
     "mendeleev": ("mendeleev", "MIT"),
     "airportsdata": ("airportsdata", "MIT"),
     # a compilation of facts: the package is MIT and names the sources of its tables
-    "chemicals": ("chemicals", "MIT (values: CRC Handbook, IEC 60079-20-1, NFPA 497, IARC; identifiers: PubChem)"),
+    "chemicals": (
+        "chemicals",
+        "MIT (values: CRC Handbook, IEC 60079-20-1, NFPA 497, DIPPR, Mathews 1972, IARC; identifiers: PubChem)",
+    ),
     "language-data": ("language_data", "MIT (data: CLDR, Unicode-3.0; IANA, CC0-1.0; Wiktionary, CC BY-SA 4.0)"),
-    "pycountry": ("pycountry", "LGPL-2.1 (data: Debian iso-codes)"),
+    "pycountry": ("pycountry", "LGPL-2.1-only (data: Debian iso-codes)"),
 }
 
 # parts of names that splitting at commas separates: "Ed Begley, Jr." and "Tim Bentinck, 12th Earl of Portland"
