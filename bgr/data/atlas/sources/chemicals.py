@@ -71,6 +71,10 @@ _IARC_GROUPS = {"1": "1", "11": "2A", "12": "2B", "3": "3", "4": "4"}
 _ORGANIC_SHARE, _INORGANIC_SHARE = 0.05, 0.025
 _MIN_MEASURED = 2
 _MAX_CORE_NAME, _MAX_CORE_DIGITS = 28, 2
+# CAS numbers whose structure in the source lacks hydrogen or is another's: SnH2, SiBr3, PCl4F
+_WRONG_STRUCTURES = {"2406-52-2", "7789-57-3", "13498-11-8"}
+# elements of odd valence, of which an uncharged molecule that is not a radical has an even number of atoms
+_ODD_VALENCE = set("H Li Na K F Cl Br I N P As Sb B Al".split())
 # isotopes of hydrogen, which are not elements of their own
 _HEAVY = {"D", "T"}
 
@@ -125,7 +129,8 @@ def read_compounds() -> list[Compound]:
 
 def join_compounds(tables: Mapping[str, Mapping[str, Row]], identities: Mapping[str, Identity]) -> list[Compound]:
     """The compounds of the tables (by file and CAS number) that `read_compounds` describes."""
-    measured = {cas: _measured(tables, cas) for cas in {**tables[INORGANIC], **tables[ORGANIC]} if cas in identities}
+    known = [cas for cas in {**tables[INORGANIC], **tables[ORGANIC]} if cas in identities]
+    measured = {cas: _measured(tables, cas) for cas in known if cas not in _WRONG_STRUCTURES}
     found = [cas for cas, values in measured.items() if len(values) >= _MIN_MEASURED]
     compounds: list[Compound] = []
     taken: set[str] = set()
@@ -167,9 +172,13 @@ def _compound(
 
 
 def _organic_formula(identity: Identity) -> str | None:
-    """The Hill formula of one uncharged molecule: the one that stands in its InChI too."""
-    same = identity.inchi.split("/", 1)[0] == identity.formula
-    return identity.formula if same and len(parse_formula(identity.formula)) > 1 else None
+    """The Hill formula of one uncharged molecule: the one that stands in its InChI too.
+
+    Radicals are refused: the source lacks a hydrogen of some compounds (triethylsilane as C6H15Si).
+    """
+    same, atoms = identity.inchi.split("/", 1)[0] == identity.formula, parse_formula(identity.formula)
+    paired = sum(count for symbol, count in atoms.items() if symbol in _ODD_VALENCE) % 2 == 0
+    return identity.formula if same and paired and len(atoms) > 1 else None
 
 
 def choose_compounds(compounds: Iterable[Compound], size: int) -> list[Compound]:

@@ -26,7 +26,8 @@ _NOT_PRINCIPAL = re.compile(
     r"perox|thio(?!l\b|phen)|isonitrile|oxide|silox|lacton|ethenone|ylidene|\(phenylmethylene\)"
     r"|(?:ox|az|thi)a(?:cyclo|bicyclo|tricyclo|tetracyclo|spiro)"
 )
-_MULTIPLE = r"(?:mono|di|tri|tetra?|penta?|hexa|hepta|sesqui)?"
+# "dioxide" is an oxide, but "dichromate" is not a chromate
+_MULTIPLE = r"(?:(?:mono|di|tri|tetra?|penta?|hexa|hepta|sesqui)(?=\w+ide))?"
 _ANIONS = (
     "fluoride", "chloride", "bromide", "iodide", "oxide", "sulfide", "selenide", "telluride", "nitride", "phosphide",
     "arsenide", "antimonide", "carbide", "silicide", "boride", "hydride", "hydroxide", "cyanide", "azide", "sulfate",

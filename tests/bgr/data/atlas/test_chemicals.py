@@ -102,6 +102,7 @@ def test_a_compound_becomes_statements() -> None:
         (organic("Ethanol"), Identity("", 46.0, "", "ethanol", ["ethanol"])),  # no formula
         (organic("Ethanol"), Identity("C2H5O", 45.0, "C2H6O/c1", "ethanol", [])),  # two formulas
         (organic("Ethanol"), Identity("C2DH5O", 47.0, "C2DH5O/c1", "ethanol", [])),  # deuterium
+        (organic("Ethyl"), Identity("C2H5", 29.0, "C2H5/c1-2", "ethyl", ["ethyl"])),  # a radical
         (organic("Oxygen"), Identity("O2", 32.0, "O2/c1-2", "oxygen", [])),  # an element
         (organic("1,1-Ethanediol, diacetate"), ETHANOL),  # an inverted name
         (organic("1,2,3,4,5-Pentamethylbenzene"), ETHANOL),  # mostly locants
@@ -256,6 +257,8 @@ def test_families_of_organic_compounds(printed: str, systematic: str, formula: s
         ("Carbon dioxide", "oxide"),
         ("Phosphorus pentachloride", "chloride"),
         ("Sodium peroxide", None),
+        ("Potassium chromate", "chromate"),
+        ("Potassium dichromate", None),
         ("Sulfuric acid", None),
         ("Potassium thiocyanate", None),
     ],
@@ -292,6 +295,9 @@ def test_the_package_gives_thousands_of_compounds_with_unique_names(compounds: l
         assert compound.molar_mass > 2
         assert compound.measured.get("boiling point", 1e9) > compound.measured.get("melting point", 0.0)
     assert sum(c.family is not None for c in compounds) > 2_500
+    assert not {"stannane", "tribromosilane", "triethylsilane"} & {c.name for c in compounds}, (
+        "their structures are wrong"
+    )
 
 
 @pytest.mark.parametrize(
