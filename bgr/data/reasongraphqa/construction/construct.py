@@ -171,9 +171,10 @@ def _draft_all(
     settings: Settings,
     progress: bool,
 ) -> tuple[Interference, list[Draft], list[Dropped]]:
-    """Every question with its gold sentences and the distractors about the same entities.
+    """Every question with its gold sentences, rivals, the families of other questions, and the facts near them.
 
-    These are all the steps that add to the textual database.
+    These are all the steps that add to the textual database. Questions of which two gold facts have one sentence are
+    dropped.
     """
     facts = (fact for grounded in kept for fact in grounded.facts)
     database = TextualDatabase(
@@ -195,11 +196,7 @@ def _draft_all(
     finder = RivalFinder(Executor(kb))
     for draft in tqdm(drafts, desc="rival chains", unit="question", disable=not progress or not settings.mixture.rival):
         interference.add_rivals(draft, finder)
-    by_predicates: dict[frozenset[str], list[Draft]] = {}
-    for draft in drafts:
-        by_predicates.setdefault(draft.predicates, []).append(draft)
-    for draft in drafts:
-        interference.add_others(draft, drafts, by_predicates[draft.predicates])
+    interference.add_others(drafts)
     for draft in tqdm(drafts, desc="facts about the same", unit="question", disable=not progress):
         interference.same_head(draft)
     return interference, drafts, dropped

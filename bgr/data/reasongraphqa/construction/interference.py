@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from random import Random
@@ -147,10 +147,11 @@ def shares(gold: int, candidates: int, mixture: Mixture = THIRDS) -> dict[str, i
 
 
 class Interference:
-    """Adds distractors to drafts: first `same_head` for each, since it extends the database, then `fill` for all.
+    """Adds distractors to drafts, in this order: `add_rivals` to each, `add_others` to all, `same_head` to each, and
+    `fill` to all, which needs the whole database, since the steps before it add sentences.
 
     Args:
-        database: the textual database, to which (b) adds sentences.
+        database: the textual database, to which (b) and (d) add sentences.
         encoder: sentences to unit vectors; similarity is their inner product.
         seed: seed of all random choices, which are independent for each question.
     """
@@ -169,7 +170,6 @@ class Interference:
         self.seed = seed
         self.mixture = mixture
         self.progress = progress
-        self._alike: dict[frozenset[str], list[Draft]] = {}
 
     def draft(self, grounded: Grounded, candidates: int) -> Draft:
         """A draft with the gold units of a question, without distractors."""
@@ -218,7 +218,6 @@ class Interference:
         """
         if not self.mixture.rival:
             return
-        self._alike.setdefault(draft.predicates, []).append(draft)
         most, found = math.ceil(RIVAL_FACTS * len(draft.gold_units)), 0
         known = {fact.statement for unit in draft.gold_units for fact in unit.facts}
         for rival in islice(finder.find(draft.grounded.question.program, self._rng(draft, RIVAL)), MAX_RIVALS):
@@ -234,28 +233,33 @@ class Interference:
                 found += len(units)
         self._add_family(draft, draft, draft.wanted, RIVAL)
 
-    def add_others(self, draft: Draft, drafts: Sequence[Draft], alike: Sequence[Draft]) -> None:
-        """Add distractors of kind (e): of one question after the other the gold facts and rivals.
+    def add_others(self, drafts: Sequence[Draft]) -> None:
+        """Add distractors of kind (e) to drafts whose rivals are found: of one question after the other the gold facts
+        and rivals.
 
-        The question of the draft and each other question is followed by one with the same predicates, so that the most
+        The question of a draft and each other question is followed by one with the same predicates, so that the most
         frequent predicates of the candidates are not those of the gold facts.
-
-        Args:
-            drafts: all drafts, whose rivals are found.
-            alike: those with the predicates of `draft`.
         """
         if not self.mixture.other:
             return
+        alike: dict[frozenset[str], list[Draft]] = {}
+        for draft in drafts:
+            alike.setdefault(draft.predicates, []).append(draft)
+        for draft in drafts:
+            self._add_others(draft, drafts, alike)
+
+    def _add_others(
+        self, draft: Draft, drafts: Sequence[Draft], alike: Mapping[frozenset[str], Sequence[Draft]]
+    ) -> None:
         rng = self._rng(draft, OTHER)
         room = draft.wanted - self._share(draft)[SAME_HEAD]
         leader = draft
         for _ in range(OTHER_TRIES):
-            for other in (leader, rng.choice(alike)):
+            for other in (leader, rng.choice(alike[leader.predicates])):
                 self._add_family(draft, other, room, OTHER)
             if len(draft.units) >= room:
                 return
             leader = rng.choice(drafts)
-            alike = self._alike[leader.predicates]
 
     def _add_family(self, draft: Draft, other: Draft, room: int, kind: str) -> None:
         """Add the gold facts of a question, unless one does not fit, and then those of its rivals that fit whole."""

@@ -96,18 +96,18 @@ def test_the_families_of_other_questions_are_whole(kb, source, encoder):
     drafts = [interference.draft(grounded, 40) for grounded in kept]
     for draft in drafts:
         interference.add_rivals(draft, RivalFinder(executor))
-    alike = {draft.predicates: [d for d in drafts if d.predicates == draft.predicates] for draft in drafts}
+    frequent = Counter(draft.predicates for draft in drafts)
+    before = [len(draft.units) for draft in drafts]
+    interference.add_others(drafts)
     twins = 0
-    for draft in drafts:
-        own = len(draft.units)
-        interference.add_others(draft, drafts, alike[draft.predicates])
+    for draft, own in zip(drafts, before, strict=True):
         room = draft.wanted - shares(len(draft.gold_units), draft.wanted, RIVALS.mixture)[SAME_HEAD]
         assert len(draft.units) <= room
         whole = [d for d in drafts if d is not draft and all(map(draft.has, d.gold_units))]
         covered = {unit.sentence for d in whole for group in (d.gold_units, *d.rivals) for unit in group}
         assert {unit.sentence for unit in draft.units[own:]} <= covered
         twins += any(d.predicates == draft.predicates for d in whole)
-    assert twins > 0.7 * sum(len(alike[draft.predicates]) > 1 for draft in drafts)
+    assert twins > 0.7 * sum(frequent[draft.predicates] > 1 for draft in drafts)
 
 
 def test_a_build_depends_on_its_seed_alone(kb, source, encoder, made):
