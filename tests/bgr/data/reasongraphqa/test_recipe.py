@@ -12,7 +12,8 @@ from bgr.data.kb.executor import Executor
 from bgr.data.kb.program import Program
 from bgr.data.reasongraphqa.construction.candidate_base import CandidateBase
 from bgr.data.reasongraphqa.construction.construct import Settings, build
-from bgr.data.reasongraphqa.construction.interference import SAME_HEAD, Interference, shares
+from bgr.data.reasongraphqa.construction.interference import Interference
+from bgr.data.reasongraphqa.construction.mixture import SAME_HEAD, shares
 from bgr.data.reasongraphqa.construction.questions import Grounded, ground, read_questions
 from bgr.data.reasongraphqa.construction.recipe import RECIPES
 from bgr.data.reasongraphqa.construction.rivals import RivalFinder
