@@ -167,6 +167,10 @@ def test_read_questions(source):
     with pytest.raises(DataError, match=r"train.json: must hold a list"):
         read_questions(source)
     for name in ("train.json", "val.json"):
+        (source / name).write_text("[]")
+    with pytest.raises(DataError, match=r"kqapro: has no questions"):
+        read_questions(source)
+    for name in ("train.json", "val.json"):
         (source / name).unlink()
     with pytest.raises(DataError, match=r"expected train.json or val.json"):
         read_questions(source)
