@@ -208,15 +208,16 @@ def _draft_all(
 
 
 def _remove_evidence(drafts: Sequence[Draft], interference: Interference, settings: Settings, progress: bool) -> None:
-    """Leave a share of the questions without needed facts; executed over its candidates, each has no answer."""
+    """Leave a share of the questions without needed facts; executed over its candidates, each has no answer.
+
+    All wordings of a question are drawn together.
+    """
     base = CandidateBase(interference.database.kb)
-    chosen = [d for d in drafts if _rng(settings, "answerable", d).random() < settings.unanswerable]
+    groups = {draft.grounded.question.group for draft in drafts}
+    drawn = {one for one in groups if Random(f"{settings.seed}|answerable|{one}").random() < settings.unanswerable}
+    chosen = [draft for draft in drafts if draft.grounded.question.group in drawn]
     for draft in tqdm(chosen, desc="remove evidence", unit="question", disable=not progress or not chosen):
         interference.remove_evidence(draft, drafts, base)
-
-
-def _rng(settings: Settings, purpose: str, draft: Draft) -> Random:
-    return Random(f"{settings.seed}|{purpose}|{draft.grounded.question.id}")
 
 
 def _ground_all(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 from statistics import fmean
 
@@ -64,6 +65,22 @@ def test_nothing_supports_an_answer_of_a_question_without_one(kb, made):
         else:
             assert (example.graph.nodes, example.answer, answer) == ((), "", None)
     assert 15 <= found[False] <= 40  # 0.3 of 92
+
+
+def test_all_wordings_of_a_question_have_an_answer_or_none_has(kb, source, encoder):
+    questions = read_questions(source).questions
+    wordings = [
+        replace(one, id=f"{one.id}-p{n}", text=f"{one.text} ({n})", paraphrase_of=one.id)
+        for n in range(2)
+        for one in questions
+    ]
+    settings = Settings(recipe="rivals", candidates_min=8, candidates=30, mixture=RIVALS.mixture, unanswerable=0.3)
+    found: dict[str, list[bool]] = {}
+    for example in all_examples(build(kb, [*questions, *wordings], encoder, settings)):
+        found.setdefault(example.id.partition("-p")[0], []).append(example.answerable)
+    counts = Counter(map(tuple, found.values()))
+    assert set(counts) == {(True,) * 3, (False,) * 3}
+    assert 15 <= counts[(False,) * 3] <= 40  # 0.3 of 92
 
 
 def shared_ends(units):
