@@ -12,7 +12,7 @@ import torch
 from lightning.pytorch import LightningDataModule
 
 from bgr.data.example import Example
-from bgr.data.reasongraphqa.io.dataset import load_split
+from bgr.data.reasongraphqa.io.dataset import load_split, recipe_of
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.batching import Batch, Sentences, make_batch
 from bgr.models.encoder import SentenceStates
@@ -78,10 +78,12 @@ class BgrDataModule(LightningDataModule):
         self.limit = limit
         self.dev_limit = dev_limit
         self.splits: dict[str, list[Example]] = {}
+        self.recipe = ""
         self.loader: StepLoader[TrainingBatch] | None = None
         self.resumed: dict[str, Any] = {}
 
     def setup(self, stage: str | None = None) -> None:
+        self.recipe = recipe_of(self.folder)
         for split in ("train", "dev"):
             self.splits.setdefault(split, load_split(self.folder, split))
         self.splits["train"] = self.splits["train"][: self.limit or None]

@@ -52,6 +52,7 @@ def evaluate_checkpoint(options: EvaluateOptions) -> CheckpointEvaluation:
     # opened first: a folder that is in the way is reported before the work, not after it
     with output_folder(out, overwrite=options.overwrite) as folder:
         examples = _examples(options, split)
+        about_data = _about_data(options, split, examples)
         systems: dict[str, Retriever | Predictions] = {**_load_baselines(options)}
         main, about = next(iter(systems), ""), {}
         if options.checkpoint is not None:
@@ -71,7 +72,7 @@ def evaluate_checkpoint(options: EvaluateOptions) -> CheckpointEvaluation:
                 "fused_threshold": settings.fused_threshold,
                 "main_rule": main,
             }
-        about |= _about_data(options, split, examples)
+        about |= about_data
         evaluations = evaluate(
             systems, examples, ged_seconds=options.ged_seconds, released_ged=options.released_ged, progress=True
         )
@@ -94,6 +95,7 @@ def sweep_checkpoint(options: EvaluateOptions) -> CheckpointSweep:
     rules, out = _chosen_rules(options.rule), _output(options, f"sweep-{split}")
     with output_folder(out, overwrite=options.overwrite) as folder:
         examples = _examples(options, split)
+        about_data = _about_data(options, split, examples)
         pipeline = BgrPipeline.from_pretrained(options.checkpoint, device=options.device, precision=options.precision)
         settings = pipeline.settings
         graphs = Directions.run(pipeline, examples, options.batch_size).graphs
@@ -107,7 +109,7 @@ def sweep_checkpoint(options: EvaluateOptions) -> CheckpointSweep:
         about = {
             "checkpoint": str(options.checkpoint),
             "checkpoint_recipe": settings.recipe,
-            **_about_data(options, split, examples),
+            **about_data,
             "checkpoint_gammas": settings.gammas,
             "fused_threshold": settings.fused_threshold,
         }

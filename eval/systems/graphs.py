@@ -37,7 +37,7 @@ def gather(options: CompareOptions) -> tuple[dict[str, Predictions], list[Exampl
 
     specs = [SystemSpec.parse(text) for text in options.systems]
     read = {str(one.place): read_evaluation(one.path) for one in specs if one.is_evaluation}
-    data_hash = dataset_hash(options.data)
+    data_hash, recipe = dataset_hash(options.data), recipe_of(options.data)
     for one in read.values():
         check_hash(one.path, one.about, options.data, data_hash)
     examples = _questions(options, list(read.values()))
@@ -64,7 +64,7 @@ def gather(options: CompareOptions) -> tuple[dict[str, Predictions], list[Exampl
         raise BgrError(f"--main is {repr_short(options.main)}, the systems are: {', '.join(systems)}")
     about = {
         "data": str(options.data),
-        "recipe": recipe_of(options.data),
+        "recipe": recipe,
         "data_hash": data_hash,
         "split": options.split,
         "questions": len(examples),

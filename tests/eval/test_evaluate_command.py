@@ -1,6 +1,7 @@
 """`bgr evaluate` from files to files, with a tiny checkpoint and with baselines alone."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -111,10 +112,14 @@ def test_baselines_alone(data, tmp_path, capsys):
         (["--data", "OUT", "--out", "NEW"], "no such file"),
         (["--data", "DATA", "--checkpoint", "CKPT", "--rule", "best"], "unknown reconstruction rule 'best', known: "),
         (["--data", "DATA", "--checkpoint", "OUT"], "bgr.json"),
+        (["--data", "DAMAGED", "--checkpoint", "OUT", "--out", "NEW"], "dataset.json: not valid JSON"),
     ],
 )
 def test_errors_are_one_line_and_nothing_is_left(argv, said, checkpoint, data, tmp_path, capsys):
-    places = {"DATA": data, "CKPT": checkpoint, "OUT": tmp_path / "out", "NEW": tmp_path / "new"}
+    damaged = shutil.copytree(data, tmp_path / "damaged")
+    (damaged / "dataset.json").write_text("{")
+    folders = {"OUT": tmp_path / "out", "NEW": tmp_path / "new", "DAMAGED": damaged}
+    places = {"DATA": data, "CKPT": checkpoint, **folders}
     before = sorted(path.name for path in tmp_path.iterdir())
     assert evaluate(*(places.get(word, word) for word in argv)) == 1
     err = capsys.readouterr().err.strip().splitlines()

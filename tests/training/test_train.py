@@ -1,6 +1,7 @@
 """`bgr train retriever` from files to a folder: learns, repeats itself, resumes, and refuses what is wrong."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -119,6 +120,13 @@ def test_missing_data_and_missing_config(config, toy_data, tmp_path, capsys):
     assert train("nosuch", toy_data, tmp_path / "run") == 1
     assert "demo" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("text", "said"), [("{", "not valid JSON"), ('{"recipe": 2}', "recipe is 2, allowed: a text")])
+def test_a_damaged_dataset_is_refused_before_training(config, short_data, tmp_path, refused, text, said):
+    data = shutil.copytree(short_data, tmp_path / "data")
+    (data / "dataset.json").write_text(text)
+    refused(train(config(), data, tmp_path / "run"), said, "run")
 
 
 def test_truncated_texts_are_said_once_and_kept(config, short_data, tmp_path, capsys):

@@ -12,7 +12,7 @@ from lightning.pytorch import Callback
 from lightning.pytorch.accelerators import CPUAccelerator
 from transformers import AutoTokenizer
 
-from bgr.data.reasongraphqa.io.dataset import dataset_hash, recipe_of
+from bgr.data.reasongraphqa.io.dataset import dataset_hash
 from bgr.models.config import DIRECTIONS
 from bgr.models.retriever import BgrRetriever
 from bgr.pipeline import read_alike
@@ -117,7 +117,7 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
         found += decode_dev(model, data, [model.config.threshold], explore=EXPLORE).values()
     forward, backward = found
     settings = calibrated(forward, backward, data.splits["dev"])
-    settings = replace(settings, data_hash=dataset_hash(run.data), recipe=recipe_of(run.data))
+    settings = replace(settings, data_hash=dataset_hash(run.data), recipe=data.recipe)
     settings = replace(settings, truncation=data.truncation)
     settings.save(run.out)  # the last file marks the run as complete
     return dict(settings.metrics["dev"])

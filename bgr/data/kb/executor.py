@@ -115,7 +115,7 @@ class Executor:
             ProgramError: names the first such name, its step and the most similar known names.
         """
         for index, step in enumerate(program.steps):
-            for role, text in zip(step.signature.inputs, step.inputs, strict=True):
+            for role, text in step.named_inputs:
                 if role in _NAMES:
                     kind, known = _NAMES[role]
                     if text not in known(self.kb):

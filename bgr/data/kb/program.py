@@ -94,13 +94,22 @@ class Step:
         return FUNCTIONS[self.function]
 
     @property
+    def named_inputs(self) -> tuple[tuple[str, str], ...]:
+        """The inputs, each after its role in the signature."""
+        return tuple(zip(self.signature.inputs, self.inputs, strict=True))
+
+    @property
     def arguments(self) -> tuple[str | Value, ...]:
         """The inputs with the value of Filter*, QFilter* and Verify* parsed; DataError if it has another type."""
-        kind, roles = self.signature.kind, self.signature.inputs
+        kind = self.signature.kind
         if kind is None:
             return self.inputs
-        pairs = zip(roles, self.inputs, strict=True)
-        return tuple(parse_target(given, kind) if role == "value" else given for role, given in pairs)
+        return tuple(parse_target(given, kind) if role == "value" else given for role, given in self.named_inputs)
+
+    @property
+    def value(self) -> Value | None:
+        """The parsed value of Filter*, QFilter* and Verify*; DataError if it has another type."""
+        return next((given for given in self.arguments if isinstance(given, Value)), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ question filters by), how gold facts and distractors differ, and what the splits
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -218,11 +219,19 @@ def _compare_with_question(splits: Mapping[str, Sequence[_Sample]]) -> None:
             for row, sentence in zip(sample.lexical, sample.example.facts, strict=True):
                 words = set(_words(sentence))
                 shared = words & asked
-                rare = sum(np.log(total / (1 + frequency[word])) for word in shared)
+                rare = rarity(shared, frequency, total)
                 numbers = sum(word[0].isdigit() for word in shared)
                 named = len(names & set(_WORD.findall(sentence)))
                 row[:5] = len(shared), rare, len(shared) / max(1, len(words)), numbers, named
             sample.lexical[:, 5] = np.argsort(np.argsort(-sample.lexical[:, 1], kind="stable"), kind="stable")
+
+
+def rarity(words: Iterable[str], frequency: Mapping[str, int], total: int) -> float:
+    """The sum of the words' inverse frequencies in `total` sentences, as logarithms.
+
+    It is the same in any order: that of a set differs from process to process.
+    """
+    return math.fsum(math.log(total / (1 + frequency.get(word, 0))) for word in words)
 
 
 def _guess(splits: Mapping[str, Sequence[_Sample]], seed: int, *, lexical: bool) -> Guess:

@@ -13,7 +13,8 @@ from bgr.data.example import Example
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.reasongraphqa.construction.candidate_base import CandidateBase
-from bgr.data.reasongraphqa.construction.interference import THIRDS, Draft, Encoder, Interference, Mixture
+from bgr.data.reasongraphqa.construction.interference import Draft, Encoder, Interference
+from bgr.data.reasongraphqa.construction.mixture import THIRDS, Mixture
 from bgr.data.reasongraphqa.construction.questions import MALFORMED, Dropped, Grounded, Question, ground, grouped
 from bgr.data.reasongraphqa.construction.recipe import RECIPES
 from bgr.data.reasongraphqa.construction.rivals import RivalFinder
@@ -36,6 +37,8 @@ from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.utils.json_utils import repr_short
 
 MAX_DROP_EXAMPLES = 3
+MAX_CONCEPTS = 50
+"""Maximum number of concepts that a message lists."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,8 @@ def build(
 
     Raises:
         ProgramError: a program uses a name that is not in the knowledge base (unless ``settings.skip_bad``).
-        DataError: no question is left, or a question lacks the phrasings that a split by wording needs.
+        DataError: no question is left; a question lacks the phrasings that a split by wording needs; a concept of the
+            domain is unknown, or none or all of the questions are about it.
     """
     _check_phrasings(questions, settings)
     kept, dropped = _ground_all(kb, questions, settings, progress)
@@ -143,6 +147,7 @@ def build(
     if not kept:
         first = "".join(f"; the first: {one.where}: {one.reason}: {one.detail}" for one in dropped[:1])
         raise DataError(f"none of {len(questions) + len(malformed)} questions is usable{first}")
+    _check_domain(kb, kept, settings)
     templates = Verbalizer(kb, settings.seed)
     if verbalizer is not None:
         # a model needs batches to be fast: a first pass with templates finds all the facts to verbalize
@@ -171,9 +176,10 @@ def _draft_all(
     settings: Settings,
     progress: bool,
 ) -> tuple[Interference, list[Draft], list[Dropped]]:
-    """Every question with its gold sentences and the distractors about the same entities.
+    """Every question with its gold sentences, rivals, the families of other questions, and the facts near them.
 
-    These are all the steps that add to the textual database.
+    These are all the steps that add to the textual database. Questions of which two gold facts have one sentence are
+    dropped.
     """
     facts = (fact for grounded in kept for fact in grounded.facts)
     database = TextualDatabase(
@@ -195,26 +201,23 @@ def _draft_all(
     finder = RivalFinder(Executor(kb))
     for draft in tqdm(drafts, desc="rival chains", unit="question", disable=not progress or not settings.mixture.rival):
         interference.add_rivals(draft, finder)
-    by_predicates: dict[frozenset[str], list[Draft]] = {}
-    for draft in drafts:
-        by_predicates.setdefault(draft.predicates, []).append(draft)
-    for draft in drafts:
-        interference.add_others(draft, drafts, by_predicates[draft.predicates])
+    interference.add_others(drafts)
     for draft in tqdm(drafts, desc="facts about the same", unit="question", disable=not progress):
         interference.same_head(draft)
     return interference, drafts, dropped
 
 
 def _remove_evidence(drafts: Sequence[Draft], interference: Interference, settings: Settings, progress: bool) -> None:
-    """Leave a share of the questions without needed facts; executed over its candidates, each has no answer."""
+    """Leave a share of the questions without needed facts; executed over its candidates, each has no answer.
+
+    All wordings of a question are drawn together.
+    """
     base = CandidateBase(interference.database.kb)
-    chosen = [d for d in drafts if _rng(settings, "answerable", d).random() < settings.unanswerable]
+    groups = {draft.grounded.question.group for draft in drafts}
+    drawn = {one for one in groups if Random(f"{settings.seed}|answerable|{one}").random() < settings.unanswerable}
+    chosen = [draft for draft in drafts if draft.grounded.question.group in drawn]
     for draft in tqdm(chosen, desc="remove evidence", unit="question", disable=not progress or not chosen):
         interference.remove_evidence(draft, drafts, base)
-
-
-def _rng(settings: Settings, purpose: str, draft: Draft) -> Random:
-    return Random(f"{settings.seed}|{purpose}|{draft.grounded.question.id}")
 
 
 def _ground_all(
@@ -290,8 +293,7 @@ def _split(kb: KnowledgeBase, kept: Sequence[Grounded], settings: Settings) -> l
 
 def _split_first(kb: KnowledgeBase, kept: Sequence[Grounded], settings: Settings) -> list[str]:
     if settings.split == "domain":
-        members = _members(kb, settings.domain)
-        return domain_split([any(fact.head in members for fact in one.facts) for one in kept], settings.seed)
+        return domain_split(_in_domain(kb, kept, settings.domain), settings.seed)
     if settings.split == "structure":
         return structure_split([grounded.graph for grounded in kept], settings.seed)
     if settings.split == "entity":
@@ -305,14 +307,23 @@ def _split_first(kb: KnowledgeBase, kept: Sequence[Grounded], settings: Settings
     return ["test"] * len(kept) if settings.split == "test" else random_split(len(kept), settings.seed)
 
 
-def _members(kb: KnowledgeBase, concepts: Sequence[str]) -> set[str]:
-    """The members of the concepts of these names.
-
-    Raises:
-        DataError: a concept has no member.
-    """
-    unknown = [name for name in concepts if not kb.members_of_name(name)]
+def _check_domain(kb: KnowledgeBase, kept: Sequence[Grounded], settings: Settings) -> None:
+    if settings.split != "domain":
+        return
+    unknown = [name for name in settings.domain if not kb.members_of_name(name)]
     if unknown:
-        known = ", ".join(sorted({kb.name(concept) for concept in kb.concepts if kb.members(concept)})[:50])
-        raise DataError(f"domain {', '.join(map(repr_short, unknown))}: no such concept, allowed: {known}")
-    return {member for name in concepts for member in kb.members_of_name(name)}
+        known = sorted({kb.name(concept) for concept in kb.concepts if kb.members(concept)})
+        allowed = ", ".join(known[:MAX_CONCEPTS]) + ", …" * (len(known) > MAX_CONCEPTS)
+        raise DataError(f"domain {', '.join(map(repr_short, unknown))}: no such concept, allowed: {allowed}")
+    about = sum(_in_domain(kb, kept, settings.domain))
+    if about in (0, len(kept)):
+        named = ", ".join(map(repr_short, settings.domain))
+        raise DataError(
+            f"domain {named}: {about} of {len(kept)} questions have a gold fact about a member, allowed: some, not all"
+        )
+
+
+def _in_domain(kb: KnowledgeBase, kept: Sequence[Grounded], concepts: Sequence[str]) -> list[bool]:
+    """For each question whether a gold fact is about a member of one of the concepts."""
+    members = {member for name in concepts for member in kb.members_of_name(name)}
+    return [any(fact.head in members for fact in one.facts) for one in kept]

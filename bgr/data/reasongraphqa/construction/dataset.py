@@ -6,14 +6,14 @@ import sys
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bgr.collection.embedding import SentenceEncoder, VectorStore
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.options import PACKAGED, BuildOptions
 from bgr.data.reasongraphqa.checks.shortcuts import MIN_SAMPLES, find_shortcuts
 from bgr.data.reasongraphqa.construction.construct import Built, Settings, build
-from bgr.data.reasongraphqa.construction.interference import HARD, Mixture
+from bgr.data.reasongraphqa.construction.mixture import HARD, Mixture
 from bgr.data.reasongraphqa.construction.questions import read_questions
 from bgr.data.reasongraphqa.construction.recipe import RECIPES
 from bgr.data.reasongraphqa.io.dataset import write_dataset
@@ -22,6 +22,9 @@ from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer
 from bgr.errors import DataError
 from bgr.models.packaged import packaged_minilm
 from bgr.utils.cache import ChunkCache
+
+if TYPE_CHECKING:
+    from bgr.data.reasongraphqa.verbalize.generator import Seq2seqGenerator
 
 
 def build_dataset(options: BuildOptions) -> dict[str, Any]:
@@ -63,13 +66,8 @@ def build_dataset(options: BuildOptions) -> dict[str, Any]:
     )
     metadata = _metadata(built, settings, options, source.without_program)
     if generator is not None and verbalizer is not None:
-        model = str(options.verbalizer)
-        metadata["wording"] = {
-            "model": Path(model).name if Path(model).expanduser().is_dir() else model,
-            "candidates_per_unit": generator.candidates,
-            "most_tokens": generator.max_tokens,
-            **verbalizer.counts(unit.facts for unit in built.database.units),
-        }
+        counts = verbalizer.counts(unit.facts for unit in built.database.units)
+        metadata["wording"] = {**_about_generator(str(options.verbalizer), generator), **counts}
     facts = (unit.to_json(kb) for unit in built.database.units)
     enough = all(sum(e.answerable for e in examples) >= MIN_SAMPLES for examples in built.splits.values())
     measure = partial(_measure_shortcuts, options.seed) if enough else None
@@ -102,6 +100,14 @@ def _settings(options: BuildOptions) -> Settings:
         recipe=options.recipe,
         unanswerable=recipe.unanswerable if options.unanswerable is None else options.unanswerable,
     )
+
+
+def _about_generator(model: str, generator: Seq2seqGenerator) -> dict[str, Any]:
+    return {
+        "model": Path(model).name if Path(model).expanduser().is_dir() else model,
+        "candidates_per_unit": generator.candidates,
+        "most_tokens": generator.max_tokens,
+    }
 
 
 def _measure_shortcuts(seed: int, folder: Path) -> dict[str, Any]:

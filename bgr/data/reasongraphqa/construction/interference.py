@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from random import Random
@@ -25,17 +25,23 @@ from bgr.collection.vectors import nearest
 from bgr.data.kb.schema import Fact
 from bgr.data.reasongraphqa.construction.candidate_base import CandidateBase
 from bgr.data.reasongraphqa.construction.conflicts import GoldFacts
+from bgr.data.reasongraphqa.construction.mixture import (
+    MIN_DISTRACTORS,
+    OTHER,
+    RANDOM,
+    RIVAL,
+    SAME_HEAD,
+    SIMILAR,
+    THIRDS,
+    Mixture,
+    shares,
+)
 from bgr.data.reasongraphqa.construction.questions import Grounded
 from bgr.data.reasongraphqa.construction.rivals import RivalFinder
 from bgr.data.reasongraphqa.construction.textual_database import FactUnit, TextualDatabase, facts_near
-from bgr.errors import DataError
 
 Encoder = Callable[[Sequence[str]], np.ndarray]
 
-SIMILAR, SAME_HEAD, RANDOM, RIVAL, OTHER = "similar", "same head", "random", "rival", "other question"
-KINDS = (SIMILAR, SAME_HEAD, RANDOM, RIVAL, OTHER)
-PAPER_KINDS = KINDS[:3]
-MIN_DISTRACTORS = 3
 ALL_REMOVED = 0.25
 """Share of the unanswerable questions that lose all needed facts instead of one."""
 RIVAL_FACTS = 1.5
@@ -50,41 +56,6 @@ NEIGHBORS_PER_DISTRACTOR = 3
 RANDOM_TRIES = 20
 OTHER_TRIES = 40
 """Maximum number of pairs of other questions that are tried for a question."""
-
-
-@dataclass(frozen=True)
-class Mixture:
-    """The share of each kind among the distractors of a question; their sum is 1.
-
-    A share of 0 means none, except for (c), which replaces the others if there are too few of them.
-
-    Raises:
-        DataError: a share is negative or not a number, or the sum is not 1.
-    """
-
-    similar: float = 1 / 3
-    same_head: float = 1 / 3
-    random: float = 1 / 3
-    rival: float = 0.0
-    other: float = 0.0
-
-    def __post_init__(self) -> None:
-        shares = tuple(self.by_kind.values())
-        # written so that nan fails too
-        if not (min(shares) >= 0 and abs(sum(shares) - 1) <= 1e-6):
-            text = " ".join(f"{share:g}" for share in shares)
-            raise DataError(f"mixture {text}, allowed: shares of 0 or more that add up to 1")
-
-    @property
-    def by_kind(self) -> dict[str, float]:
-        """The shares of the paper's kinds, and of the others that there are."""
-        shares = zip(KINDS, (self.similar, self.same_head, self.random, self.rival, self.other), strict=True)
-        return {kind: share for kind, share in shares if share or kind in PAPER_KINDS}
-
-
-THIRDS = Mixture()
-HARD = Mixture(0.45, 0.45, 0.1)
-"""More distractors that look like evidence, fewer random ones."""
 
 
 @dataclass
@@ -129,28 +100,12 @@ class Draft:
         return True
 
 
-_TIES = (SAME_HEAD, SIMILAR, RANDOM, RIVAL, OTHER)
-
-
-def shares(gold: int, candidates: int, mixture: Mixture = THIRDS) -> dict[str, int]:
-    """The number of distractors of each kind (at least three in all), rounded to the right sum.
-
-    The remainder goes to the kinds that lost most by rounding; among equals first to (b), then to (a).
-    """
-    count = max(candidates - gold, MIN_DISTRACTORS)
-    exact = {kind: count * share for kind, share in mixture.by_kind.items()}
-    found = {kind: math.floor(number) for kind, number in exact.items()}
-    lost = {kind: round(exact[kind] - found[kind], 6) for kind in sorted(found, key=_TIES.index)}
-    for kind in sorted(lost, key=lambda kind: -lost[kind])[: count - sum(found.values())]:
-        found[kind] += 1
-    return found
-
-
 class Interference:
-    """Adds distractors to drafts: first `same_head` for each, since it extends the database, then `fill` for all.
+    """Adds distractors to drafts, in this order: `add_rivals` to each, `add_others` to all, `same_head` to each, and
+    `fill` to all, which needs the whole database, since the steps before it add sentences.
 
     Args:
-        database: the textual database, to which (b) adds sentences.
+        database: the textual database, to which (b) and (d) add sentences.
         encoder: sentences to unit vectors; similarity is their inner product.
         seed: seed of all random choices, which are independent for each question.
     """
@@ -169,7 +124,6 @@ class Interference:
         self.seed = seed
         self.mixture = mixture
         self.progress = progress
-        self._alike: dict[frozenset[str], list[Draft]] = {}
 
     def draft(self, grounded: Grounded, candidates: int) -> Draft:
         """A draft with the gold units of a question, without distractors."""
@@ -218,7 +172,6 @@ class Interference:
         """
         if not self.mixture.rival:
             return
-        self._alike.setdefault(draft.predicates, []).append(draft)
         most, found = math.ceil(RIVAL_FACTS * len(draft.gold_units)), 0
         known = {fact.statement for unit in draft.gold_units for fact in unit.facts}
         for rival in islice(finder.find(draft.grounded.question.program, self._rng(draft, RIVAL)), MAX_RIVALS):
@@ -234,28 +187,33 @@ class Interference:
                 found += len(units)
         self._add_family(draft, draft, draft.wanted, RIVAL)
 
-    def add_others(self, draft: Draft, drafts: Sequence[Draft], alike: Sequence[Draft]) -> None:
-        """Add distractors of kind (e): of one question after the other the gold facts and rivals.
+    def add_others(self, drafts: Sequence[Draft]) -> None:
+        """Add distractors of kind (e) to drafts whose rivals are found: of one question after the other the gold facts
+        and rivals.
 
-        The question of the draft and each other question is followed by one with the same predicates, so that the most
+        The question of a draft and each other question is followed by one with the same predicates, so that the most
         frequent predicates of the candidates are not those of the gold facts.
-
-        Args:
-            drafts: all drafts, whose rivals are found.
-            alike: those with the predicates of `draft`.
         """
         if not self.mixture.other:
             return
+        alike: dict[frozenset[str], list[Draft]] = {}
+        for draft in drafts:
+            alike.setdefault(draft.predicates, []).append(draft)
+        for draft in drafts:
+            self._add_others(draft, drafts, alike)
+
+    def _add_others(
+        self, draft: Draft, drafts: Sequence[Draft], alike: Mapping[frozenset[str], Sequence[Draft]]
+    ) -> None:
         rng = self._rng(draft, OTHER)
         room = draft.wanted - self._share(draft)[SAME_HEAD]
         leader = draft
         for _ in range(OTHER_TRIES):
-            for other in (leader, rng.choice(alike)):
+            for other in (leader, rng.choice(alike[leader.predicates])):
                 self._add_family(draft, other, room, OTHER)
             if len(draft.units) >= room:
                 return
             leader = rng.choice(drafts)
-            alike = self._alike[leader.predicates]
 
     def _add_family(self, draft: Draft, other: Draft, room: int, kind: str) -> None:
         """Add the gold facts of a question, unless one does not fit, and then those of its rivals that fit whole."""

@@ -133,8 +133,8 @@ def read_questions(
         skip_bad: return malformed records separately instead of raising.
 
     Raises:
-        DataError: no such file, not a list, or invalid JSON; a record that lacks a field, or a paraphrase whose
-            original is missing or has another program (unless `skip_bad`).
+        DataError: no such file, not a list, invalid JSON, or no record; a record that lacks a field, or a paraphrase
+            whose original is missing or has another program (unless `skip_bad`).
         ProgramError: a malformed program (unless `skip_bad`); the message names file, item and step.
     """
     folder = Path(folder)
@@ -150,10 +150,11 @@ def read_questions(
             if not skip_bad:
                 raise
             malformed.append(Dropped(where, MALFORMED, str(error)))
-    questions = list(known.values())
+    if not known and not malformed:
+        raise DataError(f"{file or folder}: has no questions")
     unanswered = folder / "test.json"
     without = sum(1 for _ in read_items(unanswered, progress=progress)) if unanswered.exists() else 0
-    return Questions(tuple(questions), tuple(malformed), without)
+    return Questions(tuple(known.values()), tuple(malformed), without)
 
 
 def question_files(folder: Path) -> list[Path]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from bgr.data.reasongraphqa.construction.interference import THIRDS, Mixture
+from bgr.data.reasongraphqa.construction.mixture import THIRDS, Mixture
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from bgr.data.reasongraphqa.io.statistics import dataset_statistics
 from bgr.errors import DataError
 from bgr.utils.atomic_io import output_folder, read_json, write_json, write_lines
 from bgr.utils.hashing import hash_files
-from bgr.utils.json_utils import parse_json, repr_short
+from bgr.utils.json_utils import is_text, parse_json, repr_short
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -90,12 +90,16 @@ def load_split(folder: str | Path, split: str, *, progress: bool = False) -> lis
 
 
 def recipe_of(folder: str | Path) -> str:
-    """The recipe of a dataset with its version, such as ``rivals-1``; empty if ``dataset.json`` does not name one.
+    """The recipe of a dataset with its version, such as ``rivals-2``; empty if ``dataset.json`` does not name one.
 
     Raises:
-        DataError: ``dataset.json`` is damaged.
+        DataError: ``dataset.json`` is damaged, or its recipe is not a text.
     """
-    return str(load_metadata(folder).get("recipe", "")) if (Path(folder) / METADATA_FILE).exists() else ""
+    file = Path(folder) / METADATA_FILE
+    recipe = load_metadata(folder).get("recipe", "") if file.exists() else ""
+    if not is_text(recipe):
+        raise DataError(f"{file}: recipe is {repr_short(recipe)}, allowed: a text such as 'rivals-2'")
+    return str(recipe)
 
 
 def read_split(folder: str | Path, split: str, *, progress: bool = False) -> Iterator[Example]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from bgr.data.kb.program import Program
-from bgr.data.kb.schema import Value
 from bgr.data.reasongraphqa.construction.questions import Question
 from bgr.data.reasongraphqa.paraphrase.form import has_type, is_broken, is_one_question
 from bgr.data.reasongraphqa.paraphrase.relations import SAID_OTHERWISE, relations
@@ -74,7 +73,7 @@ def program_names(program: Program) -> frozenset[str]:
     return frozenset(
         given
         for step in program.steps
-        for role, given in zip(step.signature.inputs, step.inputs, strict=True)
+        for role, given in step.named_inputs
         if role == "name"
         or (role == "value" and step.signature.kind == "string")
         or (role in ("qualifier value", "key's value") and not _is_number(given))
@@ -124,7 +123,7 @@ def _lost_kind(wording: Wording) -> bool:
     """
     asked, said = set(_words(wording.masked_question)), _words(wording.masked)
     for step in wording.question.program.steps:
-        for role, given in zip(step.signature.inputs, step.inputs, strict=True):
+        for role, given in step.named_inputs:
             narrowing = _words(given)[:-1] if role in ("concept", "predicate", "key") else []
             for word in narrowing:
                 if role != "concept" and not word.endswith(("al", "ic", "ive")):
@@ -143,7 +142,7 @@ def _lost_relation(wording: Wording) -> bool:
     lost = relations(wording.masked_question) - relations(wording.masked) - SAID_OTHERWISE
     steps = wording.question.program.steps
     for step in steps:
-        for role, given in zip(step.signature.inputs, step.inputs, strict=True):
+        for role, given in step.named_inputs:
             if role in ("predicate", "key") and lost & relations(given):
                 return True
         if step.function == "Relate" and step.inputs[1] == "backward":
@@ -216,8 +215,8 @@ def _targets(program: Program) -> Iterator[tuple[float | str, str]]:
     """The value and operator of each comparison with a quantity, a year or a date."""
     for step in program.steps:
         if step.signature.kind in ("quantity", "year", "date"):
-            value, op = step.arguments[1 if step.signature.inputs[0] != "value" else 0], step.inputs[-1]
-            assert isinstance(value, Value)
+            value, op = step.value, step.inputs[-1]
+            assert value is not None
             if value.type == "date":
                 yield str(value), op
             else:

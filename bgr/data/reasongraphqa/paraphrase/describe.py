@@ -31,11 +31,11 @@ def describe(program: Program) -> str:
 
 def _compared(step: Step) -> str:
     """The value of a comparison with its operator: ``is more than 90 minute``."""
-    value = step.arguments[step.signature.inputs.index("value")]
-    kind, op = step.signature.kind, step.inputs[-1]
+    value, kind, op = step.value, step.signature.kind, step.inputs[-1]
+    assert value is not None
     if kind == "string":
         return f"is {value}"
-    words = _SIZES if kind == "quantity" else _DAYS if getattr(value, "type", "") == "date" else _TIMES
+    words = _SIZES if kind == "quantity" else _DAYS if value.type == "date" else _TIMES
     return f"is {words[op]} {value}"
 
 

@@ -9,7 +9,7 @@ import pytest
 from bgr.data.kb.executor import Executor
 from bgr.data.kb.program import Program
 from bgr.data.reasongraphqa.construction.construct import Settings, build
-from bgr.data.reasongraphqa.construction.interference import HARD, Mixture
+from bgr.data.reasongraphqa.construction.mixture import HARD, Mixture
 from bgr.data.reasongraphqa.construction.questions import read_questions
 from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_metadata, load_split, write_dataset
 from bgr.errors import DataError, ProgramError
@@ -165,6 +165,10 @@ def test_read_questions(source):
     assert found.without_program == 3
     (source / "train.json").write_text("{}")
     with pytest.raises(DataError, match=r"train.json: must hold a list"):
+        read_questions(source)
+    for name in ("train.json", "val.json"):
+        (source / name).write_text("[]")
+    with pytest.raises(DataError, match=r"kqapro: has no questions"):
         read_questions(source)
     for name in ("train.json", "val.json"):
         (source / name).unlink()

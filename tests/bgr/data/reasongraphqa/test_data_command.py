@@ -7,6 +7,7 @@ import json
 import pytest
 
 from bgr.cli import main
+from bgr.data.reasongraphqa.io.dataset import load_split
 
 
 def build(source, out, encoder, *more):
@@ -76,10 +77,53 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, source, small_encode
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_a_file_of_questions_that_are_all_in_test(tmp_path, source, small_encoder, good_questions, capsys):
+    file, out = tmp_path / "mine.json", tmp_path / "data"
+    some = good_questions[5:17]
+    again = {**some[0], "question": "Of what length is it?", "id": "again", "paraphrase_of": "mine-000000"}
+    file.write_text(json.dumps([*some, again]))
+    words = ["--questions", str(file), "--split", "test"]
+    assert build(source, out, small_encoder, *words, "--unanswerable", "0", "--json") == 0
+    sheet = json.loads(capsys.readouterr().out)
+    assert (sheet["questions"], sheet["counts"]) == ("mine.json", {"train": 0, "dev": 0, "test": 13})
+    found = [(one.id, one.question, one.answer) for one in load_split(out, "test")]
+    assert found[:12] == [(f"mine-{n:06d}", one["question"], one["answer"]) for n, one in enumerate(some)]
+    assert found[12:] == [("again", "Of what length is it?", some[0]["answer"])]
+    assert main(["data", "verify", str(out)]) == 0
+
+
+FILES = {
+    "missing": (None, "mine.json: no such file"),
+    "cut": ("[{", "mine.json: not valid JSON at line 1"),
+    "no list": ("{}", "mine.json: must hold a list, holds an object"),
+    "empty": ("[]", "mine.json: has no questions"),
+    "no program": ('[{"question": "?", "answer": "1"}]', "mine.json: item 0: field 'program' is missing"),
+    "no question": ("[3]", "mine.json: item 0: a question is an object, not 3"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_bad_file_of_questions(name, tmp_path, source, small_encoder, capsys):
+    text, message = FILES[name]
+    file = tmp_path / "mine.json"
+    if text is not None:
+        file.write_text(text)
+    before = sorted(tmp_path.iterdir())
+    assert build(source, tmp_path / "data", small_encoder, "--questions", str(file), "--split", "test") == 1
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert last.startswith("bgr data: error: ")
+    assert message in last
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_other_bad_calls(tmp_path, source, capsys):
     assert build(source, tmp_path / "data", tmp_path / "nowhere") == 1
     assert "nowhere: no such folder" in capsys.readouterr().err
     assert build(source, tmp_path / "data", "minilm", "--candidates", "0") == 1
     assert "candidates" in capsys.readouterr().err
+    for words in (["--split", "domain"], ["--domain", "film"]):
+        with pytest.raises(SystemExit, match="2"):
+            build(source, tmp_path / "data", "minilm", *words)
+        assert "--split domain and --domain CONCEPT go together" in capsys.readouterr().err
     assert main(["data", "stats", str(tmp_path / "none")]) == 1
     assert "train.jsonl: no such file" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from bgr.data.kb.schema import Fact, Value
 from bgr.data.reasongraphqa.checks.verify import FactTable, find_entailments
 from bgr.data.reasongraphqa.construction.conflicts import RESTATED, SAME_TRIPLE, SAME_VALUE
 from bgr.data.reasongraphqa.construction.construct import Settings, build
-from bgr.data.reasongraphqa.construction.interference import HARD, THIRDS
+from bgr.data.reasongraphqa.construction.mixture import HARD, THIRDS
 from bgr.data.reasongraphqa.construction.questions import Question
 from bgr.data.reasongraphqa.construction.textual_database import FactUnit
 from bgr.errors import DataError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 from statistics import fmean
 
@@ -12,7 +13,8 @@ from bgr.data.kb.executor import Executor
 from bgr.data.kb.program import Program
 from bgr.data.reasongraphqa.construction.candidate_base import CandidateBase
 from bgr.data.reasongraphqa.construction.construct import Settings, build
-from bgr.data.reasongraphqa.construction.interference import SAME_HEAD, Interference, shares
+from bgr.data.reasongraphqa.construction.interference import Interference
+from bgr.data.reasongraphqa.construction.mixture import SAME_HEAD, shares
 from bgr.data.reasongraphqa.construction.questions import Grounded, ground, read_questions
 from bgr.data.reasongraphqa.construction.recipe import RECIPES
 from bgr.data.reasongraphqa.construction.rivals import RivalFinder
@@ -65,6 +67,22 @@ def test_nothing_supports_an_answer_of_a_question_without_one(kb, made):
     assert 15 <= found[False] <= 40  # 0.3 of 92
 
 
+def test_all_wordings_of_a_question_have_an_answer_or_none_has(kb, source, encoder):
+    questions = read_questions(source).questions
+    wordings = [
+        replace(one, id=f"{one.id}-p{n}", text=f"{one.text} ({n})", paraphrase_of=one.id)
+        for n in range(2)
+        for one in questions
+    ]
+    settings = Settings(recipe="rivals", candidates_min=8, candidates=30, mixture=RIVALS.mixture, unanswerable=0.3)
+    found: dict[str, list[bool]] = {}
+    for example in all_examples(build(kb, [*questions, *wordings], encoder, settings)):
+        found.setdefault(example.id.partition("-p")[0], []).append(example.answerable)
+    counts = Counter(map(tuple, found.values()))
+    assert set(counts) == {(True,) * 3, (False,) * 3}
+    assert 15 <= counts[(False,) * 3] <= 40  # 0.3 of 92
+
+
 def shared_ends(units):
     """For each unit whether another one has its head, its tail, or its predicate."""
     facts = [unit.facts[0] for unit in units]
@@ -96,18 +114,18 @@ def test_the_families_of_other_questions_are_whole(kb, source, encoder):
     drafts = [interference.draft(grounded, 40) for grounded in kept]
     for draft in drafts:
         interference.add_rivals(draft, RivalFinder(executor))
-    alike = {draft.predicates: [d for d in drafts if d.predicates == draft.predicates] for draft in drafts}
+    frequent = Counter(draft.predicates for draft in drafts)
+    before = [len(draft.units) for draft in drafts]
+    interference.add_others(drafts)
     twins = 0
-    for draft in drafts:
-        own = len(draft.units)
-        interference.add_others(draft, drafts, alike[draft.predicates])
+    for draft, own in zip(drafts, before, strict=True):
         room = draft.wanted - shares(len(draft.gold_units), draft.wanted, RIVALS.mixture)[SAME_HEAD]
         assert len(draft.units) <= room
         whole = [d for d in drafts if d is not draft and all(map(draft.has, d.gold_units))]
         covered = {unit.sentence for d in whole for group in (d.gold_units, *d.rivals) for unit in group}
         assert {unit.sentence for unit in draft.units[own:]} <= covered
         twins += any(d.predicates == draft.predicates for d in whole)
-    assert twins > 0.7 * sum(len(alike[draft.predicates]) > 1 for draft in drafts)
+    assert twins > 0.7 * sum(frequent[draft.predicates] > 1 for draft in drafts)
 
 
 def test_a_build_depends_on_its_seed_alone(kb, source, encoder, made):

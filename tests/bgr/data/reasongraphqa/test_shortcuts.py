@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import permutations
 from random import Random
 
 import pytest
@@ -10,7 +11,7 @@ from datasets import load_from_disk
 
 from bgr.cli import main
 from bgr.data.example import Example
-from bgr.data.reasongraphqa.checks.shortcuts import find_shortcuts
+from bgr.data.reasongraphqa.checks.shortcuts import find_shortcuts, rarity
 from bgr.data.reasongraphqa.construction.recipe import RECIPES
 from bgr.data.reasongraphqa.io.dataset import load_metadata, recipe_of, write_dataset
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
@@ -60,6 +61,12 @@ def test_only_the_question_tells_which_fact_is_gold(tmp_path):
 )
 def test_a_hint_in_words_or_length_is_found_without_the_question(tmp_path, hint):
     assert find_shortcuts(write(tmp_path / "data", hint)).blind.auc > 0.95
+
+
+def test_rarity_does_not_depend_on_the_order_of_the_words():
+    frequency = {"film": 700, "by": 900, "lind": 3, "1963": 11, "long": 40}
+    [found] = {rarity(words, frequency, 1000) for words in permutations([*frequency, "new"])}
+    assert found == pytest.approx(20.5057, abs=1e-4)
 
 
 def test_the_card_and_the_metadata_have_what_was_measured(tmp_path):
