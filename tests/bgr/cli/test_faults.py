@@ -1,6 +1,7 @@
 """If a server fails at one step of a system, only this step is lost, and the next run repeats it."""
 
 import json
+import math
 import re
 import socket
 import time
@@ -109,6 +110,17 @@ def check_fall_back(record, step):
         assert max(one.get("round", 0) for one in record["trace"]) == step["round"]
 
 
+def close(a, b):
+    """True if two results differ at most by the rounding of scores, as an encoder's vectors do in other batches."""
+    if isinstance(a, float) and isinstance(b, float):
+        return math.isclose(a, b, abs_tol=1e-5)
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(close(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(close, a, b))
+    return a == b
+
+
 @pytest.fixture
 def patience(monkeypatch):
     """``patience(timeout=1.0)``: settings of the backend that the command line has no options for."""
@@ -166,7 +178,7 @@ def test_a_step_that_fails_costs_its_own_part_only(
         assert len(answered) == before
         return
     assert ask_all(system, count, server.spec, "--out", tmp_path / "clean")[0] == 0
-    assert told(out) == told(tmp_path / "clean")
+    assert close(told(out), told(tmp_path / "clean"))
 
 
 @pytest.mark.parametrize(
