@@ -9,8 +9,10 @@ import torch
 from lightning.pytorch import Trainer
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import nn
-from torch.optim import AdamW, Muon, Optimizer
+from torch.optim import AdamW, Optimizer
 from transformers import get_linear_schedule_with_warmup
+
+from training.muon import Muon
 
 MATRIX = 64
 """Minimum dimension of a parameter that counts as a matrix, which excludes small embeddings and weightings."""

@@ -7,9 +7,10 @@ import copy
 import pytest
 import torch
 from torch import nn
-from torch.optim import AdamW, Muon
+from torch.optim import AdamW
 from transformers import get_linear_schedule_with_warmup
 
+from training.muon import Muon, orthogonalized
 from training.optimizer import MuonWithAdamW, is_matrix, make_optimizer
 
 
@@ -114,3 +115,37 @@ def test_a_saved_state_goes_on_as_if_nothing_had_happened() -> None:
     for a, b in zip(model.parameters(), again.parameters(), strict=True):
         assert torch.equal(a, b)
     assert other.param_groups[0]["lr"] == pytest.approx(one.param_groups[0]["lr"])
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_muon_is_that_of_pytorch_up_to_rounding(fast, monkeypatch) -> None:
+    monkeypatch.setattr("training.muon.fast_bfloat16", lambda device: fast)
+    model = small_model()
+    twin = copy.deepcopy(model)
+    settings = {"lr": 2e-3, "weight_decay": 0.1, "adjust_lr_fn": "match_rms_adamw"}
+    ours, theirs = Muon(parts_of(model)[0], **settings), torch.optim.Muon(parts_of(twin)[0], **settings)
+    start = [p.detach().clone() for p in parts_of(model)[0]]
+    for step in range(4):
+        generator = torch.Generator().manual_seed(step)
+        for a, b in zip(model.parameters(), twin.parameters(), strict=True):
+            a.grad = torch.randn(
+                a.shape, generator=generator
+            )  # of full rank: where a matrix has none, rounding decides
+            b.grad = a.grad.clone()
+        ours.step()
+        theirs.step()
+    for before, a, b in zip(start, parts_of(model)[0], parts_of(twin)[0], strict=True):
+        assert torch.equal(a, b) is fast
+        assert (a - b).norm() < 0.03 * (a - before).norm()
+    ours.load_state_dict(theirs.state_dict())  # one form of state
+
+
+@pytest.mark.parametrize("shape", [(64, 96), (96, 64)])
+def test_an_orthogonalized_matrix_keeps_its_directions(shape) -> None:
+    matrix = torch.randn(*shape, generator=torch.Generator().manual_seed(0))
+    found = orthogonalized(matrix, (3.4445, -4.775, 2.0315), 5, 1e-7)
+    assert found.dtype == torch.float32
+    left, _, right = torch.linalg.svd(matrix, full_matrices=False)
+    values = left.T @ found @ right.T
+    assert (values - torch.diag(values.diag())).abs().max() < 1e-4
+    assert 0.5 < values.diag().min() <= values.diag().max() < 1.5
