@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,17 @@ from .oracle import Baseline
 from .world import write_source
 
 
-@pytest.fixture(scope="session")
-def words(word_encoder):
-    """`bgr data build` with hashed words in place of a sentence encoder."""
+@contextmanager
+def hashed_words(encoder):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bgr.data.reasongraphqa.construction.dataset.load_encoder", lambda *_: word_encoder)
+        patch.setattr("bgr.data.reasongraphqa.construction.dataset.load_encoder", lambda *_: encoder)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def words(word_encoder):
+    """`bgr data build` with hashed words in place of a sentence encoder, in these tests alone."""
+    with hashed_words(word_encoder):
         yield
 
 
@@ -26,9 +33,10 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def data(source: Path, words: None) -> Path:
+def data(source: Path, word_encoder) -> Path:
     out = source.parent / "data"
-    assert main(["data", "build", "--kqapro", str(source), "--out", str(out), "--joined-probability", "0"]) == 0
+    with hashed_words(word_encoder):
+        assert main(["data", "build", "--kqapro", str(source), "--out", str(out), "--joined-probability", "0"]) == 0
     return out
 
 
