@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
-from torch import Tensor, optim
+from torch import Tensor, nn, optim
 
 from bgr.utils.devices import fast_bfloat16
 
 
 class Muon(optim.Muon):
-    """PyTorch's Muon, which orthogonalizes in float32 where the device does not multiply bfloat16 natively.
+    """PyTorch's Muon with steps of AdamW's size; in float32 where the device does not multiply bfloat16 natively.
 
-    PyTorch always uses bfloat16. A CPU that emulates it spends three quarters of a training step on this.
+    PyTorch always orthogonalizes in bfloat16. A CPU that emulates it spends three quarters of a training step on this.
     """
+
+    def __init__(self, params: Iterable[nn.Parameter], *, lr: float, weight_decay: float) -> None:
+        super().__init__(params, lr=lr, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw")
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -39,7 +42,7 @@ class Muon(optim.Muon):
         update = gradient.lerp(momentum, group["momentum"]) if group["nesterov"] else momentum
         direction = orthogonalized(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
         parameter.mul_(1 - rate * group["weight_decay"])
-        parameter.add_(direction, alpha=-rate * 0.2 * max(parameter.shape) ** 0.5)  # the size of AdamW's steps
+        parameter.add_(direction, alpha=-rate * 0.2 * max(parameter.shape) ** 0.5)  # as match_rms_adamw
 
 
 def orthogonalized(matrix: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:

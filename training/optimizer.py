@@ -33,7 +33,7 @@ class MuonWithAdamW(Optimizer):
         learning_rate: float,
         weight_decay: float,
     ) -> None:
-        muon = Muon(matrices, lr=learning_rate, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw")
+        muon = Muon(matrices, lr=learning_rate, weight_decay=weight_decay)
         self.parts: list[Optimizer] = [muon, AdamW(others, weight_decay=weight_decay)]
         super().__init__([group for part in self.parts for group in part.param_groups], {})
         self._share()

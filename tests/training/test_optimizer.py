@@ -61,10 +61,7 @@ def test_joint_steps_equal_those_of_both_parts_under_one_schedule() -> None:
     twin = copy.deepcopy(model)
     one = joint(model)
     matrices, others = parts_of(twin)
-    two = [
-        Muon(matrices, lr=2e-3, weight_decay=0.1, adjust_lr_fn="match_rms_adamw"),
-        AdamW(others, lr=1e-3, weight_decay=0.1),
-    ]
+    two = [Muon(matrices, lr=2e-3, weight_decay=0.1), AdamW(others, lr=1e-3, weight_decay=0.1)]
     schedules = [get_linear_schedule_with_warmup(o, 2, 6) for o in (one, *two)]
     for step in range(6):
         for each in (model, twin):
@@ -122,8 +119,8 @@ def test_muon_is_that_of_pytorch_up_to_rounding(fast, monkeypatch) -> None:
     monkeypatch.setattr("training.muon.fast_bfloat16", lambda device: fast)
     model = small_model()
     twin = copy.deepcopy(model)
-    settings = {"lr": 2e-3, "weight_decay": 0.1, "adjust_lr_fn": "match_rms_adamw"}
-    ours, theirs = Muon(parts_of(model)[0], **settings), torch.optim.Muon(parts_of(twin)[0], **settings)
+    ours = Muon(parts_of(model)[0], lr=2e-3, weight_decay=0.1)
+    theirs = torch.optim.Muon(parts_of(twin)[0], lr=2e-3, weight_decay=0.1, adjust_lr_fn="match_rms_adamw")
     start = [p.detach().clone() for p in parts_of(model)[0]]
     for step in range(4):
         generator = torch.Generator().manual_seed(step)
