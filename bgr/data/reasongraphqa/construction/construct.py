@@ -18,27 +18,20 @@ from bgr.data.reasongraphqa.construction.mixture import THIRDS, Mixture
 from bgr.data.reasongraphqa.construction.questions import MALFORMED, Dropped, Grounded, Question, ground, grouped
 from bgr.data.reasongraphqa.construction.recipe import RECIPES
 from bgr.data.reasongraphqa.construction.rivals import RivalFinder
-from bgr.data.reasongraphqa.construction.splits import (
-    SPLIT_METHODS,
-    SPLITS,
-    composition,
-    composition_split,
-    domain_split,
-    entity_split,
-    random_split,
-    structure_split,
-    wording_split,
+from bgr.data.reasongraphqa.construction.split_questions import (
+    check_phrasings,
+    domain_members,
+    is_about,
+    split_questions,
 )
+from bgr.data.reasongraphqa.construction.splits import SPLIT_METHODS, SPLITS
 from bgr.data.reasongraphqa.construction.textual_database import FactVerbalizer, TextualDatabase
 from bgr.data.reasongraphqa.verbalize.seq2seq import Seq2seqVerbalizer
 from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer
 from bgr.errors import DataError, ProgramError
 from bgr.graph.evidence_graph import EvidenceGraph
-from bgr.utils.json_utils import repr_short
 
 MAX_DROP_EXAMPLES = 3
-MAX_CONCEPTS = 50
-"""Maximum number of concepts that a message lists."""
 
 
 @dataclass(frozen=True)
@@ -140,25 +133,25 @@ def build(
         DataError: no question is left; a question lacks the phrasings that a split by wording needs; a concept of the
             domain is unknown, or none or all of the questions are about it.
     """
-    _check_phrasings(questions, settings)
+    check_phrasings(questions, settings.split)
     kept, dropped = _ground_all(kb, questions, settings, progress)
     dropped = [*malformed, *dropped]
     tried = len(kept) + len(dropped)
     if not kept:
         first = "".join(f"; the first: {one.where}: {one.reason}: {one.detail}" for one in dropped[:1])
         raise DataError(f"none of {len(questions) + len(malformed)} questions is usable{first}")
-    _check_domain(kb, kept, settings)
+    members = domain_members(kb, kept, settings.domain)
     templates = Verbalizer(kb, settings.seed)
     if verbalizer is not None:
         # a model needs batches to be fast: a first pass with templates finds all the facts to verbalize
-        first_pass, _, _ = _draft_all(kb, kept, templates, encoder, settings, progress)
+        first_pass, _, _ = _draft_all(kb, kept, members, templates, encoder, settings, progress)
         verbalizer.prepare(unit.facts for unit in first_pass.database.units)
-    interference, drafts, repeated = _draft_all(kb, kept, verbalizer or templates, encoder, settings, progress)
+    interference, drafts, repeated = _draft_all(kb, kept, members, verbalizer or templates, encoder, settings, progress)
     dropped += repeated
     interference.fill(drafts)
     _remove_evidence(drafts, interference, settings, progress)
     examples = [_example(draft, settings.seed) for draft in drafts]
-    split = _split(kb, [draft.grounded for draft in drafts], settings)
+    split = split_questions([draft.grounded for draft in drafts], settings.split, settings.seed, members)
     return Built(
         splits={name: [e for e, s in zip(examples, split, strict=True) if s == name] for name in SPLITS},
         database=interference.database,
@@ -171,6 +164,7 @@ def build(
 def _draft_all(
     kb: KnowledgeBase,
     kept: Sequence[Grounded],
+    held_out: frozenset[str],
     verbalizer: FactVerbalizer,
     encoder: Encoder,
     settings: Settings,
@@ -179,7 +173,7 @@ def _draft_all(
     """Every question with its gold sentences, rivals, the families of other questions, and the facts near them.
 
     These are all the steps that add to the textual database. Questions of which two gold facts have one sentence are
-    dropped.
+    dropped. Only questions about an entity of `held_out` have distractors about one.
     """
     facts = (fact for grounded in kept for fact in grounded.facts)
     database = TextualDatabase(
@@ -192,7 +186,8 @@ def _draft_all(
         rng = Random(f"{settings.seed}|candidates|{question.id}")
         # all gold sentences before the first distractor, so that facts joined to gold facts are not distractors
         candidates = RECIPES[settings.recipe].draw(settings.candidates_min, settings.candidates, rng)
-        draft = interference.draft(grounded, candidates)
+        about = is_about(grounded, held_out)
+        draft = interference.draft(grounded, candidates, frozenset() if about else held_out)
         if len({unit.sentence for unit in draft.units}) == len(draft.units):
             drafts.append(draft)
         else:
@@ -268,62 +263,3 @@ def _example(draft: Draft, seed: int) -> Example:
         program=tuple(question.program.to_json()),
         type=draft.grounded.type,
     )
-
-
-def _check_phrasings(questions: Sequence[Question], settings: Settings) -> None:
-    # a paraphrase follows its original
-    lacking = next((one for one in questions if not one.phrasings and one.paraphrase_of is None), None)
-    if settings.split == "wording" and lacking is not None:
-        others = ", ".join(method for method in SPLIT_METHODS if method != "wording")
-        raise DataError(
-            f"{lacking.where}: phrasings is missing or empty, allowed with split 'wording': questions of `bgr atlas`,"
-            f" which have it; for others: {others}"
-        )
-
-
-def _split(kb: KnowledgeBase, kept: Sequence[Grounded], settings: Settings) -> list[str]:
-    """The split of each question; all wordings of a question are in the split of the first."""
-    groups = grouped(one.question for one in kept)
-    split = [""] * len(kept)
-    for group, name in zip(groups, _split_first(kb, [kept[group[0]] for group in groups], settings), strict=True):
-        for number in group:
-            split[number] = name
-    return split
-
-
-def _split_first(kb: KnowledgeBase, kept: Sequence[Grounded], settings: Settings) -> list[str]:
-    if settings.split == "domain":
-        return domain_split(_in_domain(kb, kept, settings.domain), settings.seed)
-    if settings.split == "structure":
-        return structure_split([grounded.graph for grounded in kept], settings.seed)
-    if settings.split == "entity":
-        ends = [[end for fact in one.facts for end in (fact.head, fact.tail) if end is not None] for one in kept]
-        return entity_split(list(map(frozenset, ends)), settings.seed)
-    if settings.split == "composition":
-        pairs = [composition(one.graph, [fact.predicate for fact in one.facts]) for one in kept]
-        return composition_split(pairs, settings.seed)
-    if settings.split == "wording":
-        return wording_split([frozenset(one.question.phrasings) for one in kept], settings.seed)
-    return ["test"] * len(kept) if settings.split == "test" else random_split(len(kept), settings.seed)
-
-
-def _check_domain(kb: KnowledgeBase, kept: Sequence[Grounded], settings: Settings) -> None:
-    if settings.split != "domain":
-        return
-    unknown = [name for name in settings.domain if not kb.members_of_name(name)]
-    if unknown:
-        known = sorted({kb.name(concept) for concept in kb.concepts if kb.members(concept)})
-        allowed = ", ".join(known[:MAX_CONCEPTS]) + ", …" * (len(known) > MAX_CONCEPTS)
-        raise DataError(f"domain {', '.join(map(repr_short, unknown))}: no such concept, allowed: {allowed}")
-    about = sum(_in_domain(kb, kept, settings.domain))
-    if about in (0, len(kept)):
-        named = ", ".join(map(repr_short, settings.domain))
-        raise DataError(
-            f"domain {named}: {about} of {len(kept)} questions have a gold fact about a member, allowed: some, not all"
-        )
-
-
-def _in_domain(kb: KnowledgeBase, kept: Sequence[Grounded], concepts: Sequence[str]) -> list[bool]:
-    """For each question whether a gold fact is about a member of one of the concepts."""
-    members = {member for name in concepts for member in kb.members_of_name(name)}
-    return [any(fact.head in members for fact in one.facts) for one in kept]

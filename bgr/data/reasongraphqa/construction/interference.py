@@ -62,13 +62,15 @@ OTHER_TRIES = 40
 class Draft:
     """The candidates of a question while they are collected; gold units come first, in the order of the graph's nodes.
 
-    `wanted` is the final number of candidates; `rivals` are found for the question, without its gold units.
+    `wanted` is the final number of candidates; `rivals` are found for the question, without its gold units. No
+    distractor is about an entity of `held_out`.
     """
 
     grounded: Grounded
     units: list[FactUnit]
     gold: GoldFacts
     wanted: int
+    held_out: frozenset[str] = frozenset()
     kinds: Counter[str] = field(default_factory=Counter)
     rivals: list[list[FactUnit]] = field(default_factory=list)
     answerable: bool = True
@@ -87,8 +89,9 @@ class Draft:
         return unit.sentence in self._sentences
 
     def fits(self, unit: FactUnit) -> bool:
-        """True if a unit may be added as a distractor: no conflict with the gold facts, and its sentence is new."""
-        return not self.has(unit) and self.gold.allows(unit)
+        """True if a unit may be added as a distractor: its sentence is new, it is not about an entity that is held out,
+        and it does not conflict with the gold facts."""
+        return not self.has(unit) and unit.facts[0].head not in self.held_out and self.gold.allows(unit)
 
     def add(self, unit: FactUnit, kind: str) -> bool:
         """Add a unit as a distractor if it fits."""
@@ -125,11 +128,12 @@ class Interference:
         self.mixture = mixture
         self.progress = progress
 
-    def draft(self, grounded: Grounded, candidates: int) -> Draft:
-        """A draft with the gold units of a question, without distractors."""
+    def draft(self, grounded: Grounded, candidates: int, held_out: frozenset[str] = frozenset()) -> Draft:
+        """A draft with the gold units of a question, without distractors, which are never about `held_out`."""
         units = [self.database.gold_unit(fact) for fact in grounded.facts]
         wanted = len(units) + max(candidates - len(units), MIN_DISTRACTORS)
-        return Draft(grounded, units, GoldFacts(self.database.kb.name, grounded.facts, units), wanted)
+        gold = GoldFacts(self.database.kb.name, grounded.facts, units)
+        return Draft(grounded, units, gold, wanted, held_out)
 
     def same_head(self, draft: Draft) -> None:
         """Add distractors of kind (b), up to their share."""

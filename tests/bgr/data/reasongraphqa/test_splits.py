@@ -285,6 +285,12 @@ def test_the_domain_is_named_by_concepts(kb, source, encoder):
     assert made.splits["test"]
     assert all(map(about, made.splits["test"]))
     assert not any(map(about, made.splits["train"] + made.splits["dev"]))
+    heads = {unit.sentence: unit.facts[0].head for unit in made.database.units}
+    for example in made.splits["train"] + made.splits["dev"]:
+        assert not members & {heads[fact] for fact in example.facts}
+    everywhere = build(kb, questions, encoder, replace(settings, split="random", domain=()))
+    heads = {unit.sentence: unit.facts[0].head for unit in everywhere.database.units}
+    assert any(members & {heads[fact] for fact in example.facts} for example in everywhere.splits["train"])
     for wrong in ({"split": "domain"}, {"domain": ("country",)}):
         with pytest.raises(DataError, match="concepts with the split 'domain' only"):
             Settings(**wrong)
