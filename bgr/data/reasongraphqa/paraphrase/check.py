@@ -13,8 +13,8 @@ from functools import cached_property
 
 from bgr.data.kb.program import Program
 from bgr.data.reasongraphqa.construction.questions import Question
-from bgr.data.reasongraphqa.paraphrase.form import has_type, is_broken, is_one_question
-from bgr.data.reasongraphqa.paraphrase.relations import SAID_OTHERWISE, relations
+from bgr.data.reasongraphqa.paraphrase.form import asks_for, has_type, is_broken, is_one_question
+from bgr.data.reasongraphqa.paraphrase.relations import SAID_OTHERWISE, mentions, relations
 from bgr.data.reasongraphqa.paraphrase.wording import Measure, directions, holds, mask, measures, negations
 from bgr.utils.quantities import MONTHS, find_quantities
 
@@ -134,12 +134,23 @@ def _lost_kind(wording: Wording) -> bool:
     return False
 
 
+_NARROWING = frozenset("positive negative official popular famous first last original major main".split())
+
+
+def _new_condition(wording: Wording) -> bool:
+    """True for "fewer than 20 positive reviews", where the question has "fewer than 20 reviews"."""
+    new = _NARROWING.intersection(_words(wording.masked)).difference(_words(wording.question.text))
+    return bool(new - {w for step in wording.question.program.steps for given in step.inputs for w in _words(given)})
+
+
 def _lost_relation(wording: Wording) -> bool:
     """True if the words of a relation or attribute are lost, or "Bo Lind's film" replaces what Bo Lind did for it.
 
-    A possessive names no relation that leads backward.
+    A possessive names no relation that leads backward. What may be said otherwise is lost if another relation is named
+    once more: "written by the writer" for "written by the director".
     """
-    lost = relations(wording.masked_question) - relations(wording.masked) - SAID_OTHERWISE
+    asked, said = mentions(wording.masked_question), mentions(wording.masked)
+    lost = set(asked) - set(said) - (SAID_OTHERWISE if said <= asked else frozenset())
     steps = wording.question.program.steps
     for step in steps:
         for role, given in step.named_inputs:
@@ -256,6 +267,9 @@ def _leaks(wording: Wording) -> bool:
 def _other_type(wording: Wording) -> bool:
     last = wording.question.program.steps[-1].function
     answer = wording.question.answer
+    kinds = {asks_for(wording.masked), asks_for(wording.masked_question)} - {None}
+    if last in ("What", "SelectBetween", "SelectAmong") and len(kinds) > 1:
+        return True
     times = find_quantities(answer)
     asks_time = len(times) == 1 and (times[0].date or len(answer) == 4)
     return not has_type(wording.masked, wording.masked_question, last, asks_time=asks_time)
@@ -273,6 +287,7 @@ CHECKS: dict[str, Callable[[Wording], bool]] = {
     "another direction": _other_direction,
     "another negation": _other_negation,
     "a kind is lost": _lost_kind,
+    "a new condition": _new_condition,
     "a relation is lost": _lost_relation,
     "a new relation": _new_relation,
     "a relation is reversed": _reversed_relation,

@@ -49,6 +49,30 @@ _RELATED = re.compile(
 )
 
 
+_ASKED = re.compile(r"(?:\w+[, ]+){0,3}?\b(?:(?P<person>who|whom)|which|what)\b", re.IGNORECASE)
+_KINDS = re.compile(
+    r"\b(?:(?P<film>films?|movies?|pictures?)|(?P<person>person|people|actors?|actress(?:es)?|cast members?|directors?|"
+    r"(?:screen)?writers?|producers?|composers?|discoverers?)|(?P<country>countr(?:y|ies))|(?P<city>cit(?:y|ies))|"
+    r"(?P<airport>airports?)|(?P<element>elements?)|(?P<compound>compounds?)|(?P<language>languages?))\b",
+    re.IGNORECASE,
+)
+MAX_BEFORE_KIND = 30
+"""Characters between "which" or "what" and the kind of thing: room for "is the name of the 2010 comedy"."""
+
+_TWICE = re.compile(r"\b(?!that\b|had\b)([a-z]+) \1\b", re.IGNORECASE)
+
+
+def asks_for(masked: str) -> str | None:
+    """The kind of thing that a question asks for, from its first words, if they name one of the listed kinds."""
+    asked = _ASKED.match(masked)
+    if asked is None:
+        return None
+    if asked["person"]:
+        return "person"
+    kind = _KINDS.search(masked, asked.end(), asked.end() + MAX_BEFORE_KIND)
+    return kind.lastgroup if kind else None
+
+
 def is_one_question(masked: str) -> bool:
     """True for one sentence that asks or requests something, and has words other than names."""
     text = masked.strip()
@@ -61,12 +85,12 @@ def is_one_question(masked: str) -> bool:
 
 
 def is_broken(masked: str) -> bool:
-    """True for mistakes of small models: a clause without a verb, or with a verb that has no subject.
+    """True for mistakes of small models: a word twice, a clause without a verb, or with a verb that has no subject.
 
-    For example "When X was born?", "starred X and released in 1996", "that released in", "What is the area of the city
-    found by X and has …?".
+    For example "starred in in 2010", "When X was born?", "starred X and released in 1996", "that released in", "What is
+    the area of the city found by X and has …?".
     """
-    if _NO_VERB.match(masked) or _WITHOUT_BE.search(masked):
+    if _NO_VERB.match(masked) or _WITHOUT_BE.search(masked) or _TWICE.search(masked):
         return True
     verb = _SECOND_VERB.search(masked) if _IS_FIRST.match(masked) else None
     if verb is not None and not _SUBJECT_CLAUSE.search(masked[: verb.start()]):

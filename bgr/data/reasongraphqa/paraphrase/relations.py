@@ -6,6 +6,7 @@ Only what is frequent in questions is listed; a relation without words here is n
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 _STEMS = {
     "director": r"direct(?:s|ed|ing|ors?|ion)?|helm\w*|filmmakers?",
@@ -48,4 +49,9 @@ SAID_OTHERWISE = frozenset({"director", "discoverer"})
 
 def relations(text: str) -> frozenset[str]:
     """The relations and attributes that a text names."""
-    return frozenset(match.lastgroup for match in _RELATION.finditer(text) if match.lastgroup)
+    return frozenset(mentions(text))
+
+
+def mentions(text: str) -> Counter[str]:
+    """How often a text names each of its relations and attributes."""
+    return Counter(match.lastgroup for match in _RELATION.finditer(text) if match.lastgroup)
