@@ -37,11 +37,17 @@ class Wording:
 
     @cached_property
     def masked(self) -> str:
-        return mask(self.text, self.names)
+        return mask(self.text, self._masks)
 
     @cached_property
     def masked_question(self) -> str:
-        return mask(self.question.text, self.names)
+        return mask(self.question.text, self._masks)
+
+    @cached_property
+    def _masks(self) -> frozenset[str]:
+        # no number of "ISO 3166-1 alpha-2 code" is compared with anything
+        given = (given for step in self.question.program.steps for role, given in step.named_inputs if role == "key")
+        return self.names.union(key for key in given if any(map(str.isdigit, key)))
 
 
 def find_problem(question: Question, text: str, others: Iterable[str] = ()) -> str | None:

@@ -53,7 +53,7 @@ _ASKED = re.compile(r"(?:\w+[, ]+){0,3}?\b(?:(?P<person>who|whom)|which|what)\b"
 _KINDS = re.compile(
     r"\b(?:(?P<film>films?|movies?|pictures?)|(?P<person>person|people|actors?|actress(?:es)?|cast members?|directors?|"
     r"(?:screen)?writers?|producers?|composers?|discoverers?)|(?P<country>countr(?:y|ies))|(?P<city>cit(?:y|ies))|"
-    r"(?P<airport>airports?)|(?P<element>elements?)|(?P<compound>compounds?)|(?P<language>languages?))\b",
+    r"(?P<airport>airports?)|(?P<element>elements?)|(?P<compound>compounds?|chemicals?|substances?)|(?P<language>languages?))\b",
     re.IGNORECASE,
 )
 MAX_BEFORE_KIND = 30
@@ -113,7 +113,9 @@ def has_type(masked: str, masked_question: str, function: str, *, asks_time: boo
         return False
     if not (_ASKING.search(masked) or _REQUEST.match(masked)):
         return False
-    if bool(_NUMBER.search(masked)) != bool(_NUMBER.search(masked_question)):
+    # "how many people live in" may become "the population of", but what is counted stays counted
+    counts, counted = bool(_NUMBER.search(masked)), bool(_NUMBER.search(masked_question))
+    if (counts and not counted) or (function == "Count" and not counts):
         return False
     if function == "QueryRelation" and not _RELATED.search(masked):
         return False

@@ -43,8 +43,8 @@ _STEMS = {
 }
 _RELATION = re.compile(rf"\b(?:{'|'.join(f'(?P<{name}>{stems})' for name, stems in _STEMS.items())})\b", re.IGNORECASE)
 
-SAID_OTHERWISE = frozenset({"director", "discoverer"})
-"""Relations that are also said with words that name none: "the film by", "found by"."""
+SAID_OTHERWISE = frozenset({"director", "discoverer", "currency"})
+"""Relations that are also said with words that name none: "the film by", "found by", "the country that uses"."""
 
 
 def relations(text: str) -> frozenset[str]:

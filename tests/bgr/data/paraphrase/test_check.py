@@ -82,6 +82,19 @@ SOLID = (
 )
 
 
+CODE = (
+    "Which country is NX in ISO codes?",
+    ("FindAll",),
+    ("FilterStr", "ISO 3166-1 alpha-2 code", "NX"),
+    ("FilterConcept", "country"),
+    ("What",),
+)
+PAYS = (
+    "How many people live in the country whose currency is the gold crown?",
+    ("Find", "gold crown"),
+    ("Relate", "currency", "backward"),
+    ("QueryAttr", "population"),
+)
 SAME_MAKER = (
     "Which film by the director of Persona did its writer write?",
     ("Find", "Persona"),
@@ -96,6 +109,8 @@ SAME_MAKER = (
     [
         (SAME_MAKER, "What film is from the person who made Persona and was written by its writer?"),
         (WHO, "Who was the director that made Persona?"),
+        (CODE, "What country has the ISO 3166-1 alpha-2 code NX?"),
+        (PAYS, "What is the population of the country that uses the gold crown?"),
         (FILM, "What is the horror movie that Bo Lind directed later than 1963 that is shorter than 90 min?"),
         (FILM, "Name the horror film under 1.5 hours made by Bo Lind after the year 1963."),
         (LONGER, "Do you know which of Hamlet 2 and Persona lasts longer?"),
