@@ -14,7 +14,7 @@ COMPARISON, DIRECTION, NEGATION = "another comparison", "another direction", "an
 REVERSED = "a relation is reversed"
 RELATION, NEW_RELATION, BROKEN = "a relation is lost", "a new relation", "not grammatical"
 KIND, FORM, TYPE = "a kind is lost", "not one question", "asks for something else"
-CONDITION = "a new condition"
+CONDITION, TWICE = "a new condition", "says something twice"
 LENGTH, LEAK = "too short or too long", "an identifier or a step"
 
 FILM = (
@@ -155,6 +155,14 @@ def test_accepted(question, asked, text):
         (SAME_MAKER, "Which film by the writer of Persona did its writer write?", RELATION),
         (FILM, "Which person made the horror film by Bo Lind later than 1963 that is shorter than 90 minutes?", TYPE),
         (FILM, "Who is in the horror film by Bo Lind later than 1963 that is shorter than 90 minutes?", TYPE),
+        (SAME_MAKER, "What film that its writer wrote is by the producer and director of Persona?", NEW_RELATION),
+        (SAME_MAKER, "What film did its director direct that is by the writer of Persona?", REVERSED),
+        (FILM, "When did a horror film by Bo Lind that came out after 1963 run for less than 90 minutes?", TYPE),
+        (FILM, "What is the first horror film by Bo Lind from after 1963 with less than 90 minutes?", CONDITION),
+        (FILM, "Which horror film by Bo Lind later than 1963 is over in by less than 90 minutes?", BROKEN),
+        (SOLID, "What was found in Nordia and is still solid at 90 K?", KIND),
+        (SPEAKS, "How many countries with Danish as official language have Danish as official language?", TWICE),
+        (WROTE, "How many films did Ada Berg write and direct?", NEW_RELATION),
         (COUNT, "How many famous films did Ada Berg make?", CONDITION),
         (COUNT, "How many films did did Ada Berg direct?", BROKEN),
         # numbers, dates, units
