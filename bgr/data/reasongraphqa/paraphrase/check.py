@@ -13,8 +13,8 @@ from functools import cached_property
 
 from bgr.data.kb.program import Program
 from bgr.data.reasongraphqa.construction.questions import Question
-from bgr.data.reasongraphqa.paraphrase.form import has_type, is_broken, is_one_question
-from bgr.data.reasongraphqa.paraphrase.relations import SAID_OTHERWISE, relations
+from bgr.data.reasongraphqa.paraphrase.form import asks_for, has_type, is_broken, is_one_question, repeats, things
+from bgr.data.reasongraphqa.paraphrase.relations import SAID_OTHERWISE, mentions, relations
 from bgr.data.reasongraphqa.paraphrase.wording import Measure, directions, holds, mask, measures, negations
 from bgr.utils.quantities import MONTHS, find_quantities
 
@@ -37,11 +37,17 @@ class Wording:
 
     @cached_property
     def masked(self) -> str:
-        return mask(self.text, self.names)
+        return mask(self.text, self._masks)
 
     @cached_property
     def masked_question(self) -> str:
-        return mask(self.question.text, self.names)
+        return mask(self.question.text, self._masks)
+
+    @cached_property
+    def _masks(self) -> frozenset[str]:
+        # no number of "ISO 3166-1 alpha-2 code" is compared with anything
+        given = (given for step in self.question.program.steps for role, given in step.named_inputs if role == "key")
+        return self.names.union(key for key in given if any(map(str.isdigit, key)))
 
 
 def find_problem(question: Question, text: str, others: Iterable[str] = ()) -> str | None:
@@ -117,7 +123,8 @@ def _words(text: str) -> list[str]:
 
 
 def _lost_kind(wording: Wording) -> bool:
-    """True if words that narrow a concept or a key are lost: the "horror" of film, the "official" of language.
+    """True if a kind of thing is lost, or words that narrow a concept or a key: the "horror" of film, the "official" of
+    language.
 
     Of a key these are only its adjectives, by their endings; its other words are often said otherwise.
     """
@@ -131,15 +138,33 @@ def _lost_kind(wording: Wording) -> bool:
                 stem = word[:5]
                 if any(w.startswith(stem) for w in asked) and not any(w.startswith(stem) for w in said):
                     return True
-    return False
+    return not things(wording.masked_question) <= things(wording.masked)
+
+
+_NARROWING = frozenset(
+    "positive negative official popular famous first last original major main book books novel novels song songs album "
+    "albums series show shows game games".split()
+)
+_FIRST = re.compile(r"\b(?:first|last|only) (?:film|movie|picture|element|compound|country|city|language|airport)")
+
+
+def _new_condition(wording: Wording) -> bool:
+    """True for "fewer than 20 positive reviews", where the question has no "positive", and for "the first film that",
+    where it has "first shown"."""
+    if _FIRST.search(wording.masked) and not _FIRST.search(wording.masked_question):
+        return True
+    new = _NARROWING.intersection(_words(wording.masked)).difference(_words(wording.question.text))
+    return bool(new - {w for step in wording.question.program.steps for given in step.inputs for w in _words(given)})
 
 
 def _lost_relation(wording: Wording) -> bool:
     """True if the words of a relation or attribute are lost, or "Bo Lind's film" replaces what Bo Lind did for it.
 
-    A possessive names no relation that leads backward.
+    A possessive names no relation that leads backward. What may be said otherwise is lost if another relation is named
+    once more: "written by the writer" for "written by the director".
     """
-    lost = relations(wording.masked_question) - relations(wording.masked) - SAID_OTHERWISE
+    asked, said = mentions(wording.masked_question), mentions(wording.masked)
+    lost = set(asked) - set(said) - (SAID_OTHERWISE if said <= asked else frozenset())
     steps = wording.question.program.steps
     for step in steps:
         for role, given in step.named_inputs:
@@ -160,9 +185,26 @@ def _new_relation(wording: Wording) -> bool:
     return not relations(wording.masked) <= known
 
 
+_COORDINATED = re.compile(r"\b(\w+) and (?:also )?(\w+)\b")
+
+
 def _reversed_relation(wording: Wording) -> bool:
-    """True for "produced by Persona", where the program asks who produced it, and for "director of Bo Lind"."""
+    """True for "produced by Persona", where the program asks who produced it, and for "director of Bo Lind".
+
+    Also for "the writer of Persona" instead of its director, and for one who "directed and produced" what another one
+    produced.
+    """
+    for match in _COORDINATED.finditer(wording.masked):
+        if relations(match[1]) and relations(match[2]) and match[0] not in wording.masked_question:
+            return True
     steps = wording.question.program.steps
+    for number, step in enumerate(steps):
+        if step.function == "Find":
+            users = [one.inputs[0] for one in steps if one.function == "Relate" and number in one.dependencies]
+            for match in re.finditer(rf"(\w+(?:er|or)) of {re.escape(step.inputs[0])}(?!\w)", wording.text):
+                known = frozenset().union(*map(relations, users))
+                if relations(match[1]) - known and match[0] not in wording.question.text:
+                    return True
     for step in steps:
         if step.function != "Relate" or steps[step.dependencies[0]].function != "Find":
             continue
@@ -256,6 +298,9 @@ def _leaks(wording: Wording) -> bool:
 def _other_type(wording: Wording) -> bool:
     last = wording.question.program.steps[-1].function
     answer = wording.question.answer
+    kinds = {asks_for(wording.masked), asks_for(wording.masked_question)} - {None}
+    if last in ("What", "SelectBetween", "SelectAmong") and len(kinds) > 1:
+        return True
     times = find_quantities(answer)
     asks_time = len(times) == 1 and (times[0].date or len(answer) == 4)
     return not has_type(wording.masked, wording.masked_question, last, asks_time=asks_time)
@@ -273,9 +318,11 @@ CHECKS: dict[str, Callable[[Wording], bool]] = {
     "another direction": _other_direction,
     "another negation": _other_negation,
     "a kind is lost": _lost_kind,
+    "a new condition": _new_condition,
     "a relation is lost": _lost_relation,
     "a new relation": _new_relation,
     "a relation is reversed": _reversed_relation,
+    "says something twice": lambda wording: repeats(wording.masked) and not repeats(wording.masked_question),
     "not one question": lambda wording: not is_one_question(wording.masked),
     "not grammatical": lambda wording: is_broken(wording.masked),
     "asks for something else": _other_type,

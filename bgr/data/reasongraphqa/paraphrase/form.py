@@ -49,6 +49,51 @@ _RELATED = re.compile(
 )
 
 
+_ASKED = re.compile(r"(?:\w+[, ]+){0,3}?\b(?:(?P<person>who|whom)|which|what)\b", re.IGNORECASE)
+_KINDS = re.compile(
+    r"\b(?:(?P<film>films?|movies?|pictures?)|(?P<person>person|people|actors?|actress(?:es)?|cast members?|directors?|"
+    r"(?:screen)?writers?|producers?|composers?|discoverers?)|(?P<country>countr(?:y|ies))|(?P<city>cit(?:y|ies))|"
+    r"(?P<airport>airports?)|(?P<element>elements?)|(?P<compound>compounds?|chemicals?|substances?)|(?P<language>languages?))\b",
+    re.IGNORECASE,
+)
+MAX_BEFORE_KIND = 30
+"""Characters between "which" or "what" and the kind of thing: room for "is the name of the 2010 comedy"."""
+
+_THINGS = ("country", "city", "airport", "element", "compound", "language")
+
+_TWICE = re.compile(r"\b(?!that\b|had\b)([a-z]+) \1\b", re.IGNORECASE)
+_TWO_PREPOSITIONS = re.compile(r"\b(?:in|with|for|by|at) (?:in|on|by|at)\b", re.IGNORECASE)
+_TWO_ROLES = re.compile(rf"{NAME} and {NAME} as an? ")
+"""As in "starring X and Y as a writer"."""
+
+_ASKS_TIME = re.compile(
+    r"(?:when|(?:in|during|on) (?:what|which) (?:year|date|day)|(?:what|which) (?:year|date|day))\b", re.I
+)
+
+
+def asks_for(masked: str) -> str | None:
+    """The kind of thing that a question asks for, from its first words, if they name one of the listed kinds."""
+    asked = _ASKED.match(masked)
+    if asked is None:
+        return None
+    if asked["person"]:
+        return "person"
+    kind = _KINDS.search(masked, asked.end(), asked.end() + MAX_BEFORE_KIND)
+    return kind.lastgroup if kind else None
+
+
+def things(masked: str) -> frozenset[str]:
+    """The kinds of things that a text names, without films and people, which are often implied."""
+    return frozenset(match.lastgroup for match in _KINDS.finditer(masked) if match.lastgroup in _THINGS)
+
+
+def repeats(masked: str) -> bool:
+    """True if a text says four words in a row twice."""
+    words = [word.strip("?.,;:") for word in masked.casefold().split()]
+    fours = [tuple(words[n : n + 4]) for n in range(len(words) - 3)]
+    return len(set(fours)) < len(fours)
+
+
 def is_one_question(masked: str) -> bool:
     """True for one sentence that asks or requests something, and has words other than names."""
     text = masked.strip()
@@ -61,12 +106,14 @@ def is_one_question(masked: str) -> bool:
 
 
 def is_broken(masked: str) -> bool:
-    """True for mistakes of small models: a clause without a verb, or with a verb that has no subject.
+    """True for mistakes of small models: a word twice, a clause without a verb, or with a verb that has no subject.
 
-    For example "When X was born?", "starred X and released in 1996", "that released in", "What is the area of the city
-    found by X and has …?".
+    For example "starred in in 2010", "When X was born?", "starred X and released in 1996", "that released in", "What is
+    the area of the city found by X and has …?".
     """
-    if _NO_VERB.match(masked) or _WITHOUT_BE.search(masked):
+    if _NO_VERB.match(masked) or any(
+        one.search(masked) for one in (_WITHOUT_BE, _TWICE, _TWO_PREPOSITIONS, _TWO_ROLES)
+    ):
         return True
     verb = _SECOND_VERB.search(masked) if _IS_FIRST.match(masked) else None
     if verb is not None and not _SUBJECT_CLAUSE.search(masked[: verb.start()]):
@@ -89,10 +136,14 @@ def has_type(masked: str, masked_question: str, function: str, *, asks_time: boo
         return False
     if not (_ASKING.search(masked) or _REQUEST.match(masked)):
         return False
-    if bool(_NUMBER.search(masked)) != bool(_NUMBER.search(masked_question)):
+    # "how many people live in" may become "the population of", but what is counted stays counted
+    counts, counted = bool(_NUMBER.search(masked)), bool(_NUMBER.search(masked_question))
+    if (counts and not counted) or (function == "Count" and not counts):
         return False
     if function == "QueryRelation" and not _RELATED.search(masked):
         return False
     if _WHO_FIRST.match(masked_question) and not _PERSON.search(masked):
+        return False
+    if not asks_time and _ASKS_TIME.match(masked) and not _TIME.search(masked_question):
         return False
     return not (asks_time and _TIME.search(masked_question) and not _TIME.search(masked))

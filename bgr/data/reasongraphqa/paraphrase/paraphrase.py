@@ -19,23 +19,13 @@ from tqdm import tqdm
 from bgr.data.options import ParaphraseOptions
 from bgr.data.reasongraphqa.construction.questions import Question, numbered_records, question_files
 from bgr.data.reasongraphqa.paraphrase.check import find_problem
-from bgr.data.reasongraphqa.paraphrase.describe import describe
+from bgr.data.reasongraphqa.paraphrase.prompt import PROMPTS, request
 from bgr.errors import DataError
 from bgr.llm.backends.loading import load_with_replay
-from bgr.llm.interface import Message, Request
 from bgr.llm.language_model import LanguageModel, Reply
-from bgr.llm.prompts import Prompts, prompts_hash
-from bgr.llm.structured import TEXT, object_of, row_of
+from bgr.llm.prompts import prompts_hash
 from bgr.llm.usage import Usage
 from bgr.utils.atomic_io import replaced, write_json, writing
-
-STEP = "data.paraphrase"
-PROMPTS = "bgr.data.reasongraphqa.paraphrase"
-TEMPERATURE = 0.7
-"""At 0 a small model repeats the question, and two of its wordings are seldom different."""
-
-TOKENS_EACH = 160
-"""Maximum number of tokens for each wording; the longest questions of Atlas have about 100."""
 
 
 @dataclass(frozen=True)
@@ -198,14 +188,6 @@ def ask(
                 _add(found, source, reply)
             bar.update(len(part))
     return found
-
-
-def request(question: Question, wordings: int, seed: int) -> Request:
-    """The request for paraphrases of a question."""
-    steps = describe(question.program)
-    text = Prompts(PROMPTS)("paraphrase", count=str(wordings), steps=steps, question=question.text)
-    schema = object_of(questions=row_of(TEXT, wordings))
-    return Request(STEP, (Message("user", text),), schema, TOKENS_EACH * wordings, TEMPERATURE, seed)
 
 
 def _add(found: Paraphrased, source: Source, reply: Reply) -> None:

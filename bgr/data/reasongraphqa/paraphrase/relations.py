@@ -6,6 +6,7 @@ Only what is frequent in questions is listed; a relation without words here is n
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 _STEMS = {
     "director": r"direct(?:s|ed|ing|ors?|ion)?|helm\w*|filmmakers?",
@@ -42,10 +43,15 @@ _STEMS = {
 }
 _RELATION = re.compile(rf"\b(?:{'|'.join(f'(?P<{name}>{stems})' for name, stems in _STEMS.items())})\b", re.IGNORECASE)
 
-SAID_OTHERWISE = frozenset({"director", "discoverer"})
-"""Relations that are also said with words that name none: "the film by", "found by"."""
+SAID_OTHERWISE = frozenset({"director", "discoverer", "currency"})
+"""Relations that are also said with words that name none: "the film by", "found by", "the country that uses"."""
 
 
 def relations(text: str) -> frozenset[str]:
     """The relations and attributes that a text names."""
-    return frozenset(match.lastgroup for match in _RELATION.finditer(text) if match.lastgroup)
+    return frozenset(mentions(text))
+
+
+def mentions(text: str) -> Counter[str]:
+    """How often a text names each of its relations and attributes."""
+    return Counter(match.lastgroup for match in _RELATION.finditer(text) if match.lastgroup)

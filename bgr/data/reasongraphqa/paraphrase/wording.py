@@ -41,7 +41,7 @@ _UNITS = (
     ("hour", r"(?:hours?|hrs?)\b"),
     ("dollar", r"(?:(?:US|U\.S\.|United States|American) )?dollars?\b|USD\b"),
     ("percent", r"%|per ?cent\b"),
-    ("", r"points?(?: (?:out )?of (?:100|a hundred))?\b|(?:out )?of (?:100|a hundred)\b"),
+    ("", r"(?:points? )?(?:out )?of (?:100|a hundred)\b(?! reviews)|points?\b"),
     ("square kilometre", r"(?:square|sq\.?) (?:kilomet(?:re|er)s?|km)\b|km²|km2\b"),
     ("gram per cubic centimetre", r"grams? per cubic centimet(?:re|er)\b|g/cm³|g/cm3\b"),
     ("kilometre", r"(?:kilomet(?:re|er)s?|km)\b"),

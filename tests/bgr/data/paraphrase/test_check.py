@@ -14,6 +14,7 @@ COMPARISON, DIRECTION, NEGATION = "another comparison", "another direction", "an
 REVERSED = "a relation is reversed"
 RELATION, NEW_RELATION, BROKEN = "a relation is lost", "a new relation", "not grammatical"
 KIND, FORM, TYPE = "a kind is lost", "not one question", "asks for something else"
+CONDITION, TWICE = "a new condition", "says something twice"
 LENGTH, LEAK = "too short or too long", "an identifier or a step"
 
 FILM = (
@@ -81,9 +82,35 @@ SOLID = (
 )
 
 
+CODE = (
+    "Which country is NX in ISO codes?",
+    ("FindAll",),
+    ("FilterStr", "ISO 3166-1 alpha-2 code", "NX"),
+    ("FilterConcept", "country"),
+    ("What",),
+)
+PAYS = (
+    "How many people live in the country whose currency is the gold crown?",
+    ("Find", "gold crown"),
+    ("Relate", "currency", "backward"),
+    ("QueryAttr", "population"),
+)
+SAME_MAKER = (
+    "Which film by the director of Persona did its writer write?",
+    ("Find", "Persona"),
+    ("Relate", "director", "forward"),
+    ("Relate", "director", "backward"),
+    ("What",),
+)
+
+
 @pytest.mark.parametrize(
     ("asked", "text"),
     [
+        (SAME_MAKER, "What film is from the person who made Persona and was written by its writer?"),
+        (WHO, "Who was the director that made Persona?"),
+        (CODE, "What country has the ISO 3166-1 alpha-2 code NX?"),
+        (PAYS, "What is the population of the country that uses the gold crown?"),
         (FILM, "What is the horror movie that Bo Lind directed later than 1963 that is shorter than 90 min?"),
         (FILM, "Name the horror film under 1.5 hours made by Bo Lind after the year 1963."),
         (LONGER, "Do you know which of Hamlet 2 and Persona lasts longer?"),
@@ -125,6 +152,19 @@ def test_accepted(question, asked, text):
         (COUNT, "How many films did Ada Berg make in Sweden?", NEW),
         (LONG, "How long is Persona by Ingmar Bergman?", NEW),
         (LONG, "How long are the 84 minutes of Persona?", NEW_NUMBER),
+        (SAME_MAKER, "Which film by the writer of Persona did its writer write?", RELATION),
+        (FILM, "Which person made the horror film by Bo Lind later than 1963 that is shorter than 90 minutes?", TYPE),
+        (FILM, "Who is in the horror film by Bo Lind later than 1963 that is shorter than 90 minutes?", TYPE),
+        (SAME_MAKER, "What film that its writer wrote is by the producer and director of Persona?", NEW_RELATION),
+        (SAME_MAKER, "What film did its director direct that is by the writer of Persona?", REVERSED),
+        (FILM, "When did a horror film by Bo Lind that came out after 1963 run for less than 90 minutes?", TYPE),
+        (FILM, "What is the first horror film by Bo Lind from after 1963 with less than 90 minutes?", CONDITION),
+        (FILM, "Which horror film by Bo Lind later than 1963 is over in by less than 90 minutes?", BROKEN),
+        (SOLID, "What was found in Nordia and is still solid at 90 K?", KIND),
+        (SPEAKS, "How many countries with Danish as official language have Danish as official language?", TWICE),
+        (WROTE, "How many films did Ada Berg write and direct?", NEW_RELATION),
+        (COUNT, "How many famous films did Ada Berg make?", CONDITION),
+        (COUNT, "How many films did did Ada Berg direct?", BROKEN),
         # numbers, dates, units
         (FILM, "Which horror film by Bo Lind that came out after 1963 runs for less than 80 minutes?", NUMBER),
         (FILM, "Which horror film by Bo Lind that came out after 1963 runs for less than 90 hours?", NUMBER),

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+from bgr.data.kb.program import ANSWER, FUNCTIONS, VALUES
 from bgr.data.reasongraphqa.construction.questions import Question, read_questions
-from bgr.data.reasongraphqa.paraphrase.paraphrase import Source, ask, choose, read_sources, request, write_records
+from bgr.data.reasongraphqa.paraphrase.paraphrase import Source, ask, choose, read_sources, write_records
+from bgr.data.reasongraphqa.paraphrase.prompt import examples, request
 from bgr.errors import DataError, ProgramError
 
+ENDS = (ANSWER, VALUES)
 STEPS = [
     {"function": "Find", "dependencies": [], "inputs": ["Ada Berg"]},
     {"function": "Relate", "dependencies": [0], "inputs": ["director", "backward"]},
@@ -36,6 +40,34 @@ def test_the_request_has_the_meaning_and_the_question():
     assert text.endswith("Question: How many films did Ada Berg make?\nAnswer:")
     assert "{{" not in text
     assert (asked.seed, asked.schema["properties"]["questions"]["minItems"]) == (5, 3)
+
+
+def verify():
+    names = ("function", "dependencies", "inputs")
+    steps = ("Find", [], ["Ada Berg"]), ("QueryAttr", [0], ["height"]), ("VerifyNum", [1], ["2 metre", ">"])
+    program = [dict(zip(names, step, strict=True)) for step in steps]
+    return Question.from_json(record(program=program, answer="no", choices=["no"]), "q", "item 0")
+
+
+def test_the_request_has_examples_of_the_same_kind():
+    ends = {"Answer: how many there are in": sources(1)[0].question, "Answer yes or no": verify()}
+    for end, one in ends.items():
+        shown, _, _ = request(one, 2, seed=0).messages[0].content.rpartition("Steps:")
+        assert {other: shown.count(other) for other in ends} == {other: 2 * (other == end) for other in ends}
+        assert shown.count("Steps:") == 4
+
+
+@pytest.mark.parametrize("function", [name for name, signature in FUNCTIONS.items() if signature.gives in ENDS])
+def test_every_example_has_two_wordings_with_its_names(function):
+    assert len(examples(function)) >= 3
+    for example in examples(function):
+        asked, _, reply = example.rpartition("Question: ")[2].partition("\nAnswer: ")
+        wordings = json.loads(reply)["questions"]
+        assert len({asked, *wordings}) == 3
+        # the names of the steps; a name of one word may be the first of a sentence
+        for name in re.findall(r"[A-Z]\w+ [A-Z]\w+", example.partition("Question:")[0].replace("Answer: ", "")):
+            if name in asked:
+                assert all(name in wording for wording in wordings)
 
 
 def test_accepted_rejected_and_failed(script):
