@@ -133,7 +133,7 @@ def _lost_kind(wording: Wording) -> bool:
         for role, given in step.named_inputs:
             narrowing = _words(given)[:-1] if role in ("concept", "predicate", "key") else []
             for word in narrowing:
-                if role != "concept" and not word.endswith(("al", "ic", "ive")):
+                if word == "chemical" or (role != "concept" and not word.endswith(("al", "ic", "ive"))):
                     continue
                 stem = word[:5]
                 if any(w.startswith(stem) for w in asked) and not any(w.startswith(stem) for w in said):
@@ -142,8 +142,8 @@ def _lost_kind(wording: Wording) -> bool:
 
 
 _NARROWING = frozenset(
-    "positive negative official popular famous first last original major main book books novel novels song songs album "
-    "albums series show shows game games".split()
+    "positive negative official popular famous first last original major main same character characters book books "
+    "novel novels song songs album albums series show shows game games".split()
 )
 _FIRST = re.compile(r"\b(?:first|last|only) (?:film|movie|picture|element|compound|country|city|language|airport)")
 

@@ -21,6 +21,9 @@ _WHO_FIRST = re.compile(r"(?:(?:by|from|under|to|with) )?(?:who|whom|whose)\b", 
 _PERSON = re.compile(r"\b(?:who|whom|whose|person|people|name)\b", re.IGNORECASE)
 _TIME = re.compile(r"\b(?:when|year|date|day)\b", re.IGNORECASE)
 
+_OF_NAME = re.compile(rf"{_AUXILIARY} (?:the )?{NAME}", re.IGNORECASE)
+_THAN_ONE = re.compile(rf"\bthan (?:the |that |{NAME})", re.IGNORECASE)
+
 _NO_VERB = re.compile(rf"(?:when|where|why) (?!{_AUXILIARY})", re.IGNORECASE)
 """As in "When Ada Berg was born?"."""
 
@@ -52,7 +55,7 @@ _RELATED = re.compile(
 _ASKED = re.compile(r"(?:\w+[, ]+){0,3}?\b(?:(?P<person>who|whom)|which|what)\b", re.IGNORECASE)
 _KINDS = re.compile(
     r"\b(?:(?P<film>films?|movies?|pictures?)|(?P<person>person|people|actors?|actress(?:es)?|cast members?|directors?|"
-    r"(?:screen)?writers?|producers?|composers?|discoverers?)|(?P<country>countr(?:y|ies))|(?P<city>cit(?:y|ies))|"
+    r"(?:screen)?writers?|producers?|composers?|discoverers?)|(?P<country>countr(?:y|ies))|(?P<city>cit(?:y|ies)|capitals?)|"
     r"(?P<airport>airports?)|(?P<element>elements?)|(?P<compound>compounds?|chemicals?|substances?)|(?P<language>languages?))\b",
     re.IGNORECASE,
 )
@@ -65,6 +68,17 @@ _TWICE = re.compile(r"\b(?!that\b|had\b)([a-z]+) \1\b", re.IGNORECASE)
 _TWO_PREPOSITIONS = re.compile(r"\b(?:in|with|for|by|at) (?:in|on|by|at)\b", re.IGNORECASE)
 _TWO_ROLES = re.compile(rf"{NAME} and {NAME} as an? ")
 """As in "starring X and Y as a writer"."""
+
+_WRONG_WORDS = re.compile(
+    r"\b(?:directed|wrote|written|produced|starred) on\b"
+    r"|^what (?:is|was) the (?:actor|actress|director|writer|producer|person)\b"
+    rf"|^how many (?:\w+ )+{NAME} \w+(?:ed|ote)\b"
+    rf"|\b(?:films?|movies?) that {NAME} (?:is|was) \w+ by\b"
+    r"|\bcountry (?:that|which) is the capital\b",
+    re.IGNORECASE,
+)
+"""As in "directed on 5 May", "What is the actor", "How many films X directed?", "the film that X was directed by", "the
+country that is the capital of X"."""
 
 _ASKS_TIME = re.compile(
     r"(?:when|(?:in|during|on) (?:what|which) (?:year|date|day)|(?:what|which) (?:year|date|day))\b", re.I
@@ -112,7 +126,7 @@ def is_broken(masked: str) -> bool:
     the area of the city found by X and has …?".
     """
     if _NO_VERB.match(masked) or any(
-        one.search(masked) for one in (_WITHOUT_BE, _TWICE, _TWO_PREPOSITIONS, _TWO_ROLES)
+        one.search(masked) for one in (_WITHOUT_BE, _TWICE, _TWO_PREPOSITIONS, _TWO_ROLES, _WRONG_WORDS)
     ):
         return True
     verb = _SECOND_VERB.search(masked) if _IS_FIRST.match(masked) else None
@@ -131,8 +145,13 @@ def has_type(masked: str, masked_question: str, function: str, *, asks_time: boo
     """
     polite = _POLITE.match(masked)
     if function.startswith("Verify"):
+        # whether a city has 300 people is not asked of the airport that serves it
+        if _OF_NAME.match(masked) and not _OF_NAME.match(masked_question):
+            return False
         return bool(_YES_NO.search(masked) and not _ASKING.match(masked) and not polite)
     if _STARTS_WITH_AUXILIARY.match(masked) and not polite:
+        return False
+    if function == "SelectBetween" and _THAN_ONE.search(masked):
         return False
     if not (_ASKING.search(masked) or _REQUEST.match(masked)):
         return False

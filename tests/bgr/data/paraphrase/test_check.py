@@ -95,6 +95,13 @@ PAYS = (
     ("Relate", "currency", "backward"),
     ("QueryAttr", "population"),
 )
+VERIFY_CITY = (
+    "Does the capital of Nordia have 300,000 inhabitants?",
+    ("Find", "Nordia"),
+    ("Relate", "capital", "forward"),
+    ("QueryAttr", "population"),
+    ("VerifyNum", "300000", "="),
+)
 SAME_MAKER = (
     "Which film by the director of Persona did its writer write?",
     ("Find", "Persona"),
@@ -158,6 +165,11 @@ def test_accepted(question, asked, text):
         (SAME_MAKER, "What film that its writer wrote is by the producer and director of Persona?", NEW_RELATION),
         (SAME_MAKER, "What film did its director direct that is by the writer of Persona?", REVERSED),
         (FILM, "When did a horror film by Bo Lind that came out after 1963 run for less than 90 minutes?", TYPE),
+        (LONGER, "Which film is longer than Persona, Hamlet 2?", TYPE),
+        (GROSS, "Is the box office of Persona the same as more than $2 million?", CONDITION),
+        (VERIFY_CITY, "Does Nordia have as capital a city with 300,000 inhabitants?", TYPE),
+        (SAME_MAKER, "Which film by the maker of the film that Persona was directed by did its writer write?", BROKEN),
+        (COUNT, "How many films Ada Berg directed?", BROKEN),
         (FILM, "What is the first horror film by Bo Lind from after 1963 with less than 90 minutes?", CONDITION),
         (FILM, "Which horror film by Bo Lind later than 1963 is over in by less than 90 minutes?", BROKEN),
         (SOLID, "What was found in Nordia and is still solid at 90 K?", KIND),
