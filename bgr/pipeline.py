@@ -141,11 +141,14 @@ class BgrPipeline(Retriever):
         self.forward, self.backward = forward, backward
         for model in (forward, backward):
             torch.nn.Module.to(model, self.device).eval()
+        self.shared = read_alike(forward, backward)
+        if self.shared:
+            backward.encoder.share_frozen(forward.encoder)
+        for model in (forward, backward):
             hold_in(model, self.precision)
         self.tokenizer = tokenizer
         self.settings = settings
         self.reader = reader
-        self.shared = read_alike(forward, backward)
         self.kept: tuple[Sentences, Sentences] | None = None
 
     @classmethod

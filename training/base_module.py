@@ -77,6 +77,20 @@ class RetrievalModule(LightningModule):
             bert = BertModel.from_pretrained(source, add_pooling_layer=False)
             self.model.encoder.bert.load_state_dict(bert.state_dict())
 
+    def frozen(self) -> dict[str, Tensor]:
+        """The state of the frozen layers of a pretrained encoder, which training checkpoints leave out."""
+        if not self.hparams["pretrained"]:
+            return {}
+        state = self.state_dict()
+        return {name: state[name] for name in (f"model.encoder.{n}" for n in self.model.encoder.frozen_names())}
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        for name in self.frozen():
+            del checkpoint["state_dict"][name]
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["state_dict"] = self.frozen() | checkpoint["state_dict"]
+
     def on_fit_start(self) -> None:
         self.seed = torch.initial_seed()
 

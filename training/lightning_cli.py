@@ -172,7 +172,7 @@ def fit_retriever(
     fit(run, cli, keeper.last)
     if not first_process():
         return None
-    cli.model.load_state_dict(keeper.best_weights())
+    cli.model.load_state_dict(cli.model.frozen() | keeper.best_weights())
     cli.model.model.eval()
     tokenizer.save_pretrained(run.out)
     return cli

@@ -35,6 +35,18 @@ class SentenceStates(nn.Module):
         parts = (self.bert.embeddings, *self.bert.encoder.layer[: self.frozen_layers])
         return [parameter for part in parts for parameter in part.parameters()]
 
+    def frozen_names(self) -> list[str]:
+        """Names of `frozen_parameters` in the state of this module."""
+        frozen = {id(parameter) for parameter in self.frozen_parameters()}
+        return [name for name, parameter in self.named_parameters() if id(parameter) in frozen]
+
+    def share_frozen(self, other: SentenceStates) -> None:
+        """Use the frozen parameters of `other`, which must be equal, so that memory holds them once."""
+        if self.frozen_layers:
+            self.bert.embeddings = other.bert.embeddings
+        for number in range(self.frozen_layers):
+            self.bert.encoder.layer[number] = other.bert.encoder.layer[number]
+
     def lower(self, ids: Ragged) -> Ragged:
         """Token ids → output of the frozen layers, without gradients and without dropout, so it may be cached.
 

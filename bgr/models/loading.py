@@ -1,4 +1,7 @@
-"""Loading of models from untrusted folders: ``config.json`` and ``model.safetensors`` are checked before use."""
+"""Loading of models from untrusted folders: ``config.json`` and ``model.safetensors`` are checked before use.
+
+A model may share some of its tensors with others of the same checkpoint. They are then in a file of their own.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +10,61 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
 from transformers import PretrainedConfig, PreTrainedModel
 
 from bgr.errors import CheckpointError
-from bgr.utils.atomic_io import read_json
+from bgr.utils.atomic_io import new_file, read_json
 from bgr.utils.json_utils import one_line, repr_short
 
 
-def load_weights(home: Path, kind: type[PreTrainedModel], config: PretrainedConfig) -> Any:
+def load_weights(
+    home: Path, kind: type[PreTrainedModel], config: PretrainedConfig, *, shared: Path | None = None
+) -> Any:
     """Load a model in evaluation mode and float32 after checking every tensor against the configuration.
+
+    `shared` is a safetensors file with the tensors that ``home/model.safetensors`` lacks; a model that has all of its
+    tensors does not need it.
 
     Raises:
         CheckpointError: a file is damaged, or a tensor is missing, unexpected, of the wrong shape or not finite.
     """
-    _check_sizes(kind, config, home)
+    files = _checked_files(kind, config, home, shared)
     try:
-        model = kind.from_pretrained(
-            home, config=config, dtype=torch.float32, local_files_only=True, use_safetensors=True
-        )
+        tensors: dict[str, Tensor] = {}
+        for path, names in files.items():
+            with safe_open(path, framework="pt") as file:
+                tensors |= {name: file.get_tensor(name) for name in names}
+        model = kind.from_pretrained(None, config=config, state_dict=tensors, dtype=torch.float32)
     except Exception as error:  # an invalid configuration with plausible sizes raises all kinds of errors
         raise CheckpointError(f"{home}: cannot be loaded: {one_line(error)}") from None
-    for name, parameter in model.named_parameters():
-        if not torch.isfinite(parameter).all():
-            raise CheckpointError(f"{home / 'model.safetensors'}: tensor {name} holds values that are not finite")
+    weights = dict(model.named_parameters())
+    for path, names in files.items():
+        for name in names:
+            if name in weights and not torch.isfinite(weights[name]).all():
+                raise CheckpointError(f"{path}: tensor {name} holds values that are not finite")
     return model.eval()
+
+
+def save_shared(tensors: dict[str, Tensor], path: Path) -> bool:
+    """Write tensors to a safetensors file that several models share.
+
+    Returns:
+        True if the file now holds exactly these tensors; false if it existed with others, which are kept.
+    """
+    if not path.exists():
+        with new_file(path, parents=True) as part:
+            save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, part, {"format": "pt"})
+        return True
+    try:
+        with safe_open(path, framework="pt") as file:
+            if set(file.keys()) != tensors.keys():
+                return False
+            found = {name: file.get_tensor(name) for name in tensors}
+    except (SafetensorError, OSError):
+        return False
+    return all(found[name].dtype == t.dtype and torch.equal(found[name], t.cpu()) for name, t in tensors.items())
 
 
 def read_config(path: Path, kind: type[PretrainedConfig]) -> Any:
@@ -66,23 +100,39 @@ def check_types(path: Path, record: dict[str, Any], usual: dict[str, Any]) -> No
             check_types(path, value, usual["encoder"])
 
 
-def _check_sizes(kind: type[PreTrainedModel], config: PretrainedConfig, home: Path) -> None:
-    """Compare shapes before any memory is allocated, since a damaged configuration may ask for too much."""
+def _checked_files(
+    kind: type[PreTrainedModel], config: PretrainedConfig, home: Path, shared: Path | None
+) -> dict[Path, list[str]]:
+    """The names of the tensors to read from each file.
+
+    Shapes are compared before any memory is allocated, since a damaged configuration may ask for too much.
+    """
     path = home / "model.safetensors"
-    try:
-        with safe_open(path, framework="pt") as file:
-            found = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{path}: not a complete safetensors file: {error}") from None
+    own = _shapes(path)
     try:
         with torch.device("meta"):
             expected = {name: list(tensor.shape) for name, tensor in kind(config).state_dict().items()}
     except Exception as error:  # contradictory sizes raise all kinds of errors
         raise CheckpointError(f"{home / 'config.json'}: does not describe a valid model: {one_line(error)}") from None
+    files = {path: own}
+    if shared is not None and shared.is_file() and expected.keys() - own.keys():
+        files[shared] = {name: shape for name, shape in _shapes(shared).items() if name not in own}
+    found = {name: (file, shape) for file, shapes in files.items() for name, shape in shapes.items()}
     for name in sorted(expected.keys() | found.keys()):
         if name not in found:
-            raise CheckpointError(f"{path}: tensor {name} is missing")
+            also = "" if shared is None or shared in files else f", and there is no {shared}"
+            raise CheckpointError(f"{path}: tensor {name} is missing{also}")
+        file, shape = found[name]
         if name not in expected:
-            raise CheckpointError(f"{path}: tensor {name} is not in the configuration")
-        if expected[name] != found[name]:
-            raise CheckpointError(f"{path}: tensor {name} is {found[name]}, the configuration says {expected[name]}")
+            raise CheckpointError(f"{file}: tensor {name} is not in the configuration")
+        if expected[name] != shape:
+            raise CheckpointError(f"{file}: tensor {name} is {shape}, the configuration says {expected[name]}")
+    return {file: list(shapes) for file, shapes in files.items()}
+
+
+def _shapes(path: Path) -> dict[str, list[int]]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{path}: not a complete safetensors file: {error}") from None

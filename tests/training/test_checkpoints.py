@@ -63,6 +63,8 @@ def test_goes_on_inside_an_epoch(config, short_data, tmp_path, more):
         with stop_at(number), pytest.raises(Stopped):
             train_direction(replace(parts, resume=number > 4), "forward", lambda message: None)
         state = torch.load(parts.home("forward") / "epochs" / "last.ckpt", weights_only=True)
+        # frozen layers stay as they are in the pretrained encoder
+        assert not any("embeddings" in name for name in state["state_dict"])
         # a checkpoint waits until the next step proves it valid
         assert number - 4 <= state["loops"]["fit_loop"]["epoch_loop.batch_progress"]["total"]["ready"] < number
     epochs = []

@@ -13,7 +13,11 @@ import torch
 from bgr.cli import main
 
 SETTINGS = ["--checkpoint.steps=2", "--model.dropout=0.2", "--early_stop.patience=50"]
-RESULTS = ("bgr.json", "forward/model.safetensors", "backward/model.safetensors", "forward/config.json")
+RESULTS = (
+    "bgr.json",
+    *(f"{part}/model.safetensors" for part in ("encoder", "forward", "backward")),
+    "forward/config.json",
+)
 
 
 class Forked:

@@ -16,7 +16,7 @@ from bgr.data.reasongraphqa.io.dataset import dataset_hash
 from bgr.models.config import DIRECTIONS
 from bgr.models.retriever import BgrRetriever
 from bgr.pipeline import read_alike
-from bgr.retrievers.graph_hop.checkpoint import SETTINGS, Settings, load_retriever
+from bgr.retrievers.graph_hop.checkpoint import SETTINGS, SHARED, Settings, load_retriever, save_retriever
 from bgr.retrievers.graph_hop.decode import EXPLORE
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from bgr.utils.atomic_io import output_folder
@@ -63,6 +63,8 @@ def train_retriever(run: Run, plan: Plan, directions: Sequence[str] = DIRECTIONS
     missing = [d for d in directions if not (run.resume and is_finished(run, d, settings[d]))]
     if missing and first_process():
         (run.out / SETTINGS).unlink(missing_ok=True)  # it describes the previous pair
+        if len(missing) == len(DIRECTIONS):
+            (run.out / SHARED).unlink(missing_ok=True)  # no direction that remains needs it
     if len(missing) > 1 and plan.side_by_side:
         if model["frozen_layers"] and not any(run.states_folder.glob("facts-*.npy")):
             # once for both, with all cores and in a process of its own, which frees its memory before they start
@@ -94,7 +96,7 @@ def train_direction(run: Run, direction: str, report: Report, *, first: str | No
     model: BgrRetriever = cli.model.model
     model.config.threshold = best_threshold(model, cli.datamodule)
     with output_folder(run.out / direction, overwrite=True) as folder:
-        model.save_pretrained(folder)
+        save_retriever(model, folder, run.out)
     mark_finished(run, direction, result_settings(cli))
 
 

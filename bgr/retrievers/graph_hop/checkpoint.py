@@ -3,10 +3,14 @@
 ::
 
     bgr.json                     format, rule, γ of each rule, data hash, dev and test metrics
-    forward/  backward/          config.json, model.safetensors
+    encoder/model.safetensors    embeddings and frozen layers, which both directions share
+    forward/  backward/          config.json, model.safetensors with the other tensors
     reader/                      if it also answers: see bgr.reader.reader
     tokenizer.json, …            the encoder's tokenizer
     README.md                    model card (exports only)
+
+A direction whose ``model.safetensors`` has all of its tensors does not use ``encoder/``: one without frozen layers, one
+whose frozen layers differ from those of the other direction, and those of older versions.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from typing_extensions import TypedDict
 
 from bgr.errors import CheckpointError
 from bgr.models.config import DIRECTIONS, BgrConfig
-from bgr.models.loading import load_weights, read_config
+from bgr.models.loading import load_weights, read_config, save_shared
 from bgr.models.retriever import BgrRetriever
 from bgr.models.truncation import Truncation
 from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
@@ -31,6 +35,7 @@ from bgr.utils.settings import STRICT, load_settings, one_of, problems, save_set
 
 FORMAT = 1
 SETTINGS = "bgr.json"
+SHARED = Path("encoder", "model.safetensors")
 
 MAX_LOG_ODDS = 100
 """Maximum absolute value of a calibration's numbers."""
@@ -124,8 +129,18 @@ def load_retriever(folder: Path, direction: str) -> BgrRetriever:
     values["num_hidden_layers"] = config.encoder.num_hidden_layers
     if found := problems(_Limits, values):
         raise CheckpointError(f"{home / 'config.json'}: {'; '.join(found)}")
-    model: BgrRetriever = load_weights(home, BgrRetriever, config)
+    model: BgrRetriever = load_weights(home, BgrRetriever, config, shared=folder / SHARED)
     return model
+
+
+def save_retriever(model: BgrRetriever, home: Path, folder: Path) -> None:
+    """Write one direction to `home`, a folder that becomes ``folder/DIRECTION``. Its frozen layers are stored once for
+    both directions, in `folder`, unless it has other ones already."""
+    tensors = model.state_dict()
+    frozen = {f"encoder.{name}" for name in model.encoder.frozen_names()}
+    if frozen and save_shared({name: tensors[name] for name in sorted(frozen)}, folder / SHARED):
+        tensors = {name: tensor for name, tensor in tensors.items() if name not in frozen}
+    model.save_pretrained(home, state_dict=tensors)
 
 
 def read_part(home: Path, kind: type[PretrainedConfig], name: str) -> Any:

@@ -14,7 +14,7 @@ from bgr.errors import CheckpointError
 from bgr.models.config import DIRECTIONS, BgrConfig
 from bgr.models.truncation import truncation_text
 from bgr.reader.reader import READER, Reader, load_reader
-from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever, load_tokenizer
+from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever, load_tokenizer, save_retriever
 from bgr.retrievers.graph_hop.options import ExportOptions
 from bgr.utils.atomic_io import output_folder, read_json
 
@@ -23,7 +23,7 @@ def export(options: ExportOptions) -> Path:
     """Copy what inference needs from a training run.
 
     Returns:
-        The new folder: ``bgr.json``, ``forward/``, ``backward/``, tokenizer, ``README.md``, and ``reader/`` if any.
+        The new folder, as in `bgr.retrievers.graph_hop.checkpoint`, with ``reader/`` if there is one.
 
     Raises:
         DataError: the reader's folder holds no reader, or the new folder exists.
@@ -43,7 +43,7 @@ def export(options: ExportOptions) -> Path:
     with output_folder(options.out, overwrite=options.overwrite) as folder:
         for direction, model in models.items():
             # only the weights change type; a threshold keeps its value
-            (torch.nn.Module.half(model) if options.half else model).save_pretrained(folder / direction)
+            save_retriever(torch.nn.Module.half(model) if options.half else model, folder / direction, folder)
         tokenizer.save_pretrained(folder)
         settings.save(folder)
         if reader is not None:
