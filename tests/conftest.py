@@ -62,6 +62,14 @@ def pytest_runtest_makereport(item):
     return report if item.get_closest_marker("gpu") else not_skipped(report)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """No test reads or writes the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BGR_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+        yield
+
+
 @pytest.fixture(scope="session")
 def build_once(tmp_path_factory):
     """``build_once("name", make)``: the folder that ``make(folder)`` fills, once for all processes of pytest-xdist.

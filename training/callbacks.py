@@ -27,6 +27,7 @@ from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
 
 from bgr.errors import BgrError
+from bgr.models.state_cache import CacheUse
 from bgr.models.truncation import Truncation, truncation_text
 from bgr.utils.atomic_io import new_file
 
@@ -254,7 +255,18 @@ class Truncated:
         return f"{self.name:8}  {truncation_text(self.counts)}"
 
 
-Message = Epoch | Stop | Truncated
+@dataclass(frozen=True)
+class Cached:
+    """The states of frozen layers are in their cache."""
+
+    name: str
+    use: CacheUse
+
+    def line(self) -> str:
+        return f"{self.name:8}  states of frozen layers: {self.use.folder}, {self.use.size / 1e9:.2f} GB"
+
+
+Message = Epoch | Stop | Truncated | Cached
 Report = Callable[[Message], None]
 
 

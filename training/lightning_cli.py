@@ -24,7 +24,7 @@ from transformers.utils import logging as transformers_logging
 from bgr.errors import BgrError
 from bgr.models.packaged import resolve_model
 from bgr.utils.devices import fast_bfloat16, pick_device
-from training.callbacks import AtomicFiles, EarlyStop, KeepCheckpoints, Report, StopAtNotFinite, Truncated
+from training.callbacks import AtomicFiles, Cached, EarlyStop, KeepCheckpoints, Report, StopAtNotFinite, Truncated
 from training.data_module import BgrDataModule
 from training.run import Run, first_process
 
@@ -140,7 +140,7 @@ def one_line_errors(config: Path) -> Iterator[None]:
 
 
 def prepare(run: Run, cli: RetrieverCLI) -> Any:
-    """Tokenize the data, cache the states of the frozen layers in the run folder, and return the tokenizer."""
+    """Tokenize the data, cache the states of the frozen layers, and return the tokenizer."""
     tokenizer = AutoTokenizer.from_pretrained(resolve_model(cli.model.hparams["encoder"]))
     cli.datamodule.prepare(tokenizer, cli.model.model, run.states_folder)
     return tokenizer
@@ -168,6 +168,8 @@ def fit_retriever(
     tokenizer = prepare(run, cli)
     if report is not None and first_process():
         report(Truncated(name, cli.datamodule.truncation))
+        if cli.datamodule.cache_use is not None:
+            report(Cached(name, cli.datamodule.cache_use))
     keeper = next(c for c in cli.trainer.checkpoint_callbacks if isinstance(c, KeepCheckpoints))
     fit(run, cli, keeper.last)
     if not first_process():

@@ -42,11 +42,13 @@ class RetrieverOptions(TrainOptions):
         config: a YAML file, or the name of a shipped config (demo, cpu, paper).
         data: dataset folder of `bgr data build`.
         direction: directions to train.
+        states: shared cache of the frozen layers' states (default: states in $BGR_CACHE or in ~/.cache/bgr).
         seeds: train once with each of these seeds, into OUT/seed-A and so on, and summarize in seeds.json.
     """
 
     data: Folder
     direction: Literal["both", "forward", "backward"] = "both"
+    states: Folder | None = None
     seeds: Annotated[str, Metavar("A,B,…")] | None = None
 
     def conflicts(self) -> Iterator[str]:
@@ -79,7 +81,7 @@ class BaselineOptions(TrainOptions):
     Args:
         config: a YAML file, or the name of a shipped config (dpr, grr, mdr, ssg, bm25, random).
         data: dataset folder of `bgr data build`.
-        states: cache of the frozen layers' states (default: in the run folder).
+        states: shared cache of the frozen layers' states (default: states in $BGR_CACHE or in ~/.cache/bgr).
     """
 
     data: Folder

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from lightning.fabric.utilities import rank_zero
 
 from bgr.errors import BgrError, DataError
 from bgr.utils.atomic_io import read_json, write_text
+from bgr.utils.cache import cache_folder, writable_folder
 
 FINISHED = "finished.json"
 
@@ -22,8 +25,8 @@ FINISHED = "finished.json"
 class Run:
     """Settings of a training run: a YAML file, a dataset folder, and the run folder `out`, which is also a checkpoint
     folder when the run is complete. `overrides` are further settings as on the command line, for example
-    ``["--trainer.max_epochs=3"]``. `states` is a folder for the states of frozen layers, by default inside the run
-    folder."""
+    ``["--trainer.max_epochs=3"]``. `states` is the cache of the states of frozen layers, by default inside the run
+    folder; see `with_states`."""
 
     config: Path
     data: Path
@@ -39,6 +42,35 @@ class Run:
     def home(self, direction: str) -> Path:
         """Logs and training checkpoints of a direction."""
         return self.out / "training" / direction
+
+
+def with_states(run: Run, states: Path | None, settings: dict[str, Any]) -> Run:
+    """The run with its cache of states: `states`, or else the folder that all runs share (`cache_folder`).
+
+    If the folder in the user's home cannot be written, the run folder is used, with a message. Nothing happens if the
+    settings have no frozen layers.
+
+    Raises:
+        BgrError: a folder that was chosen, as an option or by ``BGR_CACHE``, cannot be written.
+    """
+    if not settings.get("model", {}).get("frozen_layers"):
+        return run
+    shared = cache_folder()
+    folder = states or (shared / "states" if shared else None)
+    problem = "there is no home folder" if folder is None else writable_folder(folder)
+    if not problem:
+        return replace(run, states=folder)
+    if states is not None:
+        raise BgrError(f"--states {states}: cannot be written: {problem}")
+    if "BGR_CACHE" in os.environ:
+        raise BgrError(f"BGR_CACHE={shared}: cannot be written: {problem}; change it or give --states DIR")
+    if first_process():
+        print(
+            f"the states of frozen layers are kept in {run.states_folder}, because {folder} cannot be written: "
+            f"{problem}; --states DIR chooses another folder",
+            file=sys.stderr,
+        )
+    return run
 
 
 def first_process() -> bool:

@@ -13,7 +13,7 @@ from training.baseline import train as baseline
 from training.options import BaselineOptions, ReaderOptions, RetrieverOptions, TrainOptions, VerbalizerOptions
 from training.retriever import train as retriever
 from training.retriever.seeds import check_kind, read_seeds, train_seeds
-from training.run import Run, check_folder, first_process, prepare_folder
+from training.run import Run, check_folder, first_process, prepare_folder, with_states
 from training.seq2seq.reader import train_reader
 from training.seq2seq.verbalizer import train_verbalizer
 
@@ -44,6 +44,7 @@ def start_retriever(options: RetrieverOptions) -> Training | None:
     if not options.overwrite:
         check_kind(options.out, several=seeds is not None)
     plan = retriever.check(run)
+    run = with_states(run, options.states, plan.settings)
     prepare_folder(run, overwrite=options.overwrite)
     if seeds is not None:
         metrics = train_seeds(run, plan, seeds)
@@ -64,9 +65,9 @@ def start_baseline(options: BaselineOptions) -> Training | None:
     # ``dpr`` is short for the shipped ``baseline-dpr``; a file of that name comes first
     short = options.config in KINDS and not Path(options.config).is_file()
     run = _run(options, options.data, name=f"baseline-{options.config}" if short else "")
-    run = replace(run, states=options.states)
     check_folder(run, overwrite=options.overwrite)
     plan = baseline.check(run)
+    run = with_states(run, options.states, plan.settings)
     prepare_folder(run, overwrite=options.overwrite)
     metrics = baseline.train_baseline(run, plan)
     return Training(run.out, metrics, plan.kind) if first_process() else None

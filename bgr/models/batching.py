@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bgr.models.ragged import Ragged
+from bgr.models.ragged import Ragged, StoredRows
 from bgr.models.truncation import Truncation, tokenize
 
 
@@ -29,7 +29,7 @@ class Batch:
 
 
 class Sentences:
-    """Distinct texts and their token ids, which may be replaced by states of the encoder.
+    """Distinct texts and their token ids, or `states` of the encoder in their place.
 
     Duplicates among the texts are allowed; a text of more than `max_tokens` is truncated and listed in `truncated`.
     """
@@ -39,6 +39,7 @@ class Sentences:
         distinct = list(self.number)
         rows, cut = tokenize(tokenizer, distinct, max_tokens)
         self.rows = Ragged.from_lists(rows)
+        self.states: StoredRows | None = None
         self.truncated = frozenset(distinct[number] for number in cut)
 
     def __len__(self) -> int:
@@ -50,7 +51,8 @@ class Sentences:
 
     def take(self, numbers: Sequence[int]) -> Ragged:
         """The given sentences; states are converted to float32."""
-        rows = self.rows.select(torch.as_tensor(numbers, dtype=torch.long))
+        source = self.rows if self.states is None else self.states
+        rows = source.select(torch.as_tensor(numbers, dtype=torch.long))
         return rows.to(dtype=torch.float32) if rows.flat.is_floating_point() else rows
 
 

@@ -59,11 +59,7 @@ class Ragged:
     def select(self, rows: Tensor) -> Self:
         """The given rows in the given order; a row may be repeated."""
         lengths = self.lengths[rows]
-        total = int(lengths.sum())
-        # index of every selected token in the source: the start of its row plus its position in the row
-        within = torch.arange(total, device=lengths.device) - (lengths.cumsum(0) - lengths).repeat_interleave(lengths)
-        indices = self.starts[rows].repeat_interleave(lengths) + within
-        return replace(self, flat=take(self.flat, indices), lengths=lengths)
+        return replace(self, flat=take(self.flat, _tokens(self.starts[rows], lengths)), lengths=lengths)
 
     def to(self, *args: object, **kwargs: object) -> Self:
         """Move both tensors to a device; ``dtype=`` applies to `flat` only."""
@@ -76,6 +72,32 @@ class Ragged:
 
 class EncodedRows(Ragged):
     """Token states after encoder and projection, the result of `BgrRetriever.encode`."""
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """Rows anywhere in a large table: ``table [total, …]``, ``starts [s]``, ``lengths [s]``. Selected rows are a `kind`
+    of `Ragged`."""
+
+    table: Tensor
+    starts: Tensor
+    lengths: Tensor
+    kind: type[Ragged] = Ragged
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def select(self, rows: Tensor) -> Ragged:
+        """The given rows in the given order; a row may be repeated."""
+        lengths = self.lengths[rows]
+        return self.kind(take(self.table, _tokens(self.starts[rows], lengths)), lengths)
+
+
+def _tokens(starts: Tensor, lengths: Tensor) -> Tensor:
+    """Index of every token of rows in their source: the start of its row plus its position in the row."""
+    within = torch.arange(int(lengths.sum()), device=lengths.device)
+    within -= (lengths.cumsum(0) - lengths).repeat_interleave(lengths)
+    return starts.repeat_interleave(lengths) + within
 
 
 def take(table: Tensor, rows: Tensor) -> Tensor:

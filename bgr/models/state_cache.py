@@ -1,71 +1,176 @@
-"""Cache of token states on disk, in fp16 and memory-mapped: computed once for sentences that stay the same."""
+"""Cache of token states on disk, in fp16 and memory-mapped: each sentence is computed once for one set of weights.
+
+::
+
+    FOLDER/KEY/states.bin    token states ``[total, width]`` of all sentences so far, only ever appended to
+    FOLDER/KEY/index.bin     one record for each sentence: 16 bytes of a hash of its token ids, number of tokens
+    FOLDER/KEY/lock
+
+KEY is a hash of the weights and of everything else that the states depend on. States are written before their records,
+so that a process that is killed leaves at most states without records, which the next one overwrites.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import os
+import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 from filelock import FileLock
 from torch import Tensor
-from tqdm import tqdm
 
 from bgr.models.batching import Sentences
-from bgr.models.ragged import EncodedRows, Ragged
+from bgr.models.ragged import EncodedRows, Ragged, StoredRows
 from bgr.models.retriever import BgrRetriever
-from bgr.utils.atomic_io import new_file
+from bgr.utils.atomic_io import writing
+from bgr.utils.progress import progress_bar
 
 CHUNK = 2048
-"""Sentences computed between two writes."""
+"""Sentences computed together."""
+SAVED = 8
+"""Chunks computed between two writes to the index, which a killed process does not lose."""
 DTYPE = np.float16
+RECORD = np.dtype([("hash", "V16"), ("tokens", "<u4")])
 
 
-def cached_states(
-    rows: Ragged,
-    compute: Callable[[Ragged], Ragged],
-    weights: Iterable[Tensor],
-    folder: Path,
-    *,
-    name: str,
-    setting: str,
-    width: int,
-    title: str,
-    progress: bool = True,
-) -> Tensor:
-    """Load states ``[total, width]`` (fp16) of the token ids `rows` from a file; if there is none, write them first.
-    `compute` gives those of some of the rows, with the same lengths.
+@dataclass(frozen=True)
+class CacheUse:
+    """A cache after its use: its folder and size in bytes, and how many distinct sentences were in it before and were
+    computed."""
 
-    The file is ``folder/name-…`` with a hash of token ids, `weights` and `setting` (everything else that the states
-    depend on), so it is never used for other ones. If several processes call this at once, one computes and the others
-    wait. A process that is killed releases the lock and leaves no file that could be mistaken for a complete one.
+    folder: Path
+    size: int
+    found: int
+    computed: int
+
+
+class StateCache:
+    """Token states of sentences in a folder.
+
+    Args:
+        folder: folder of all caches, which is created.
+        weights: the weights that the states depend on.
+        setting: everything else that they depend on.
+        width: width of a state.
+        name: start of the folder's name, for its readers.
+
+    Raises:
+        DataError: the folder cannot be written.
     """
-    digest = hashlib.sha256(setting.encode())
-    for tensor in (rows.flat, rows.lengths, *weights):
-        digest.update(tensor.detach().cpu().numpy().tobytes())
-    path = folder / f"{name}-{digest.hexdigest()[:16]}.npy"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_suffix(".lock")):
-        if not path.exists():
-            with (
-                new_file(path, single=True) as part,
-                tqdm(total=len(rows), desc=title, disable=not progress, unit="sentence") as bar,
-            ):
-                states = np.lib.format.open_memmap(part, mode="w+", dtype=DTYPE, shape=(len(rows.flat), width))
-                at = 0
-                for numbers in torch.arange(len(rows)).split(CHUNK):
-                    found = compute(rows.select(numbers)).flat
-                    states[at : at + len(found)] = found.float().cpu().numpy()
-                    at += len(found)
-                    bar.update(len(numbers))
+
+    def __init__(self, folder: Path, weights: Iterable[Tensor], *, setting: str, width: int, name: str) -> None:
+        digest = hashlib.sha256(f"{setting} {width} {np.dtype(DTYPE).name}".encode())
+        for tensor in weights:
+            digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+        self.folder = folder / f"{name}-{digest.hexdigest()[:16]}"
+        self.width = width
+        self._states, self._index = self.folder / "states.bin", self.folder / "index.bin"
+        with writing(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+
+    def states(
+        self, rows: Ragged, compute: Callable[[Ragged], Ragged], *, title: str = "states", progress: bool = False
+    ) -> tuple[StoredRows, CacheUse]:
+        """The states of the token ids `rows`. Those that are missing are computed first: `compute` gives those of some
+        of the rows, with the same lengths.
+
+        If several processes call this at once, one computes and the others wait. A process that is killed releases the
+        lock. The sentences that are missing are computed in their order, in chunks of fixed size, so that a run that is
+        killed here and resumed computes the same states as one that is not.
+        """
+        hashes = _hashes(rows)
+        with writing(self.folder), FileLock(self.folder / "lock"):
+            known, size = self._known()
+            first = {name: number for number, name in reversed(list(enumerate(hashes)))}
+            missing = sorted(number for name, number in first.items() if name not in known)
+            if missing:
+                size = self._append(rows, hashes, missing, known, size, compute, title, progress)
+        starts = torch.tensor([known[name] for name in hashes], dtype=torch.long)
+        use = CacheUse(self.folder, size * self._bytes, len(first) - len(missing), len(missing))
+        return StoredRows(self._table(size), starts, rows.lengths), use
+
+    def _table(self, size: int) -> Tensor:
+        # read-only, since a large writable mapping may be refused
+        flat = np.memmap(self._states, DTYPE, mode="r", shape=(size, self.width))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+            return torch.from_numpy(flat)
+
+    @property
+    def _bytes(self) -> int:
+        """Size of one token's state."""
+        return self.width * np.dtype(DTYPE).itemsize
+
+    def _known(self) -> tuple[dict[bytes, int], int]:
+        """The first token of each stored sentence, and the number of tokens. Records without states are cut off."""
+        if not (self._index.exists() and self._states.exists()):
+            self._index.write_bytes(b"")
+            self._states.write_bytes(b"")
+        raw = self._index.read_bytes()
+        records = np.frombuffer(raw[: len(raw) // RECORD.itemsize * RECORD.itemsize], RECORD)
+        ends = records["tokens"].astype(np.int64).cumsum()
+        count = int(np.searchsorted(ends, self._states.stat().st_size // self._bytes, side="right"))
+        size = int(ends[count - 1]) if count else 0
+        os.truncate(self._index, count * RECORD.itemsize)
+        os.truncate(self._states, size * self._bytes)
+        starts = (ends - records["tokens"])[:count].tolist()
+        return dict(zip(map(bytes, records["hash"][:count]), starts, strict=True)), size
+
+    def _append(
+        self,
+        rows: Ragged,
+        hashes: list[bytes],
+        missing: list[int],
+        known: dict[bytes, int],
+        size: int,
+        compute: Callable[[Ragged], Ragged],
+        title: str,
+        progress: bool,
+    ) -> int:
+        """Compute and store the rows `missing`, add them to `known`, and return the new number of tokens."""
+        chunks = [missing[start : start + CHUNK] for start in range(0, len(missing), CHUNK)]
+        with (
+            progress_bar(len(missing), title, "sentence", show=progress) as bar,
+            self._states.open("ab") as states,
+            self._index.open("ab") as index,
+        ):
+            for first in range(0, len(chunks), SAVED):
+                saved = [number for chunk in chunks[first : first + SAVED] for number in chunk]
+                for chunk in chunks[first : first + SAVED]:
+                    part = compute(rows.select(torch.tensor(chunk)))
+                    part.flat.float().cpu().numpy().astype(DTYPE).tofile(states)
+                    bar.update(len(chunk))
                 states.flush()
-    return torch.from_numpy(np.load(path, mmap_mode="c"))
+                os.fsync(states.fileno())
+                lengths = rows.lengths[saved].tolist()
+                for number, length in zip(saved, lengths, strict=True):
+                    known[hashes[number]] = size
+                    size += length
+                records = np.zeros(len(saved), RECORD)
+                records["hash"] = [np.void(hashes[number]) for number in saved]
+                records["tokens"] = lengths
+                index.write(records.tobytes())
+                index.flush()
+        return size
+
+
+def _hashes(rows: Ragged) -> list[bytes]:
+    """A hash of the token ids of each row."""
+    raw = rows.flat.to(torch.int32).cpu().numpy().tobytes()
+    ends = (4 * rows.lengths.cumsum(0)).tolist()
+    starts = [0, *ends]
+    return [
+        hashlib.blake2b(raw[start:end], digest_size=16).digest() for start, end in zip(starts[:-1], ends, strict=True)
+    ]
 
 
 def cache_encoded(facts: Sentences, model: BgrRetriever, folder: Path, *, progress: bool = False) -> None:
-    """Replace the token ids of `facts` by the result of ``model.encode``, of a model in evaluation mode: fp16,
-    memory-mapped, ``[total, width]``. See `cached_states`."""
+    """Give `facts` the states of ``model.encode``, of a model in evaluation mode. See `StateCache`."""
     if not len(facts):
         return
 
@@ -73,18 +178,10 @@ def cache_encoded(facts: Sentences, model: BgrRetriever, folder: Path, *, progre
     def compute(rows: Ragged) -> Ragged:
         return model.encode(rows.to(model.device))
 
-    rows, direction = facts.rows, model.config.direction
+    direction = model.config.direction
     weights = [parameter.float() for part in (model.encoder, model.project) for parameter in part.parameters()]
     half = torch.is_autocast_enabled(model.device.type)
-    states = cached_states(
-        rows,
-        compute,
-        weights,
-        folder,
-        name=direction,
-        setting=f"{model.config.frozen_layers} {half}",
-        width=model.config.width,
-        title=f"facts, {direction}",
-        progress=progress,
-    )
-    facts.rows = EncodedRows(states, rows.lengths)
+    setting = f"{model.config.frozen_layers} {half}"
+    cache = StateCache(folder, weights, setting=setting, width=model.config.width, name=direction)
+    states, _ = cache.states(facts.rows, compute, title=f"facts, {direction}", progress=progress)
+    facts.states = replace(states, kind=EncodedRows)

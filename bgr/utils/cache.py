@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import tempfile
 from pathlib import Path
 
 from bgr.utils.atomic_io import new_file
 
 DIGEST = hashlib.sha256().digest_size
+
+
+def cache_folder() -> Path | None:
+    """The folder for work that all runs share: the environment variable ``BGR_CACHE``, or ``~/.cache/bgr``; ``None``
+    if there is no home folder."""
+    if chosen := os.environ.get("BGR_CACHE"):
+        return Path(chosen)
+    home = Path(os.path.expanduser("~"))  # Path.expanduser would raise
+    return home / ".cache" / "bgr" if home.is_absolute() else None
+
+
+def writable_folder(folder: Path) -> str:
+    """Create a folder, and return why no file can be created in it; an empty string if it can."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return ""
+    except OSError as error:
+        return error.strerror or str(error)
 
 
 class ChunkCache:

@@ -3,7 +3,6 @@
 ::
 
     seed-0/  seed-1/  …   run folders, each a checkpoint folder
-    training/states/      states of the frozen layers, which do not depend on the seed
     seeds.json            {"seeds": [0, 1], "runs": ["seed-0", …], "dev": {rule: {metric: {mean, sd, n, values}}}}
 """
 

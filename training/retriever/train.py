@@ -66,7 +66,7 @@ def train_retriever(run: Run, plan: Plan, directions: Sequence[str] = DIRECTIONS
         if len(missing) == len(DIRECTIONS):
             (run.out / SHARED).unlink(missing_ok=True)  # no direction that remains needs it
     if len(missing) > 1 and plan.side_by_side:
-        if model["frozen_layers"] and not any(run.states_folder.glob("facts-*.npy")):
+        if model["frozen_layers"] and not (run.resume and all(run.home(d).is_dir() for d in missing)):
             # once for both, with all cores and in a process of its own, which frees its memory before they start
             in_processes(partial(prepare_states, run), missing[:1], bar=False)
         quiet = replace(run, overrides=(*run.overrides, QUIET))
@@ -101,7 +101,7 @@ def train_direction(run: Run, direction: str, report: Report, *, first: str | No
 
 
 def prepare_states(run: Run, direction: str, _: Report) -> None:
-    """First part of `train_direction`: write the states of the frozen layers to the run folder."""
+    """First part of `train_direction`: compute the states of the frozen layers that the cache lacks."""
     prepare(run, parse(run, direction))
 
 

@@ -1,9 +1,13 @@
+import multiprocessing
+from dataclasses import replace
+
 import pytest
 import torch
 
+from bgr.errors import DataError
 from bgr.models.batching import Sentences, make_batch
-from bgr.models.ragged import EncodedRows
-from bgr.models.state_cache import cache_encoded
+from bgr.models.ragged import EncodedRows, Ragged
+from bgr.models.state_cache import StateCache, cache_encoded
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Query
 
@@ -34,49 +38,113 @@ def test_kept_facts_give_the_same_logits(make_retriever, tokenizer, tmp_path, se
     model = make_retriever("forward", **settings)
     fresh, kept = (Sentences(FACTS, tokenizer, max_tokens=64) for _ in range(2))
     cache_encoded(kept, model, tmp_path)
-    assert isinstance(kept.rows, EncodedRows)
-    assert kept.rows.flat.dtype == torch.float16
-    assert kept.rows.flat.shape == (len(fresh.rows.flat), model.config.width)
+    rows = kept.states.select(torch.arange(len(kept)))
+    assert isinstance(rows, EncodedRows)
+    assert rows.flat.dtype == torch.float16
+    assert rows.flat.shape == (len(fresh.rows.flat), model.config.width)
     with torch.no_grad():
         torch.testing.assert_close(
             logits(model, tokenizer, kept), logits(model, tokenizer, fresh), atol=1e-2, rtol=1e-2
         )
 
 
-def test_the_file_is_found_again_and_only_by_the_same_model_and_facts(make_retriever, tokenizer, tmp_path):
-    def files(model, facts):
-        cache_encoded(Sentences(facts, tokenizer, max_tokens=64), model, tmp_path)
-        return {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.npy")}
+class Cache:
+    """A cache of the token ids themselves in place of states, which counts what is computed."""
 
-    once = files(make_retriever(), FACTS)
-    assert len(once) == 1
-    assert files(make_retriever(), FACTS) == once
-    assert len(files(make_retriever(seed=1), FACTS)) == 2
-    assert len(files(make_retriever(), FACTS[:3])) == 3
-    assert not list(tmp_path.glob("*.part"))
+    def __init__(self, folder, setting=""):
+        self.cache = StateCache(folder, [torch.ones(3)], setting=setting, width=1, name="ids")
+        self.calls = []
+
+    def compute(self, rows):
+        self.calls.append(rows.flat.tolist())
+        return Ragged(rows.flat[:, None].float(), rows.lengths)
+
+    def states(self, *rows):
+        ids = Ragged.from_lists(rows)
+        stored, use = self.cache.states(ids, self.compute)
+        assert stored.select(torch.arange(len(rows))).flat.flatten().tolist() == ids.flat.tolist()
+        backwards = torch.arange(len(rows)).flip(0)
+        assert stored.select(backwards).flat.flatten().tolist() == ids.select(backwards).flat.tolist()
+        return use.found, use.computed
 
 
-def test_an_interrupted_write_is_not_taken_for_whole(make_retriever, tokenizer, tmp_path, monkeypatch):
-    model = make_retriever()
+def test_only_new_sentences_are_computed(tmp_path):
+    cache = Cache(tmp_path)
+    assert cache.states([1, 2], [3], [1, 2]) == (0, 2)
+    assert cache.states([4], [3], [5, 6, 7]) == (1, 2)
+    assert cache.states([5, 6, 7], [1, 2], [4], [3]) == (4, 0)
+    assert cache.calls == [[1, 2, 3], [4, 5, 6, 7]]
+    # of another process
+    assert Cache(tmp_path).states([3], [1, 2, 3]) == (1, 1)
+    assert Cache(tmp_path, "other layers").states([3]) == (0, 1)
+
+
+def test_other_weights_have_other_states(make_retriever, tokenizer, tmp_path):
+    for seed in (0, 1, 0):
+        cache_encoded(Sentences(FACTS, tokenizer, max_tokens=64), make_retriever(seed=seed), tmp_path)
+    assert len(list(tmp_path.glob("forward-*"))) == 2
+
+
+@pytest.mark.parametrize("lost", ["states", "index", "both"])
+def test_what_a_killed_process_left_is_computed_again(tmp_path, lost):
+    Cache(tmp_path).states([1, 2], [3], [4, 5])
+    [folder] = tmp_path.iterdir()
+    whole = {name: (folder / name).read_bytes() for name in ("states.bin", "index.bin")}
+    for size in range(len(whole["index.bin"])):
+        for name, raw in whole.items():
+            kept = raw[: size * len(raw) // len(whole["index.bin"])] if lost in (name[:6].strip("."), "both") else raw
+            (folder / name).write_bytes(kept)
+        assert sum(Cache(tmp_path).states([1, 2], [3], [4, 5], [6])) == 4
+        assert Cache(tmp_path).states([6], [4, 5], [1, 2], [3]) == (4, 0)
+
+
+@pytest.mark.parametrize("stop", [1, 2, 3, 4])
+def test_a_computation_that_is_stopped_resumes_with_the_same_chunks(tmp_path, monkeypatch, stop):
     monkeypatch.setattr("bgr.models.state_cache.CHUNK", 2)
-    encode, calls = model.encode, []
+    monkeypatch.setattr("bgr.models.state_cache.SAVED", 2)
+    rows = [[number] for number in range(9)]
+    whole, parts = Cache(tmp_path / "whole"), Cache(tmp_path / "parts")
+    whole.states(*rows)
+    compute = parts.compute
 
-    def stops(rows):
-        calls.append(rows)
-        if len(calls) == 2:
+    def stops(part):
+        if len(parts.calls) == stop:
             raise KeyboardInterrupt
-        return encode(rows)
+        return compute(part)
 
-    monkeypatch.setattr(model, "encode", stops)
+    monkeypatch.setattr(parts, "compute", stops)
     with pytest.raises(KeyboardInterrupt):
-        cache_encoded(Sentences(FACTS, tokenizer, max_tokens=64), model, tmp_path)
-    assert not list(tmp_path.glob("*.npy"))
-    monkeypatch.undo()
-    kept = Sentences(FACTS, tokenizer, max_tokens=64)
-    cache_encoded(kept, model, tmp_path)
-    fresh = Sentences(FACTS, tokenizer, max_tokens=64)
-    with torch.no_grad():
-        torch.testing.assert_close(kept.rows.flat.float(), model.encode(fresh.rows).flat, atol=1e-2, rtol=1e-2)
+        parts.states(*rows)
+    done = parts.calls[: stop // 2 * 2]
+    again = Cache(tmp_path / "parts")
+    assert again.states(*rows) == (2 * len(done), 9 - 2 * len(done))
+    assert done + again.calls == whole.calls
+
+
+def fill(folder, number):
+    """Numbers from 0 to 59, in an order of this process's own."""
+    rows = [[i, i] for i in range(60)]
+    for start in range(0, 60, 10):
+        Cache(folder).states(*rows[number : start + number + 10])
+
+
+def test_processes_share_a_cache(tmp_path):
+    fork = multiprocessing.get_context("fork")
+    children = [fork.Process(target=fill, args=(tmp_path, number)) for number in range(4)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+    assert [child.exitcode for child in children] == [0] * 4
+    assert Cache(tmp_path).states(*([i, i] for i in range(60))) == (60, 0)
+    [states] = tmp_path.glob("*/states.bin")
+    assert states.stat().st_size == 60 * 2 * 2  # each of them once
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_of_one_line(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match=r"file/ids-.*: cannot be written: Not a directory"):
+        Cache(tmp_path / "file")
 
 
 def test_the_pipeline_finds_the_same_graphs(small_checkpoint, tmp_path):
@@ -96,6 +164,7 @@ def test_the_pipeline_finds_the_same_graphs(small_checkpoint, tmp_path):
 def test_kept_facts_are_what_the_pipeline_reads(small_checkpoint, tmp_path):
     pipeline = BgrPipeline.from_pretrained(small_checkpoint)
     pipeline.keep_facts(FACTS, tmp_path / "facts")
-    pipeline.kept[0].rows.flat[:] = float("nan")
+    states = pipeline.kept[0].states
+    pipeline.kept[0].states = replace(states, table=torch.full_like(states.table, torch.nan))
     graphs = pipeline.retrieve_directions(QUERIES)
     assert not any(odds == odds for odds in graphs[0].forward.odds.values())
