@@ -116,8 +116,9 @@ class StateCache:
         ends = records["tokens"].astype(np.int64).cumsum()
         count = int(np.searchsorted(ends, self._states.stat().st_size // self._bytes, side="right"))
         size = int(ends[count - 1]) if count else 0
-        os.truncate(self._index, count * RECORD.itemsize)
-        os.truncate(self._states, size * self._bytes)
+        for path, whole in ((self._index, count * RECORD.itemsize), (self._states, size * self._bytes)):
+            if path.stat().st_size > whole:
+                os.truncate(path, whole)
         starts = (ends - records["tokens"])[:count].tolist()
         return dict(zip(map(bytes, records["hash"][:count]), starts, strict=True)), size
 
