@@ -20,10 +20,12 @@ from bgr.models.state_cache import cache_encoded
 from bgr.reader.reader import Reader, ReaderInput, load_reader
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, timed, truncated_texts
 from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever, load_tokenizer
+from bgr.retrievers.graph_hop.completeness import Refusal
 from bgr.retrievers.graph_hop.decode import EXPLORE, decode
 from bgr.retrievers.graph_hop.fusion import Fusion
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from bgr.retrievers.graph_hop.options import AskOptions
+from bgr.retrievers.graph_hop.prune import kept_columns, unpruned
 from bgr.retrievers.graph_hop.reconstruction import reconstruct, subgraph_confidence
 from bgr.retrievers.scope import SearchName
 from bgr.retrievers.search import CANDIDATES, TwoStage
@@ -33,7 +35,7 @@ from bgr.utils.json_utils import one_line, repr_short
 if TYPE_CHECKING:
     from bgr.collection.collection import Collection
 
-MAX_FACTS = 1_000
+MAX_FACTS = 10_000
 """Maximum candidates of one question; more of them need a search first."""
 
 GROUP = 128
@@ -42,26 +44,37 @@ GROUP = 128
 
 @dataclass(frozen=True)
 class DirectedGraphs:
-    """The graphs of both directions for one question, before reconstruction, and the texts that one of the directions
-    truncated (`RetrievalResult.truncated`)."""
+    """The graphs of both directions for one question, before reconstruction, the texts that one of the directions
+    truncated (`RetrievalResult.truncated`), and the candidates that one of them read, ``None`` for all."""
 
     forward: DirectionResult
     backward: DirectionResult
     truncated: tuple[int, ...] = ()
+    kept: tuple[int, ...] | None = None
 
-    def merged(self, rule: str, gamma: float, *, fusion: Fusion | None = None) -> RetrievalResult:
-        """The graph by a reconstruction rule; see `bgr.retrievers.graph_hop.reconstruction.reconstruct`."""
+    def merged(
+        self, rule: str, gamma: float, *, fusion: Fusion | None = None, refusal: Refusal | None = None
+    ) -> RetrievalResult:
+        """The graph by a reconstruction rule (`bgr.retrievers.graph_hop.reconstruction.reconstruct`); empty if the
+        evidence is refused."""
         found = reconstruct(self.forward, self.backward, rule, gamma, fusion=fusion)
-        return replace(found, truncated=self.truncated)
+        refusal = refusal or Refusal()
+        completeness = refusal.completeness(self.forward, self.backward, found.graph)
+        if completeness is not None and completeness < refusal.threshold:
+            found = replace(found, graph=EvidenceGraph())
+        details = {} if self.kept is None else {"kept": list(self.kept)}
+        return replace(found, details=details, truncated=self.truncated, completeness=completeness)
 
 
 @dataclass(frozen=True)
 class Answer:
     """The answer to one question.
 
-    `confidence` is the BSC of the two directions, in [0, 1]. `answer` is ``None`` without evidence or without a reader;
-    `answer_confidence` is the reader's, in [0, 1], and ``None`` without a reader. `truncated` lists the texts that were
-    not read to their end, −1 for the question, and `reader_truncated` tells whether the reader's input was truncated.
+    `confidence` is the BSC of the two directions, in [0, 1]. `completeness` is the probability that the evidence is
+    complete, ``None`` from a checkpoint that does not tell; the graph is empty if it is too low. `answer` is ``None``
+    without evidence or without a reader; `answer_confidence` is the reader's, in [0, 1], and ``None`` without a reader.
+    `truncated` lists the texts that were not read to their end, −1 for the question, and `reader_truncated` tells
+    whether the reader's input was truncated.
     """
 
     question: str
@@ -73,6 +86,7 @@ class Answer:
     limits: tuple[str, ...]
     answer: str | None = None
     answer_confidence: float | None = None
+    completeness: float | None = None
     truncated: tuple[int, ...] = ()
     reader_truncated: bool = False
 
@@ -100,6 +114,7 @@ class Answer:
             "answer": self.answer,
             "answer_confidence": self.answer_confidence,
             "confidence": self.confidence,
+            "completeness": self.completeness,
             "edges": [[a, b, round(self.graph.scores.get((a, b), 0.0), 6)] for a, b in sorted(self.graph.edges)],
             "evidence": [{"fact": n, "text": self.facts[n]} for n in self.graph.order()],
             "forward": self.forward.to_json(),
@@ -207,37 +222,54 @@ class BgrPipeline(Retriever):
             group = queries[start : start + GROUP]
             with autocast(self.device, self.precision):
                 forward, backward = self._read(group)
-                results = (
-                    _walk(self.forward, *forward, group, batch_size),
-                    _walk(self.backward, *backward, group, batch_size),
-                )
-            cut = [one.truncated | other.truncated for one, other in zip(forward, backward, strict=True)]
+                results = [
+                    _walk(model, read, group, batch_size)
+                    for model, read in ((self.forward, forward), (self.backward, backward))
+                ]
+            cut = [
+                one.truncated | other.truncated
+                for one, other in ((forward.questions, backward.questions), (forward.facts, backward.facts))
+            ]
             lost = (truncated_texts(query, *cut) for query in group)
-            found += [DirectedGraphs(*each) for each in zip(*results, lost, strict=True)]
+            kept = map(_union, forward.kept, backward.kept)
+            found += [DirectedGraphs(*each) for each in zip(*results, lost, kept, strict=True)]
         return found
 
-    def _read(self, queries: Sequence[Query]) -> list[tuple[Sentences, Sentences]]:
+    def _read(self, queries: Sequence[Query]) -> list[_Read]:
         """Questions and facts after the frozen layers, for each direction; computed once if these are the same. Facts
-        come from the cache of `keep_facts` if it contains all of them."""
+        come from the cache of `keep_facts` if it contains all of them; of others only those are read that one of the
+        directions keeps."""
         kept = self.kept
         if kept is not None and not all(fact in kept[0].number for query in queries for fact in query.facts):
             kept = None
-        read: list[tuple[Sentences, Sentences]] = []
+        read: list[_Read] = []
         for number, model in enumerate((self.forward, self.backward)):
             if number and self.shared:
-                questions, facts = read[0]
+                questions, facts = read[0].questions, read[0].facts
             else:
-                questions, facts = self._lower(model, queries, with_facts=kept is None)
-            read.append((questions, facts if kept is None else kept[number]))
+                questions = Sentences(
+                    (q.question for q in queries), self.tokenizer, max_tokens=model.config.question_tokens
+                )
+                facts = Sentences(
+                    (f for q in queries for f in q.facts if kept is None),
+                    self.tokenizer,
+                    max_tokens=model.config.fact_tokens,
+                )
+            if kept is not None:
+                facts = kept[number]
+            read.append(_Read(questions, facts, _kept_facts(model, questions, facts, queries)))
+        models = (self.forward, self.backward)
+        for number, (model, one) in enumerate(zip(models, read, strict=True)):
+            users = read if self.shared else [one]
+            if number and self.shared:
+                break
+            one.questions.lower(model.encoder)
+            if kept is None:
+                texts = (
+                    f for user in users for q, chosen in zip(queries, user.kept, strict=True) for f in _of(q, chosen)
+                )
+                one.facts.lower(model.encoder, {one.facts.number[text] for text in texts})
         return read
-
-    def _lower(self, model: BgrRetriever, queries: Sequence[Query], *, with_facts: bool) -> tuple[Sentences, Sentences]:
-        config, texts = model.config, [f for q in queries for f in q.facts] if with_facts else []
-        questions = Sentences((q.question for q in queries), self.tokenizer, max_tokens=config.question_tokens)
-        facts = Sentences(texts, self.tokenizer, max_tokens=config.fact_tokens)
-        for sentences in (questions, facts) if with_facts else (questions,):
-            sentences.rows = model.encoder.lower(sentences.rows.to(self.device)).to("cpu")
-        return questions, facts
 
     @timed
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
@@ -273,13 +305,16 @@ class BgrPipeline(Retriever):
             limits=merged.limits,
             answer=None if read is None else read.text,
             answer_confidence=None if read is None else read.confidence,
+            completeness=merged.completeness,
             truncated=found.truncated,
             reader_truncated=read is not None and read.truncated,
         )
 
     def _merged(self, found: DirectedGraphs) -> RetrievalResult:
         settings = self.settings
-        return found.merged(settings.rule, settings.gamma(settings.rule), fusion=settings.fusion)
+        return found.merged(
+            settings.rule, settings.gamma(settings.rule), fusion=settings.fusion, refusal=settings.refusal
+        )
 
 
 def _check(queries: Sequence[Query]) -> None:
@@ -302,16 +337,53 @@ def read_alike(forward: BgrRetriever, backward: BgrRetriever) -> bool:
     return all(torch.equal(a, b) for a, b in pairs)
 
 
+@dataclass(frozen=True)
+class _Read:
+    """Input of one direction for a group of queries: their sentences, and the candidates of each query that the pruner
+    keeps, ``None`` for all."""
+
+    questions: Sentences
+    facts: Sentences
+    kept: list[list[int] | None]
+
+
+def _union(one: list[int] | None, two: list[int] | None) -> tuple[int, ...] | None:
+    return None if one is None or two is None else tuple(sorted({*one, *two}))
+
+
+def _of(query: Query, chosen: list[int] | None) -> Sequence[str]:
+    return query.facts if chosen is None else [query.facts[number] for number in chosen]
+
+
+def _kept_facts(
+    model: BgrRetriever, questions: Sentences, facts: Sentences, queries: Sequence[Query]
+) -> list[list[int] | None]:
+    """One question at a time: those with many candidates are few, and each is a large batch of its own."""
+    chosen: list[list[int] | None] = []
+    for query in queries:
+        if not model.config.prune or len(query.facts) <= model.config.prune:
+            chosen.append(None)
+            continue
+        batch = make_batch(questions, facts, [(query.question, query.facts)], states=False).to(model.device)
+        columns = kept_columns(model, batch)
+        assert columns is not None
+        chosen.append([column for column in columns[0].tolist() if column >= 0])
+    return chosen
+
+
 @torch.inference_mode()
-def _walk(
-    model: BgrRetriever, questions: Sentences, facts: Sentences, queries: Sequence[Query], batch_size: int
-) -> list[DirectionResult]:
+def _walk(model: BgrRetriever, read: _Read, queries: Sequence[Query], batch_size: int) -> list[DirectionResult]:
     """One direction over all queries. A sentence that questions share is encoded only once."""
-    results = []
+    results: list[DirectionResult] = []
     for start in range(0, len(queries), batch_size):
-        part = [(q.question, q.facts) for q in queries[start : start + batch_size]]
-        batch = make_batch(questions, facts, part).to(model.device)
-        results += decode(model, model.encode_batch(batch.questions, batch.facts, batch.candidates), explore=EXPLORE)
+        part = range(start, min(start + batch_size, len(queries)))
+        samples = [(queries[n].question, _of(queries[n], read.kept[n])) for n in part]
+        batch = make_batch(read.questions, read.facts, samples).to(model.device)
+        encoded = model.encode_batch(batch.questions, batch.facts, batch.candidates)
+        found = decode(model, encoded, explore=EXPLORE)
+        for number, one in zip(part, found, strict=True):
+            kept = read.kept[number]
+            results.append(one if kept is None else unpruned(one, kept, len(queries[number].facts)))
     return results
 
 

@@ -67,7 +67,11 @@ class RetrievalModule(LightningModule):
         own = self.hparams
         source = resolve_model(own["encoder"])
         settings = {name: own[name] for name in inspect.signature(config).parameters if name in own}
-        settings["encoder"] = AutoConfig.from_pretrained(source)
+        encoder = AutoConfig.from_pretrained(source)
+        if encoder.model_type != "bert":
+            # others number their positions differently, or have other layers
+            raise ValueError(f"encoder {own['encoder']} is of type {encoder.model_type}, allowed: bert")
+        settings["encoder"] = encoder
         made = config(**settings)
         rates = ("learning_rate", "matrix_learning_rate", "encoder_learning_rate", "weight_decay")
         self.model = model(made)

@@ -29,15 +29,21 @@ from training.run import at_least
 @dataclass(frozen=True)
 class TrainingBatch:
     """Input of the model, the questions with their gold graphs, and the weight of their mean loss, which differs from 1
-    only in the last step of an epoch (`training.loader.share_out`)."""
+    only in the last step of an epoch (`training.loader.share_out`). `most` is the number of candidates that the graph
+    model sees of each question, if the pruner chooses them; 0 for its own limit."""
 
     batch: Batch
     examples: list[Example]
     weight: float = 1.0
+    most: int = 0
 
     @property
     def graphs(self) -> list[EvidenceGraph]:
         return [example.graph for example in self.examples]
+
+    @property
+    def answerable(self) -> list[bool]:
+        return [example.answerable for example in self.examples]
 
     def to(self, *args: Any, **kwargs: Any) -> TrainingBatch:
         return replace(self, batch=self.batch.to(*args, **kwargs))
@@ -51,7 +57,11 @@ class BgrDataModule(LightningDataModule):
         batch_size: questions per training batch. A step has this number times devices, nodes and accumulated batches.
         dev_batch_size: questions per batch of the dev split, which is sorted by length to reduce padding.
         candidates: number of candidates per training question: all gold facts and others sampled anew in each epoch; 0
-            for all. Fewer candidates take less time and leave less to memorize.
+            for all. Fewer candidates take less time and leave less to memorize. With a `pool` it is the maximum: each
+            batch draws its number, from a third of it on, and the pruner chooses them.
+        pool: number of candidates that the pruner chooses from in training: all of a question's own, and facts of other
+            questions; 0 if there is no pruner.
+        unanswerable: also train and validate on the questions without an answer.
         limit: number of training questions; 0 for all.
         dev_limit: number of dev questions; 0 for all.
 
@@ -67,16 +77,20 @@ class BgrDataModule(LightningDataModule):
         candidates: int = 0,
         limit: int = 0,
         dev_limit: int = 0,
+        pool: int = 0,
+        unanswerable: bool = False,
     ) -> None:
         super().__init__()
         at_least(1, batch_size=batch_size, dev_batch_size=dev_batch_size)
-        at_least(0, candidates=candidates, limit=limit, dev_limit=dev_limit)
+        at_least(0, candidates=candidates, limit=limit, dev_limit=dev_limit, pool=pool)
         self.folder = folder
         self.batch_size = batch_size
         self.dev_batch_size = dev_batch_size
         self.candidates = candidates
         self.limit = limit
         self.dev_limit = dev_limit
+        self.pool = pool
+        self.unanswerable = unanswerable
         self.splits: dict[str, list[Example]] = {}
         self.recipe = ""
         self.progress = True
@@ -87,7 +101,7 @@ class BgrDataModule(LightningDataModule):
     def setup(self, stage: str | None = None) -> None:
         self.recipe = recipe_of(self.folder)
         for split in ("train", "dev"):
-            self.splits.setdefault(split, load_split(self.folder, split))
+            self.splits.setdefault(split, load_split(self.folder, split, unanswerable=self.unanswerable))
         self.splits["train"] = self.splits["train"][: self.limit or None]
         self.splits["dev"] = self.splits["dev"][: self.dev_limit or None]
         self.splits["dev"].sort(key=lambda e: (max(map(len, e.facts), default=0), e.id))
@@ -138,16 +152,32 @@ class BgrDataModule(LightningDataModule):
         batch = make_batch(self.questions, self.facts, [(e.question, e.facts) for e in examples])
         return TrainingBatch(batch, list(examples))
 
+    def _with_pool(self, examples: Sequence[Example], seed: str) -> TrainingBatch:
+        """The batch with a pool of candidates for each question: its own ones first, then facts of other questions."""
+        draw = random.Random(seed)
+        others = list(dict.fromkeys(fact for example in examples for fact in example.facts))
+        samples = []
+        for example in examples:
+            strangers = draw.sample(others, min(len(others), self.pool))
+            own = set(example.facts)
+            added = [fact for fact in strangers if fact not in own][: max(0, self.pool - len(example.facts))]
+            samples.append((example.question, [*example.facts, *added]))
+        most = draw.randint(max(1, self.candidates // 3), self.candidates) if self.candidates else 0
+        return TrainingBatch(make_batch(self.questions, self.facts, samples), list(examples), most=most)
+
     def train_dataloader(self) -> StepLoader[TrainingBatch]:
         train, trainer = self.splits["train"], self.trainer
         part = Part(trainer.global_rank, trainer.world_size, trainer.accumulate_grad_batches) if trainer else Part()
-        lengths = [len(e.question) for e in train]
+        # by what a batch is padded to
+        lengths = [len(e.facts) if self.pool else len(e.question) for e in train]
         order = SimilarLengths(lengths, self.batch_size * part.batches, seed=torch.initial_seed() % (1 << 31))
 
         def make(rows: list[int], weight: float) -> TrainingBatch:
             examples = [train[row] for row in rows]
+            drawn = f"{order.seed} {order.epoch}"
+            if self.pool:
+                return replace(self._with_pool(examples, f"{drawn} {rows}"), weight=weight)
             if self.candidates:
-                drawn = f"{order.seed} {order.epoch}"
                 examples = [fewer_candidates(e, self.candidates, f"{drawn} {e.id}") for e in examples]
             return replace(self.collate(examples), weight=weight)
 

@@ -9,7 +9,7 @@ import shutil
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from jsonargparse import ArgumentError
@@ -28,6 +28,8 @@ from training.callbacks import AtomicFiles, Cached, EarlyStop, KeepCheckpoints, 
 from training.data_module import BgrDataModule
 from training.run import Run, first_process
 
+RULE = Literal["equation", "intersection", "released", "forward", "backward", "fused"] | None
+
 _RESULT_SETTINGS = (
     *("max_epochs", "max_steps", "precision", "accumulate_grad_batches", "gradient_clip_val"),
     *("gradient_clip_algorithm", "limit_train_batches", "limit_val_batches", "check_val_every_n_epoch"),
@@ -43,8 +45,21 @@ class RetrieverCLI(LightningCLI):
         parser.add_lightning_class_args(EarlyStop, "early_stop")
 
 
+class BgrCLI(RetrieverCLI):
+    """For both directions of BGR, with the reconstruction ``rule`` of the pair; ``null`` chooses it on dev."""
+
+    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        super().add_arguments_to_parser(parser)
+        parser.add_argument("--rule", type=RULE, default=None)
+
+
 def retriever_cli(
-    run: Run, module: type[LightningModule], name: str, *callbacks: Callback, settings: Sequence[str] = ()
+    run: Run,
+    module: type[LightningModule],
+    name: str,
+    *callbacks: Callback,
+    settings: Sequence[str] = (),
+    kind: type[RetrieverCLI] = RetrieverCLI,
 ) -> RetrieverCLI:
     """Read the config of a retriever; nothing is written. See `lightning_cli`.
 
@@ -58,7 +73,7 @@ def retriever_cli(
         run.home(name),
         *callbacks,
         StopAtNotFinite(name),
-        cli=RetrieverCLI,
+        cli=kind,
         settings=[*settings, f"--checkpoint.folder={run.home(name) / 'epochs'}"],
         precision="bf16-mixed" if fast_bfloat16(pick_device()) else "32-true",
         # the data module distributes the questions itself

@@ -30,7 +30,7 @@ def attend(
     """Attention of each query over the values whose mask is true, or over all values without a mask.
 
     *Shape:* ``queries [n, …, s, d]``, ``keys``, ``values [n, …, t, d]``, ``mask`` broadcast to ``[n, …, s, t]`` →
-    ``[n, …, s, d]``. `scale` is ``d^-½`` unless given.
+    ``[n, …, s, d]``. A `mask` of floats is added to the scores. `scale` is ``d^-½`` unless given.
     """
     if queries.device.type != "cpu":
         return F.scaled_dot_product_attention(queries, keys, values, mask, scale=scale, dropout_p=dropout)
@@ -43,7 +43,9 @@ def attend(
         scores = (keys @ scaled.transpose(-1, -2)).transpose(-1, -2) if transposed else scaled @ keys.transpose(-1, -2)
         scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
         if mask is not None:
-            scores = scores.add_(torch.zeros_like(mask, dtype=scores.dtype).masked_fill_(~mask, float("-inf")))
+            if mask.dtype == torch.bool:
+                mask = torch.zeros_like(mask, dtype=scores.dtype).masked_fill_(~mask, float("-inf"))
+            scores = scores.add_(mask)
         shares = scores.transpose(-1, -2).softmax(-2).transpose(-1, -2) if transposed else scores.softmax(-1)
         return F.dropout(shares.to(queries.dtype), dropout) @ values.to(queries.dtype)
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import math
+import re
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from bgr.models.ragged import Ragged, StoredRows
+from bgr.models.encoder import SentenceStates
+from bgr.models.numbers import token_numbers
+from bgr.models.ragged import Rows, StoredRows
 from bgr.models.truncation import Truncation, tokenize
+
+_DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True)
@@ -19,13 +25,22 @@ class Batch:
     distinct facts of the batch, and ``candidates [q, c]``, each question's facts as indices into ``facts``, padded with
     −1."""
 
-    questions: Ragged
-    facts: Ragged
+    questions: Rows
+    facts: Rows
     candidates: Tensor
 
     def to(self, *args: Any, **kwargs: Any) -> Batch:
         questions, facts = (rows.to(*args, **kwargs) for rows in (self.questions, self.facts))
         return Batch(questions, facts, self.candidates.to(*args, **kwargs))
+
+    def keep(self, columns: Tensor) -> Batch:
+        """Only some candidates of each question, and no fact that is nobody's candidate. *Shape:* ``columns [q, k]``
+        indices of candidates, padded with −1."""
+        kept = self.candidates.gather(1, columns.clamp(min=0)).masked_fill(columns < 0, -1)
+        used, number = torch.unique(kept[kept >= 0], return_inverse=True)
+        candidates = kept.clone()
+        candidates[kept >= 0] = number
+        return Batch(self.questions, self.facts.select(used), candidates)
 
 
 class Sentences:
@@ -38,7 +53,7 @@ class Sentences:
         self.number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         distinct = list(self.number)
         rows, cut = tokenize(tokenizer, distinct, max_tokens)
-        self.rows = Ragged.from_lists(rows)
+        self.rows = replace(Rows.from_lists(rows), numbers=_numbers(tokenizer, distinct, rows, max_tokens))
         self.states: StoredRows | None = None
         self.truncated = frozenset(distinct[number] for number in cut)
 
@@ -49,19 +64,45 @@ class Sentences:
     def truncation(self) -> Truncation:
         return Truncation(len(self.truncated), len(self))
 
-    def take(self, numbers: Sequence[int]) -> Ragged:
-        """The given sentences; states are converted to float32."""
-        source = self.rows if self.states is None else self.states
-        rows = source.select(torch.as_tensor(numbers, dtype=torch.long))
-        return rows.to(dtype=torch.float32) if rows.flat.is_floating_point() else rows
+    def take(self, numbers: Sequence[int], *, states: bool = True) -> Rows:
+        """The given sentences; states are converted to float32. Without `states` as token ids."""
+        chosen = torch.as_tensor(numbers, dtype=torch.long)
+        rows = self.rows.select(chosen)
+        return rows if self.states is None or not states else self.states.select(chosen, rows).to(dtype=torch.float32)
+
+    def lower(self, encoder: SentenceStates, needed: Set[int] | None = None) -> None:
+        """Give the sentences, or only those whose numbers are `needed`, the states of the encoder's frozen layers."""
+        if not encoder.frozen_layers:
+            return
+        chosen = torch.tensor(sorted(range(len(self)) if needed is None else needed), dtype=torch.long)
+        rows = encoder.lower(self.rows.select(chosen).to(encoder.bert.device)).to("cpu")
+        starts = torch.zeros_like(self.rows.lengths).index_copy(0, chosen, rows.starts)
+        self.states = StoredRows(rows.flat, starts, self.rows.lengths)
 
 
-def make_batch(questions: Sentences, facts: Sentences, samples: Sequence[tuple[str, Sequence[str]]]) -> Batch:
-    """Build a batch of ``(question, candidate facts)``. A fact that several questions share occurs once."""
+def _numbers(tokenizer: Any, texts: Sequence[str], rows: Sequence[Sequence[int]], max_tokens: int) -> Tensor:
+    """The number that each token is a part of, for the tokens `rows` of the texts. *Shape:* ``[total]``."""
+    found = [[math.nan] * len(row) for row in rows]
+    having = [number for number, text in enumerate(texts) if _DIGIT.search(text)]
+    if having:
+        read = tokenizer(
+            [texts[number] for number in having], truncation=True, max_length=max_tokens, return_offsets_mapping=True
+        )
+        for number, spans in zip(having, read["offset_mapping"], strict=True):
+            found[number] = token_numbers(texts[number], spans)
+    return torch.tensor([value for row in found for value in row], dtype=torch.float32)
+
+
+def make_batch(
+    questions: Sentences, facts: Sentences, samples: Sequence[tuple[str, Sequence[str]]], *, states: bool = True
+) -> Batch:
+    """Build a batch of ``(question, candidate facts)``, without `states` of token ids. A fact that several questions
+    share occurs once."""
     index: dict[int, int] = {}
     widest = max(len(candidates) for _, candidates in samples)
     table = torch.full((len(samples), widest), -1, dtype=torch.long)
     for row, (_, candidates) in enumerate(samples):
         numbers = [facts.number[text] for text in candidates]
         table[row, : len(numbers)] = torch.tensor([index.setdefault(n, len(index)) for n in numbers], dtype=torch.long)
-    return Batch(questions.take([questions.number[text] for text, _ in samples]), facts.take(list(index)), table)
+    asked = [questions.number[text] for text, _ in samples]
+    return Batch(questions.take(asked, states=states), facts.take(list(index), states=states), table)

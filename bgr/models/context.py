@@ -2,7 +2,9 @@
 
 The paper encodes every sentence alone and compares a path with one candidate at a time. Such a model cannot tell which
 of two films with the named actor also has the named director, because a third sentence says so. A few thin layers of
-self-attention over the tokens of the question and of all its candidates can.
+self-attention over the tokens of the question and the summary rows of its candidates can. Attention is biased by the
+features of each pair of sentences (`bgr.models.token_match.Links`), so that a fact sees at once which others share its
+names. The cost grows with the square of the number of candidates, but with 3 rows for each, not with its tokens.
 """
 
 from __future__ import annotations
@@ -10,65 +12,67 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from bgr.models.attention import Attention, Packing, attend_in_rows
-from bgr.models.late_interaction import TokenMarks
-from bgr.models.ragged import Ragged
-from bgr.utils.devices import for_matrices
+from bgr.models.attention import Attention, attend
+from bgr.models.token_match import Layout
 
 
 class ContextLayer(nn.Module):
-    """One pre-norm transformer layer (arXiv:2002.04745) over the joined tokens."""
+    """One pre-norm transformer layer (arXiv:2002.04745) whose attention has a bias for each pair of sentences."""
 
-    def __init__(self, *, width: int, heads: int, dropout: float) -> None:
+    def __init__(self, *, width: int, heads: int, links: int, dropout: float) -> None:
         super().__init__()
         self.attention = Attention(width=width, heads=heads)
+        self.bias = nn.Linear(links, heads) if links else None
         self.feed = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
         self.dropout = nn.Dropout(dropout)
-        # queries and keys start as the same rotation: at first a token attends to similar tokens of other sentences
-        nn.init.orthogonal_(self.attention.query.weight)
-        with torch.no_grad():
-            self.attention.key_value.weight[:width].copy_(self.attention.query.weight)
+        if self.bias is not None:
+            nn.init.normal_(self.bias.weight, std=0.3)
 
-    def forward(self, states: Tensor, packing: Packing) -> Tensor:
-        """*Shape:* ``[total, d]`` → ``[total, d]``, where each token attends to those of its row."""
-        states = states + self.dropout(self._attend(self.norms[0](states), packing))
+    def forward(self, states: Tensor, mask: Tensor, links: Tensor | None, column: Tensor) -> Tensor:
+        """*Shape:* ``states [q, m, d]``, ``mask [q, m]``, ``links [q, n, n, e]``, ``column [m]`` the sentence of each
+        state → ``[q, m, d]``."""
+        scores = torch.zeros_like(mask, dtype=torch.float32).masked_fill(~mask, float("-inf"))[:, None, None]
+        if self.bias is not None and links is not None:
+            bias = self.bias(links).permute(0, 3, 1, 2)
+            scores = scores + bias.index_select(2, column).index_select(3, column)
+        states = states + self.dropout(self._attend(self.norms[0](states), scores))
         return states + self.dropout(self.feed(self.norms[1](states)))
 
-    def _attend(self, states: Tensor, packing: Packing) -> Tensor:
-        part, states = self.attention, for_matrices(states)
-        key, value = part.key_value(states).chunk(2, dim=-1)
-        return part.out(attend_in_rows(part.query(states), key, value, packing, heads=part.heads))
+    def _attend(self, states: Tensor, scores: Tensor) -> Tensor:
+        part = self.attention
+        both = part.query(states), *part.key_value(states).chunk(2, dim=-1)
+        # [q, m, d] -> [q, heads, m, d / heads]
+        query, key, value = (one.unflatten(-1, (part.heads, -1)).transpose(1, 2) for one in both)
+        return part.out(attend(query, key, value, scores.to(query.dtype)).transpose(1, 2).flatten(2))
 
 
 class Context(nn.Module):
-    """All context layers on ragged rows: each question is joined with its candidates, and the result is split."""
+    """All context layers over the tokens of a question and the rows of its candidates."""
 
-    def __init__(self, *, width: int, heads: int, layers: int, dropout: float) -> None:
+    def __init__(self, *, width: int, heads: int, layers: int, links: int, dropout: float) -> None:
         super().__init__()
-        self.kind = nn.Embedding(2, width)
-        self.marks = TokenMarks(width=width)
+        self.layers = nn.ModuleList(
+            ContextLayer(width=width, heads=heads, links=links, dropout=dropout) for _ in range(layers)
+        )
         self.norm = nn.LayerNorm(width)
-        self.layers = nn.ModuleList(ContextLayer(width=width, heads=heads, dropout=dropout) for _ in range(layers))
-        nn.init.normal_(self.kind.weight, std=0.02)
 
-    def forward(self, questions: Ragged, facts: Ragged, counts: Tensor) -> tuple[Ragged, Ragged]:
-        """*Shape:* ``questions`` of ``q`` rows; ``facts`` of ``Σ counts`` rows, grouped by question; ``counts [q]`` →
-        the same rows with new states."""
-        count, device = len(questions), counts.device
-        rows = Ragged(torch.cat([questions.flat, facts.flat]), torch.cat([questions.lengths, facts.lengths]))
-        # row numbers in the order: question 0, its candidates, question 1, its candidates, …
-        numbers = torch.arange(count, device=device)
-        owner = torch.cat([numbers, numbers.repeat_interleave(counts)])
-        order = torch.argsort(owner, stable=True)
-        joined = rows.select(order)
-        is_fact = (order >= count).repeat_interleave(joined.lengths)
-        lengths = torch.zeros_like(counts).index_add_(0, owner, rows.lengths)
-        states = joined.flat + self.kind(is_fact.long())
-        states = states + self.marks(Ragged(states, lengths), Ragged(is_fact, lengths))
-        packing = Packing.of(lengths)
+    def forward(
+        self, question: Tensor, mask: Tensor, rows: Tensor, links: Tensor | None, layout: Layout
+    ) -> tuple[Tensor, Tensor]:
+        """*Shape:* ``question [q, t, d]``, ``mask [q, t]``, ``rows [f, r, d]``, ``links [q, n, n, e]`` → the first and
+        the third with new states."""
+        count, tokens = mask.shape
+        r, width = rows.shape[1], layout.shape[1]
+        facts = slice(count, None)  # of the layout's sentences
+        where = layout.question[facts] * (width - 1) + layout.column[facts] - 1
+        table = rows.new_zeros(count * (width - 1), *rows.shape[1:]).index_copy(0, where, rows)
+        states = torch.cat([question, table.unflatten(0, (count, -1)).flatten(1, 2)], 1)
+        there = torch.zeros(count * (width - 1), dtype=torch.bool, device=mask.device).index_fill(0, where, True)
+        whole = torch.cat([mask, there.unflatten(0, (count, -1)).repeat_interleave(r, 1)], 1)
+        column = torch.arange(1, width, device=mask.device).repeat_interleave(r)
+        column = torch.cat([column.new_zeros(tokens), column])
         for layer in self.layers:
-            states = layer(states, packing)
-        parted = Ragged(self.norm(states), joined.lengths).select(torch.argsort(order))
-        split = int(questions.lengths.sum())
-        return Ragged(parted.flat[:split], questions.lengths), Ragged(parted.flat[split:], facts.lengths)
+            states = layer(states, whole, links, column)
+        states = self.norm(states)
+        return states[:, :tokens], states[:, tokens:].unflatten(1, (-1, r)).flatten(0, 1)[where]

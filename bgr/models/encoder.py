@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TypeVar
+
 import torch
 from torch import nn
 from transformers import BertConfig, BertModel
 
 from bgr.models.attention import Packing, packed_layer
 from bgr.models.ragged import Ragged, length_buckets
+
+AnyRows = TypeVar("AnyRows", bound=Ragged)
 
 
 class SentenceStates(nn.Module):
@@ -47,7 +52,7 @@ class SentenceStates(nn.Module):
         for number in range(self.frozen_layers):
             self.bert.encoder.layer[number] = other.bert.encoder.layer[number]
 
-    def lower(self, ids: Ragged) -> Ragged:
+    def lower(self, ids: AnyRows) -> AnyRows:
         """Token ids → output of the frozen layers, without gradients and without dropout, so it may be cached.
 
         *Shape:* ``ids.flat [total]`` → ``[total, d]``; the ids themselves without frozen layers.
@@ -61,14 +66,14 @@ class SentenceStates(nn.Module):
         self.bert.train(was_training)
         return states
 
-    def upper(self, states: Ragged) -> Ragged:
+    def upper(self, states: AnyRows) -> AnyRows:
         """Output of `lower` → the last token states of the BERT ``[total, d]``."""
         return self._run(states, self.frozen_layers, self.bert.config.num_hidden_layers)
 
-    def forward(self, ids: Ragged) -> Ragged:
+    def forward(self, ids: AnyRows) -> AnyRows:
         return self.upper(self.lower(ids))
 
-    def _run(self, rows: Ragged, first: int, last: int) -> Ragged:
+    def _run(self, rows: AnyRows, first: int, last: int) -> AnyRows:
         needs_embedding = not rows.flat.is_floating_point()
         if first == last and not needs_embedding:
             return rows
@@ -83,4 +88,5 @@ class SentenceStates(nn.Module):
                 states = packed_layer(layer, states, packing)
             pieces.append(states)
         order = torch.cat(groups)
-        return Ragged(torch.cat(pieces), rows.lengths[order]).select(torch.argsort(order))
+        states = Ragged(torch.cat(pieces), rows.lengths[order]).select(torch.argsort(order)).flat
+        return replace(rows, flat=states)

@@ -7,6 +7,7 @@ and the feed-forward remain.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -48,7 +49,7 @@ class FactRows(nn.Module):
         queries = torch.einsum("frhe,hed->fhrd", queries, key).flatten(1, 2)
         seen = attend(queries, states, states, mask[:, None, :], scale=key.shape[1] ** -0.5)
         seen = torch.einsum("fhrd,hed->frhe", seen.unflatten(1, (self.heads, -1)), value).flatten(-2)
-        return self.norm(rows + self.dropout(self.out(seen + self.value.bias)))
+        return self.norm(rows + self.dropout(self.out(seen + self.value.bias.to(seen.dtype))))
 
 
 class Prepared(NamedTuple):
@@ -83,9 +84,11 @@ class Matcher(nn.Module):
         """Compute the features of facts. *Shape:* ``rows [f, r, d]``."""
         return Prepared(self.query(rows), self.gate(rows), self.of_fact(rows))
 
-    def forward(self, paths: Tensor, mask: Tensor, facts: Prepared, indices: Tensor, features: Tensor) -> Tensor:
+    def forward(
+        self, paths: Tensor, mask: Tensor, facts: Prepared, indices: Tensor, features: Sequence[Tensor] = ()
+    ) -> Tensor:
         """*Shape:* ``paths [p, t, d]``, ``mask [p, t]``, ``indices [p, c]`` the candidates of each path as indices
-        into ``facts``, ``features [p, c, e]`` → logits ``[p, c]``."""
+        into ``facts``, ``features`` of each pair ``[p, c, …]`` → logits ``[p, c]``."""
         p, c = indices.shape
         keys, values = (self._split(part) for part in self.key_value(paths).chunk(2, dim=-1))
         # [f, r, d] -> [p, c * r, d]: the candidates of each path's question
@@ -95,7 +98,7 @@ class Matcher(nn.Module):
         hidden = take(facts.hidden, indices).flatten(1, 2) + self.of_path(both)
         # [p, c * r, m] -> [p, c, r * m]
         hidden = self.dropout(F.gelu(hidden)).reshape(p, c, -1)
-        return self.out(torch.cat([hidden, features], dim=-1)).squeeze(-1)
+        return self.out(torch.cat([hidden, *features], dim=-1)).squeeze(-1)
 
     def _split(self, states: Tensor) -> Tensor:
         # [n, t, d] -> [n, heads, t, d / heads]

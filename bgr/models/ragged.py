@@ -2,7 +2,8 @@
 
 Legend of dimensions, the same in every file of `bgr.models`:
 ``q`` questions in the batch, ``f`` facts in the batch, ``c`` candidates of one question, ``p`` active paths,
-``t`` tokens, ``d`` width, ``r`` summary rows of a fact, ``h`` hops.
+``t`` tokens, ``d`` width, ``r`` summary rows of a fact, ``h`` hops, ``n = 1 + c`` sentences of one question: the
+question in column 0, candidate ``i`` in column ``i + 1``.
 
 The arguments `width` (``d``), `heads` (of attention) and `dropout` (a probability) mean the same in every module.
 """
@@ -10,8 +11,8 @@ The arguments `width` (``d``), `heads` (of attention) and `dropout` (a probabili
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, Self
 
 import torch
 import torch.nn.functional as F
@@ -26,11 +27,14 @@ class Ragged:
     flat: Tensor
     lengths: Tensor
 
+    of_tokens: ClassVar[tuple[str, ...]] = ("flat",)
+    """The fields with one entry for each token."""
+
     def __len__(self) -> int:
         return len(self.lengths)
 
     @classmethod
-    def from_lists(cls, rows: Sequence[Sequence[int]]) -> Ragged:
+    def from_lists(cls, rows: Sequence[Sequence[int]]) -> Self:
         return cls(
             torch.tensor([token for row in rows for token in row], dtype=torch.long),
             torch.tensor([len(row) for row in rows], dtype=torch.long),
@@ -59,38 +63,60 @@ class Ragged:
     def select(self, rows: Tensor) -> Self:
         """The given rows in the given order; a row may be repeated."""
         lengths = self.lengths[rows]
-        return replace(self, flat=take(self.flat, _tokens(self.starts[rows], lengths)), lengths=lengths)
+        tokens = _tokens(self.starts[rows], lengths)
+        return replace(self, lengths=lengths, **{name: take(getattr(self, name), tokens) for name in self.of_tokens})
 
     def to(self, *args: object, **kwargs: object) -> Self:
-        """Move both tensors to a device; ``dtype=`` applies to `flat` only."""
+        """Move all tensors to a device; ``dtype=`` applies to `flat` only."""
         dtype = kwargs.pop("dtype", None)
-        flat = self.flat.to(*args, **kwargs)  # type: ignore[call-overload]
+        moved = {name: getattr(self, name).to(*args, **kwargs) for name in (*self.of_tokens, "lengths")}
         if dtype is not None:
-            flat = flat.to(dtype=dtype)
-        return replace(self, flat=flat, lengths=self.lengths.to(*args, **kwargs))  # type: ignore[call-overload]
+            moved["flat"] = moved["flat"].to(dtype=dtype)
+        return replace(self, **moved)
 
 
-class EncodedRows(Ragged):
-    """Token states after encoder and projection, the result of `BgrRetriever.encode`."""
+@dataclass(frozen=True)
+class Rows(Ragged):
+    """Sentences: `flat` has their token ids or token states. ``ids [total]`` always has the ids, and ``numbers
+    [total]`` the number that each token is a part of, NaN for other tokens (`bgr.models.numbers`)."""
+
+    ids: Tensor
+    numbers: Tensor
+
+    of_tokens: ClassVar[tuple[str, ...]] = ("flat", "ids", "numbers")
+
+    @classmethod
+    def from_lists(cls, rows: Sequence[Sequence[int]]) -> Self:
+        """Sentences of token ids, without numbers."""
+        ids = Ragged.from_lists(rows)
+        return cls(ids.flat, ids.lengths, ids.flat, torch.full(ids.flat.shape, float("nan")))
+
+    @classmethod
+    def cat(cls, parts: Sequence[Rows]) -> Self:
+        """All rows of several groups."""
+        return cls(*(torch.cat([getattr(part, one.name) for part in parts]) for one in fields(cls)))
+
+
+class EncodedRows(Rows):
+    """Sentences with their states after encoder and projection, the result of `BgrRetriever.encode`."""
 
 
 @dataclass(frozen=True)
 class StoredRows:
-    """Rows anywhere in a large table: ``table [total, …]``, ``starts [s]``, ``lengths [s]``. Selected rows are a `kind`
-    of `Ragged`."""
+    """States of rows anywhere in a large table: ``table [total, …]``, ``starts [s]``, ``lengths [s]``."""
 
     table: Tensor
     starts: Tensor
     lengths: Tensor
-    kind: type[Ragged] = Ragged
+    kind: type[Rows] = Rows
 
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def select(self, rows: Tensor) -> Ragged:
-        """The given rows in the given order; a row may be repeated."""
-        lengths = self.lengths[rows]
-        return self.kind(take(self.table, _tokens(self.starts[rows], lengths)), lengths)
+    def select(self, rows: Tensor, texts: Rows) -> Rows:
+        """The given rows in the given order as a `kind`, where `texts` has their ids and numbers."""
+        states = take(self.table, _tokens(self.starts[rows], self.lengths[rows]))
+        return self.kind(states, texts.lengths, texts.ids, texts.numbers)
 
 
 def _tokens(starts: Tensor, lengths: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -12,23 +12,20 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from bgr.models.attention import Attention
+from bgr.models.completeness import Completeness
 from bgr.models.config import BgrConfig
 from bgr.models.context import Context
 from bgr.models.encoder import SentenceStates
-from bgr.models.late_interaction import LateInteraction, Tokens
 from bgr.models.matcher import FactRows, Matcher, Prepared
-from bgr.models.ragged import EncodedRows, Ragged, take
+from bgr.models.numbers import NumberMarks
+from bgr.models.projection import Projection
+from bgr.models.pruner import Pruner
+from bgr.models.ragged import EncodedRows, Ragged, Rows, take
+from bgr.models.token_match import Layout, Links, TokenMarks, TokenMatch
 from bgr.utils.devices import for_matrices
 
 ROOT_COLUMN = 0
 """Column of the question itself; candidate fact ``i`` is in column ``i + 1``."""
-
-
-class SentenceTokens(NamedTuple):
-    """Projected tokens of questions and facts for the comparison with one thing: a path, or its last fact."""
-
-    questions: Tokens
-    facts: Tokens
 
 
 @dataclass(frozen=True)
@@ -39,11 +36,12 @@ class EncodedBatch:
 
     Args:
         question_states, question_mask: ``[q, t, d]``, ``[q, t]``.
-        fact_states, fact_mask: ``[f, t_f, d]``, ``[f, t_f]``, the inputs of path updates.
+        fact_states, fact_mask: ``[f, m, d]``, ``[f, m]``, the inputs of path updates: a fact's rows in context, or its
+            tokens if there are no context layers.
         matching: features for the matcher of ``f + q`` sentences: the facts, then the questions (for the root).
         relevance: ``[f]`` logit that a candidate is evidence, at any position of the graph.
-        to_path, to_last: projected tokens of all sentences for `LateInteraction`.
-        last: projected tokens of facts as the last fact of a path.
+        links: ``[q, 1 + c, 1 + c, e]`` features of every ordered pair of sentences.
+        completeness: ``[q]`` logit that the evidence is complete.
         columns: ``[q, 1 + c]`` index into ``matching`` of the sentence in each column of a question, padded with −1.
     """
 
@@ -52,10 +50,9 @@ class EncodedBatch:
     fact_states: Tensor
     fact_mask: Tensor
     matching: Prepared
-    relevance: Tensor
-    to_path: SentenceTokens
-    to_last: SentenceTokens
-    last: Tokens
+    relevance: Tensor | None
+    links: Tensor | None
+    completeness: Tensor | None
     columns: Tensor
 
 
@@ -66,7 +63,7 @@ class Paths:
     Args:
         states: ``[p, t, d]``.
         question: ``[p]`` index of the question that each path belongs to.
-        last: ``[p]`` index of the fact that each path has reached, −1 at its start.
+        last: ``[p]`` column of the fact that each path has reached, 0 at its start.
         open: ``[p, 1 + c]`` bool, true for the columns to which the path may be extended.
     """
 
@@ -124,84 +121,121 @@ class BgrRetriever(PreTrainedModel):
         super().__init__(config)
         size: dict[str, Any] = {"width": config.width, "heads": config.heads, "dropout": config.dropout}
         self.encoder = SentenceStates(config.encoder, frozen_layers=config.frozen_layers)
-        self.project = _projection(config.encoder.hidden_size, config.width)
-        self.context = Context(layers=config.context_layers, **size) if config.context_layers else None
+        self.project = Projection(config.encoder.hidden_size, config.width, words=config.words)
+        self.match_tokens = TokenMatch() if config.links else None
+        self.marks = TokenMarks(width=config.width) if config.links else None
+        self.links = Links(width=config.width, weightings=config.links) if config.links else None
+        self.numbers = NumberMarks(width=config.width) if config.numbers else None
+        self.kind = nn.Parameter(torch.randn(2, config.width) * 0.02) if config.context_layers else None
+        features = self.links.features if self.links else 0
+        layers = config.context_layers
+        self.context = Context(layers=layers, links=features, **size) if layers else None
         self.update = PathUpdate(**size)
         self.fact_rows = FactRows(rows=config.rows, **size)
-        self.relevance = nn.Linear(config.rows * config.width, 1)
-        self.to_path = LateInteraction(width=config.width)
-        self.to_last = LateInteraction(width=config.width)
-        features = self.to_path.features + self.to_last.features + 1
-        self.matcher = Matcher(rows=config.rows, features=features, **size)
+        self.relevance = nn.Linear(config.rows * config.width, 1) if config.relevance else None
+        self.completeness = Completeness(width=config.width) if config.completeness else None
+        self.matcher = Matcher(rows=config.rows, features=features + int(config.relevance), **size)
+        self.pruner = Pruner(embedding=config.encoder.hidden_size) if config.prune else None
         self.post_init()
         self.encoder.freeze()
 
     def _init_weights(self, module: nn.Module) -> None:
         """Do nothing: every part initializes itself in its constructor."""
 
-    def encode_batch(self, questions: Ragged, facts: Ragged, candidates: Tensor) -> EncodedBatch:
+    @property
+    def words(self) -> Tensor:
+        """The encoder's word embeddings ``[v, w]``."""
+        return self.encoder.bert.embeddings.word_embeddings.weight
+
+    def encode_batch(self, questions: Rows, facts: Rows, candidates: Tensor) -> EncodedBatch:
         """Encode a batch.
 
         *Shape:* ``questions.flat [total]`` token ids, or ``[total, d]`` cached states from ``encoder.lower`` or, as
         `EncodedRows`, from `encode`; ``facts`` likewise, each distinct fact once; ``candidates [q, c]`` each question's
         facts as indices into ``facts``, padded with −1.
         """
+        asked, shared = self._encode_both(questions, facts)
+        layout = Layout.of(candidates)
+        count = len(asked)
         # from here on, a fact that two questions share is two facts, each in the context of its question
-        question_rows, shared = self._encode_both(questions, facts)
-        is_fact = candidates >= 0
-        fact_rows = shared.select(candidates[is_fact])
-        if self.context is not None:
-            question_rows, fact_rows = self.context(question_rows, fact_rows, is_fact.sum(1))
+        told = shared.select(candidates[candidates >= 0])
+        sentences = Rows.cat([asked, told])
+        links = None
+        states = sentences.flat
+        if self.match_tokens is not None and self.links is not None and self.marks is not None:
+            matches = self.match_tokens(sentences, layout)
+            links = self.links(sentences, matches, layout)
+            states = states + self.marks(matches, sentences.lengths, layout)
+        if self.numbers is not None:
+            states = states + torch.cat(self.numbers(asked, told, layout.question[count:]))
+        if self.kind is not None:
+            states = states + self.kind[(layout.column > 0).long()].repeat_interleave(sentences.lengths, 0)
         # all further uses are matrix products: convert once instead of at each of them
-        fact_rows = replace(fact_rows, flat=for_matrices(fact_rows.flat))
-        columns = torch.full_like(candidates, -1)
-        columns[is_fact] = torch.arange(len(fact_rows), device=candidates.device)
+        states = for_matrices(states)
+        split = len(asked.flat)
+        question_rows, fact_rows = Ragged(states[:split], asked.lengths), Ragged(states[split:], told.lengths)
         question_states, question_mask = question_rows.padded(), question_rows.mask()
         fact_states, fact_mask = fact_rows.padded(), fact_rows.mask()
-        rows = [self.fact_rows(fact_states, fact_mask), self.fact_rows(question_states, question_mask)]
-        root = len(fact_rows) + torch.arange(len(questions), device=candidates.device)
+        rows = self.fact_rows(fact_states, fact_mask)
+        roots = self.fact_rows(question_states, question_mask)
+        if self.context is not None:
+            question_states, rows = self.context(question_states, question_mask, rows, links, layout)
+            fact_states, fact_mask = rows, torch.ones(rows.shape[:2], dtype=torch.bool, device=rows.device)
+        relevance = None if self.relevance is None else self.relevance(rows.flatten(1)).squeeze(-1)
+        completeness = None
+        if self.completeness is not None and relevance is not None:
+            completeness = self.completeness(question_states, question_mask, rows, relevance, layout)
+        columns = torch.full_like(candidates, -1)
+        columns[candidates >= 0] = torch.arange(len(rows), device=candidates.device)
+        root = len(rows) + torch.arange(count, device=candidates.device)
         return EncodedBatch(
             question_states=question_states,
             question_mask=question_mask,
             fact_states=fact_states,
             fact_mask=fact_mask,
-            matching=self.matcher.prepare(torch.cat(rows)),
-            relevance=self.relevance(rows[0].flatten(1)).squeeze(-1),
-            to_path=SentenceTokens(self.to_path.of_facts(question_rows), self.to_path.of_facts(fact_rows)),
-            to_last=SentenceTokens(self.to_last.of_facts(question_rows), self.to_last.of_facts(fact_rows)),
-            last=self.to_last.of_paths(fact_rows),
+            matching=self.matcher.prepare(torch.cat([rows, roots])),
+            relevance=relevance,
+            links=links,
+            completeness=completeness,
             columns=torch.cat([root[:, None], columns], dim=1),
         )
 
-    def _encode_both(self, questions: Ragged, facts: Ragged) -> tuple[Ragged, Ragged]:
+    def _encode_both(self, questions: Rows, facts: Rows) -> tuple[Rows, Rows]:
         cached = isinstance(questions, EncodedRows) or isinstance(facts, EncodedRows)
         if cached or questions.flat.dtype != facts.flat.dtype:
             return self.encode(questions), self.encode(facts)
         # together: the gradients of the embedding tables are as large for few sentences as for many
-        lengths = torch.cat([questions.lengths, facts.lengths])
-        states = self.encode(Ragged(torch.cat([questions.flat, facts.flat]), lengths)).flat
-        split = len(questions.flat)
-        return Ragged(states[:split], questions.lengths), Ragged(states[split:], facts.lengths)
+        both = self.encode(Rows.cat([questions, facts]))
+        numbers = torch.arange(len(both), device=both.lengths.device)
+        return both.select(numbers[: len(questions)]), both.select(numbers[len(questions) :])
 
-    def encode(self, rows: Ragged) -> EncodedRows:
+    def encode(self, rows: Rows) -> EncodedRows:
         """Encode each sentence alone. After training, the result may be cached for facts that stay the same.
 
         *Shape:* token ids ``[total]`` or states ``[total, d]`` as in `encode_batch` → ``[total, width]``.
         """
         if isinstance(rows, EncodedRows):
             return replace(rows, flat=for_matrices(rows.flat.to(self.dtype)))
-        if rows.flat.is_floating_point():
-            states = self.encoder.upper(Ragged(rows.flat.to(self.dtype), rows.lengths))
-        else:
-            states = self.encoder(rows)
-        return EncodedRows(self.project(states.flat), states.lengths)
+        # states are those of the frozen layers
+        is_ids = not rows.flat.is_floating_point()
+        states = self.encoder(rows) if is_ids else self.encoder.upper(rows.to(dtype=self.dtype))
+        return EncodedRows(self.project(states.flat, rows.ids, self.words), rows.lengths, rows.ids, rows.numbers)
+
+    def prune(self, questions: Rows, facts: Rows, candidates: Tensor) -> Tensor:
+        """Logits of all candidates in each round of the pruner, from token ids alone; the last round decides.
+
+        *Shape:* as in `encode_batch` → ``[rounds, q, c]``, −inf at padding.
+        """
+        assert self.pruner is not None, "config.prune is 0"
+        found: Tensor = self.pruner(self.words, questions, facts, candidates)
+        return found
 
     def start(self, encoded: EncodedBatch) -> Paths:
         """One empty path for each question. The root is not a candidate for the first step."""
         is_open = encoded.columns >= 0
         is_open[:, ROOT_COLUMN] = False
         question = torch.arange(len(is_open), device=is_open.device)
-        return Paths(encoded.question_states, question, torch.full_like(question, -1), is_open)
+        return Paths(encoded.question_states, question, torch.zeros_like(question), is_open)
 
     def extend(self, encoded: EncodedBatch, paths: Paths, parents: Tensor, columns: Tensor) -> Paths:
         """The paths of the next level.
@@ -220,42 +254,23 @@ class BgrRetriever(PreTrainedModel):
         is_open = paths.open[parents].clone()
         is_open[torch.arange(len(columns), device=columns.device), columns] = False
         is_open[:, ROOT_COLUMN] = self.config.direction == "backward"
-        return Paths(states, question, fact, is_open)
+        return Paths(states, question, columns, is_open)
 
     def match(self, encoded: EncodedBatch, paths: Paths) -> Tensor:
         """Logit of every column for every path, −inf for columns that are not open. *Shape:* ``[p, 1 + c]``."""
         indices = encoded.columns[paths.question].clamp(min=0)
         mask = encoded.question_mask[paths.question]
-        features = self.token_features(encoded, paths, mask, indices[:, 1:])
-        logits = self.matcher(paths.states, mask, encoded.matching, indices, features)
+        logits = self.matcher(paths.states, mask, encoded.matching, indices, pair_features(encoded, paths))
         return logits.float().masked_fill(~paths.open, float("-inf"))
 
-    def token_features(self, encoded: EncodedBatch, paths: Paths, mask: Tensor, facts: Tensor) -> Tensor:
-        """Late interaction of every column with the path and with its last fact, and the column's relevance (0 for the
-        root). *Shape:* ``[p, 1 + c, e]``."""
-        question = paths.question[:, None]
 
-        def compare(interaction: LateInteraction, to: SentenceTokens, rows: Tensor | slice, other: Tokens) -> Tensor:
-            # the column of the root contains the question
-            columns = to.questions.select(question[rows]), to.facts.select(facts[rows])
-            return torch.cat([interaction(column, other) for column in columns], 1)
-
-        path = self.to_path.of_paths(Ragged(paths.states[mask], mask.sum(1)))
-        with_path = compare(self.to_path, encoded.to_path, slice(None), path)
-        # an empty path has no last fact
-        has_last = paths.last >= 0
-        with_last = with_path.new_zeros(*with_path.shape[:2], self.to_last.features)
-        if has_last.any():
-            found = compare(self.to_last, encoded.to_last, has_last, encoded.last.select(paths.last[has_last]))
-            with_last = with_last.index_put((has_last,), found)
-        relevance = F.pad(encoded.relevance[facts], (1, 0))[..., None]
-        return torch.cat([with_path, with_last, relevance], dim=-1)
-
-
-def _projection(encoder_width: int, width: int) -> nn.Module:
-    if width == encoder_width:
-        return nn.Identity()
-    project = nn.Linear(encoder_width, width)
-    # a random rotation nearly preserves the angles between token states, so equal words are similar from the start
-    nn.init.orthogonal_(project.weight)
-    return nn.Sequential(project, nn.LayerNorm(width))
+def pair_features(encoded: EncodedBatch, paths: Paths) -> list[Tensor]:
+    """Features of every path and column, as far as the model has them: the links of the column with the last sentence
+    of the path ``[p, 1 + c, e]``, and its relevance ``[p, 1 + c, 1]``, 0 for the root."""
+    features = []
+    if encoded.links is not None:
+        features.append(encoded.links[paths.question, paths.last])
+    if encoded.relevance is not None:
+        facts = encoded.columns[paths.question, 1:].clamp(min=0)
+        features.append(F.pad(encoded.relevance[facts], (1, 0))[..., None])
+    return features

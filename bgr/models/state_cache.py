@@ -25,7 +25,7 @@ from filelock import FileLock
 from torch import Tensor
 
 from bgr.models.batching import Sentences
-from bgr.models.ragged import EncodedRows, Ragged, StoredRows
+from bgr.models.ragged import EncodedRows, Ragged, Rows, StoredRows
 from bgr.models.retriever import BgrRetriever
 from bgr.utils.atomic_io import writing
 from bgr.utils.progress import progress_bar
@@ -74,7 +74,7 @@ class StateCache:
             self.folder.mkdir(parents=True, exist_ok=True)
 
     def states(
-        self, rows: Ragged, compute: Callable[[Ragged], Ragged], *, title: str = "states", progress: bool = False
+        self, rows: Rows, compute: Callable[[Rows], Ragged], *, title: str = "states", progress: bool = False
     ) -> tuple[StoredRows, CacheUse]:
         """The states of the token ids `rows`. Those that are missing are computed first: `compute` gives those of some
         of the rows, with the same lengths.
@@ -124,12 +124,12 @@ class StateCache:
 
     def _append(
         self,
-        rows: Ragged,
+        rows: Rows,
         hashes: list[bytes],
         missing: list[int],
         known: dict[bytes, int],
         size: int,
-        compute: Callable[[Ragged], Ragged],
+        compute: Callable[[Rows], Ragged],
         title: str,
         progress: bool,
     ) -> int:
@@ -160,9 +160,9 @@ class StateCache:
         return size
 
 
-def _hashes(rows: Ragged) -> list[bytes]:
+def _hashes(rows: Rows) -> list[bytes]:
     """A hash of the token ids of each row."""
-    raw = rows.flat.to(torch.int32).cpu().numpy().tobytes()
+    raw = rows.ids.to(torch.int32).cpu().numpy().tobytes()
     ends = (4 * rows.lengths.cumsum(0)).tolist()
     starts = [0, *ends]
     return [
@@ -176,7 +176,7 @@ def cache_encoded(facts: Sentences, model: BgrRetriever, folder: Path, *, progre
         return
 
     @torch.inference_mode()
-    def compute(rows: Ragged) -> Ragged:
+    def compute(rows: Rows) -> Ragged:
         return model.encode(rows.to(model.device))
 
     direction = model.config.direction

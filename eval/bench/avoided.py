@@ -16,8 +16,8 @@ from torch import Tensor
 
 from bgr.graph.evidence_graph import EvidenceGraph, next_nodes
 from bgr.models.batching import Batch
-from bgr.models.ragged import Ragged
-from bgr.models.retriever import BgrRetriever, EncodedBatch, Paths
+from bgr.models.ragged import Ragged, Rows
+from bgr.models.retriever import BgrRetriever, EncodedBatch, Paths, pair_features
 from bgr.retrievers.graph_hop.decode import decode
 
 SURE = 8.0
@@ -44,19 +44,19 @@ def avoided(model: BgrRetriever, batch: Batch, graphs: Sequence[EvidenceGraph], 
     steps = [(parents.clone(), columns.clone()) for parents, columns in oracle.steps]
     with torch.no_grad():
         paths = all_paths(model, encoded, steps)
-        columns = encoded.columns[paths.question].clamp(min=0)[:, 1:]
-        features = model.token_features(encoded, paths, encoded.question_mask[paths.question], columns)
-    wanted = batch.candidates[batch.candidates >= 0]
+        features = torch.cat([paths.open[..., None][..., :0].float(), *pair_features(encoded, paths)], -1)
+        wanted = batch.candidates[batch.candidates >= 0]
+        tokens = TokenStates.of(model.encode(batch.questions), model.encode(batch.facts).select(wanted))
 
-    def relevance(questions: Ragged, facts: Ragged) -> Tensor:
-        return model.encode_batch(questions, facts, batch.candidates).relevance
+    def encoding(questions: Rows, facts: Rows) -> Tensor:
+        return model.encode_batch(questions, facts, batch.candidates).matching.queries
 
     pieces = [
         Avoided(
             "matcher: summary rows only, facts once",
             "whole layer for every path and fact",
-            lambda: factorized(model, encoded, paths, features),
-            lambda: whole_layer(model, encoded, paths, features),
+            lambda: factorized(model, encoded, tokens, paths, features),
+            lambda: whole_layer(model, encoded, tokens, paths, features),
         ),
         Avoided(
             "paths level by level",
@@ -77,7 +77,7 @@ def avoided(model: BgrRetriever, batch: Batch, graphs: Sequence[EvidenceGraph], 
             lambda: model.encode(batch.facts.select(wanted)).flat,
         ),
     ]
-    cached: dict[str, Sequence[Ragged]] = {}
+    cached: dict[str, Sequence[Rows]] = {}
     if not training:
         cached["fact states"] = (batch.questions, encoded_facts)
     if model.encoder.frozen_layers:
@@ -86,8 +86,8 @@ def avoided(model: BgrRetriever, batch: Batch, graphs: Sequence[EvidenceGraph], 
         Avoided(
             f"encoding, {name} cached",
             "computed each time",
-            partial(relevance, *states),
-            partial(relevance, batch.questions, batch.facts),
+            partial(encoding, *states),
+            partial(encoding, batch.questions, batch.facts),
         )
         for name, states in cached.items()
     ]
@@ -116,32 +116,50 @@ def one_by_one(model: BgrRetriever, encoded: EncodedBatch, steps: Sequence[tuple
     return torch.cat(logits)
 
 
-def factorized(model: BgrRetriever, encoded: EncodedBatch, paths: Paths, features: Tensor) -> Tensor:
-    """Summary rows of every sentence and the matcher, as in the model; token features are given."""
-    rows = [
-        model.fact_rows(encoded.fact_states, encoded.fact_mask),
-        model.fact_rows(encoded.question_states, encoded.question_mask),
-    ]
+class TokenStates(NamedTuple):
+    """Token states of the facts of all questions in turn, and of the questions, before any context: ``[f, t, d]``,
+    ``[f, t]``, ``[q, t, d]``, ``[q, t]``."""
+
+    facts: Tensor
+    fact_mask: Tensor
+    questions: Tensor
+    question_mask: Tensor
+
+    @classmethod
+    def of(cls, questions: Ragged, facts: Ragged) -> TokenStates:
+        return cls(facts.padded(), facts.mask(), questions.padded(), questions.mask())
+
+
+def factorized(
+    model: BgrRetriever, encoded: EncodedBatch, tokens: TokenStates, paths: Paths, features: Tensor
+) -> Tensor:
+    """Summary rows of every sentence and the matcher, as in a model without context; the features of pairs are
+    given."""
+    rows = [model.fact_rows(tokens.facts, tokens.fact_mask), model.fact_rows(tokens.questions, tokens.question_mask)]
     indices, mask = encoded.columns[paths.question].clamp(min=0), encoded.question_mask[paths.question]
-    logits = model.matcher(paths.states, mask, model.matcher.prepare(torch.cat(rows)), indices, features)
+    logits = model.matcher(paths.states, mask, model.matcher.prepare(torch.cat(rows)), indices, [features])
     return logits.masked_fill(~paths.open, float("-inf"))
 
 
-def whole_layer(model: BgrRetriever, encoded: EncodedBatch, paths: Paths, features: Tensor) -> Tensor:
+def whole_layer(
+    model: BgrRetriever, encoded: EncodedBatch, tokens: TokenStates, paths: Paths, features: Tensor
+) -> Tensor:
     """The same with the complete matching layer for every path: self-attention over each candidate's tokens, attention
     of all of them to the path, and the hidden layer for all, although only the rows of ``[CLS]`` are used."""
     logits = []
     for number, question in enumerate(paths.question.tolist()):
         path = paths.states[number, : int(encoded.question_mask[question].sum())]
-        states, mask = _sentences(encoded, question, encoded.columns[question, 1:].clamp(min=0))
+        states, mask = _sentences(
+            tokens, question, encoded.columns[question, 1:].clamp(min=0, max=len(tokens.facts) - 1)
+        )
         logits.append(_whole_layer(model, states, mask, path, features[number]))
     return torch.stack(logits).masked_fill(~paths.open, float("-inf"))
 
 
-def _sentences(encoded: EncodedBatch, question: int, facts: Tensor) -> tuple[Tensor, Tensor]:
+def _sentences(tokens: TokenStates, question: int, facts: Tensor) -> tuple[Tensor, Tensor]:
     """The question and the given facts, padded to the same length: ``[1 + c, t, d]``, ``[1 + c, t]``."""
-    masks = (encoded.question_mask[question : question + 1], encoded.fact_mask[facts])
-    states = (encoded.question_states[question : question + 1], encoded.fact_states[facts])
+    masks = (tokens.question_mask[question : question + 1], tokens.fact_mask[facts])
+    states = (tokens.questions[question : question + 1], tokens.facts[facts])
     longest = max(mask.shape[1] for mask in masks)
     return (
         torch.cat([F.pad(part, (0, 0, 0, longest - part.shape[1])) for part in states]),
@@ -191,8 +209,7 @@ class OracleRetriever:
         """Compute the model's logits and replace them by those of the gold graphs."""
         logits = self.model.match(encoded, paths)
         gold = torch.full_like(logits, -SURE)
-        first = encoded.columns[:, 1].tolist()
         for row, (question, last) in enumerate(zip(paths.question.tolist(), paths.last.tolist(), strict=True)):
-            fact = None if last < 0 else last - first[question]
+            fact = last - 1 if last else None
             gold[row, [node + 1 for node in next_nodes(self.graphs[question], fact, self.config.direction)]] = SURE
         return gold.masked_fill(logits.isneginf(), float("-inf"))

@@ -5,7 +5,7 @@ import torch
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.models.batching import Batch
-from bgr.models.ragged import Ragged
+from bgr.models.ragged import Rows
 from bgr.retrievers.graph_hop.decode import decode
 from eval.bench.avoided import OracleRetriever, avoided
 from eval.bench.models import BareEncoder
@@ -15,8 +15,8 @@ GRAPHS = [EvidenceGraph([(ROOT, 0), (ROOT, 2), (0, 1), (2, 1)]), EvidenceGraph([
 
 @pytest.fixture
 def batch():
-    questions = Ragged.from_lists([[2, 20, 21, 22, 23, 3], [2, 24, 25, 3]])
-    facts = Ragged.from_lists([[2, 30, 31, 3], [2, 32, 33, 34, 35, 3], [2, 36, 3], [2, 20, 31, 23, 3]])
+    questions = Rows.from_lists([[2, 20, 21, 22, 23, 3], [2, 24, 25, 3]])
+    facts = Rows.from_lists([[2, 30, 31, 3], [2, 32, 33, 34, 35, 3], [2, 36, 3], [2, 20, 31, 23, 3]])
     return Batch(questions, facts, torch.tensor([[0, 1, 3], [2, 1, -1]]))
 
 

@@ -11,6 +11,16 @@ from bgr.cli import main
 from bgr.data.example import Example
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 
+OURS = """context_layers: 1
+  words: true
+  rows: 2
+  links: 4
+  numbers: true
+  relevance: true
+  completeness: true
+  loss: zlpr"""
+"""Everything that is not in the paper, but pruning."""
+
 CONFIG = """
 seed_everything: 3
 model:
@@ -52,7 +62,7 @@ def write_config(encoder_folder, tmp_path):
 @pytest.fixture
 def config(write_config):
     """``config(epochs)``: of a retriever."""
-    return lambda epochs=2: write_config("config", "context_layers: 1", epochs)
+    return lambda epochs=2: write_config("config", OURS, epochs)
 
 
 @pytest.fixture
@@ -71,7 +81,7 @@ def trained_run(build_once, encoder_folder, toy_data):
     """The folder of a run that has learned the toy, with what `bgr train retriever` printed in ``printed.txt``."""
 
     def make(folder):
-        path = write_yaml(folder, "config", "context_layers: 1", encoder_folder, 10)
+        path = write_yaml(folder, "config", OURS, encoder_folder, 10)
         words = ["--config", str(path), "--data", str(toy_data), "--out", str(folder / "run"), "--json"]
         with (folder / "printed.txt").open("w") as printed, redirect_stdout(printed):
             assert main(["train", "retriever", *words, "--model.encoder_learning_rate=3e-3"]) == 0

@@ -5,8 +5,16 @@ import torch
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph, next_nodes
 from bgr.models.batching import Batch
-from bgr.models.ragged import Ragged
-from training.retriever.loss import gold_levels, gold_logits, gold_relevance, multi_label_loss
+from bgr.models.ragged import Rows
+from training.retriever.loss import (
+    LOSSES,
+    completeness_loss,
+    gold_levels,
+    gold_logits,
+    gold_relevance,
+    multi_label_loss,
+    pruner_loss,
+)
 
 GRAPHS = [EvidenceGraph([(ROOT, 0), (0, 2)]), EvidenceGraph([(ROOT, 1), (ROOT, 0), (0, 1)])]
 COUNTS = [3, 2]
@@ -14,8 +22,8 @@ COUNTS = [3, 2]
 
 @pytest.fixture
 def batch():
-    facts = Ragged.from_lists([[2, 10 + i, 20 + i, 3] for i in range(4)])
-    questions = Ragged.from_lists([[2, 30, 31, 3], [2, 32, 3]])
+    facts = Rows.from_lists([[2, 10 + i, 20 + i, 3] for i in range(4)])
+    questions = Rows.from_lists([[2, 30, 31, 3], [2, 32, 3]])
     return Batch(questions, facts, torch.tensor([[0, 1, 2], [3, 1, -1]]))
 
 
@@ -52,7 +60,7 @@ def test_every_pair_of_gold_path_and_candidate_is_scored_once(make_retriever, ba
 
 
 def test_relevance_targets_are_the_gold_facts(make_retriever, batch):
-    reading = make_retriever().encode_batch(batch.questions, batch.facts, batch.candidates)
+    reading = make_retriever(relevance=True).encode_batch(batch.questions, batch.facts, batch.candidates)
     logits, targets, owner = gold_relevance(reading, GRAPHS)
     assert owner.tolist() == [0, 1]
     assert targets.tolist() == [[True, False, True], [True, True, False]]
@@ -111,3 +119,25 @@ def test_loss_of_a_column_that_is_closed_has_no_gradient():
     assert logits.grad is not None
     assert logits.grad[0, 0] < 0
     assert logits.grad[0, 1] == 0
+
+
+def test_binary_cross_entropy_by_hand():
+    logits = torch.tensor([[0.0, 2.0, float("-inf")], [1.0, -1.0, 0.5]])
+    targets = torch.tensor([[False, True, False], [False, True, True]])
+    first = (math.log(2) + math.log(1 + math.exp(-2))) / 2
+    second = (math.log(1 + math.e) * 2 + math.log(1 + math.exp(-0.5))) / 3
+    found = LOSSES["bce"](logits, targets, torch.tensor([0, 1]))
+    assert found.item() == pytest.approx((first + second) / 2)
+
+
+def test_the_pruner_is_trained_in_every_round():
+    scores = torch.zeros(2, 2, 3).index_fill(2, torch.tensor([2]), float("-inf")).requires_grad_()
+    pruner_loss(scores, [EvidenceGraph([(ROOT, 0)]), EvidenceGraph()]).backward()
+    assert (scores.grad[:, 0, 0] < 0).all()
+    assert (scores.grad[:, 1, :2] > 0).all()
+    assert not scores.grad[..., 2].any()
+
+
+def test_completeness_by_hand():
+    loss = completeness_loss(torch.tensor([2.0, -1.0]), [True, False])
+    assert loss.item() == pytest.approx((math.log(1 + math.exp(-2)) + math.log(1 + math.exp(-1))) / 2)

@@ -49,7 +49,7 @@ def test_a_chosen_folder_that_cannot_be_written_is_refused(run, train, tmp_path,
         train(tmp_path / "run", f"--states={tmp_path / 'file' / 'states'}"), "states: cannot be written: Not a", "run"
     )
     monkeypatch.setenv("BGR_CACHE", os.devnull)
-    with pytest.raises(BgrError, match="BGR_CACHE=/dev/null: cannot be written: .* --states DIR"):
+    with pytest.raises(BgrError, match=r"BGR_CACHE=/dev/null: cannot be written: .* --states DIR"):
         with_states(run, None, FROZEN)
 
 

@@ -15,6 +15,7 @@ from bgr.models.truncation import Truncation
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.graph_hop.checkpoint import Settings
 from bgr.retrievers.graph_hop.export import model_card
+from bgr.retrievers.graph_hop.reconstruction import equation
 from training.retriever.calibrate import dev_metrics
 from training.retriever.train import parse, train_direction
 from training.run import Run
@@ -140,3 +141,42 @@ def test_truncated_texts_are_said_once_and_kept(config, short_data, tmp_path, ca
     limits = BgrConfig()
     assert "| longer texts in training | truncated: 3 of 16 facts (18.75 %)" in model_card(settings, limits, limits)
     assert "longer texts" not in model_card(replace(settings, truncation={}), limits, limits)
+
+
+def test_the_papers_model_is_trained_with_its_own_rule(encoder_folder, short_data, tmp_path, capsys):
+    words = ["--config", "paper", "--data", str(short_data), "--out", str(tmp_path / "run"), "--json"]
+    more = [f"--model.encoder={encoder_folder}", "--trainer.max_epochs=1", "--trainer.accelerator=cpu"]
+    assert main(["train", "retriever", *words, *more]) == 0
+    capsys.readouterr()
+    pipeline = BgrPipeline.from_pretrained(tmp_path / "run")
+    config = pipeline.forward.config
+    assert (config.rows, config.frozen_layers, config.width) == (1, 0, config.encoder.hidden_size)
+    extra = ("links", "marks", "numbers", "kind", "context", "relevance", "completeness", "pruner")
+    assert all(getattr(pipeline.forward, name) is None for name in extra)
+    assert pipeline.settings.rule == "equation"
+    (example,) = load_split(short_data, "dev")[:1]
+    answer = pipeline.answer(example.question, example.facts)
+    gamma = pipeline.settings.gamma("equation")
+    assert answer.graph == equation(answer.forward, answer.backward, gamma)
+    assert answer.completeness is None
+
+
+@pytest.mark.parametrize("rule", ["backwards", "1"])
+def test_an_unknown_rule_is_refused(config, short_data, tmp_path, capsys, rule):
+    path = config(1)
+    path.write_text(f"{path.read_text()}rule: {rule}\n")
+    assert train(path, short_data, tmp_path / "run") == 1
+    error = capsys.readouterr().err.strip()
+    assert str(path) in error
+    assert "rule" in error
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_encoder_of_another_kind_is_refused(config, short_data, tmp_path, capsys):
+    from transformers import RobertaConfig
+
+    RobertaConfig(vocab_size=66, hidden_size=16, num_hidden_layers=1, num_attention_heads=2).save_pretrained(tmp_path)
+    assert train(config(1), short_data, tmp_path / "run", f"--model.encoder={tmp_path}") == 1
+    error = capsys.readouterr().err.strip()
+    assert f"encoder {tmp_path} is of type roberta, allowed: bert" in error
+    assert "\n" not in error

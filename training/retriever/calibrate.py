@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
 from bgr.data.example import Example
 from bgr.graph.evidence_graph import EvidenceGraph
@@ -19,9 +20,10 @@ from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from bgr.models.retriever import BgrRetriever
 from bgr.retrievers.graph_hop.checkpoint import MAX_LOG_ODDS, Settings
-from bgr.retrievers.graph_hop.decode import decode
+from bgr.retrievers.graph_hop.completeness import Refusal, evidence_features, share_right
 from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
+from bgr.retrievers.graph_hop.prune import read
 from bgr.retrievers.graph_hop.reconstruction import BIDIRECTIONAL, GAMMAS, reconstruct
 from bgr.utils.devices import autocast
 from training.data_module import BgrDataModule
@@ -73,8 +75,9 @@ FUSED_THRESHOLDS = tuple(step / 4 for step in range(-8, 5))
 
 
 def dev_metrics(graphs: Sequence[EvidenceGraph], examples: Sequence[Example]) -> dict[str, float]:
-    """Mean GM, GS and evidence F1, and the dev score (the mean of GM and F1), which all choices maximize."""
-    pairs = list(zip(graphs, (e.graph for e in examples), strict=True))
+    """Mean GM, GS and evidence F1 over the questions with an answer, and the dev score (the mean of GM and F1), which
+    all choices maximize."""
+    pairs = [(found, e.graph) for found, e in zip(graphs, examples, strict=True) if e.answerable]
     scores = graph_match, graph_structure_match, lambda found, gold: evidence_set(found, gold).f1
     gm, gs, f1 = (sum(score(found, gold) for found, gold in pairs) / len(pairs) for score in scores)
     return {"gm": gm, "gs": gs, "f1": f1, "score": (gm + f1) / 2}
@@ -84,22 +87,22 @@ def dev_metrics(graphs: Sequence[EvidenceGraph], examples: Sequence[Example]) ->
 def decode_dev(
     model: BgrRetriever, data: BgrDataModule, thresholds: Sequence[float], *, explore: float = 0.0
 ) -> dict[float, list[DirectionResult]]:
-    """Results on dev at each threshold; the encoder runs only once."""
+    """Results on dev at each threshold; the model reads each question only once."""
     results: dict[float, list[DirectionResult]] = {threshold: [] for threshold in thresholds}
     device = next(model.parameters()).device
     for item in data.val_dataloader():
         batch = item.to(device).batch
         with autocast(device):  # as in the pipeline
-            encoded = model.encode_batch(batch.questions, batch.facts, batch.candidates)
-            for threshold in thresholds:
-                results[threshold] += decode(model, encoded, threshold=threshold, explore=explore)
+            found = read(model, batch, tuple(thresholds), explore=explore)
+        for threshold, those in zip(thresholds, found, strict=True):
+            results[threshold] += those
     return results
 
 
 def best_threshold(model: BgrRetriever, data: BgrDataModule) -> float:
     """The threshold with the best dev score; of ties the one nearest to ½."""
-    found = decode_dev(model, data, THRESHOLDS)
-    scores = {t: dev_metrics([r.graph for r in results], data.splits["dev"])["score"] for t, results in found.items()}
+    found, dev = decode_dev(model, data, THRESHOLDS), data.splits["dev"]
+    scores = {t: dev_metrics([r.graph for r in results], dev)["score"] for t, results in found.items()}
     return max(THRESHOLDS, key=lambda threshold: (scores[threshold], -abs(threshold - 0.5)))
 
 
@@ -137,14 +140,56 @@ def best_merge(
     return Merge(gamma, threshold, by_gamma[gamma])
 
 
+def best_refusal(
+    forward: Sequence[DirectionResult],
+    backward: Sequence[DirectionResult],
+    graphs: Sequence[EvidenceGraph],
+    examples: Sequence[Example],
+) -> tuple[Refusal, dict[str, float]]:
+    """Logistic regression of the completeness of the evidence on dev, and the threshold with the largest share of right
+    results, where a graph counts that equals gold and a refusal of a question without an answer; of ties the smallest.
+
+    Also the AUC, and the shares of the questions with and without an answer that are refused. Without an answerable or
+    an unanswerable question, or if a model does not tell, nothing is refused and there are no metrics.
+    """
+    parts = [evidence_features(*each) for each in zip(forward, backward, graphs, strict=True)]
+    features, answerable = [part for part in parts if part is not None], [e.answerable for e in examples]
+    if len(features) < len(parts) or len(set(answerable)) < 2:
+        return Refusal(), {}
+    fit = LogisticRegression().fit(np.array(features), answerable)
+    refusal = Refusal(tuple(map(float, fit.coef_[0])), float(fit.intercept_[0]))
+    results = zip(forward, backward, graphs, strict=True)
+    chances = [chance for each in results if (chance := refusal.completeness(*each)) is not None]
+    right = [graph_match(found, e.graph) for found, e in zip(graphs, examples, strict=True)]
+    tried = [0.0, *(step / 50 for step in range(1, 50))]
+    threshold = max(tried, key=lambda t: (share_right(t, chances, right, answerable), -t))
+    refused = [chance < threshold for chance in chances]
+    alarms, hits = (
+        [one for one, has in zip(refused, answerable, strict=True) if has is kind] for kind in (True, False)
+    )
+    metrics = {
+        "auc": float(roc_auc_score(answerable, chances)),
+        "refused_answerable": sum(alarms) / len(alarms),
+        "refused_unanswerable": sum(hits) / len(hits),
+    }
+    return replace(refusal, threshold=threshold), metrics
+
+
 def calibrated(
-    forward: Sequence[DirectionResult], backward: Sequence[DirectionResult], examples: Sequence[Example]
+    forward: Sequence[DirectionResult],
+    backward: Sequence[DirectionResult],
+    examples: Sequence[Example],
+    *,
+    rule: str | None = None,
 ) -> Settings:
-    """Choose the settings of a pair of directions on dev: calibration, γ of each rule, threshold of `fused`, and rule.
+    """Choose the settings of a pair of directions on dev: calibration, γ of each rule, threshold of `fused`, when to
+    refuse, and the rule unless it is given.
 
     The dev metrics include those of each direction and rule, and the calibration error of each direction before and
     after calibration.
     """
+    whole = forward, backward, examples
+    forward, backward, examples = _with_answer(*whole)
     fusion = Fusion(edge_calibration(forward, backward, examples), edge_calibration(backward, forward, examples))
     merges = {rule: best_merge(forward, backward, examples, rule=rule, fusion=fusion) for rule in BIDIRECTIONAL}
     metrics: dict[str, Any] = {}
@@ -152,10 +197,27 @@ def calibrated(
         before, after = (edge_calibration_error(results, examples, c) for c in (Calibration(), calibration))
         metrics[name] = dev_metrics([result.graph for result in results], examples)
         metrics[name] |= {"calibration_error": after, "calibration_error_before": before}
+    chosen = rule or max(merges, key=lambda name: merges[name].metrics["score"])
+    gamma = merges[chosen].gamma if chosen in merges else 0.5
+    used = replace(fusion, threshold=merges["fused"].threshold)
+    graphs = [reconstruct(f, b, chosen, gamma, fusion=used).graph for f, b in zip(whole[0], whole[1], strict=True)]
+    refusal, refused = best_refusal(whole[0], whole[1], graphs, whole[2])
     return Settings(
-        rule=max(merges, key=lambda rule: merges[rule].metrics["score"]),
+        rule=chosen,
+        refusal=refusal,
         gammas={rule: merge.gamma for rule, merge in merges.items()},
         fused_threshold=merges["fused"].threshold,
         calibration={"forward": asdict(fusion.forward), "backward": asdict(fusion.backward)},
-        metrics={"dev": metrics | {rule: merge.metrics for rule, merge in merges.items()}},
+        metrics={
+            "dev": metrics
+            | {name: merge.metrics for name, merge in merges.items()}
+            | ({"refusal": refused} if refused else {})
+        },
     )
+
+
+def _with_answer(
+    forward: Sequence[DirectionResult], backward: Sequence[DirectionResult], examples: Sequence[Example]
+) -> tuple[list[DirectionResult], list[DirectionResult], list[Example]]:
+    kept = [number for number, example in enumerate(examples) if example.answerable]
+    return [forward[n] for n in kept], [backward[n] for n in kept], [examples[n] for n in kept]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph, next_nodes
@@ -79,6 +80,7 @@ def gold_facts(graphs: Sequence[EvidenceGraph], columns: int) -> Tensor:
 def gold_relevance(encoded: EncodedBatch, graphs: Sequence[EvidenceGraph]) -> tuple[Tensor, Tensor, Tensor]:
     """Logits and targets ``[q, c]`` of every candidate's relevance, that is, of its being in the gold graph, and the
     question of each row ``[q]``."""
+    assert encoded.relevance is not None, "config.relevance is false"
     columns = encoded.columns[:, 1:]
     targets = gold_facts(graphs, columns.shape[1]).to(columns.device)
     logits = encoded.relevance.float()[columns.clamp(min=0)].masked_fill(columns < 0, float("-inf"))
@@ -102,6 +104,33 @@ def multi_label_loss(logits: Tensor, targets: Tensor, owner: Tensor) -> Tensor:
     extra = torch.cat([zero, logits.masked_fill(targets, float("-inf"))], dim=1).logsumexp(1)
     missed = torch.cat([zero, (-logits).masked_fill(~targets, float("-inf"))], dim=1).logsumexp(1)
     return mean_over_questions((extra + missed) / 2, owner)
+
+
+def binary_loss(logits: Tensor, targets: Tensor, owner: Tensor) -> Tensor:
+    """Mean binary cross-entropy of the labels of a row (paper, section 4.1); arguments, means and result as of
+    `multi_label_loss`."""
+    label = logits > float("-inf")
+    each = F.binary_cross_entropy_with_logits(logits.masked_fill(~label, 0.0), targets.float(), reduction="none")
+    rows = (each * label).sum(1) / label.sum(1).clamp(min=1)
+    return mean_over_questions(rows, owner)
+
+
+LOSSES: Mapping[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {"bce": binary_loss, "zlpr": multi_label_loss}
+"""Losses of labels by their names in configs."""
+
+
+def pruner_loss(scores: Tensor, graphs: Sequence[EvidenceGraph]) -> Tensor:
+    """Mean over its rounds of the ZLPR loss of the pruner. *Shape:* ``scores [rounds, q, c]``, −inf where there is no
+    candidate → a scalar."""
+    targets = gold_facts(graphs, scores.shape[2]).to(scores.device)
+    owner = torch.arange(scores.shape[1], device=scores.device)
+    return torch.stack([multi_label_loss(one, targets, owner) for one in scores]).mean()
+
+
+def completeness_loss(logits: Tensor, answerable: Sequence[bool]) -> Tensor:
+    """Binary cross-entropy of the logits ``[q]`` that the evidence of a question is complete."""
+    targets = torch.tensor(answerable, dtype=torch.float32, device=logits.device)
+    return F.binary_cross_entropy_with_logits(logits.float(), targets)
 
 
 def mean_over_questions(rows: Tensor, owner: Tensor) -> Tensor:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor
 
+from bgr.graph.evidence_graph import EvidenceGraph
+from bgr.models.batching import Batch
 from bgr.models.config import BgrConfig
 from bgr.models.retriever import BgrRetriever, EncodedBatch
 from bgr.retrievers.graph_hop.decode import decode
+from bgr.retrievers.graph_hop.prune import kept_columns
 from training.base_module import RetrievalModule
 from training.data_module import TrainingBatch
-from training.retriever.loss import gold_levels, gold_logits, gold_relevance, multi_label_loss
+from training.retriever.candidates import hard_columns, in_columns
+from training.retriever.loss import LOSSES, completeness_loss, gold_levels, gold_logits, gold_relevance, pruner_loss
+
+COMPLETENESS_WEIGHT = 0.2
+PRUNER_WEIGHT = 0.2
+"""Weights of the losses of the two side tasks; that of the graph is 1."""
 
 
 class BgrModule(RetrievalModule):
@@ -20,10 +29,9 @@ class BgrModule(RetrievalModule):
     Args:
         encoder: hub id or folder of a BERT, or ``packaged-minilm`` for the one from the package index.
         direction: ``forward`` or ``backward``.
-        width: width of path states and matching; 0 for the encoder's width.
-        context_layers: layers of joint encoding of a question and all its candidates.
-        rows: summary rows of a fact in the matcher.
-        dropout: dropout probability of path update and matcher.
+        width, words, rows, links, numbers, context_layers, relevance, completeness, prune, dropout: as in `BgrConfig`,
+            whose defaults are the paper's model.
+        loss: ``bce``, binary cross-entropy of every candidate (the paper), or ``zlpr`` (`multi_label_loss`).
         settings: those of `RetrievalModule`.
     """
 
@@ -34,29 +42,55 @@ class BgrModule(RetrievalModule):
         encoder: str,
         direction: str = "forward",
         width: int = 0,
+        words: bool = False,
+        rows: int = 1,
+        links: int = 0,
+        numbers: bool = False,
         context_layers: int = 0,
-        rows: int = 4,
+        relevance: bool = False,
+        completeness: bool = False,
+        prune: int = 0,
         dropout: float = 0.1,
+        loss: str = "bce",
         **settings: Any,
     ) -> None:
+        if loss not in LOSSES:
+            raise ValueError(f"loss is {loss!r}, allowed: {', '.join(LOSSES)}")
         super().__init__(encoder, **settings)
         self.use(BgrRetriever, BgrConfig)
 
     def loss(self, batch: TrainingBatch) -> Tensor:
-        return self._loss(batch, self._encode(batch))
+        parts, graphs = batch.batch, batch.graphs
+        losses = []
+        if self.model.config.prune:
+            scores = self.model.prune(parts.questions, parts.facts, parts.candidates)
+            losses.append(PRUNER_WEIGHT * pruner_loss(scores, graphs))
+            columns = hard_columns(scores[-1].detach(), graphs, batch.most or self.model.config.prune)
+            parts = parts.keep(columns)
+            graphs = [in_columns(graph, row) for graph, row in zip(graphs, columns.tolist(), strict=True)]
+        return sum(losses, self._loss(self._encode(parts), graphs, batch.answerable))
 
-    def _encode(self, batch: TrainingBatch) -> EncodedBatch:
-        parts = batch.batch
-        return self.model.encode_batch(parts.questions, parts.facts, parts.candidates)
+    def _encode(self, batch: Batch) -> EncodedBatch:
+        return self.model.encode_batch(batch.questions, batch.facts, batch.candidates)
 
-    def _loss(self, batch: TrainingBatch, encoded: EncodedBatch) -> Tensor:
-        levels = gold_levels(batch.graphs, self.model.config.direction, columns=encoded.columns.shape[1])
-        steps = gold_logits(self.model, encoded, [level.to(self.device) for level in levels])
-        # the complete gold set is direct supervision for the context layers
-        return (multi_label_loss(*steps) + multi_label_loss(*gold_relevance(encoded, batch.graphs))) / 2
+    def _loss(self, encoded: EncodedBatch, graphs: Sequence[EvidenceGraph], answerable: Sequence[bool]) -> Tensor:
+        label_loss = LOSSES[self.hparams["loss"]]
+        levels = gold_levels(graphs, self.model.config.direction, columns=encoded.columns.shape[1])
+        loss = label_loss(*gold_logits(self.model, encoded, [level.to(self.device) for level in levels]))
+        if encoded.relevance is not None:
+            # the complete gold set is direct supervision for the context layers
+            loss = (loss + label_loss(*gold_relevance(encoded, graphs))) / 2
+        if encoded.completeness is not None:
+            loss = loss + COMPLETENESS_WEIGHT * completeness_loss(encoded.completeness, answerable)
+        return loss
 
     def validation_step(self, batch: TrainingBatch, _: int) -> None:
-        encoded = self._encode(batch)
-        self.log("dev/loss", self._loss(batch, encoded), batch_size=len(batch.examples))
-        for example, result in zip(batch.examples, decode(self.model, encoded), strict=True):
-            self.note_dev(result.graph, example)
+        columns = kept_columns(self.model, batch.batch)
+        parts = batch.batch if columns is None else batch.batch.keep(columns)
+        encoded = self._encode(parts)
+        kept = [list(range(len(e.facts))) for e in batch.examples] if columns is None else columns.tolist()
+        graphs = [in_columns(graph, row, whole=False) for graph, row in zip(batch.graphs, kept, strict=True)]
+        self.log("dev/loss", self._loss(encoded, graphs, batch.answerable), batch_size=len(batch.examples))
+        for example, row, result in zip(batch.examples, kept, decode(self.model, encoded), strict=True):
+            if example.answerable:
+                self.note_dev(result.graph.relabel(dict(enumerate(row))), example)

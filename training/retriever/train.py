@@ -22,7 +22,7 @@ from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from bgr.utils.atomic_io import output_folder
 from training.callbacks import Report, Reporter, to_stderr
 from training.data_module import BgrDataModule
-from training.lightning_cli import RetrieverCLI, fit_retriever, prepare, result_settings, retriever_cli
+from training.lightning_cli import BgrCLI, RetrieverCLI, fit_retriever, prepare, result_settings, retriever_cli
 from training.retriever.calibrate import best_threshold, calibrated, decode_dev
 from training.retriever.module import BgrModule
 from training.retriever.side_by_side import in_processes
@@ -83,7 +83,9 @@ def train_retriever(run: Run, plan: Plan, directions: Sequence[str] = DIRECTIONS
 
 def parse(run: Run, direction: str, *callbacks: Callback) -> RetrieverCLI:
     """Read the config of a direction; nothing is written. An unknown key or invalid value is an error of one line."""
-    return retriever_cli(run, BgrModule, direction, *callbacks, settings=[f"--model.direction={direction}"])
+    return retriever_cli(
+        run, BgrModule, direction, *callbacks, settings=[f"--model.direction={direction}"], kind=BgrCLI
+    )
 
 
 def train_direction(run: Run, direction: str, report: Report, *, first: str | None = None) -> None:
@@ -108,7 +110,8 @@ def prepare_states(run: Run, direction: str, _: Report) -> None:
 def calibrate_pair(run: Run) -> dict[str, Any]:
     """Choose the settings of the pair of directions in ``out`` on dev (`calibrated`), write ``bgr.json``, and return
     the dev metrics."""
-    data: BgrDataModule = parse(run, "forward").datamodule
+    cli = parse(run, "forward")
+    data: BgrDataModule = cli.datamodule
     tokenizer = AutoTokenizer.from_pretrained(run.out, local_files_only=True)
     found: list[list[DirectionResult]] = []
     prepared: BgrRetriever | None = None
@@ -118,7 +121,7 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
             prepared = model
         found += decode_dev(model, data, [model.config.threshold], explore=EXPLORE).values()
     forward, backward = found
-    settings = calibrated(forward, backward, data.splits["dev"])
+    settings = calibrated(forward, backward, data.splits["dev"], rule=cli.config["rule"])
     settings = replace(settings, data_hash=dataset_hash(run.data), recipe=data.recipe)
     settings = replace(settings, truncation=data.truncation)
     settings.save(run.out)  # the last file marks the run as complete

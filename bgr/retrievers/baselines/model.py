@@ -2,7 +2,7 @@
 
 GRR (arXiv:1911.10470) and SSG (arXiv:2106.01074) run the encoder over each pair of question and fact. Here the states
 of a frozen encoder are cached for each sentence, so the two interact after the encoder: by attention from the fact's
-summary rows to the question's tokens, and by late interaction of the tokens, as in BGR's matcher.
+summary rows to the question's tokens, and by late interaction of the tokens.
 """
 
 from __future__ import annotations
@@ -16,21 +16,36 @@ from transformers import PreTrainedModel
 
 from bgr.models.attention import Attention, Packing, attend_in_rows
 from bgr.models.batching import Batch
-from bgr.models.context import ContextLayer
 from bgr.models.encoder import SentenceStates
-from bgr.models.late_interaction import LateInteraction
 from bgr.models.matcher import FactRows
 from bgr.models.ragged import Ragged, take
 from bgr.retrievers.baselines.baseline_config import BaselineConfig
 from bgr.retrievers.baselines.beam import Search
+from bgr.retrievers.baselines.late_interaction import LateInteraction
 
 
-class ShortRowLayer(ContextLayer):
-    """The same layer for rows of a few dozen tokens, many of the same length.
+class ShortRowLayer(nn.Module):
+    """One pre-norm transformer layer (arXiv:2002.04745) over rows of a few dozen tokens, many of the same length.
 
     On a CPU their attention is computed in 32 bits by plain products: 16-bit kernels are compiled for each shape, of
     which there are many, so that a training step takes twice as long.
     """
+
+    def __init__(self, *, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.attention = Attention(width=width, heads=heads)
+        self.feed = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
+        self.dropout = nn.Dropout(dropout)
+        # queries and keys start as the same rotation: at first a token attends to similar tokens
+        nn.init.orthogonal_(self.attention.query.weight)
+        with torch.no_grad():
+            self.attention.key_value.weight[:width].copy_(self.attention.query.weight)
+
+    def forward(self, states: Tensor, packing: Packing) -> Tensor:
+        """*Shape:* ``[total, d]`` → ``[total, d]``, where each token attends to those of its row."""
+        states = states + self.dropout(self._attend(self.norms[0](states), packing))
+        return states + self.dropout(self.feed(self.norms[1](states)))
 
     def _attend(self, states: Tensor, packing: Packing) -> Tensor:
         part = self.attention

@@ -28,12 +28,13 @@ from bgr.models.config import DIRECTIONS, BgrConfig
 from bgr.models.loading import load_weights, read_config, save_shared
 from bgr.models.retriever import BgrRetriever
 from bgr.models.truncation import Truncation
+from bgr.retrievers.graph_hop.completeness import Refusal
 from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
 from bgr.utils.atomic_io import read_json
 from bgr.utils.json_utils import one_line, repr_short
 from bgr.utils.settings import STRICT, load_settings, one_of, problems, save_settings
 
-FORMAT = 1
+FORMAT = 2
 SETTINGS = "bgr.json"
 SHARED = Path("encoder", "model.safetensors")
 
@@ -52,6 +53,8 @@ class _Limits(TypedDict):
     built to compare them."""
 
     rows: Annotated[int, Field(ge=1, le=1_000)]
+    links: Annotated[int, Field(ge=0, le=1_000)]
+    prune: Annotated[int, Field(ge=0, le=1_000_000)]
     question_tokens: Annotated[int, Field(ge=3, le=1_000_000)]
     fact_tokens: Annotated[int, Field(ge=3, le=1_000_000)]
     max_paths: Annotated[int, Field(ge=1, le=1_000_000)]
@@ -73,6 +76,7 @@ class Settings:
         calibration: fields of the `Calibration` of each direction, measured on dev.
         data_hash: hash of the dataset the pair was trained on.
         recipe: recipe of that dataset with its version; empty if unknown.
+        refusal: when a graph is empty because the evidence does not seem complete, chosen on dev.
         metrics: metric values by split.
         truncation: how many of the distinct ``questions`` and ``facts`` of train and dev were truncated; empty in
             checkpoints of older versions.
@@ -89,6 +93,7 @@ class Settings:
     )
     data_hash: str = ""
     recipe: str = ""
+    refusal: Refusal = field(default_factory=Refusal)
     metrics: dict[str, Any] = field(default_factory=dict)
     truncation: dict[str, Truncation] = field(default_factory=dict)
     format: int = FORMAT

@@ -21,6 +21,15 @@ MAX_EXPLORED = 16
 """Number of paths of one question at one level from which on none below the threshold is followed. A trained model has
 fewer; an untrained one would follow hundreds."""
 
+LIMITS = {
+    "candidates": "only the candidates that the pruner scored best were read",
+    "max_paths": "a level had more paths than were followed, so edges may be missing",
+    "max_depth": "a path was as long as allowed and went no further",
+    "cycle": "an edge was left out, since it would have closed a cycle",
+    "fusion": "the search for the most probable graph of both directions was cut short",
+}
+"""What each limit of a result means."""
+
 
 @torch.inference_mode()
 def decode(
@@ -28,8 +37,9 @@ def decode(
 ) -> list[DirectionResult]:
     """The evidence graph of each question.
 
-    A path is extended by every fact whose probability reaches the threshold and ends if there is none. Since every
-    question has evidence, a first step without such a fact takes the most probable one.
+    A path is extended by every fact whose probability reaches the threshold and ends if there is none. A first step
+    without such a fact takes the most probable one; whether there is evidence at all is for
+    `bgr.retrievers.graph_hop.completeness` to tell.
 
     An edge's odds are those of the weakest step on the best path that takes it, relative to the threshold: the graph
     has the edges at 0 and above.
@@ -41,7 +51,7 @@ def decode(
 
     Returns:
         For each question the graph, the odds of every scored edge, and the limits: ``max_paths`` or ``max_depth`` if
-        the graph was cut short, ``cycle`` if an edge was left out to keep it acyclic.
+        the graph was cut short, ``cycle`` if an edge was left out to keep it acyclic (see `LIMITS`).
     """
     threshold = model.config.threshold if threshold is None else threshold
     bound = math.log(threshold / (1 - threshold))  # log-odds
@@ -76,7 +86,8 @@ def decode(
         paths = model.extend(encoded, paths, parents, columns)
         last, reached = columns - 1, odds[parents, columns]
         walked = [(*walked[path], column - 1) for path, column in zip(parents.tolist(), columns.tolist(), strict=True)]
-    return [_finish(*each) for each in zip(found, steps, limits, strict=True)]
+    complete = [None] * count if encoded.completeness is None else encoded.completeness.float().tolist()
+    return [_finish(*each) for each in zip(found, steps, limits, complete, strict=True)]
 
 
 def _at_least_one(margin: Tensor) -> Tensor:
@@ -95,8 +106,9 @@ def _with_ends(margin: Tensor, odds: Tensor, reached: Tensor) -> Tensor:
 
 
 def _record(found: list[dict[Edge, float]], paths: Paths, last: Tensor, odds: Tensor, *, forward: bool) -> None:
-    """Record every scored step as an edge in the graph's direction, with the odds of its best path."""
-    path, column = paths.open.nonzero(as_tuple=True)
+    """Record the steps as edges in the graph's direction, each with the odds of its best path."""
+    # edges that nothing can raise again are as good as not scored
+    path, column = (odds > FLOOR).nonzero(as_tuple=True)
     rows = zip(
         paths.question[path].tolist(), last[path].tolist(), column.tolist(), odds[path, column].tolist(), strict=True
     )
@@ -141,8 +153,10 @@ def _continuing(odds: Tensor, floor: float, paths: Paths, most: int, limits: lis
     return parents[kept], columns[kept]
 
 
-def _finish(odds: Mapping[Edge, float], steps: Mapping[Path, Step], limits: set[str]) -> DirectionResult:
+def _finish(
+    odds: Mapping[Edge, float], steps: Mapping[Path, Step], limits: set[str], completeness: float | None
+) -> DirectionResult:
     graph, dropped = graph_of(odds)
     if dropped:
         limits.add("cycle")
-    return DirectionResult(graph, tuple(sorted(limits)), odds=odds, steps=steps)
+    return DirectionResult(graph, tuple(sorted(limits)), odds=odds, steps=steps, completeness=completeness)

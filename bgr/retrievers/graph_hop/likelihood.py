@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
 
@@ -43,6 +43,7 @@ class DirectionResult:
         limits: the name of every decoding limit that was reached.
         odds: log-odds of every scored edge relative to the direction's threshold, including those not in the graph.
         steps: the prediction at the end of every path that was followed.
+        completeness: log-odds that the evidence is complete; ``None`` if the model does not tell.
         likelihoods: cache of `fusion`, since dev compares the same graphs under every γ.
     """
 
@@ -50,7 +51,22 @@ class DirectionResult:
     limits: tuple[str, ...] = ()
     odds: Mapping[Edge, float] = field(default_factory=dict, compare=False, repr=False)
     steps: Mapping[Path, Step] = field(default_factory=dict, compare=False, repr=False)
+    completeness: float | None = None
     likelihoods: dict[frozenset[Edge], float] = field(default_factory=dict, compare=False, repr=False)
+
+    def relabel(self, facts: Sequence[int]) -> DirectionResult:
+        """The same result with each fact ``n`` renamed to ``facts[n]``."""
+        names = {ROOT: ROOT, **dict(enumerate(facts))}
+        return replace(
+            self,
+            graph=self.graph.relabel(names),
+            odds={(names[a], names[b]): odds for (a, b), odds in self.odds.items()},
+            steps={
+                tuple(names[node] for node in path): Step(step.nothing, {names[n]: o for n, o in step.odds.items()})
+                for path, step in self.steps.items()
+            },
+            likelihoods={},
+        )
 
 
 def log_likelihood(edges: Iterable[Edge], steps: Mapping[Path, Step], *, forward: bool) -> float:

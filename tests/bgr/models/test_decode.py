@@ -9,7 +9,7 @@ import torch
 from bgr.graph.dag import acyclic
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph, next_nodes
 from bgr.models.batching import Batch
-from bgr.models.ragged import Ragged
+from bgr.models.ragged import Rows
 from bgr.models.retriever import Paths
 from bgr.retrievers.graph_hop.decode import decode
 
@@ -49,8 +49,8 @@ def decode_graphs(make_retriever):
         model = make_retriever(direction, **settings)
         count = len(graphs)
         batch = Batch(
-            Ragged.from_lists([[2, 5, 3]] * count),
-            Ragged.from_lists([[2, 6 + i, 3] for i in range(FACTS)]),
+            Rows.from_lists([[2, 5, 3]] * count),
+            Rows.from_lists([[2, 6 + i, 3] for i in range(FACTS)]),
             torch.arange(FACTS).repeat(count, 1),
         )
         reading = model.encode_batch(batch.questions, batch.facts, batch.candidates)
@@ -94,8 +94,8 @@ def test_exploring_leaves_the_graph_as_it_is_and_weighs_more(make_retriever):
     model = make_retriever("forward", threshold=0.8)
     sure, doubtful = EvidenceGraph([(ROOT, 0), (0, 1)]), EvidenceGraph([(ROOT, 0), (0, 1), (0, 2), (2, 3)])
     batch = Batch(
-        Ragged.from_lists([[2, 5, 3]] * 2),
-        Ragged.from_lists([[2, 6 + i, 3] for i in range(FACTS)]),
+        Rows.from_lists([[2, 5, 3]] * 2),
+        Rows.from_lists([[2, 6 + i, 3] for i in range(FACTS)]),
         torch.arange(FACTS).repeat(2, 1),
     )
     reading = model.encode_batch(batch.questions, batch.facts, batch.candidates)
@@ -119,9 +119,7 @@ def test_few_doubtful_paths_are_followed_and_all_sure_ones(make_retriever, monke
     monkeypatch.setattr("bgr.retrievers.graph_hop.decode.MAX_EXPLORED", 1)
     graph = EvidenceGraph([(ROOT, 0), (ROOT, 1), (0, 2), (0, 3)])
     batch = Batch(
-        Ragged.from_lists([[2, 5, 3]]),
-        Ragged.from_lists([[2, 6 + i, 3] for i in range(FACTS)]),
-        torch.arange(FACTS)[None],
+        Rows.from_lists([[2, 5, 3]]), Rows.from_lists([[2, 6 + i, 3] for i in range(FACTS)]), torch.arange(FACTS)[None]
     )
     for threshold, followed in ((0.5, [(), (0,), (0, 2), (0, 3), (1,)]), (0.8, [(), (0,), (0, 2)])):
         model = make_retriever("forward", threshold=threshold)
@@ -133,7 +131,7 @@ def test_few_doubtful_paths_are_followed_and_all_sure_ones(make_retriever, monke
 
 def test_backward_steps_may_lead_to_the_question(make_retriever):
     model = make_retriever("backward")
-    batch = Batch(Ragged.from_lists([[2, 5, 3]]), Ragged.from_lists([[2, 6, 3]]), torch.zeros(1, 1, dtype=torch.long))
+    batch = Batch(Rows.from_lists([[2, 5, 3]]), Rows.from_lists([[2, 6, 3]]), torch.zeros(1, 1, dtype=torch.long))
     oracle = Oracle(model, [EvidenceGraph([(ROOT, 0)])])
     (found,) = decode(oracle, model.encode_batch(batch.questions, batch.facts, batch.candidates), explore=1.0)
     assert {path: sorted(step.odds) for path, step in found.steps.items()} == {(): [0], (0,): [ROOT]}

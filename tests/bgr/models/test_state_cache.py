@@ -6,7 +6,7 @@ import torch
 
 from bgr.errors import DataError
 from bgr.models.batching import Sentences, make_batch
-from bgr.models.ragged import EncodedRows, Ragged
+from bgr.models.ragged import EncodedRows, Ragged, Rows
 from bgr.models.state_cache import StateCache, cache_encoded
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Query
@@ -38,9 +38,9 @@ def test_kept_facts_give_the_same_logits(make_retriever, tokenizer, tmp_path, se
     model = make_retriever("forward", **settings)
     fresh, kept = (Sentences(FACTS, tokenizer, max_tokens=64) for _ in range(2))
     cache_encoded(kept, model, tmp_path)
-    rows = kept.states.select(torch.arange(len(kept)))
+    assert kept.states.table.dtype == torch.float16
+    rows = kept.take(range(len(kept)))
     assert isinstance(rows, EncodedRows)
-    assert rows.flat.dtype == torch.float16
     assert rows.flat.shape == (len(fresh.rows.flat), model.config.width)
     with torch.no_grad():
         torch.testing.assert_close(
@@ -60,11 +60,14 @@ class Cache:
         return Ragged(rows.flat[:, None].float(), rows.lengths)
 
     def states(self, *rows):
-        ids = Ragged.from_lists(rows)
+        ids = Rows.from_lists(rows)
         stored, use = self.cache.states(ids, self.compute)
-        assert stored.select(torch.arange(len(rows))).flat.flatten().tolist() == ids.flat.tolist()
+        assert stored.select(torch.arange(len(rows)), ids).flat.flatten().tolist() == ids.flat.tolist()
         backwards = torch.arange(len(rows)).flip(0)
-        assert stored.select(backwards).flat.flatten().tolist() == ids.select(backwards).flat.tolist()
+        assert (
+            stored.select(backwards, ids.select(backwards)).flat.flatten().tolist()
+            == ids.select(backwards).flat.tolist()
+        )
         return use.found, use.computed
 
 

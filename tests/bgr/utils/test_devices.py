@@ -2,11 +2,11 @@ import copy
 
 import torch
 
-from bgr.models.ragged import Ragged
+from bgr.models.ragged import Rows
 from bgr.utils.devices import autocast, hold_in
 
 CPU = torch.device("cpu")
-QUESTIONS, FACTS = Ragged.from_lists([[2, 7, 8, 3]]), Ragged.from_lists([[2, 7, 9, 10, 3], [2, 11, 3]])
+QUESTIONS, FACTS = Rows.from_lists([[2, 7, 8, 3]]), Rows.from_lists([[2, 7, 9, 10, 3], [2, 11, 3]])
 
 
 @torch.inference_mode()
@@ -14,7 +14,7 @@ def test_weights_held_in_bfloat16_change_no_bit(make_retriever):
     model = make_retriever(context_layers=1, width=24)
     held = copy.deepcopy(model)
     hold_in(held, "bf16")
-    assert held.project[0].weight.dtype == torch.bfloat16
+    assert held.project.states.weight.dtype == torch.bfloat16
     logits = []
     for one in (model, held):
         with autocast(CPU, "bf16"):

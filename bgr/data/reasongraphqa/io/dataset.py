@@ -81,12 +81,14 @@ def sample_features() -> Features:
     return Features(feature(FEATURES))
 
 
-def load_split(folder: str | Path, split: str, *, progress: bool = False) -> list[Example]:
-    """The examples of one split that have an answer, in the order of the file; arguments and errors as of `read_split`.
+def load_split(folder: str | Path, split: str, *, unanswerable: bool = False, progress: bool = False) -> list[Example]:
+    """The examples of one split in the order of the file; arguments and errors as of `read_split`.
 
-    Questions without an answer are left out, because no retriever can return an empty graph yet.
+    Questions without an answer are left out unless `unanswerable`, because their gold graph is empty: most metrics and
+    losses are about graphs that are not.
     """
-    return [example for example in read_split(folder, split, progress=progress) if example.answerable]
+    found = read_split(folder, split, progress=progress)
+    return [example for example in found if unanswerable or example.answerable]
 
 
 def recipe_of(folder: str | Path) -> str:

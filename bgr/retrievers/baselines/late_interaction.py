@@ -1,4 +1,4 @@
-"""Late interaction between the tokens of a fact and those of a path (ColBERT, arXiv:2004.12832, section 3.2).
+"""Late interaction between the tokens of a fact and those of a question (ColBERT, arXiv:2004.12832, section 3.2).
 
 The summary rows of `bgr.models.matcher` must learn from scratch that the same name occurs in both sentences. Late
 interaction reads it directly from the similarity of the encoder's token states.
@@ -45,39 +45,6 @@ class TokenSimilarity(nn.Module):
         return 4 * (a * (cosines.relu() - b)).sigmoid() - 2
 
 
-class TokenMarks(nn.Module):
-    """Marks every token of a question and of its candidates by whether a similar token occurs on the other side.
-
-    The marks are added to the token states before the layers of `bgr.models.context`. A single layer of attention can
-    then look for *the other facts about this film that the question names*. Each of `heads` projections, of width
-    `size`, has its own cosine.
-    """
-
-    def __init__(self, *, width: int, heads: int = 2, size: int = 64) -> None:
-        super().__init__()
-        self.heads = heads
-        self.project = nn.Linear(width, heads * size, bias=False)
-        self.matched = TokenSimilarity(heads)
-        self.mark = nn.Linear(heads, width, bias=False)
-        nn.init.orthogonal_(self.project.weight)
-        nn.init.normal_(self.mark.weight, std=0.5)
-
-    def forward(self, rows: Ragged, of_facts: Ragged) -> Tensor:
-        """*Shape:* ``q`` rows of states ``[total, d]``, each the tokens of a question and of its candidates; true for
-        tokens of facts ``[total]`` → marks to add to the states ``[total, d]``."""
-        unit = F.normalize(self.project(rows.flat).unflatten(-1, (self.heads, -1)), dim=-1)
-        unit, mask, is_fact = replace(rows, flat=unit).padded(), rows.mask(), of_facts.padded()
-        longest = int((mask & ~is_fact).sum(1).max())
-        question = unit[:, :longest].masked_fill(is_fact[:, :longest, None, None], 0.0)
-        # cosines [q, heads, t, t_q] of every token with those of the question
-        cosines = unit.transpose(1, 2) @ question.permute(0, 2, 3, 1)
-        in_question = largest(cosines, -1)
-        in_facts = largest(cosines.masked_fill(~is_fact[:, None, :, None], 0.0), -2)
-        in_facts = F.pad(in_facts, (0, unit.shape[1] - longest))
-        found = torch.where(is_fact[:, None], in_question, in_facts)
-        return self.mark(self.matched(found).transpose(1, 2)[mask])
-
-
 class LateInteraction(nn.Module):
     """Scores for pairs of sentences: how well the tokens of each are matched by the other.
 
@@ -119,19 +86,8 @@ class LateInteraction(nn.Module):
         left = facts.vectors.flatten(1, 2).transpose(1, 2)
         cosines = (left @ paths.vectors.permute(0, 2, 3, 1)).view(p, self.heads, c, t, -1)
         # padding is the zero vector: its cosine is 0, and `TokenSimilarity` clips cosines at 0
-        of_fact, of_path = (self.matched(largest(cosines, dim)) for dim in (-1, -2))
+        of_fact, of_path = (self.matched(cosines.amax(dim)) for dim in (-1, -2))
         # [p, heads, c, t], [p, c, t, k] -> [p, c, heads, k]
         fact_scores = torch.einsum("phct,pctk->pchk", of_fact, facts.weights)
         path_scores = torch.einsum("phct,ptk->pchk", of_path, paths.weights)
         return torch.cat([fact_scores.flatten(2), path_scores.flatten(2)], dim=-1)
-
-
-def largest(values: Tensor, dim: int) -> Tensor:
-    """``values.amax(dim)``, optimized for short dimensions on a CPU."""
-    if values.requires_grad or values.device.type != "cpu":
-        return values.max(dim).values
-    # comparing two long halves is several times as fast on a CPU as reducing many short rows, but not with gradients
-    while (count := values.shape[dim]) > 1:
-        half = (count + 1) // 2
-        values = torch.maximum(values.narrow(dim, 0, half), values.narrow(dim, count - half, half))
-    return values.squeeze(dim)
