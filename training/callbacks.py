@@ -266,20 +266,52 @@ class Cached:
         return f"{self.name:8}  states of frozen layers: {self.use.folder}, {self.use.size / 1e9:.2f} GB"
 
 
-Message = Epoch | Stop | Truncated | Cached
+@dataclass(frozen=True)
+class Steps:
+    """Progress within an epoch: steps done of all epochs, and the seconds that the rest will take."""
+
+    name: str
+    done: int
+    of: int
+    seconds_left: float
+
+    def line(self) -> str:
+        minutes, seconds = divmod(round(self.seconds_left), 60)
+        return f"{self.name:8}  step {self.done:,}/{self.of:,}, {minutes}:{seconds:02} left"
+
+
+Message = Epoch | Stop | Truncated | Cached | Steps
 Report = Callable[[Message], None]
 
 
 def to_stderr(message: Message) -> None:
+    """Print a message. On a terminal, Lightning's bar shows the steps; in a file, each tenth of them is a line."""
+    if isinstance(message, Steps) and (sys.stderr.isatty() or not is_tenth(message.done, message.of)):
+        return
     print(message.line(), file=sys.stderr)
 
 
+def is_tenth(done: int, of: int, parts: int = 10) -> bool:
+    """True if the step `done` completes another of `parts` parts of all steps."""
+    return done * parts // of > (done - 1) * parts // of
+
+
 class Reporter(Callback):
-    """Reports each finished epoch and an early stop, in the first process only."""
+    """Reports each hundredth of the steps, each finished epoch and an early stop, in the first process only."""
 
     def __init__(self, name: str, report: Report) -> None:
         self.name = name
         self.report = report
+        self.started: tuple[float, int] | None = None
+
+    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *_: Any) -> None:
+        done, of = trainer.global_step, int(trainer.estimated_stepping_batches)
+        if self.started is None:  # after the first step of this process, which is slower than the others
+            self.started = time.monotonic(), done
+        elif trainer.is_global_zero and is_tenth(done, of, 100):
+            before, first = self.started
+            left = (time.monotonic() - before) / max(1, done - first) * (of - done)
+            self.report(Steps(self.name, done, of, left))
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         metrics = {name: float(value) for name, value in trainer.callback_metrics.items()}

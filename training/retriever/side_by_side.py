@@ -20,7 +20,8 @@ import torch
 from tqdm import tqdm
 
 from bgr.errors import BgrError
-from training.callbacks import Epoch, Message, Report, Stop
+from bgr.utils.progress import progress_bar
+from training.callbacks import Message, Report, Steps
 
 PATIENCE = 10.0
 """Seconds that a process may take to end after it is asked to."""
@@ -69,7 +70,8 @@ def in_processes(work: Work, directions: Sequence[str], *, bar: bool = True) -> 
 
 
 def _watch(children: Sequence[BaseProcess], messages: Queue[Sent], *, show: bool) -> None:
-    with tqdm(desc="training", unit="epoch", disable=not show) as bar:
+    done: dict[str, Steps] = {}
+    with progress_bar(0, "training", "step", show=show) as bar:
         while True:
             # read before the messages, so that all messages of an ended child are in the queue
             over = all(child.exitcode is not None for child in children)
@@ -78,7 +80,7 @@ def _watch(children: Sequence[BaseProcess], messages: Queue[Sent], *, show: bool
             until = time.monotonic() + 1
             try:
                 while over or time.monotonic() < until:
-                    _show(bar, messages.get(timeout=0.2), len(children))
+                    _show(bar, messages.get(timeout=0.2), done, len(children))
             except queue.Empty:
                 pass
             if failed:
@@ -87,14 +89,16 @@ def _watch(children: Sequence[BaseProcess], messages: Queue[Sent], *, show: bool
                 return
 
 
-def _show(bar: tqdm, message: Sent, directions: int) -> None:
+def _show(bar: tqdm, message: Sent, done: dict[str, Steps], directions: int) -> None:
+    """Print a message above the bar, or show the steps that all directions have `done`."""
     if isinstance(message, BgrError):
         raise message
-    if isinstance(message, Epoch):
-        bar.total = bar.total or message.of * directions
-        bar.update()
-    elif isinstance(message, Stop) and bar.total:
-        bar.total -= message.of - message.number
+    if isinstance(message, Steps):
+        done[message.name] = message
+        # a direction that has not reported yet has as many steps
+        bar.total = message.of * directions
+        bar.update(sum(one.done for one in done.values()) - bar.n)
+        return
     bar.write(message.line(), file=sys.stderr)
 
 
