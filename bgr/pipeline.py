@@ -242,33 +242,23 @@ class BgrPipeline(Retriever):
         kept = self.kept
         if kept is not None and not all(fact in kept[0].number for query in queries for fact in query.facts):
             kept = None
-        read: list[_Read] = []
-        for number, model in enumerate((self.forward, self.backward)):
+        models, read = (self.forward, self.backward), list[_Read]()
+        for number, model in enumerate(models):
             if number and self.shared:
                 questions, facts = read[0].questions, read[0].facts
             else:
                 questions = Sentences(
                     (q.question for q in queries), self.tokenizer, max_tokens=model.config.question_tokens
                 )
-                facts = Sentences(
-                    (f for q in queries for f in q.facts if kept is None),
-                    self.tokenizer,
-                    max_tokens=model.config.fact_tokens,
-                )
-            if kept is not None:
-                facts = kept[number]
+                texts = [f for q in queries for f in q.facts] if kept is None else []
+                facts = Sentences(texts, self.tokenizer, max_tokens=model.config.fact_tokens)
+            facts = facts if kept is None else kept[number]
             read.append(_Read(questions, facts, _kept_facts(model, questions, facts, queries)))
-        models = (self.forward, self.backward)
-        for number, (model, one) in enumerate(zip(models, read, strict=True)):
-            users = read if self.shared else [one]
-            if number and self.shared:
-                break
-            one.questions.lower(model.encoder)
-            if kept is None:
-                texts = (
-                    f for user in users for q, chosen in zip(queries, user.kept, strict=True) for f in _of(q, chosen)
-                )
-                one.facts.lower(model.encoder, {one.facts.number[text] for text in texts})
+        needed = {text for one in read for q, chosen in zip(queries, one.kept, strict=True) for text in _of(q, chosen)}
+        for model, one in zip(models, read, strict=True):
+            for sentences, wanted in ((one.questions, None), (one.facts, needed)):
+                if sentences.states is None:  # else they are kept, or those of the other direction
+                    sentences.lower(model.encoder, wanted)
         return read
 
     @timed
@@ -388,7 +378,7 @@ def _walk(model: BgrRetriever, read: _Read, queries: Sequence[Query], batch_size
 
 
 def answer_file(options: AskOptions) -> Answer:
-    """Answer one question from a text file of facts, and draw its graph if requested.
+    """Answer one question from a text file of facts, and draw its graph if requested and there is one.
 
     Raises:
         DataError: the facts cannot be read, are too many, or the drawing cannot be written.
@@ -401,7 +391,7 @@ def answer_file(options: AskOptions) -> Answer:
         check_drawing(options.draw, overwrite=options.overwrite)
     pipeline = BgrPipeline.from_pretrained(options.checkpoint, device=options.device, precision=options.precision)
     answer = pipeline.answer(options.question, facts)
-    if options.draw is not None:
+    if options.draw is not None and answer.graph.nodes:
         draw(answer.graph, facts, options.question, options.draw)
     return answer
 

@@ -24,6 +24,7 @@ def command() -> Command:
 def run(options: AskOptions) -> Output:
     from bgr.graph.draw import tree_text
     from bgr.pipeline import answer_file
+    from bgr.retrievers.graph_hop.decode import LIMITS
 
     answer = answer_file(options)
     text = answer.answer
@@ -38,8 +39,11 @@ def run(options: AskOptions) -> Output:
         f"confidence {answer.confidence:.2f} (agreement of both directions)",
         f"answer     {text}",
     ]
-    if answer.limits:
-        lines.append(f"limits     {', '.join(answer.limits)}")
+    if answer.completeness is not None:
+        lines.insert(2, f"complete   {answer.completeness:.2f} (probability that the facts hold all of the evidence)")
+    if options.draw is not None and not answer.graph.nodes:
+        lines.append("drawing    not written: there is no evidence to draw")
+    lines += [f"limit      {name}: {LIMITS[name]}" for name in answer.limits]
     if cut := _truncated(answer):
         lines.append(f"warning    too long, the end was not read: {', '.join(cut)}")
     return Output("\n".join(lines), answer.to_json())

@@ -70,13 +70,14 @@ class Sentences:
         rows = self.rows.select(chosen)
         return rows if self.states is None or not states else self.states.select(chosen, rows).to(dtype=torch.float32)
 
-    def lower(self, encoder: SentenceStates, needed: Set[int] | None = None) -> None:
-        """Give the sentences, or only those whose numbers are `needed`, the states of the encoder's frozen layers."""
+    def lower(self, encoder: SentenceStates, needed: Set[str] | None = None) -> None:
+        """Give the sentences, or only those that are `needed`, the states of the encoder's frozen layers."""
         if not encoder.frozen_layers:
             return
-        chosen = torch.tensor(sorted(range(len(self)) if needed is None else needed), dtype=torch.long)
-        rows = encoder.lower(self.rows.select(chosen).to(encoder.bert.device)).to("cpu")
-        starts = torch.zeros_like(self.rows.lengths).index_copy(0, chosen, rows.starts)
+        chosen = [number for text, number in self.number.items() if needed is None or text in needed]
+        numbers = torch.tensor(chosen, dtype=torch.long)
+        rows = encoder.lower(self.rows.select(numbers).to(encoder.bert.device)).to("cpu")
+        starts = torch.zeros_like(self.rows.lengths).index_copy(0, numbers, rows.starts)
         self.states = StoredRows(rows.flat, starts, self.rows.lengths)
 
 
