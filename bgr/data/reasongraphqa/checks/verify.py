@@ -69,6 +69,15 @@ class FactTable:
     def __len__(self) -> int:
         return sum(map(len, self._units.values()))
 
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The distinct sentences, in order."""
+        return tuple(self._units)
+
+    def units_of(self, sentence: str) -> tuple[FactUnit, ...]:
+        """The units of one of `sentences`."""
+        return self._units[sentence]
+
     def units(self, example: Example, number: int) -> tuple[FactUnit, ...]:
         """The units of a sample's candidate.
 
@@ -129,22 +138,22 @@ def find_entailments(examples: Iterable[Example], table: FactTable) -> Entailmen
     found: list[Entailed] = []
     for example in examples:
         gold = set(example.graph.nodes)
-        gold_facts = _gold_facts(example, example.graph.nodes, table)
+        content = gold_facts(example, example.graph.nodes, table)
         for number in (number for number in range(len(example.facts)) if number not in gold):
             units = table.units(example, number)
             distractors += 1
             unknown += not any(unit.facts for unit in units)
-            unit, how = next(((unit, how) for unit in units if (how := gold_facts.entailment(unit))), (None, None))
+            unit, how = next(((unit, how) for unit in units if (how := content.entailment(unit))), (None, None))
             if unit is None or how is None:
                 continue
             counts[how] += 1
             if len(found) < MAX_EXAMPLES:
-                entailed = next(n for n in example.graph.nodes if _gold_facts(example, [n], table).entailment(unit))
+                entailed = next(n for n in example.graph.nodes if gold_facts(example, [n], table).entailment(unit))
                 found.append(Entailed(example.id, unit.sentence, example.facts[entailed], how))
     return Entailments(distractors, unknown, counts, tuple(found))
 
 
-def _gold_facts(example: Example, nodes: Iterable[int], table: FactTable) -> GoldFacts:
+def gold_facts(example: Example, nodes: Iterable[int], table: FactTable) -> GoldFacts:
     """Some of the gold facts of a sample, with the qualifier that the question asks for, if it asks for one.
 
     That is the qualifier of the program's last step, for the last facts. A qualifier that the program only filters by
