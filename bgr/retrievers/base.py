@@ -47,7 +47,8 @@ class RetrievalResult:
     Args:
         graph: the evidence graph. A retriever that only ranks texts returns a star: the root leads to every text.
         limits: the name of every limit that was reached.
-        details: plain values for reports.
+        details: plain values for reports; ``kept`` has the indices of the texts that were left after a first stage, if
+            there is one.
         ranking: ``(index, score)``, best first, each index once; ``None`` ranks the graph's nodes (`ranked_nodes`).
         searched: the texts that were searched.
         usage: calls of the language model.
@@ -58,6 +59,8 @@ class RetrievalResult:
         is_list: true if the graph says nothing beyond the ranking.
         truncated: the texts of which a model read only the first tokens, −1 for the question; ``None`` if the retriever
             has no limit of tokens.
+        completeness: calibrated probability that the candidates hold complete evidence; ``None`` if the retriever does
+            not estimate it. A retriever that refuses to answer returns the empty graph.
     """
 
     graph: EvidenceGraph
@@ -72,6 +75,7 @@ class RetrievalResult:
     sentences: tuple[tuple[int, int], ...] = ()
     is_list: bool = False
     truncated: tuple[int, ...] | None = None
+    completeness: float | None = None
 
     @cached_property
     def _ranked(self) -> tuple[tuple[int, float], ...]:

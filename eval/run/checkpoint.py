@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +16,8 @@ from bgr.retrievers.graph_hop.reconstruction import RULES, check_rule
 from bgr.utils.atomic_io import output_folder
 from eval.report.evaluation import write_errors, write_report, write_sweep
 from eval.run.breakdown import ErrorCounts, count_errors
-from eval.run.evaluate import Directions, Evaluation, Predictions, evaluate
+from eval.run.evaluate import Directions, Evaluation, Predictions, evaluate, run
+from eval.run.refusal import first_questions, gives_completeness, score_refusals
 from eval.run.sweep import SINGLE, Sweep, sweep
 from eval.systems.options import EvaluateOptions
 from eval.systems.retrievers import load_baseline_rows
@@ -44,6 +46,8 @@ class CheckpointSweep(NamedTuple):
 def evaluate_checkpoint(options: EvaluateOptions) -> CheckpointEvaluation:
     """Run both directions once, apply every reconstruction rule, score them and the baselines, write the report.
 
+    Systems that estimate completeness are also run on the questions of the split that have no answer.
+
     Raises:
         BgrError: a rule or baseline is unknown, the checkpoint or the data are damaged, or the folder exists.
     """
@@ -51,10 +55,13 @@ def evaluate_checkpoint(options: EvaluateOptions) -> CheckpointEvaluation:
     out = _output(options, f"evaluation-{split}")
     # opened first: a folder that is in the way is reported before the work, not after it
     with output_folder(out, overwrite=options.overwrite) as folder:
-        examples = _examples(options, split)
+        examples, unanswerable = _examples(options, split)
         about_data = _about_data(options, split, examples)
-        systems: dict[str, Retriever | Predictions] = {**_load_baselines(options)}
+        baselines = _load_baselines(options)
+        systems: dict[str, Retriever | Predictions] = {**baselines}
         main, about = next(iter(systems), ""), {}
+        pipeline: BgrPipeline | None = None
+        gammas: dict[str, float] = {}
         if options.checkpoint is not None:
             rules = _chosen_rules(options.rule)
             machine = {"device": options.device, "precision": options.precision}
@@ -76,6 +83,10 @@ def evaluate_checkpoint(options: EvaluateOptions) -> CheckpointEvaluation:
         evaluations = evaluate(
             systems, examples, ged_seconds=options.ged_seconds, released_ged=options.released_ged, progress=True
         )
+        runs: dict[str, Retriever | Rules] = {**baselines}
+        if pipeline is not None:
+            runs |= dict.fromkeys(gammas, Rules(pipeline, gammas, options.batch_size))
+        evaluations = _with_refusals(evaluations, runs, unanswerable)
         write_report(folder, evaluations, examples, main, about)
         errors = [count_errors(evaluation, examples) for evaluation in evaluations] if options.errors else []
         if errors:
@@ -94,7 +105,7 @@ def sweep_checkpoint(options: EvaluateOptions) -> CheckpointSweep:
     split = options.split or "dev"
     rules, out = _chosen_rules(options.rule), _output(options, f"sweep-{split}")
     with output_folder(out, overwrite=options.overwrite) as folder:
-        examples = _examples(options, split)
+        examples, _ = _examples(options, split)
         about_data = _about_data(options, split, examples)
         pipeline = BgrPipeline.from_pretrained(options.checkpoint, device=options.device, precision=options.precision)
         settings = pipeline.settings
@@ -126,11 +137,12 @@ def _output(options: EvaluateOptions, kind: str) -> Path:
     return checkpoint.parent / f"{checkpoint.name}-{kind}"
 
 
-def _examples(options: EvaluateOptions, split: str) -> list[Example]:
-    examples = load_split(options.data, split)[: options.limit]
+def _examples(options: EvaluateOptions, split: str) -> tuple[list[Example], list[Example]]:
+    """The questions with an answer, and those without."""
+    examples, unanswerable = first_questions(load_split(options.data, split, unanswerable=True), options.limit)
     if not examples:
         raise DataError(f"{options.data}: the split {split!r} is empty")
-    return examples
+    return examples, unanswerable
 
 
 def _about_data(options: EvaluateOptions, split: str, examples: Sequence[Example]) -> dict[str, Any]:

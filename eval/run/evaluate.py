@@ -20,6 +20,7 @@ from bgr.metrics.ged import graph_edit_distance, released_graph_edit_distance
 from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from bgr.models.truncation import Truncation
 from bgr.retrievers.base import Query, RetrievalResult, Retriever
+from eval.run.refusal import Refusals
 
 if TYPE_CHECKING:
     from bgr.pipeline import BgrPipeline, DirectedGraphs
@@ -65,13 +66,15 @@ class Predictions:
     """The results of one system, in the order of the examples, with the wall time of retrieval in seconds and the
     number of the system's weights, if known. `answers` are those of a reader, ``None`` where it could give none; they
     are ``None`` as a whole if no reader was asked. `inputs_truncated` is the number of questions of which the reader
-    did not read the whole input."""
+    did not read the whole input. `refusals` are the scores on questions without an answer, if the system estimates
+    completeness."""
 
     results: Sequence[RetrievalResult]
     seconds: float | None = None
     answers: Sequence[str | None] | None = None
     parameters: int | None = None
     inputs_truncated: int | None = None
+    refusals: Refusals | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,12 +15,14 @@ from bgr.retrievers.base import RetrievalResult
 from bgr.utils.atomic_io import read_json
 from bgr.utils.json_utils import is_text, parse_json, repr_short
 from eval.run.evaluate import Predictions
+from eval.run.refusal import Refusals
 
 
 @dataclass(frozen=True)
 class ReadEvaluation:
     """An evaluation folder: the lines of its predictions by the id of the question, the names of its systems, and from
-    its metrics the settings of the run and the means of each system (both empty for a file of predictions alone)."""
+    its metrics the settings of the run, and the means and the refusals of each system (empty for a file of predictions
+    alone)."""
 
     path: Path
     records: Mapping[str, Mapping[str, Any]]
@@ -28,6 +30,7 @@ class ReadEvaluation:
     main: str
     about: Mapping[str, Any]
     means: Mapping[str, Mapping[str, Any]]
+    refusals: Mapping[str, Refusals]
 
     def predictions(self, system: str, examples: Sequence[Example]) -> Predictions:
         """The results of one system for the examples, in their order.
@@ -46,6 +49,7 @@ class ReadEvaluation:
             seconds=None if seconds is None else seconds * len(examples),
             answers=[answer for _, answer, _ in found] if all(asked for _, _, asked in found) else None,
             parameters=None if parameters is None else int(parameters),
+            refusals=self.refusals.get(system),
         )
 
     def _prediction(self, system: str, example: Example) -> tuple[RetrievalResult, str | None, bool]:
@@ -69,7 +73,9 @@ class ReadEvaluation:
             raise DataError(f"{where}: answer of {repr_short(system)} is {repr_short(answer)}, allowed: a text or null")
         graph = _graph(found["edges"], len(example.facts), f"{where}: system {repr_short(system)}")
         truncated = _truncated(found.get("truncated"), len(example.facts), f"{where}: system {repr_short(system)}")
-        return RetrievalResult(graph, tuple(limits), truncated=truncated), answer, "answer" in found
+        completeness = _number(found.get("completeness"))
+        result = RetrievalResult(graph, tuple(limits), truncated=truncated, completeness=completeness)
+        return result, answer, "answer" in found
 
 
 def read_evaluation(path: Path) -> ReadEvaluation:
@@ -95,7 +101,21 @@ def read_evaluation(path: Path) -> ReadEvaluation:
         main=main if main in systems else systems[-1],
         about=metrics["about"],
         means={name: mean for name, mean in means.items() if isinstance(mean, dict)},
+        refusals=_read_refusals(metrics.get("refusal", {}), str(path)),
     )
+
+
+def _read_refusals(records: Any, where: str) -> dict[str, Refusals]:
+    """The refusals by system.
+
+    Raises:
+        DataError: one of them is damaged.
+    """
+    found = {str(name): Refusals.from_json(one) for name, one in (records.items() if isinstance(records, dict) else ())}
+    wrong = next((name for name, one in found.items() if one is None), None)
+    if wrong is not None or not isinstance(records, dict):
+        raise DataError(f"{where}: metrics.json: refusal of {repr_short(wrong)} is not that of bgr evaluate")
+    return {name: one for name, one in found.items() if one is not None}
 
 
 def check_hash(path: Path, about: Mapping[str, Any], data: Path, data_hash: str) -> None:

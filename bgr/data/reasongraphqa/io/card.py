@@ -38,6 +38,12 @@ FEATURES: list[dict[str, Any]] = [
 ]
 """The fields of a sample with their types, in a card's notation for `datasets.Features`."""
 
+MISSING_FEATURE: dict[str, Any] = {"name": "missing", "dtype": "string"}
+"""A further field of datasets that tell what their questions without an answer lack."""
+
+MISSING_FIELD = """
+| `missing` | string | of a question without an answer: "one" needed fact is missing, or "all" of them are |"""
+
 INTRODUCTION = """Questions whose answers are supported by a *graph* of evidence with several chains and several hops.
 Each sample has a question, the candidate sentences of its target database, and the gold evidence graph, a directed
 acyclic graph whose root is the question, as in *Towards Graph-hop Retrieval and Reasoning in Complex Question Answering
@@ -100,7 +106,7 @@ def card_text(metadata: Mapping[str, Any], statistics: Mapping[str, Any]) -> str
         "Statistics": f"```text\n{statistics_text(statistics)}\n```",
         "What can be guessed": _shortcuts(metadata),
         "Dropped questions": _drops(metadata),
-        "Fields": FIELDS,
+        "Fields": FIELDS.replace("\n\n", f"{MISSING_FIELD}\n\n") if "missing" in statistics else FIELDS,
         "Loading": LOADING,
         "Hash": f"{HASH}: `{_cell(metadata['sha256'])}`" if "sha256" in metadata else "",
     }
@@ -122,7 +128,10 @@ def _front_matter(metadata: Mapping[str, Any], statistics: Mapping[str, Any]) ->
         "tags": ["multi-hop", "evidence-graph", "kopl"],
         "size_categories": [next((name for bound, name in SIZES if total < bound), "n>1M")],
         "configs": [{"config_name": "default", "data_files": files}],
-        "dataset_info": {"config_name": "default", "features": FEATURES},
+        "dataset_info": {
+            "config_name": "default",
+            "features": [*FEATURES, *([MISSING_FEATURE] if "missing" in statistics else [])],
+        },
     }
 
 
