@@ -14,7 +14,7 @@ QUESTION_TYPES = ("query", "comparison", "count", "boolean", "qualifier")
 STRUCTURES = ("SC-SH", "SC-MH", "MC-SH", "MC-MH")
 STEP_FIELDS = ("function", "dependencies", "inputs")
 MISSING = ("one", "all")
-"""Whether a question without an answer lacks one of the needed facts or all of them."""
+"""Whether a question without an answer lacks one of several needed facts, or all of them (or the only one)."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class Example:
                 f"{', '.join(QUESTION_TYPES)}"
             )
         if self.missing is not None and (self.graph.nodes or self.missing not in MISSING):
-            count = len(self.graph.nodes)
+            gold = f"{len(self.graph.nodes)} gold facts"
             raise DataError(
-                f"sample {repr_short(self.id)}: missing is {repr_short(self.missing)} with {count} gold facts, allowed: "
+                f"sample {repr_short(self.id)}: missing is {repr_short(self.missing)} with {gold}, allowed: "
                 f"{', '.join(MISSING)}, without gold facts"
             )
 

@@ -109,13 +109,13 @@ def dataset_statistics(splits: Mapping[str, Iterable[Example]]) -> dict[str, Any
     shapes = StructureClasses()
     parts: dict[str, list[_Row]] = {}
     unanswerable: dict[str, int] = {}
-    missing: dict[str, Counter[str]] = {}
+    missing: dict[str, list[str]] = {}
     words: Counter[int] = Counter()
     beginnings: Counter[str] = Counter()
     for name, examples in splits.items():
         rows = parts[name] = []
         unanswerable[name] = 0
-        missing[name] = Counter()
+        missing[name] = []
         for example in examples:
             said = example.question.casefold().split()
             words[len(said)] += 1
@@ -124,18 +124,14 @@ def dataset_statistics(splits: Mapping[str, Iterable[Example]]) -> dict[str, Any
                 rows.append(_Row.of(example, shapes))
             else:
                 unanswerable[name] += 1
-                missing[name].update([example.missing] if example.missing else [])
+                missing[name] += [example.missing] if example.missing else []
     unanswerable["total"] = sum(unanswerable.values())
-    missing["total"] = sum(missing.values(), Counter())
+    missing["total"] = [kind for kinds in missing.values() for kind in kinds]
     everything = parts["total"] = [row for rows in parts.values() for row in rows]
     return {
         "questions": {name: len(rows) for name, rows in parts.items()},
         "unanswerable": unanswerable,
-        **(
-            {"missing": {name: _count(c.elements(), MISSING) for name, c in missing.items()}}
-            if missing["total"]
-            else {}
-        ),
+        **({"missing": {name: _count(kinds, MISSING) for name, kinds in missing.items()}} if missing["total"] else {}),
         "structures": {name: _count((r.structure for r in rows), STRUCTURES) for name, rows in parts.items()},
         "types": {name: _count((r.type for r in rows), QUESTION_TYPES) for name, rows in parts.items()},
         "graphs": {name: _spread([getattr(r, name) for r in everything]) for name in _SPREADS},
