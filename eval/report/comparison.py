@@ -27,7 +27,15 @@ from eval.report.document import (
     table_of_groups,
     write_csv,
 )
-from eval.report.evaluation import KIND_TEXTS, KINDS_NOTE, errors_table, notes, refusal_section, write_errors, write_metrics
+from eval.report.evaluation import (
+    KIND_TEXTS,
+    KINDS_NOTE,
+    errors_table,
+    notes,
+    refusal_section,
+    write_errors,
+    write_metrics,
+)
 from eval.report.page import Explorer, render
 from eval.report.plots import GROUPED, plot_figure6, plot_sweep
 from eval.run.breakdown import ERROR_KINDS, breakdown, hops_by_chains, kinds_of

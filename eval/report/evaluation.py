@@ -104,7 +104,7 @@ def as_document(evaluations: Sequence[Evaluation], main: str, about: Mapping[str
 
 
 def refusal_section(evaluations: Sequence[Evaluation]) -> Section:
-    """The section on questions without an answer; without parts if no system estimates completeness."""
+    """The section on questions without an answer; without parts if no system was run on any."""
     table = refusal_table(evaluations)
     return Section("refusal", TITLE, () if table is None else (table,))
 
@@ -138,7 +138,7 @@ def write_metrics(
 ) -> None:
     """Write ``metrics.json``, ``metrics.csv`` (one line for each system and group) and ``predictions.jsonl`` (one line
     for each question: the example, and each system's graph, scores and answer), which `bgr compare` reads again; and
-    ``refusal.csv``, if a system estimates completeness."""
+    ``refusal.csv``, if there are questions without an answer."""
     content = as_json(evaluations, main, about)
     write_json(folder / "metrics.json", content)
     lines = []

@@ -42,14 +42,15 @@ class ReadEvaluation:
         if system not in self.systems:
             raise DataError(f"{self.path}: no system {repr_short(system)}, there are: {', '.join(self.systems)}")
         found = [self._prediction(system, example) for example in examples]
-        mean = self.means.get(system, {})
+        mean, refusals = self.means.get(system, {}), self.refusals.get(system)
         seconds, parameters = _number(mean.get("seconds_per_question")), _number(mean.get("parameters"))
         return Predictions(
             [result for result, _, _ in found],
             seconds=None if seconds is None else seconds * len(examples),
             answers=[answer for _, answer, _ in found] if all(asked for _, _, asked in found) else None,
             parameters=None if parameters is None else int(parameters),
-            refusals=self.refusals.get(system),
+            # scores over all questions of the evaluation are not those of a part
+            refusals=refusals if refusals is not None and refusals.answerable == len(examples) else None,
         )
 
     def _prediction(self, system: str, example: Example) -> tuple[RetrievalResult, str | None, bool]:
@@ -73,7 +74,11 @@ class ReadEvaluation:
             raise DataError(f"{where}: answer of {repr_short(system)} is {repr_short(answer)}, allowed: a text or null")
         graph = _graph(found["edges"], len(example.facts), f"{where}: system {repr_short(system)}")
         truncated = _truncated(found.get("truncated"), len(example.facts), f"{where}: system {repr_short(system)}")
-        completeness = _number(found.get("completeness"))
+        completeness = found.get("completeness")
+        if completeness is not None and not (_finite(completeness) and 0 <= completeness <= 1):
+            raise DataError(
+                f"{where}: completeness of {repr_short(system)} is {repr_short(completeness)}, allowed: 0 to 1 or null"
+            )
         result = RetrievalResult(graph, tuple(limits), truncated=truncated, completeness=completeness)
         return result, answer, "answer" in found
 
@@ -111,11 +116,15 @@ def _read_refusals(records: Any, where: str) -> dict[str, Refusals]:
     Raises:
         DataError: one of them is damaged.
     """
-    found = {str(name): Refusals.from_json(one) for name, one in (records.items() if isinstance(records, dict) else ())}
-    wrong = next((name for name, one in found.items() if one is None), None)
-    if wrong is not None or not isinstance(records, dict):
-        raise DataError(f"{where}: metrics.json: refusal of {repr_short(wrong)} is not that of bgr evaluate")
-    return {name: one for name, one in found.items() if one is not None}
+    if not isinstance(records, dict):
+        raise DataError(f"{where}: metrics.json: refusal is {repr_short(records)}, allowed: an object")
+    found: dict[str, Refusals] = {}
+    for name, record in records.items():
+        refusals = Refusals.from_json(record)
+        if refusals is None:
+            raise DataError(f"{where}: metrics.json: refusal of {repr_short(name)} is not that of bgr evaluate")
+        found[name] = refusals
+    return found
 
 
 def check_hash(path: Path, about: Mapping[str, Any], data: Path, data_hash: str) -> None:

@@ -3,7 +3,6 @@ and without an answer."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
@@ -23,11 +22,12 @@ ANY = "any"
 @dataclass(frozen=True)
 class Gap:
     """Scores on `n` questions without an answer, each in 0 … 1: `completeness_auc` and `found_at_false_alarms` against
-    all questions with an answer, and the share that was refused (the graph is empty)."""
+    all questions with an answer (``None`` if the system does not estimate completeness), and the share that was refused
+    (the graph is empty)."""
 
     n: int
-    auc: float
-    found: float
+    auc: float | None
+    found: float | None
     refused: float
 
 
@@ -38,16 +38,22 @@ class Refusals:
     Args:
         answerable: number of questions with an answer.
         refused: share of these that was refused.
-        precision: share of the questions without an answer among those that were refused; see `refusal_scores`.
-        ece: calibration error of completeness over all questions.
+        precision: share of the questions without an answer among those that were refused; see `refusal_scores`, whose
+            recall is `refused` of all gaps.
+        ece: calibration error of completeness over all questions; ``None`` if the system does not estimate it.
         gaps: scores on all questions without an answer (`ANY`), and on those of each kind in `MISSING` that occurs.
     """
 
     answerable: int
     refused: float
     precision: float
-    ece: float
+    ece: float | None
     gaps: Mapping[str, Gap]
+
+    @property
+    def never(self) -> bool:
+        """True if the system refused nothing and does not estimate completeness."""
+        return self.ece is None and not self.refused and not self.gaps[ANY].refused
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -60,12 +66,9 @@ class Refusals:
         except ValidationError:
             return None
         gaps = {kind: Gap(**gap) for kind, gap in checked["gaps"].items() if kind in (ANY, *MISSING)}
-        return cls(**{**checked, "gaps": gaps}) if ANY in gaps else None
-
-
-def gives_completeness(results: Sequence[RetrievalResult]) -> bool:
-    """True if each result has an estimate of completeness, and there are results."""
-    return bool(results) and all(result.completeness is not None for result in results)
+        if ANY not in gaps:
+            return None
+        return cls(checked["answerable"], checked["refused"], checked["precision"], checked["ece"], gaps)
 
 
 def first_questions(examples: Sequence[Example], limit: int | None) -> tuple[list[Example], list[Example]]:
@@ -83,30 +86,37 @@ def first_questions(examples: Sequence[Example], limit: int | None) -> tuple[lis
 def score_refusals(
     answerable: Sequence[RetrievalResult], unanswerable: Sequence[RetrievalResult], examples: Sequence[Example]
 ) -> Refusals:
-    """The refusals of a system from its results; `examples` are those of the `unanswerable` ones. Neither is empty, and
-    all results have an estimate of completeness."""
-    right = _completeness(answerable)
+    """The refusals of a system from its results, of which there are some of either kind; `examples` are those of the
+    `unanswerable` ones."""
+    kinds = [example.missing for example in examples]
     groups = {ANY: list(unanswerable)}
     for kind in MISSING:
-        group = [result for result, one in zip(unanswerable, examples, strict=True) if one.missing == kind]
-        groups |= {kind: group} if group else {}
+        if kind in kinds:
+            groups[kind] = [result for result, other in zip(unanswerable, kinds, strict=True) if other == kind]
     refused = [_is_refusal(result) for result in answerable]
-    gaps = {}
-    for kind, group in groups.items():
-        wrong = _completeness(group)
-        share = fmean(map(_is_refusal, group))
-        gaps[kind] = Gap(len(group), completeness_auc(right, wrong), found_at_false_alarms(right, wrong), share)
+    right, wrong = _completeness(answerable), _completeness(unanswerable)
     return Refusals(
         answerable=len(answerable),
         refused=fmean(refused),
         precision=refusal_scores(refused, [_is_refusal(result) for result in unanswerable]).precision,
-        ece=completeness_calibration(right, _completeness(unanswerable)),
-        gaps=gaps,
+        ece=None if right is None or wrong is None else completeness_calibration(right, wrong),
+        gaps={kind: _gap(right, group) for kind, group in groups.items()},
     )
 
 
-def _completeness(results: Sequence[RetrievalResult]) -> list[float]:
-    return [math.nan if result.completeness is None else result.completeness for result in results]
+def _gap(answerable: list[float] | None, group: Sequence[RetrievalResult]) -> Gap:
+    """The scores of one group against the completeness of the questions with an answer."""
+    refused, wrong = fmean(map(_is_refusal, group)), _completeness(group)
+    if answerable is None or wrong is None:
+        return Gap(len(group), None, None, refused)
+    auc, found = completeness_auc(answerable, wrong), found_at_false_alarms(answerable, wrong)
+    return Gap(len(group), auc, found, refused)
+
+
+def _completeness(results: Sequence[RetrievalResult]) -> list[float] | None:
+    """The completeness of all results; ``None`` if one has none."""
+    found = [result.completeness for result in results if result.completeness is not None]
+    return found if len(found) == len(results) else None
 
 
 def _is_refusal(result: RetrievalResult) -> bool:
@@ -120,8 +130,8 @@ _Count = Annotated[int, Field(ge=1)]
 @with_config(ConfigDict(strict=True))
 class _Gap(TypedDict):
     n: _Count
-    auc: _Share
-    found: _Share
+    auc: _Share | None
+    found: _Share | None
     refused: _Share
 
 
@@ -130,7 +140,7 @@ class _Refusals(TypedDict):
     answerable: _Count
     refused: _Share
     precision: _Share
-    ece: _Share
+    ece: _Share | None
     gaps: dict[str, _Gap]
 
 
