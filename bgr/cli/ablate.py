@@ -8,7 +8,12 @@ from bgr.cli.compare import passages_output
 from bgr.cli.parser import Command, Group, Output
 
 if TYPE_CHECKING:
-    from eval.systems.options import AblateAnswersOptions, AblateBridgeragOptions, AblatePrismOptions
+    from eval.systems.options import (
+        AblateAnswersOptions,
+        AblateBridgeragOptions,
+        AblateCandidatesOptions,
+        AblatePrismOptions,
+    )
 
 DATA = """\
 The data are a published file of MuSiQue, HotpotQA, 2WikiMultihopQA (also as HippoRAG samples them) or MultiHop-RAG, or
@@ -20,10 +25,15 @@ With --replay, questions in which a step failed are run again."""
 
 
 def command() -> Group:
-    from eval.systems.options import AblateAnswersOptions, AblateBridgeragOptions, AblatePrismOptions
+    from eval.systems.options import (
+        AblateAnswersOptions,
+        AblateBridgeragOptions,
+        AblateCandidatesOptions,
+        AblatePrismOptions,
+    )
 
     return Group(
-        summary="measure the parts of PRISM and of BridgeRAG, and evidence given to a model that answers",
+        summary="measure the parts of PRISM and BridgeRAG, evidence given to a model, and numbers of candidates",
         commands={
             "prism": Command(
                 summary="analyzer, adder, selector, rounds and contexts of PRISM, and its errors",
@@ -68,6 +78,27 @@ candidates of each question; where it finds nothing, nothing is answered.
                     bgr ablate answers --data work/data --llm smollm2 --limit 100 --evidence gold bgr=work/checkpoint \\
                     --out work/answers""",
             ),
+            "candidates": Command(
+                summary="quality, time and memory of a checkpoint with more and fewer candidates",
+                description="""\
+The questions of the split are run again and again, each with its gold facts and exactly N candidates. Of more
+candidates, random ones are removed. Of fewer, facts of the dataset's facts.jsonl are added that neither entail nor
+contradict a gold fact: random ones, BM25's best for the question, or rivals, which share entities and predicates with
+the gold facts or else with the other candidates.
+
+Time is wall time, memory the highest resident set during the calls beyond that before them (on a GPU: PyTorch's
+allocations). Both are for --batch-size questions at a time. A system that cannot read that many candidates has a row
+without scores.
+
+Writes candidates.md, candidates.json, candidates.csv and candidates.png.""",
+                options=AblateCandidatesOptions,
+                run=run_candidates,
+                example="""\
+                    bgr ablate candidates --checkpoint work/checkpoint --data work/data --limit 100 \\
+                    --out work/candidates
+                    bgr ablate candidates --checkpoint work/checkpoint --data work/data --counts own 50 300 \\
+                    --fill rivals --systems bm25 work/dpr --out work/rivals""",
+            ),
         },
     )
 
@@ -102,3 +133,14 @@ def run_answers(options: AblateAnswersOptions) -> Output:
     from eval.ablations.answers import ablate_answers
 
     return passages_output(ablate_answers(options), options.out)
+
+
+def run_candidates(options: AblateCandidatesOptions) -> Output:
+    from bgr.utils.atomic_io import without_nan
+    from eval.ablations.candidates import ablate_candidates
+    from eval.ablations.candidates_report import points_table
+
+    found = ablate_candidates(options)
+    table = points_table(found)
+    text = "\n".join([table.as_text(), *table.notes, "", f"written to {options.out}"])
+    return Output(text, without_nan(found.to_json()))

@@ -16,9 +16,9 @@ def command() -> Command:
     return Command(
         summary="score a checkpoint and baselines with the graph metrics",
         description="""Both directions run once; every reconstruction rule is applied to their graphs. The output folder
-            holds metrics.json, metrics.csv, metrics.md, predictions.jsonl and plots. With --sweep every rule is scored
-            at every γ instead: sweep.json, sweep.csv, sweep.md and sweep.png (the paper's Figure 5). --json prints
-            metrics.json or sweep.json.""",
+            holds metrics.json, metrics.csv, metrics.md, predictions.jsonl and plots, and refusal.csv if the split has
+            questions without an answer. With --sweep every rule is scored at every γ instead: sweep.json, sweep.csv,
+            sweep.md and sweep.png (the paper's Figure 5). --json prints metrics.json or sweep.json.""",
         options=EvaluateOptions,
         run=run,
         example="""bgr evaluate --checkpoint checkpoints/demo --data work/data --split test

@@ -13,6 +13,8 @@ from bgr.utils.json_utils import is_text, repr_short
 QUESTION_TYPES = ("query", "comparison", "count", "boolean", "qualifier")
 STRUCTURES = ("SC-SH", "SC-MH", "MC-SH", "MC-MH")
 STEP_FIELDS = ("function", "dependencies", "inputs")
+MISSING = ("one", "all")
+"""Whether a question without an answer lacks one of several needed facts, or all of them (or the only one)."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Example:
         answer: the annotated answer.
         program: the KoPL program in KQA Pro's form, ``[{function, dependencies, inputs}, …]``; empty if unknown.
         type: one of ``QUESTION_TYPES`` (paper, section 3.3).
+        missing: one of ``MISSING`` for a question without an answer; ``None`` if it has one, or if this is unknown.
     """
 
     id: str
@@ -36,6 +39,7 @@ class Example:
     answer: str
     program: tuple[Mapping[str, Any], ...]
     type: str
+    missing: str | None = None
 
     def __post_init__(self) -> None:
         if self.graph.nodes and self.graph.nodes[-1] >= len(self.facts):
@@ -48,6 +52,12 @@ class Example:
                 f"sample {repr_short(self.id)}: unknown type {repr_short(self.type)}, known: "
                 f"{', '.join(QUESTION_TYPES)}"
             )
+        if self.missing is not None and (self.graph.nodes or self.missing not in MISSING):
+            gold = f"{len(self.graph.nodes)} gold facts"
+            raise DataError(
+                f"sample {repr_short(self.id)}: missing is {repr_short(self.missing)} with {gold}, allowed: "
+                f"{', '.join(MISSING)}, without gold facts"
+            )
 
     @property
     def answerable(self) -> bool:
@@ -59,7 +69,8 @@ class Example:
         return self.graph.structure
 
     def to_json(self) -> dict[str, Any]:
-        """A record for JSON; ``answerable`` and ``structure`` follow from the graph and help people and filters."""
+        """A record for JSON; ``answerable`` and ``structure`` follow from the graph and help people and filters.
+        ``missing`` is left out if it is ``None``."""
         return {
             "id": self.id,
             "question": self.question,
@@ -70,6 +81,7 @@ class Example:
             "program": [dict(step) for step in self.program],
             "type": self.type,
             "structure": self.structure,
+            **({} if self.missing is None else {"missing": self.missing}),
         }
 
     @classmethod
@@ -101,7 +113,8 @@ class Example:
                 record, f"structure is {repr_short(record['structure'])}, but its graph is {graph.structure}"
             )
         id, question, answer, kind = (record[name] for name in ("id", "question", "answer", "type"))
-        return cls(id, question, tuple(record["facts"]), graph, answer, tuple(record["program"]), kind)
+        program, missing = tuple(record["program"]), record.get("missing")
+        return cls(id, question, tuple(record["facts"]), graph, answer, program, kind, missing)
 
 
 def _refusal(record: Mapping[str, Any], message: str) -> DataError:

@@ -27,7 +27,15 @@ from eval.report.document import (
     table_of_groups,
     write_csv,
 )
-from eval.report.evaluation import KIND_TEXTS, KINDS_NOTE, errors_table, notes, write_errors, write_metrics
+from eval.report.evaluation import (
+    KIND_TEXTS,
+    KINDS_NOTE,
+    errors_table,
+    notes,
+    refusal_section,
+    write_errors,
+    write_metrics,
+)
 from eval.report.page import Explorer, render
 from eval.report.plots import GROUPED, plot_figure6, plot_sweep
 from eval.run.breakdown import ERROR_KINDS, breakdown, hops_by_chains, kinds_of
@@ -133,6 +141,7 @@ def as_document(comparison: Comparison, figures: Mapping[str, Path]) -> Document
             Section("gamma", "Reconstruction and γ (Figure 5)", drawn.get("Figure 5", ())),
             Section("groups", "Types and structures (Figure 6)", (*drawn.get("Figure 6", ()), groups, GROUPS_NOTE)),
             Section("hops", "Hops and chains (Table 6)", (Choice("hops", "System", hops, comparison.main),)),
+            refusal_section(comparison.evaluations),
             Section("errors", "Errors", (errors_table(comparison.errors), KINDS_NOTE, listing(KIND_TEXTS))),
         ),
         comparison.about,

@@ -12,6 +12,7 @@ from bgr.models.truncation import truncation_text
 from bgr.utils.atomic_io import write_json, write_lines, write_text
 from eval.report.document import NONE, Document, Figure, Part, Section, Table, listing, percent, write_csv
 from eval.report.plots import plot_groups, plot_hops_by_chains, plot_sweep
+from eval.report.refusal import TITLE, refusal_json, refusal_lines, refusal_table
 from eval.run.breakdown import ERROR_KINDS, GROUPINGS, ErrorCounts, breakdown, hops_by_chains
 from eval.run.evaluate import METRICS, Evaluation, named
 from eval.run.sweep import SINGLE, Sweep
@@ -88,6 +89,9 @@ def as_text(evaluations: Sequence[Evaluation], main: str) -> str:
     parts = [systems.as_text(), *systems.notes]
     for by in ("type", "structure", "hops", "chains"):
         parts += ["", f"{main}, by {by}", groups_table(chosen, by).as_text()]
+    refusals = refusal_table(evaluations)
+    if refusals is not None:
+        parts += ["", TITLE, refusals.as_text(), *refusals.notes]
     return "\n".join(parts)
 
 
@@ -95,7 +99,14 @@ def as_document(evaluations: Sequence[Evaluation], main: str, about: Mapping[str
     chosen = named(evaluations, main)
     titles = {by: f"by {by}" for by in GROUPINGS} | {PAIRS: "by hops and chains"}
     sections = [Section(title, f"{main}, {title}", (groups_table(chosen, by),)) for by, title in titles.items()]
+    sections.append(refusal_section(evaluations))
     return Document("Evaluation", (Section("systems", "Systems", (systems_table(evaluations),)), *sections), about)
+
+
+def refusal_section(evaluations: Sequence[Evaluation]) -> Section:
+    """The section on questions without an answer; without parts if no system was run on any."""
+    table = refusal_table(evaluations)
+    return Section("refusal", TITLE, () if table is None else (table,))
 
 
 def as_json(evaluations: Sequence[Evaluation], main: str, about: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,7 +119,7 @@ def as_json(evaluations: Sequence[Evaluation], main: str, about: Mapping[str, An
         }
         for evaluation in evaluations
     }
-    return {"about": dict(about), "main": main, "systems": systems}
+    return {"about": dict(about), "main": main, "systems": systems, **refusal_json(evaluations)}
 
 
 def write_report(
@@ -126,7 +137,8 @@ def write_metrics(
     folder: Path, evaluations: Sequence[Evaluation], examples: Sequence[Example], main: str, about: Mapping[str, Any]
 ) -> None:
     """Write ``metrics.json``, ``metrics.csv`` (one line for each system and group) and ``predictions.jsonl`` (one line
-    for each question: the example, and each system's graph, scores and answer), which `bgr compare` reads again."""
+    for each question: the example, and each system's graph, scores and answer), which `bgr compare` reads again; and
+    ``refusal.csv``, if there are questions without an answer."""
     content = as_json(evaluations, main, about)
     write_json(folder / "metrics.json", content)
     lines = []
@@ -134,6 +146,8 @@ def write_metrics(
         for grouping, groups in {**tables, "all": {"": tables["all"]}}.items():
             lines += [{"system": system, "grouping": grouping, "group": g, **mean} for g, mean in groups.items()]
     write_csv(folder / "metrics.csv", lines)
+    if "refusal" in content:
+        write_csv(folder / "refusal.csv", refusal_lines(content))
     records = (
         {**example.to_json(), "predictions": {e.name: _prediction(e, place) for e in evaluations}}
         for place, example in enumerate(examples)
@@ -149,7 +163,9 @@ def _prediction(evaluation: Evaluation, place: int) -> dict[str, Any]:
     answer = {} if evaluation.answers is None else {"answer": evaluation.answers[place], "qa_em": row.qa_em}
     texts = evaluation.results[place].truncated
     truncated = {} if texts is None else {"truncated": list(texts)}
-    return {"edges": edges, **scores, **answer, "limits": list(row.limits), **truncated}
+    chance = evaluation.results[place].completeness
+    completeness = {} if chance is None else {"completeness": round(chance, 6)}
+    return {"edges": edges, **scores, **answer, "limits": list(row.limits), **truncated, **completeness}
 
 
 KIND_TEXTS = tuple(f"{kind.replace('_', ' ')}: {text}" for kind, text in ERROR_KINDS.items())

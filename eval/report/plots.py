@@ -49,13 +49,13 @@ QUALITIES = ("R@5", "F1", "GM", "QA F1")
 _NO_INTERVAL = Interval(float("nan"), float("nan"), float("nan"))
 
 
-def _figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
-def _bare(axes: Any, *, grid: str | None = None) -> None:
+def bare(axes: Any, *, grid: str | None = None) -> None:
     """Axes without the upper and right lines, with a pale grid behind the data."""
     axes.spines[["top", "right"]].set_visible(False)
     if grid is not None:
@@ -63,7 +63,7 @@ def _bare(axes: Any, *, grid: str | None = None) -> None:
         axes.grid(axis=grid, color="#dddddd", linewidth=0.6)
 
 
-def _legend(figure: Figure, axes: Any, columns: int) -> None:
+def add_legend(figure: Figure, axes: Any, columns: int) -> None:
     """A legend below the panels. Names of systems can be any text, so none is parsed as a formula."""
     handles, labels = axes.get_legend_handles_labels()
     legend = figure.legend(
@@ -73,7 +73,7 @@ def _legend(figure: Figure, axes: Any, columns: int) -> None:
         text.set_parse_math(False)
 
 
-def _label(name: str) -> str:
+def label_of(name: str) -> str:
     """Without the zero-width space, the legend would omit a label that begins with an underscore."""
     return f"\u200b{name}"
 
@@ -86,7 +86,7 @@ def bar_style(number: int) -> dict[str, Any]:
 
 def plot_groups(evaluation: Evaluation, path: str | Path) -> None:
     """F1 and GM, in percent, by question type (A) and by structure (B)."""
-    figure = _figure(11, 4.2)
+    figure = new_figure(11, 4.2)
     left, right = figure.subplots(1, 2, sharey=True)
     for axes, by, title in ((left, "type", "A  by question type"), (right, "structure", "B  by structure")):
         groups = breakdown(evaluation, by)
@@ -98,7 +98,7 @@ def plot_groups(evaluation: Evaluation, path: str | Path) -> None:
         axes.set_xticks(places, [f"{name}\nn = {mean['n']:.0f}" for name, mean in groups.items()])
         axes.set_ylim(0, 108)
         axes.set_title(title, loc="left", fontsize=10)
-        _bare(axes)
+        bare(axes)
     left.set_ylabel("percent")
     figure.legend(*left.get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
     figure.suptitle(evaluation.name, x=0.01, ha="left", parse_math=False)
@@ -110,7 +110,7 @@ def plot_hops_by_chains(evaluation: Evaluation, path: str | Path) -> None:
     cells = hops_by_chains(evaluation)
     hops, chains = (sorted({pair[side] for pair in cells}) for side in (0, 1))
     width = max(2.6, 0.62 * len(hops) + 0.9)
-    figure = _figure(width * len(PANELS), 1.6 + 0.5 * len(chains))
+    figure = new_figure(width * len(PANELS), 1.6 + 0.5 * len(chains))
     for axes, (metric, title) in zip(figure.subplots(1, len(PANELS)), PANELS, strict=True):
         scale = 1 if metric == "ged" else 100
         values = np.full((len(chains), len(hops)), np.nan)
@@ -141,7 +141,7 @@ def plot_sweep(
     path: str | Path,
 ) -> None:
     """One panel for each metric, with a ring at each rule's best γ."""
-    figure = _figure(10.5, 7.4)
+    figure = new_figure(10.5, 7.4)
     panels = figure.subplots(2, 2, sharex=True)
     for axes, (metric, label) in zip(panels.flat, SWEEP_PANELS, strict=True):
         for rule in sorted(points, key=list(STYLES).index):
@@ -153,7 +153,7 @@ def plot_sweep(
                 at = list(gammas).index(best[rule])
                 axes.plot([best[rule]], [values[at]], "o", markersize=10, markerfacecolor="none", markeredgecolor=color)
         axes.set_title(label, loc="left", fontsize=10)
-        _bare(axes, grid="y")
+        bare(axes, grid="y")
     for axes in panels[1]:
         axes.set_xlabel("γ")
         axes.set_xticks([step / 5 for step in range(6)])
@@ -171,7 +171,7 @@ def plot_sweep(
 def plot_figure6(comparison: Comparison, path: str | Path) -> None:
     """One row of panels for each metric, one bar for each system."""
     metrics = [m for m in GROUPED if m in comparison.metrics]
-    figure = _figure(13, 2.9 * len(metrics) + 0.7)
+    figure = new_figure(13, 2.9 * len(metrics) + 0.7)
     panels = figure.subplots(len(metrics), 2, sharey=True, squeeze=False)
     for line, metric in zip(panels, metrics, strict=True):
         for axes, by, title in zip(
@@ -185,7 +185,7 @@ def plot_figure6(comparison: Comparison, path: str | Path) -> None:
             _bars(axes, heights, [f"{group}\nn = {mean['n']:.0f}" for group, mean in counts.items()])
             axes.set_title(f"{title}: {TITLES[metric]}", loc="left", fontsize=10)
         line[0].set_ylabel("percent")
-    _legend(figure, panels[0, 0], 8)
+    add_legend(figure, panels[0, 0], 8)
     figure.savefig(path, dpi=130, format="png")
 
 
@@ -197,12 +197,12 @@ def plot_recall(comparison: PassageComparison, path: str | Path) -> None:
         means = np.array([100 * each.mean for each in found])
         bounds = np.array([[100 * each.low for each in found], [100 * each.high for each in found]])
         heights[name], errors[name] = means, np.abs(bounds - means)
-    figure = _figure(max(7.0, 2.0 + 0.32 * len(RECALLS) * len(heights)), 4.4)
+    figure = new_figure(max(7.0, 2.0 + 0.32 * len(RECALLS) * len(heights)), 4.4)
     axes = figure.subplots()
     _bars(axes, heights, RECALLS, errors)
     axes.set_ylabel("percent of the gold passages")
     axes.set_title(corpus_line(comparison.about), loc="left", fontsize=8, parse_math=False)
-    _legend(figure, axes, 6)
+    add_legend(figure, axes, 6)
     figure.savefig(path, dpi=130, format="png")
 
 
@@ -217,13 +217,13 @@ def _bars(
             values,
             0.9 * width,
             yerr=errors and errors[name],
-            label=_label(name),
+            label=label_of(name),
             error_kw={"elinewidth": 0.8, "ecolor": "#444444"},
             **bar_style(number),
         )
     axes.set_xticks(places, ticks)
     axes.set_ylim(0, 100)
-    _bare(axes, grid="y")
+    bare(axes, grid="y")
 
 
 def front(points: Sequence[tuple[float, float]]) -> list[int]:
@@ -263,7 +263,7 @@ def plot_pareto(comparison: PassageComparison, path: str | Path) -> None:
     costs = {"tokens": "tokens read and written", "seconds": "seconds"}
     if not any(one.usage.tokens_in for one in systems):
         del costs["tokens"]
-    figure = _figure(6.2 * len(costs), 3.2 * len(qualities) + 0.9)
+    figure = new_figure(6.2 * len(costs), 3.2 * len(qualities) + 0.9)
     panels = figure.subplots(len(qualities), len(costs), sharey="row", squeeze=False)
     for line, metric in zip(panels, qualities, strict=True):
         for axes, by in zip(line, costs, strict=True):
@@ -273,7 +273,7 @@ def plot_pareto(comparison: PassageComparison, path: str | Path) -> None:
         axes.set_xlabel(f"{text} a question")
     title = fill(corpus_line(comparison.about), 70 * len(costs))
     figure.suptitle(title, fontsize=8, x=0.01, ha="left", parse_math=False)
-    _legend(figure, panels[0, 0], 4 * len(costs))
+    add_legend(figure, panels[0, 0], 4 * len(costs))
     figure.savefig(path, dpi=130, format="png")
 
 
@@ -281,7 +281,7 @@ def _panel(axes: Any, names: Sequence[str], points: Mapping[str, tuple[float, fl
     for number, name in enumerate(names):
         if name in points:
             style = {"color": bar_style(number)["color"], "marker": MARKERS[number // len(COLORS) % len(MARKERS)]}
-            axes.plot(*points[name], **style, markersize=7, linestyle="none", label=_label(name), clip_on=False)
+            axes.plot(*points[name], **style, markersize=7, linestyle="none", label=label_of(name), clip_on=False)
     drawn = [point for point in points.values() if not math.isnan(point[0])]
     ends = [drawn[number] for number in front(drawn)]
     axes.plot([x for x, _ in ends], [y for _, y in ends], color="#888888", linewidth=0.9, zorder=0)
@@ -290,20 +290,20 @@ def _panel(axes: Any, names: Sequence[str], points: Mapping[str, tuple[float, fl
         high = 2 * max(costs, default=100)
         axes.set_xscale("symlog", linthresh=100)
         axes.set_xlim(-20, high)
-        ticks = [0.0, *_log_ticks(100, high)]
+        ticks = [0.0, *log_ticks(100, high)]
     else:
         low, high = min(costs, default=1) / 1.5, 1.5 * max(costs, default=1)
         axes.set_xscale("log")
         axes.set_xlim(low, high)
-        ticks = _log_ticks(low, high)
+        ticks = log_ticks(low, high)
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_minor_formatter(NullFormatter())
-    _bare(axes, grid="both")
+    bare(axes, grid="both")
 
 
-def _log_ticks(low: float, high: float) -> list[float]:
+def log_ticks(low: float, high: float) -> list[float]:
     """At most six round numbers of a logarithmic axis, so that their labels do not overlap: 1, 2 and 5 times powers of
     ten over at most two decades, otherwise powers of ten (over many decades only some of them)."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,12 +12,13 @@ from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_split, recipe_o
 from bgr.errors import BgrError, DataError
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Retriever
-from bgr.retrievers.graph_hop.reconstruction import RULES, check_rule
 from bgr.utils.atomic_io import output_folder
 from eval.report.evaluation import write_errors, write_report, write_sweep
 from eval.run.breakdown import ErrorCounts, count_errors
-from eval.run.evaluate import Directions, Evaluation, Predictions, evaluate
-from eval.run.sweep import SINGLE, Sweep, sweep
+from eval.run.evaluate import Directions, Evaluation, Predictions, evaluate, run
+from eval.run.refusal import first_questions, score_refusals
+from eval.run.rules import CheckpointRules, chosen_rules
+from eval.run.sweep import Sweep, sweep
 from eval.systems.options import EvaluateOptions
 from eval.systems.retrievers import load_baseline_rows
 from eval.systems.spec import BASELINES, SystemSpec
@@ -44,6 +46,8 @@ class CheckpointSweep(NamedTuple):
 def evaluate_checkpoint(options: EvaluateOptions) -> CheckpointEvaluation:
     """Run both directions once, apply every reconstruction rule, score them and the baselines, write the report.
 
+    All systems are also run on the questions of the split that have no answer, to score their refusals.
+
     Raises:
         BgrError: a rule or baseline is unknown, the checkpoint or the data are damaged, or the folder exists.
     """
@@ -51,31 +55,24 @@ def evaluate_checkpoint(options: EvaluateOptions) -> CheckpointEvaluation:
     out = _output(options, f"evaluation-{split}")
     # opened first: a folder that is in the way is reported before the work, not after it
     with output_folder(out, overwrite=options.overwrite) as folder:
-        examples = _examples(options, split)
-        about_data = _about_data(options, split, examples)
-        systems: dict[str, Retriever | Predictions] = {**_load_baselines(options)}
-        main, about = next(iter(systems), ""), {}
-        if options.checkpoint is not None:
-            rules = _chosen_rules(options.rule)
-            machine = {"device": options.device, "precision": options.precision}
-            pipeline = BgrPipeline.from_pretrained(options.checkpoint, **machine)
-            settings = pipeline.settings
-            gammas = {rule: settings.gamma(rule) if options.gamma is None else options.gamma for rule in rules}
-            found = Directions.run(pipeline, examples, options.batch_size)
-            systems |= {rule: found.predictions(rule, gamma) for rule, gamma in gammas.items()}
-            main = settings.rule if settings.rule in rules else rules[0]
-            about = {
-                "checkpoint": str(options.checkpoint),
-                "checkpoint_recipe": settings.recipe,
-                "precision": pipeline.precision,
-                "gammas": gammas,
-                "fused_threshold": settings.fused_threshold,
-                "main_rule": main,
-            }
+        examples, unanswerable = _examples(options, split)
+        about_data = _about_data(options, split, examples) | {"unanswerable": len(unanswerable)}
+        baselines = _load_baselines(options)
+        rules = CheckpointRules.load(options)
+        main, about = (rules.main, rules.about(options)) if rules else (next(iter(baselines), ""), {})
         about |= about_data
+        of_rules = rules.run(examples) if rules else {}
         evaluations = evaluate(
-            systems, examples, ged_seconds=options.ged_seconds, released_ged=options.released_ged, progress=True
+            {**baselines, **of_rules},
+            examples,
+            ged_seconds=options.ged_seconds,
+            released_ged=options.released_ged,
+            progress=True,
         )
+        if unanswerable:
+            wrong = {name: run(retriever, unanswerable) for name, retriever in baselines.items()}
+            wrong |= rules.run(unanswerable) if rules else {}
+            evaluations = _with_refusals(evaluations, wrong, unanswerable)
         write_report(folder, evaluations, examples, main, about)
         errors = [count_errors(evaluation, examples) for evaluation in evaluations] if options.errors else []
         if errors:
@@ -92,9 +89,9 @@ def sweep_checkpoint(options: EvaluateOptions) -> CheckpointSweep:
     if options.checkpoint is None:
         raise BgrError("--sweep needs --checkpoint")
     split = options.split or "dev"
-    rules, out = _chosen_rules(options.rule), _output(options, f"sweep-{split}")
+    rules, out = chosen_rules(options.rule), _output(options, f"sweep-{split}")
     with output_folder(out, overwrite=options.overwrite) as folder:
-        examples = _examples(options, split)
+        examples, _ = _examples(options, split)
         about_data = _about_data(options, split, examples)
         pipeline = BgrPipeline.from_pretrained(options.checkpoint, device=options.device, precision=options.precision)
         settings = pipeline.settings
@@ -126,11 +123,12 @@ def _output(options: EvaluateOptions, kind: str) -> Path:
     return checkpoint.parent / f"{checkpoint.name}-{kind}"
 
 
-def _examples(options: EvaluateOptions, split: str) -> list[Example]:
-    examples = load_split(options.data, split)[: options.limit]
+def _examples(options: EvaluateOptions, split: str) -> tuple[list[Example], list[Example]]:
+    """The questions with an answer, and those without."""
+    examples, unanswerable = first_questions(load_split(options.data, split, unanswerable=True), options.limit)
     if not examples:
         raise DataError(f"{options.data}: the split {split!r} is empty")
-    return examples
+    return examples, unanswerable
 
 
 def _about_data(options: EvaluateOptions, split: str, examples: Sequence[Example]) -> dict[str, Any]:
@@ -144,12 +142,14 @@ def _about_data(options: EvaluateOptions, split: str, examples: Sequence[Example
     }
 
 
-def _chosen_rules(names: Sequence[str] | None) -> list[str]:
-    """The rules that were named, or all rules, single directions first."""
-    rules = names or [*SINGLE, *(rule for rule in RULES if rule not in SINGLE)]
-    for rule in rules:
-        check_rule(rule)
-    return list(dict.fromkeys(rules))
+def _with_refusals(
+    evaluations: Sequence[Evaluation], wrong: Mapping[str, Predictions], unanswerable: Sequence[Example]
+) -> list[Evaluation]:
+    """The evaluations with their refusals; `wrong` has the results of each system on the questions without an
+    answer."""
+    return [
+        replace(one, refusals=score_refusals(one.results, wrong[one.name].results, unanswerable)) for one in evaluations
+    ]
 
 
 def _load_baselines(options: EvaluateOptions) -> dict[str, Retriever]:

@@ -20,6 +20,7 @@ from bgr.metrics.ged import graph_edit_distance, released_graph_edit_distance
 from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from bgr.models.truncation import Truncation
 from bgr.retrievers.base import Query, RetrievalResult, Retriever
+from eval.run.refusal import Refusals
 
 if TYPE_CHECKING:
     from bgr.pipeline import BgrPipeline, DirectedGraphs
@@ -65,13 +66,14 @@ class Predictions:
     """The results of one system, in the order of the examples, with the wall time of retrieval in seconds and the
     number of the system's weights, if known. `answers` are those of a reader, ``None`` where it could give none; they
     are ``None`` as a whole if no reader was asked. `inputs_truncated` is the number of questions of which the reader
-    did not read the whole input."""
+    did not read the whole input. `refusals` are the scores on questions without an answer, if it was run on some."""
 
     results: Sequence[RetrievalResult]
     seconds: float | None = None
     answers: Sequence[str | None] | None = None
     parameters: int | None = None
     inputs_truncated: int | None = None
+    refusals: Refusals | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,8 +114,9 @@ def named(evaluations: Sequence[Evaluation], name: str) -> Evaluation:
 
 
 def query_of(example: Example) -> Query:
-    """The part of an example that a retriever may see, and the number of gold facts for the paper's top-k protocol."""
-    return Query(example.question, example.facts, gold_count=len(example.graph.nodes))
+    """The part of an example that a retriever may see, and the number of gold facts for the paper's top-k protocol: at
+    least 1, since 0 would tell that the question has no answer."""
+    return Query(example.question, example.facts, gold_count=max(1, len(example.graph.nodes)))
 
 
 def run(retriever: Retriever, examples: Sequence[Example], progress: str | None = None) -> Predictions:

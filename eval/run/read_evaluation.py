@@ -15,12 +15,14 @@ from bgr.retrievers.base import RetrievalResult
 from bgr.utils.atomic_io import read_json
 from bgr.utils.json_utils import is_text, parse_json, repr_short
 from eval.run.evaluate import Predictions
+from eval.run.refusal import Refusals
 
 
 @dataclass(frozen=True)
 class ReadEvaluation:
     """An evaluation folder: the lines of its predictions by the id of the question, the names of its systems, and from
-    its metrics the settings of the run and the means of each system (both empty for a file of predictions alone)."""
+    its metrics the settings of the run, and the means and the refusals of each system (empty for a file of predictions
+    alone)."""
 
     path: Path
     records: Mapping[str, Mapping[str, Any]]
@@ -28,6 +30,7 @@ class ReadEvaluation:
     main: str
     about: Mapping[str, Any]
     means: Mapping[str, Mapping[str, Any]]
+    refusals: Mapping[str, Refusals]
 
     def predictions(self, system: str, examples: Sequence[Example]) -> Predictions:
         """The results of one system for the examples, in their order.
@@ -39,13 +42,15 @@ class ReadEvaluation:
         if system not in self.systems:
             raise DataError(f"{self.path}: no system {repr_short(system)}, there are: {', '.join(self.systems)}")
         found = [self._prediction(system, example) for example in examples]
-        mean = self.means.get(system, {})
+        mean, refusals = self.means.get(system, {}), self.refusals.get(system)
         seconds, parameters = _number(mean.get("seconds_per_question")), _number(mean.get("parameters"))
         return Predictions(
             [result for result, _, _ in found],
             seconds=None if seconds is None else seconds * len(examples),
             answers=[answer for _, answer, _ in found] if all(asked for _, _, asked in found) else None,
             parameters=None if parameters is None else int(parameters),
+            # scores over all questions of the evaluation are not those of a part
+            refusals=refusals if refusals is not None and refusals.answerable == len(examples) else None,
         )
 
     def _prediction(self, system: str, example: Example) -> tuple[RetrievalResult, str | None, bool]:
@@ -69,7 +74,13 @@ class ReadEvaluation:
             raise DataError(f"{where}: answer of {repr_short(system)} is {repr_short(answer)}, allowed: a text or null")
         graph = _graph(found["edges"], len(example.facts), f"{where}: system {repr_short(system)}")
         truncated = _truncated(found.get("truncated"), len(example.facts), f"{where}: system {repr_short(system)}")
-        return RetrievalResult(graph, tuple(limits), truncated=truncated), answer, "answer" in found
+        completeness = found.get("completeness")
+        if completeness is not None and not (_finite(completeness) and 0 <= completeness <= 1):
+            raise DataError(
+                f"{where}: completeness of {repr_short(system)} is {repr_short(completeness)}, allowed: 0 to 1 or null"
+            )
+        result = RetrievalResult(graph, tuple(limits), truncated=truncated, completeness=completeness)
+        return result, answer, "answer" in found
 
 
 def read_evaluation(path: Path) -> ReadEvaluation:
@@ -95,7 +106,25 @@ def read_evaluation(path: Path) -> ReadEvaluation:
         main=main if main in systems else systems[-1],
         about=metrics["about"],
         means={name: mean for name, mean in means.items() if isinstance(mean, dict)},
+        refusals=_read_refusals(metrics.get("refusal", {}), str(path)),
     )
+
+
+def _read_refusals(records: Any, where: str) -> dict[str, Refusals]:
+    """The refusals by system.
+
+    Raises:
+        DataError: one of them is damaged.
+    """
+    if not isinstance(records, dict):
+        raise DataError(f"{where}: metrics.json: refusal is {repr_short(records)}, allowed: an object")
+    found: dict[str, Refusals] = {}
+    for name, record in records.items():
+        refusals = Refusals.from_json(record)
+        if refusals is None:
+            raise DataError(f"{where}: metrics.json: refusal of {repr_short(name)} is not that of bgr evaluate")
+        found[name] = refusals
+    return found
 
 
 def check_hash(path: Path, about: Mapping[str, Any], data: Path, data_hash: str) -> None:

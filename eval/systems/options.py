@@ -13,6 +13,9 @@ SystemText = Annotated[str, Metavar("SYSTEM")]
 ModelText = Annotated[str, Metavar("SPEC")]
 Place = Annotated[Path, Metavar("PLACE")]
 
+OWN = "own"
+"""The candidates that the questions have, among numbers of candidates."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateOptions(MachineOptions):
@@ -207,3 +210,45 @@ class AblateAnswersOptions(StudyOptions):
     corpus: File | None = option(None, hidden=True)
     encoder: Folder | None = option(None, hidden=True)
     collection: Folder | None = option(None, hidden=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AblateCandidatesOptions(MachineOptions):
+    """Options of `bgr ablate candidates`.
+
+    Args:
+        checkpoint: checkpoint folder.
+        data: dataset folder of `bgr data build`.
+        split: split of the dataset.
+        systems: other systems to run: bm25, random, or [NAME=]FOLDER[:PART] for a trained baseline or another
+            checkpoint; may be empty.
+        counts: numbers of candidates; own stands for the candidates that the questions have.
+        fill: kinds of facts that are added.
+        limit: only use the first N questions.
+        batch_size: number of questions that a system gets at once; time and memory depend on it.
+        seed: seed of the facts that are added and removed, and of the random baseline.
+        out: folder of the report.
+        overwrite: replace the folder if it exists.
+    """
+
+    checkpoint: Folder
+    data: Folder
+    split: Literal["train", "dev", "test"] = "test"
+    systems: tuple[SystemText, ...] = option(("bm25",), nargs="*")
+    counts: tuple[Annotated[str, Metavar("own|N")], ...] = ("own", "25", "50", "100", "300", "1000")
+    fill: tuple[Literal["random", "bm25", "rivals"], ...] = ("random", "bm25", "rivals")
+    limit: Positive | None = None
+    batch_size: Positive = 1
+    seed: int = 0
+    out: Folder
+    overwrite: bool = False
+
+    @property
+    def sizes(self) -> tuple[int | None, ...]:
+        """The numbers of candidates; ``None`` for the questions' own."""
+        return tuple(None if text == OWN else int(text) for text in self.counts)
+
+    def conflicts(self) -> Iterator[str]:
+        for text in self.counts:
+            if text != OWN and not (text.isascii() and text.isdigit() and int(text) >= 1):
+                yield f"--counts {text}: allowed: own, or an integer of 1 or more"

@@ -161,7 +161,7 @@ def place_settings(spec: SystemSpec, options: ResourceOptions, *, seed: int = 0)
     return settings | ({"precision": options.precision} if options.precision is not None else {})
 
 
-def load_place(spec: SystemSpec, options: ResourceOptions, *, seed: int = 0) -> Retriever:
+def load_place(spec: SystemSpec, options: MachineOptions, *, seed: int = 0) -> Retriever:
     """A checkpoint with one of its rules, or a baseline.
 
     Raises:

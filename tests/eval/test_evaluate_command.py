@@ -8,6 +8,7 @@ import pytest
 
 from bgr.cli import main
 from bgr.data.reasongraphqa.io.dataset import write_dataset
+from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.graph_hop.checkpoint import Settings
 from bgr.retrievers.graph_hop.reconstruction import RULES
@@ -102,6 +103,31 @@ def test_baselines_alone(data, tmp_path, capsys):
     before = (tmp_path / "out" / "predictions.jsonl").read_bytes()
     assert evaluate("--data", data, "--baselines", "random", "bm25", "--out", tmp_path / "out", "--overwrite") == 0
     assert (tmp_path / "out" / "predictions.jsonl").read_bytes() == before
+
+
+def test_questions_without_an_answer(checkpoint, examples, tmp_path, capsys):
+    """They are scored apart, for all systems, and do not change the graph metrics."""
+    gaps = [
+        replace(one, graph=EvidenceGraph(), answer="", missing=kind)
+        for one, kind in zip(examples[20:24], ["one", "all", "one", "one"], strict=True)
+    ]
+    systems = {}
+    for name, test in {"without": examples[:6], "with": [*gaps[:2], *examples[:6], *gaps[2:]]}.items():
+        write_dataset(tmp_path / name, {"train": [], "dev": [], "test": test}, [], {})
+        words = ("--checkpoint", checkpoint, "--rule", "forward", "fused", "--out", tmp_path / f"{name}-out")
+        assert evaluate("--data", tmp_path / name, *words) == 0
+        assert ("Questions without an answer" in capsys.readouterr().out) == (name == "with")
+        content = json.loads((tmp_path / f"{name}-out" / "metrics.json").read_text())
+        assert (content["about"]["questions"], content["about"]["unanswerable"]) == (6, len(test) - 6)
+        systems[name] = content
+        for system in content["systems"].values():
+            system["all"].pop("seconds_per_question", None)
+    assert systems["with"]["systems"] == systems["without"]["systems"]
+    assert "refusal" not in systems["without"]
+    refusals = systems["with"]["refusal"]
+    assert [*refusals] == ["bm25", "forward", "fused"]
+    assert [(kind, gap["n"]) for kind, gap in refusals["fused"]["gaps"].items()] == [("any", 4), ("one", 3), ("all", 1)]
+    assert refusals["bm25"]["gaps"]["any"] == {"n": 4, "auc": None, "found": None, "refused": 0}
 
 
 @pytest.mark.parametrize(

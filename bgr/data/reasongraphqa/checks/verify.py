@@ -69,6 +69,15 @@ class FactTable:
     def __len__(self) -> int:
         return sum(map(len, self._units.values()))
 
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The distinct sentences, in order."""
+        return tuple(self._units)
+
+    def units_of(self, sentence: str) -> tuple[FactUnit, ...]:
+        """The units of one of `sentences`."""
+        return self._units[sentence]
+
     def units(self, example: Example, number: int) -> tuple[FactUnit, ...]:
         """The units of a sample's candidate.
 
@@ -129,22 +138,22 @@ def find_entailments(examples: Iterable[Example], table: FactTable) -> Entailmen
     found: list[Entailed] = []
     for example in examples:
         gold = set(example.graph.nodes)
-        gold_facts = _gold_facts(example, example.graph.nodes, table)
+        content = gold_facts(example, example.graph.nodes, table)
         for number in (number for number in range(len(example.facts)) if number not in gold):
             units = table.units(example, number)
             distractors += 1
             unknown += not any(unit.facts for unit in units)
-            unit, how = next(((unit, how) for unit in units if (how := gold_facts.entailment(unit))), (None, None))
+            unit, how = next(((unit, how) for unit in units if (how := content.entailment(unit))), (None, None))
             if unit is None or how is None:
                 continue
             counts[how] += 1
             if len(found) < MAX_EXAMPLES:
-                entailed = next(n for n in example.graph.nodes if _gold_facts(example, [n], table).entailment(unit))
+                entailed = next(n for n in example.graph.nodes if gold_facts(example, [n], table).entailment(unit))
                 found.append(Entailed(example.id, unit.sentence, example.facts[entailed], how))
     return Entailments(distractors, unknown, counts, tuple(found))
 
 
-def _gold_facts(example: Example, nodes: Iterable[int], table: FactTable) -> GoldFacts:
+def gold_facts(example: Example, nodes: Iterable[int], table: FactTable) -> GoldFacts:
     """Some of the gold facts of a sample, with the qualifier that the question asks for, if it asks for one.
 
     That is the qualifier of the program's last step, for the last facts. A qualifier that the program only filters by
@@ -247,7 +256,8 @@ def check_arrow(folder: str | Path, *, progress: bool = False) -> None:
         for number, line in lines:
             where = f"{path}: line {number}"
             record, row = parse_json(line, where), next(rows, None)
-            if row is None or row != {name: record.get(name) for name in fields}:
+            optional = {"missing"} & {*record, *(row or {})}
+            if row is None or row != {name: record.get(name) for name in (*fields, *optional)}:
                 raise DataError(f"{split_folder}: differs from the sample of {where}: one of them was changed")
         if next(rows, None) is not None:
             raise DataError(f"{split_folder}: has more samples than {path.name}")
@@ -287,6 +297,7 @@ def _check_loading(folder: Path) -> None:
         found = {split: tables[split].features for split in SPLITS}
     except Exception as error:  # damaged descriptions raise errors of many types
         raise DataError(f"{folder}: datasets cannot load it: {one_line(error)}") from None
-    wrong = next((split for split in SPLITS if found[split] != sample_features()), None)
+    missing = any("missing" in features for features in found.values())
+    wrong = next((split for split in SPLITS if found[split] != sample_features(missing=missing)), None)
     if wrong:
         raise DataError(f"{folder / wrong}: the fields are not those of a sample")

@@ -262,4 +262,5 @@ def _example(draft: Draft, seed: int) -> Example:
         answer=question.answer if draft.answerable else "",
         program=tuple(question.program.to_json()),
         type=draft.grounded.type,
+        missing=draft.missing,
     )

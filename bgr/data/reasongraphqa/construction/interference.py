@@ -63,7 +63,7 @@ class Draft:
     """The candidates of a question while they are collected; gold units come first, in the order of the graph's nodes.
 
     `wanted` is the final number of candidates; `rivals` are found for the question, without its gold units. No
-    distractor is about an entity of `held_out`.
+    distractor is about an entity of `held_out`. `missing` tells which gold units were removed (`Example.missing`).
     """
 
     grounded: Grounded
@@ -73,11 +73,16 @@ class Draft:
     held_out: frozenset[str] = frozenset()
     kinds: Counter[str] = field(default_factory=Counter)
     rivals: list[list[FactUnit]] = field(default_factory=list)
-    answerable: bool = True
+    missing: str | None = None
 
     def __post_init__(self) -> None:
         self.gold_units = tuple(self.units)
         self._sentences = {unit.sentence for unit in self.units}
+
+    @property
+    def answerable(self) -> bool:
+        """True if no gold unit was removed."""
+        return self.missing is None
 
     @property
     def predicates(self) -> frozenset[str]:
@@ -255,7 +260,7 @@ class Interference:
         for removed in attempts:
             left = [unit for unit in draft.units if unit not in removed]
             if base.answer(program, (fact for unit in left for fact in unit.facts)) is None:
-                draft.answerable = False
+                draft.missing = "all" if len(removed) == len(gold) else "one"
                 count, draft.units = len(draft.units), left
                 for _ in range(RANDOM_TRIES * len(removed)):
                     if len(draft.units) == count:

@@ -38,6 +38,9 @@ FEATURES: list[dict[str, Any]] = [
 ]
 """The fields of a sample with their types, in a card's notation for `datasets.Features`."""
 
+MISSING_FEATURE: dict[str, Any] = {"name": "missing", "dtype": "string"}
+"""A further field of datasets that tell what their questions without an answer lack."""
+
 INTRODUCTION = """Questions whose answers are supported by a *graph* of evidence with several chains and several hops.
 Each sample has a question, the candidate sentences of its target database, and the gold evidence graph, a directed
 acyclic graph whose root is the question, as in *Towards Graph-hop Retrieval and Reasoning in Complex Question Answering
@@ -60,9 +63,11 @@ FIELDS = """| field | type | meaning |
 | `answerable` | bool | false if the candidates do not support an answer; then `edges` is empty |
 | `program` | list of `{function, dependencies, inputs}` | the KoPL program; dependencies number earlier steps from 0 |
 | `type` | string | query, comparison, count, boolean or qualifier |
-| `structure` | string | single or multi-chain, single or multi-hop: SC-SH, SC-MH, MC-SH, MC-MH |
+| `structure` | string | single or multi-chain, single or multi-hop: SC-SH, SC-MH, MC-SH, MC-MH |"""
 
-The gold facts are those in the edges."""
+MISSING_FIELD = "| `missing` | string | `one` or `all`: how many needed facts are missing; null with an answer |"
+
+GOLD = "The gold facts are those in the edges."
 
 LOADING = """```python
 from datasets import load_dataset, load_from_disk
@@ -100,7 +105,7 @@ def card_text(metadata: Mapping[str, Any], statistics: Mapping[str, Any]) -> str
         "Statistics": f"```text\n{statistics_text(statistics)}\n```",
         "What can be guessed": _shortcuts(metadata),
         "Dropped questions": _drops(metadata),
-        "Fields": FIELDS,
+        "Fields": "\n".join([FIELDS, *([MISSING_FIELD] if "missing" in statistics else []), "", GOLD]),
         "Loading": LOADING,
         "Hash": f"{HASH}: `{_cell(metadata['sha256'])}`" if "sha256" in metadata else "",
     }
@@ -122,7 +127,10 @@ def _front_matter(metadata: Mapping[str, Any], statistics: Mapping[str, Any]) ->
         "tags": ["multi-hop", "evidence-graph", "kopl"],
         "size_categories": [next((name for bound, name in SIZES if total < bound), "n>1M")],
         "configs": [{"config_name": "default", "data_files": files}],
-        "dataset_info": {"config_name": "default", "features": FEATURES},
+        "dataset_info": {
+            "config_name": "default",
+            "features": [*FEATURES, *([MISSING_FEATURE] if "missing" in statistics else [])],
+        },
     }
 
 

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.construction.splits import SPLITS
-from bgr.data.reasongraphqa.io.card import CARD_FILE, FEATURES, card_text
+from bgr.data.reasongraphqa.io.card import CARD_FILE, FEATURES, MISSING_FEATURE, card_text
 from bgr.data.reasongraphqa.io.statistics import dataset_statistics
 from bgr.errors import DataError
 from bgr.utils.atomic_io import output_folder, read_json, write_json, write_lines
@@ -67,8 +67,9 @@ def write_dataset(
     return full
 
 
-def sample_features() -> Features:
-    """The fields of a sample in the Arrow form, with their types."""
+def sample_features(*, missing: bool = False) -> Features:
+    """The fields of a sample in the Arrow form, with their types; with `missing` if some samples of the dataset have
+    it."""
     from datasets import Features, List, Value
 
     def feature(kind: Any) -> Any:
@@ -78,7 +79,7 @@ def sample_features() -> Features:
             return Value(kind)
         return List(feature(kind["list"])) if "list" in kind else Value(kind["dtype"])
 
-    return Features(feature(FEATURES))
+    return Features(feature([*FEATURES, *([MISSING_FEATURE] if missing else [])]))
 
 
 def load_split(folder: str | Path, split: str, *, unanswerable: bool = False, progress: bool = False) -> list[Example]:
@@ -208,12 +209,12 @@ def _json_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def _write_arrow(folder: Path, records: Mapping[str, list[dict[str, Any]]]) -> None:
     from datasets import Dataset, DatasetDict, disable_progress_bars, enable_progress_bars
 
-    features = sample_features()
+    features = sample_features(missing=any("missing" in row for rows in records.values() for row in rows))
     disable_progress_bars()
     try:
         # by columns, because `from_list` gives an empty split no columns, whatever the features
         tables = {
-            split: Dataset.from_dict({name: [row[name] for row in rows] for name in features}, features=features)
+            split: Dataset.from_dict({name: [row.get(name) for row in rows] for name in features}, features=features)
             for split, rows in records.items()
         }
         # with a shard, because an empty split would get no file, and the folder could not be loaded

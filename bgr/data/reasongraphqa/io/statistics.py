@@ -9,7 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bgr.data.example import QUESTION_TYPES, STRUCTURES, Example
+from bgr.data.example import MISSING, QUESTION_TYPES, STRUCTURES, Example
 from bgr.data.reasongraphqa.construction.splits import StructureClasses
 from bgr.errors import DataError
 
@@ -109,11 +109,13 @@ def dataset_statistics(splits: Mapping[str, Iterable[Example]]) -> dict[str, Any
     shapes = StructureClasses()
     parts: dict[str, list[_Row]] = {}
     unanswerable: dict[str, int] = {}
+    missing: dict[str, list[str]] = {}
     words: Counter[int] = Counter()
     beginnings: Counter[str] = Counter()
     for name, examples in splits.items():
         rows = parts[name] = []
         unanswerable[name] = 0
+        missing[name] = []
         for example in examples:
             said = example.question.casefold().split()
             words[len(said)] += 1
@@ -122,11 +124,14 @@ def dataset_statistics(splits: Mapping[str, Iterable[Example]]) -> dict[str, Any
                 rows.append(_Row.of(example, shapes))
             else:
                 unanswerable[name] += 1
+                missing[name] += [example.missing] if example.missing else []
     unanswerable["total"] = sum(unanswerable.values())
+    missing["total"] = [kind for kinds in missing.values() for kind in kinds]
     everything = parts["total"] = [row for rows in parts.values() for row in rows]
     return {
         "questions": {name: len(rows) for name, rows in parts.items()},
         "unanswerable": unanswerable,
+        **({"missing": {name: _count(kinds, MISSING) for name, kinds in missing.items()}} if missing["total"] else {}),
         "structures": {name: _count((r.structure for r in rows), STRUCTURES) for name, rows in parts.items()},
         "types": {name: _count((r.type for r in rows), QUESTION_TYPES) for name, rows in parts.items()},
         "graphs": {name: _spread([getattr(r, name) for r in everything]) for name in _SPREADS},
@@ -192,10 +197,12 @@ def statistics_text(statistics: Mapping[str, Any]) -> str:
         _table("Figure 3: question types", ["", *QUESTION_TYPES], types),
         _wording(statistics),
     ]
-    missing = statistics["unanswerable"]
-    if missing["total"]:
-        shares = [_share(count, count + totals[name]) for name, count in missing.items()]
-        blocks.append(_table("Besides: questions without an answer", ["", *missing], [["number", *shares]]))
+    without = statistics["unanswerable"]
+    if without["total"]:
+        rows = [["number", *(_share(count, count + totals[name]) for name, count in without.items())]]
+        for kind in MISSING if "missing" in statistics else ():
+            rows.append([f"{kind} missing", *(f"{statistics['missing'][name][kind]:,}" for name in without)])
+        blocks.append(_table("Besides: questions without an answer", ["", *without], rows))
     return "\n\n".join(blocks)
 
 

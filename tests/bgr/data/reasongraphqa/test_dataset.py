@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from bgr.data.example import Example
+from bgr.data.reasongraphqa.checks.verify import check_arrow
 from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.card import FEATURES, card_text
 from bgr.data.reasongraphqa.io.dataset import (
@@ -80,6 +81,59 @@ def test_every_field_is_typed_even_where_nothing_is_in_it(tmp_path):
     assert {split: table.features for split, table in arrow.items()} == dict.fromkeys(SPLITS, sample_features())
     assert arrow["dev"].num_rows == 0
     assert arrow["train"].features["program"].feature["inputs"].feature.dtype == "string"
+
+
+def without_answer(name: str, missing: str | None) -> Example:
+    return Example(name, "Q?", ("f", "g"), EvidenceGraph(), "", (), "query", missing)
+
+
+def test_questions_without_an_answer_tell_what_is_missing(tmp_path):
+    """Every form has the field, null where there is an answer; lines of questions with an answer do not have it."""
+    train = [examples("train", 1)[0], without_answer("a", "one"), without_answer("b", "all"), without_answer("c", None)]
+    splits = {"train": train, "dev": examples("dev", 1), "test": examples("test", 1)}
+    write_dataset(tmp_path / "data", splits, [], {})
+    assert load_split(tmp_path / "data", "train", unanswerable=True) == train
+    assert load_split(tmp_path / "data", "train") == train[:1]
+    with (tmp_path / "data" / "train.jsonl").open(encoding="utf-8", newline="\n") as file:
+        lines = [json.loads(line) for line in file]
+    assert [line.get("missing", "not there") for line in lines] == ["not there", "one", "all", "not there"]
+    arrow = datasets.load_from_disk(str(tmp_path / "data" / "arrow"))
+    hub = datasets.load_dataset(str(tmp_path / "data"), cache_dir=str(tmp_path / "cache"))
+    for tables in (arrow, hub):
+        assert tables["train"].features == tables["dev"].features == sample_features(missing=True)
+        assert tables["train"]["missing"] == [None, "one", "all", None]
+        assert [Example.from_json(row) for row in tables["train"]] == train
+    check_arrow(tmp_path / "data")
+    card = (tmp_path / "data" / "README.md").read_text()
+    assert front_matter(card)["dataset_info"]["features"] == [*FEATURES, {"name": "missing", "dtype": "string"}]
+    assert "\n| `missing` | string |" in card
+    assert "one missing" in card
+
+
+def test_an_older_dataset_does_not_have_the_field(tmp_path):
+    train = [examples("train", 1)[0], without_answer("a", None)]
+    write_dataset(tmp_path / "data", {"train": train, "dev": [], "test": []}, [], {})
+    assert load_split(tmp_path / "data", "train", unanswerable=True) == train
+    assert "missing" not in (tmp_path / "data" / "train.jsonl").read_text()
+    assert datasets.load_from_disk(str(tmp_path / "data" / "arrow"))["train"].features == sample_features()
+    assert "missing" not in dataset_statistics({"train": train})
+    assert "`missing`" not in (tmp_path / "data" / "README.md").read_text()
+    check_arrow(tmp_path / "data")
+
+
+@pytest.mark.parametrize(
+    ("edges", "missing", "said"),
+    [
+        ([], "two", "missing is 'two' with 0 gold facts, allowed: one, all, without gold facts"),
+        ([], ["one"], r"missing is \['one'\]"),
+        ([(ROOT, 0)], "one", "missing is 'one' with 1 gold facts"),
+    ],
+)
+def test_a_contradiction_about_missing_facts(edges, missing, said):
+    record = without_answer("a", None).to_json() | {"edges": edges, "answerable": bool(edges), "missing": missing}
+    record["structure"] = EvidenceGraph(edges).structure
+    with pytest.raises(DataError, match=said):
+        Example.from_json(record)
 
 
 def test_the_card_is_readable_for_the_hub(folder, tmp_path):

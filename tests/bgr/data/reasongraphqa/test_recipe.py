@@ -67,6 +67,29 @@ def test_nothing_supports_an_answer_of_a_question_without_one(kb, made):
     assert 15 <= found[False] <= 40  # 0.3 of 92
 
 
+def test_a_question_without_an_answer_lacks_one_fact_or_all_of_them(kb, source, made):
+    """Its needed facts are those of the program on the whole knowledge base."""
+
+    def named(facts):  # a sentence may have qualifiers that the question does not need
+        return {(fact.head, fact.predicate, fact.value, fact.tail) for fact in facts}
+
+    units = {unit.sentence: unit.facts for unit in made.database.units}
+    needed = {one.id: named(ground(one, Executor(kb)).facts) for one in read_questions(source).questions}
+    kinds = Counter()
+    for example in all_examples(made):
+        kinds[example.missing] += 1
+        assert (example.missing is None) == example.answerable
+        wanted = needed[example.id]
+        left = wanted & named(fact for sentence in example.facts for fact in units[sentence])
+        if example.answerable:
+            assert left == wanted
+        else:
+            assert (example.missing == "one") == bool(left)
+            assert len(left) < len(wanted)
+    assert kinds["one"] > 3
+    assert kinds["all"] > 3
+
+
 def test_all_wordings_of_a_question_have_an_answer_or_none_has(kb, source, encoder):
     questions = read_questions(source).questions
     wordings = [

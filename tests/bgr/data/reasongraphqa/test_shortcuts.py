@@ -91,6 +91,7 @@ def test_the_command(tmp_path, source, small_encoder, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["unanswerable"]["total"] > 5
     assert found["questions"]["total"] + found["unanswerable"]["total"] == 92
+    assert sum(found["missing"]["total"].values()) == found["unanswerable"]["total"]
     records = [json.loads(line) for line in (tmp_path / "data" / "train.jsonl").read_text().splitlines()]
     assert {record["answerable"] for record in records} == {True, False}
     assert load_from_disk(f"{out}/arrow")["train"]["answerable"] == [record["answerable"] for record in records]

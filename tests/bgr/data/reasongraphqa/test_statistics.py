@@ -43,6 +43,18 @@ def test_counts(splits):
     assert found["nodes"] == {"1": 1, "2": 2, "3": 1}
 
 
+def test_questions_without_an_answer_are_counted_apart(splits):
+    gaps = {"5": "one", "6": "all", "7": "one", "8": None}
+    splits["dev"] += [replace(example(name, []), missing=missing) for name, missing in gaps.items()]
+    found = dataset_statistics(splits)
+    assert found["questions"]["dev"] == 1
+    assert found["unanswerable"] == {"train": 0, "dev": 4, "test": 0, "total": 4}
+    assert found["missing"]["dev"] == found["missing"]["total"] == {"one": 2, "all": 1}
+    assert found["missing"]["train"] == {"one": 0, "all": 0}
+    rows = [line.split() for line in statistics_text(found).splitlines() if " missing " in line]
+    assert rows == [["one", "missing", "0", "2", "0", "2"], ["all", "missing", "0", "1", "0", "1"]]
+
+
 def test_the_papers_figures_add_up():
     for name, counts in PAPER["structures"].items():
         assert sum(counts.values()) == PAPER["questions"][name]

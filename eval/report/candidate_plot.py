@@ -1,0 +1,54 @@
+"""Figure of `bgr ablate candidates`: quality, time and memory against the number of candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from eval.report.plots import MARKERS, add_legend, bar_style, bare, label_of, log_ticks, new_figure
+
+CANDIDATE_PANELS: Mapping[str, str] = {
+    "gm": "GM (%)",
+    "f1": "F1 (%)",
+    "seconds": "seconds a question",
+    "memory": "memory (MB)",
+}
+"""What is drawn against the number of candidates."""
+
+
+class Line(NamedTuple):
+    """A line over numbers of candidates, ascending, with the values of each of `CANDIDATE_PANELS`."""
+
+    counts: Sequence[float]
+    values: Mapping[str, Sequence[float]]
+
+
+def plot_candidates(lines: Mapping[str, Line], title: str, path: str | Path) -> None:
+    """Quality, time and memory against the number of candidates; both axes of time and memory are logarithmic."""
+    figure = new_figure(10.5, 7.4)
+    panels = figure.subplots(2, 2, sharex=True)
+    for axes, (metric, label) in zip(panels.flat, CANDIDATE_PANELS.items(), strict=True):
+        for number, (name, line) in enumerate(lines.items()):
+            style = {"color": bar_style(number)["color"], "marker": MARKERS[number % len(MARKERS)]}
+            axes.plot(line.counts, line.values[metric], **style, markersize=4, linewidth=1.4, label=label_of(name))
+        axes.set_xscale("log")
+        axes.set_ylabel(label)
+        if metric in ("gm", "f1"):
+            axes.set_ylim(0, 100)
+        elif any(value > 0 for line in lines.values() for value in line.values[metric]):
+            axes.set_yscale("log")
+        bare(axes, grid="both")
+    counts = [count for line in lines.values() for count in line.counts]
+    low, high = min(counts, default=1) / 1.2, 1.2 * max(counts, default=10)
+    for axes in panels[-1]:
+        axes.set_xlim(low, high)
+        axes.xaxis.set_major_locator(FixedLocator(log_ticks(low, high)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xlabel("candidates")
+    figure.suptitle(title, x=0.01, ha="left", parse_math=False)
+    add_legend(figure, panels[0, 0], 6)
+    figure.savefig(path, dpi=130, format="png")

@@ -1,0 +1,64 @@
+"""A dataset of two-hop questions over a textual database with statements."""
+
+from __future__ import annotations
+
+import pytest
+
+from bgr.data.example import Example
+from bgr.data.reasongraphqa.io.dataset import write_dataset
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+
+COUNTRIES = ("france", "italy", "sweden", "beta")
+CAPITALS = ("paris", "rome", "alpha", "gamma")
+FILMS = "persona radium bergman delta epsilon zeta eta theta sunset harvest lagoon meridian".split()
+
+
+def made_in(film):
+    """The country of a film."""
+    return COUNTRIES[FILMS.index(film) % 4]
+
+
+def record(number, sentence, head, predicate, *, tail=None, amount=None):
+    fact = {"head": head, "name": head, "predicate": predicate}
+    if tail is not None:
+        fact |= {"tail": tail, "tail_name": tail}
+    else:
+        fact["value"] = {"type": "quantity", "value": amount, "unit": "1"}
+    return {"id": f"F{number}", "sentence": sentence, "gold": False, "facts": [fact]}
+
+
+def records():
+    """Films with their country (in two sentences of one statement) and length, capitals and populations."""
+    rows = []
+    for n, film in enumerate(FILMS):
+        rows.append((f"{film} was made in {made_in(film)} .", film, "made in", {"tail": made_in(film)}))
+        rows.append((f"{made_in(film)} has made {film} .", film, "made in", {"tail": made_in(film)}))
+        rows.append((f"{film} has {n} people .", film, "length", {"amount": n}))
+    for n, (country, capital) in enumerate(zip(COUNTRIES, CAPITALS, strict=True)):
+        rows.append((f"{capital} is the capital of {country} .", capital, "capital of", {"tail": country}))
+        rows.append((f"the population of {country} has {n} .", country, "population", {"amount": n}))
+    return [record(n, sentence, *rest, **end) for n, (sentence, *rest, end) in enumerate(rows)]
+
+
+def question(film):
+    """The capital of a film's country, with two other films among the candidates."""
+    country = made_in(film)
+    others = [FILMS[(FILMS.index(film) + step) % 12] for step in (1, 2)]
+    facts = [f"{other} was made in {made_in(other)} ." for other in others]
+    facts += [f"{CAPITALS[COUNTRIES.index(country)]} is the capital of {country} .", f"{film} was made in {country} ."]
+    answer = CAPITALS[COUNTRIES.index(country)]
+    graph = EvidenceGraph([(ROOT, 3), (3, 2)])
+    return Example(
+        film, f"what is the capital of the country where {film} was made ?", tuple(facts), graph, answer, (), "query"
+    )
+
+
+@pytest.fixture(scope="session")
+def films(build_once):
+    """The folder of the dataset, with six questions in test."""
+
+    def make(folder):
+        splits = {"train": [], "dev": [], "test": [question(film) for film in FILMS[:6]]}
+        write_dataset(folder / "data", splits, records(), {"recipe": "rivals-2"})
+
+    return build_once("films", make) / "data"
