@@ -146,7 +146,8 @@ class Directions:
 
     def predictions(self, rule: str, gamma: float) -> Predictions:
         """The predictions of one rule. A single direction has no time of its own, and only its own model's weights."""
-        results = [one.merged(rule, gamma, fusion=self.pipeline.settings.fusion) for one in self.graphs]
+        settings = self.pipeline.settings
+        results = [one.merged(rule, gamma, fusion=settings.fusion, refusal=settings.refusal) for one in self.graphs]
         single = rule in ("forward", "backward")
         models = [getattr(self.pipeline, rule)] if single else [self.pipeline.forward, self.pipeline.backward]
         parameters = sum(weights.numel() for model in models for weights in model.parameters())
