@@ -48,6 +48,10 @@ class CacheUse:
     found: int
     computed: int
 
+    def after(self, before: CacheUse) -> CacheUse:
+        """This use and one before it of the same cache, as one."""
+        return replace(self, found=before.found + self.found, computed=before.computed + self.computed)
+
 
 class StateCache:
     """Token states of sentences in a folder.
