@@ -32,7 +32,7 @@ from bgr.utils.progress import progress_bar
 
 CHUNK = 2048
 """Sentences computed together."""
-SAVED = 8
+SAVED = 1
 """Chunks computed between two writes to the index, which a killed process does not lose."""
 DTYPE = np.float16
 RECORD = np.dtype([("hash", "V16"), ("tokens", "<u4")])
