@@ -40,6 +40,16 @@ def test_a_resumed_direction_continues_its_shares(config, toy_data, tmp_path):
     assert [m.share for m in messages if isinstance(m, Progress)] == [0.6, 0.7, 0.8, 0.9]
 
 
+@pytest.mark.usefixtures("every_tenth")
+def test_accumulated_batches_are_reported_once(config, toy_data, tmp_path):
+    messages = []
+    run = Run(config(1), toy_data, tmp_path / "run", ["--trainer.accumulate_grad_batches=2"])
+    train_direction(run, "forward", messages.append)
+    found = [m.epoch_share for m in messages if isinstance(m, Progress)]
+    # three steps of two batches; nothing is known about the time before the first step
+    assert found == [2 / 6, 3 / 6, 4 / 6, 5 / 6]
+
+
 def reporting(direction, report):
     report(Progress(direction, 1, 2, 0.5, 0.25, 83.0))
     report(Epoch(direction, 1, 2, {"dev/score": 0.5}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -99,6 +100,8 @@ def train_direction(run: Run, direction: str, report: Report, *, first: str | No
     if cli is None:
         return
     model: BgrRetriever = cli.model.model
+    # two processes cannot share a terminal, but a file
+    cli.datamodule.progress = QUIET not in run.overrides or not sys.stderr.isatty()
     model.config.threshold = best_threshold(model, cli.datamodule)
     with output_folder(run.out / direction, overwrite=True) as folder:
         save_retriever(model, folder, run.out)
