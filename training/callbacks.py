@@ -30,6 +30,7 @@ from bgr.errors import BgrError
 from bgr.models.state_cache import CacheUse
 from bgr.models.truncation import Truncation, truncation_text
 from bgr.utils.atomic_io import new_file
+from bgr.utils.progress import Pace, percent, time_left
 
 
 class AtomicFiles(TorchCheckpointIO):
@@ -230,6 +231,22 @@ class Epoch:
 
 
 @dataclass(frozen=True)
+class Progress:
+    """Progress within an epoch of a direction or baseline: its number from 1, the number of epochs, the share of the
+    epoch and of the whole training that is done, and the seconds left of the whole training."""
+
+    name: str
+    number: int
+    of: int
+    epoch_share: float
+    share: float
+    left: float
+
+    def line(self) -> str:
+        return f"{self.name:8}  epoch {self.number}/{self.of}  {percent(self.epoch_share)}, {time_left(self.left)}"
+
+
+@dataclass(frozen=True)
 class Stop:
     """An early stop: epoch, number of epochs, epochs without a better dev score, and the best one."""
 
@@ -257,61 +274,54 @@ class Truncated:
 
 @dataclass(frozen=True)
 class Cached:
-    """The states of frozen layers are in their cache."""
+    """The states of frozen layers are in their cache: how many sentences were found there and how many computed, and
+    the size of the cache on disk, which other data may share."""
 
     name: str
     use: CacheUse
 
     def line(self) -> str:
-        return f"{self.name:8}  states of frozen layers: {self.use.folder}, {self.use.size / 1e9:.2f} GB"
+        use = self.use
+        counts = f"{use.found:,} sentences found, {use.computed:,} computed"
+        return f"{self.name:8}  states of frozen layers: {use.folder}, {use.size / 1e9:.2f} GB; {counts}"
 
 
-@dataclass(frozen=True)
-class Steps:
-    """Progress within an epoch: steps done of all epochs, and the seconds that the rest will take."""
-
-    name: str
-    done: int
-    of: int
-    seconds_left: float
-
-    def line(self) -> str:
-        minutes, seconds = divmod(round(self.seconds_left), 60)
-        return f"{self.name:8}  step {self.done:,}/{self.of:,}, {minutes}:{seconds:02} left"
-
-
-Message = Epoch | Stop | Truncated | Cached | Steps
+Message = Epoch | Progress | Stop | Truncated | Cached
 Report = Callable[[Message], None]
 
 
 def to_stderr(message: Message) -> None:
-    """Print a message. On a terminal, Lightning's bar shows the steps; in a file, each tenth of them is a line."""
-    if isinstance(message, Steps) and (sys.stderr.isatty() or not is_tenth(message.done, message.of)):
-        return
-    print(message.line(), file=sys.stderr)
-
-
-def is_tenth(done: int, of: int, parts: int = 10) -> bool:
-    """True if the step `done` completes another of `parts` parts of all steps."""
-    return done * parts // of > (done - 1) * parts // of
+    # on a terminal, Lightning's own bar shows the progress
+    if not (isinstance(message, Progress) and sys.stderr.isatty()):
+        print(message.line(), file=sys.stderr, flush=True)
 
 
 class Reporter(Callback):
-    """Reports each hundredth of the steps, each finished epoch and an early stop, in the first process only."""
+    """Reports progress within epochs, each finished epoch and an early stop, in the first process only."""
 
     def __init__(self, name: str, report: Report) -> None:
         self.name = name
         self.report = report
-        self.started: tuple[float, int] | None = None
+        self._pace = Pace()
+        self._start = (0, 0.0)  # step and time
 
-    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *_: Any) -> None:
-        done, of = trainer.global_step, int(trainer.estimated_stepping_batches)
-        if self.started is None:  # after the first step of this process, which is slower than the others
-            self.started = time.monotonic(), done
-        elif trainer.is_global_zero and is_tenth(done, of, 100):
-            before, first = self.started
-            left = (time.monotonic() - before) / max(1, done - first) * (of - done)
-            self.report(Steps(self.name, done, of, left))
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._pace = Pace()
+        self._start = (trainer.global_step, time.monotonic())
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        share = (batch_idx + 1) / trainer.num_training_batches
+        # the end of an epoch has its own report
+        if not trainer.is_global_zero or trainer.is_last_batch or not self._pace.due(share):
+            return
+        step, start = self._start
+        done, total = trainer.global_step, trainer.estimated_stepping_batches
+        if done > step:  # a resumed run knows only the time of its own steps, validation between epochs included
+            left = (time.monotonic() - start) * (total - done) / (done - step)
+            number = trainer.current_epoch + 1
+            self.report(Progress(self.name, number, trainer.max_epochs or 0, share, done / total, left))
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         metrics = {name: float(value) for name, value in trainer.callback_metrics.items()}

@@ -131,6 +131,7 @@ class BgrDataModule(LightningDataModule):
         nothing happens. If the device supports bfloat16 natively, the layers use it: three times as fast, with an error
         of 0.6 % in norm.
         """
+        self.cache_use = None
         if not encoder.frozen_layers:
             return
         device = encoder.bert.device
@@ -144,9 +145,9 @@ class BgrDataModule(LightningDataModule):
         for name, sentences in (("questions", self.questions), ("facts", self.facts)):
             if len(sentences):
                 title = f"states of frozen layers, {name}"
-                sentences.states, self.cache_use = cache.states(
-                    sentences.rows, compute, title=title, progress=self.progress
-                )
+                before: CacheUse | None = self.cache_use
+                sentences.states, use = cache.states(sentences.rows, compute, title=title, progress=self.progress)
+                self.cache_use = use if before is None else use.after(before)
 
     def collate(self, examples: Sequence[Example]) -> TrainingBatch:
         batch = make_batch(self.questions, self.facts, [(e.question, e.facts) for e in examples])

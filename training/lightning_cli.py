@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import logging
 import shutil
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -127,6 +128,8 @@ def lightning_cli(
                 "plugins": [AtomicFiles()],
                 # on a CPU with several threads, some gradients would otherwise be summed in random order
                 "deterministic": pick_device().type == "cpu",
+                # a file keeps every state of a bar; `Reporter` writes lines instead
+                "enable_progress_bar": sys.stderr.isatty(),
                 **trainer,
             },
         )
@@ -137,6 +140,7 @@ def _silence_libraries() -> None:
     for name in ("lightning.pytorch", "lightning.fabric"):
         logging.getLogger(name).setLevel(logging.ERROR)
     transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()  # weights load and save in a moment
     warnings.filterwarnings("ignore", module="lightning")
 
 
@@ -154,10 +158,15 @@ def one_line_errors(config: Path) -> Iterator[None]:
         raise BgrError(f"{where}{error}") from error
 
 
-def prepare(run: Run, cli: RetrieverCLI) -> Any:
-    """Tokenize the data, cache the states of the frozen layers, and return the tokenizer."""
+def prepare(run: Run, cli: RetrieverCLI, name: str, report: Report | None) -> Any:
+    """Tokenize the data, cache the states of the frozen layers, and return the tokenizer. `report`, if there is one, is
+    called with the number of truncated texts and the use of the cache."""
     tokenizer = AutoTokenizer.from_pretrained(resolve_model(cli.model.hparams["encoder"]))
     cli.datamodule.prepare(tokenizer, cli.model.model, run.states_folder)
+    if report is not None and first_process():
+        report(Truncated(name, cli.datamodule.truncation))
+        if cli.datamodule.cache_use is not None:
+            report(Cached(name, cli.datamodule.cache_use))
     return tokenizer
 
 
@@ -171,7 +180,7 @@ def fit_retriever(
     run: Run, parse: Callable[[Run], RetrieverCLI], name: str, report: Report | None
 ) -> RetrieverCLI | None:
     """Train the retriever that `parse` reads from the config, save its tokenizer, and load the weights of the best
-    epoch. `name` is its direction or kind; `report`, if there is one, is called with the number of truncated texts.
+    epoch. `name` is its direction or kind; for `report` see `prepare`.
 
     Returns:
         The trained module with its data; ``None`` in processes that do not write.
@@ -180,11 +189,7 @@ def fit_retriever(
         # checkpoints of an earlier training, which --resume must not use
         shutil.rmtree(run.home(name), ignore_errors=True)
     cli = parse(run)
-    tokenizer = prepare(run, cli)
-    if report is not None and first_process():
-        report(Truncated(name, cli.datamodule.truncation))
-        if cli.datamodule.cache_use is not None:
-            report(Cached(name, cli.datamodule.cache_use))
+    tokenizer = prepare(run, cli, name, report)
     keeper = next(c for c in cli.trainer.checkpoint_callbacks if isinstance(c, KeepCheckpoints))
     fit(run, cli, keeper.last)
     if not first_process():

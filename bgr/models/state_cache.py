@@ -32,7 +32,7 @@ from bgr.utils.progress import progress_bar
 
 CHUNK = 2048
 """Sentences computed together."""
-SAVED = 8
+SAVED = 1
 """Chunks computed between two writes to the index, which a killed process does not lose."""
 DTYPE = np.float16
 RECORD = np.dtype([("hash", "V16"), ("tokens", "<u4")])
@@ -47,6 +47,10 @@ class CacheUse:
     size: int
     found: int
     computed: int
+
+    def after(self, before: CacheUse) -> CacheUse:
+        """This use and one before it of the same cache, as one."""
+        return replace(self, found=before.found + self.found, computed=before.computed + self.computed)
 
 
 class StateCache:

@@ -14,7 +14,6 @@ import torch
 import yaml
 from jsonargparse import ArgumentParser
 from jsonargparse.typing import NonNegativeInt
-from tqdm import tqdm
 
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_metadata, load_split, recipe_of
@@ -27,6 +26,7 @@ from bgr.retrievers.baselines.model import BaselineModel
 from bgr.retrievers.baselines.trained import result_of, untrained
 from bgr.utils.atomic_io import output_folder
 from bgr.utils.devices import autocast
+from bgr.utils.progress import progress_bar
 from training.baseline.module import BaselineModule
 from training.callbacks import Reporter, to_stderr
 from training.data_module import BgrDataModule
@@ -166,7 +166,11 @@ def choose(
     single_hop: list[Keep] = [TopFacts(k) for k in range(1, MAX_K + 1)]
     multi_hop: list[Keep] = [NearBest(margin) for margin in MARGINS]
     keeps = single_hop if kind in SINGLE_HOP else [AllPaths()] if kind == "ssg" else multi_hop
-    rows = [dev_metrics(graphs(keep), examples) for keep in tqdm(keeps, desc=kind, unit="choice", delay=1)]
+    rows = []
+    with progress_bar(len(keeps), f"{kind}, selection on dev", "choice") as bar:
+        for keep in keeps:
+            rows.append(dev_metrics(graphs(keep), examples))
+            bar.update()
     best = max(range(len(rows)), key=lambda number: (rows[number]["score"], -number))
     keep, metrics = keeps[best], rows[best]
     if isinstance(keep, TopFacts):
@@ -189,7 +193,9 @@ def _queries(examples: Sequence[Example]) -> list[Query]:
 @torch.inference_mode()
 def _search_dev(model: BaselineModel, data: BgrDataModule) -> list[Search]:
     found: list[Search] = []
-    for item in data.val_dataloader():
-        with autocast(model.device):  # as in the retriever
-            found += model.search(item.to(model.device).batch)
+    with progress_bar(len(data.splits["dev"]), "search on dev", "question") as bar:
+        for item in data.val_dataloader():
+            with autocast(model.device):  # as in the retriever
+                found += model.search(item.to(model.device).batch)
+            bar.update(len(item.examples))
     return found

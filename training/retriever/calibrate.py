@@ -26,6 +26,7 @@ from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from bgr.retrievers.graph_hop.prune import read
 from bgr.retrievers.graph_hop.reconstruction import BIDIRECTIONAL, GAMMAS, reconstruct
 from bgr.utils.devices import autocast
+from bgr.utils.progress import progress_bar
 from training.data_module import BgrDataModule
 
 NEARBY = -4.0
@@ -90,12 +91,15 @@ def decode_dev(
     """Results on dev at each threshold; the model reads each question only once."""
     results: dict[float, list[DirectionResult]] = {threshold: [] for threshold in thresholds}
     device = next(model.parameters()).device
-    for item in data.val_dataloader():
-        batch = item.to(device).batch
-        with autocast(device):  # as in the pipeline
-            found = read(model, batch, tuple(thresholds), explore=explore)
-        for threshold, those in zip(thresholds, found, strict=True):
-            results[threshold] += those
+    title = f"{model.config.direction}, graphs of dev"
+    with progress_bar(len(data.splits["dev"]), title, "question", show=data.progress) as bar:
+        for item in data.val_dataloader():
+            batch = item.to(device).batch
+            with autocast(device):  # as in the pipeline
+                found = read(model, batch, tuple(thresholds), explore=explore)
+            for threshold, those in zip(thresholds, found, strict=True):
+                results[threshold] += those
+            bar.update(len(item.examples))
     return results
 
 

@@ -20,8 +20,8 @@ import torch
 from tqdm import tqdm
 
 from bgr.errors import BgrError
-from bgr.utils.progress import progress_bar
-from training.callbacks import Message, Report, Steps
+from bgr.utils.progress import percent, time_left
+from training.callbacks import Epoch, Message, Progress, Report, Stop
 
 PATIENCE = 10.0
 """Seconds that a process may take to end after it is asked to."""
@@ -35,8 +35,8 @@ Work = Callable[[str, Report], None]
 
 
 def in_processes(work: Work, directions: Sequence[str], *, bar: bool = True) -> None:
-    """Run `work` for every direction in its own process with its share of the cores; `bar` shows the epochs on standard
-    error.
+    """Run `work` for every direction in its own process with its share of the cores, and write their reports to
+    standard error; `bar` also shows a bar if that is a terminal.
 
     Raises:
         BgrError: a process failed; the message is that of its error.
@@ -70,8 +70,11 @@ def in_processes(work: Work, directions: Sequence[str], *, bar: bool = True) -> 
 
 
 def _watch(children: Sequence[BaseProcess], messages: Queue[Sent], *, show: bool) -> None:
-    done: dict[str, Steps] = {}
-    with progress_bar(0, "training", "step", show=show) as bar:
+    shares = {child.name: 0.0 for child in children}
+    notes = dict.fromkeys(shares, "")
+    # each direction knows its own time left, also after it was resumed; the bar does not
+    form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}{postfix}"
+    with tqdm(total=len(children), desc="training", bar_format=form, disable=not (show and sys.stderr.isatty())) as bar:
         while True:
             # read before the messages, so that all messages of an ended child are in the queue
             over = all(child.exitcode is not None for child in children)
@@ -80,7 +83,7 @@ def _watch(children: Sequence[BaseProcess], messages: Queue[Sent], *, show: bool
             until = time.monotonic() + 1
             try:
                 while over or time.monotonic() < until:
-                    _show(bar, messages.get(timeout=0.2), done, len(children))
+                    _show(bar, messages.get(timeout=0.2), shares, notes)
             except queue.Empty:
                 pass
             if failed:
@@ -89,17 +92,20 @@ def _watch(children: Sequence[BaseProcess], messages: Queue[Sent], *, show: bool
                 return
 
 
-def _show(bar: tqdm, message: Sent, done: dict[str, Steps], directions: int) -> None:
-    """Print a message above the bar, or show the steps that all directions have `done`."""
+def _show(bar: tqdm, message: Sent, shares: dict[str, float], notes: dict[str, str]) -> None:
+    """Write a message, and show in the bar how much of each direction is done."""
     if isinstance(message, BgrError):
         raise message
-    if isinstance(message, Steps):
-        done[message.name] = message
-        # a direction that has not reported yet has as many steps
-        bar.total = message.of * directions
-        bar.update(sum(one.done for one in done.values()) - bar.n)
-        return
-    bar.write(message.line(), file=sys.stderr)
+    if isinstance(message, Progress):
+        shares[message.name] = message.share
+        notes[message.name] = f"{message.name} {percent(message.share)}, {time_left(message.left)}"
+    elif isinstance(message, Epoch | Stop):
+        shares[message.name] = message.number / message.of if isinstance(message, Epoch) else 1.0
+        notes[message.name] = f"{message.name} {percent(shares[message.name])}"
+    if not isinstance(message, Progress) or bar.disable:
+        bar.write(message.line(), file=sys.stderr)
+    bar.n = sum(shares.values())
+    bar.set_postfix_str("; ".join(filter(None, notes.values())))
 
 
 def _cause(child: BaseProcess) -> str:

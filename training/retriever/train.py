@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -65,15 +66,17 @@ def train_retriever(run: Run, plan: Plan, directions: Sequence[str] = DIRECTIONS
         (run.out / SETTINGS).unlink(missing_ok=True)  # it describes the previous pair
         if len(missing) == len(DIRECTIONS):
             (run.out / SHARED).unlink(missing_ok=True)  # no direction that remains needs it
+    first = missing[0] if missing else None
     if len(missing) > 1 and plan.side_by_side:
         if model["frozen_layers"] and not (run.resume and all(run.home(d).is_dir() for d in missing)):
             # once for both, with all cores and in a process of its own, which frees its memory before they start
             in_processes(partial(prepare_states, run), missing[:1], bar=False)
+            first = None  # it has reported what both read
         quiet = replace(run, overrides=(*run.overrides, QUIET))
-        in_processes(partial(train_direction, quiet, first=missing[0]), missing)
+        in_processes(partial(train_direction, quiet, first=first), missing)
     else:
         for direction in missing:
-            train_direction(run, direction, to_stderr, first=missing[0])
+            train_direction(run, direction, to_stderr, first=first)
     if not first_process() or not all((run.out / direction).is_dir() for direction in DIRECTIONS):
         return {}
     if run.resume and (run.out / SETTINGS).exists():
@@ -89,22 +92,25 @@ def parse(run: Run, direction: str, *callbacks: Callback) -> RetrieverCLI:
 
 
 def train_direction(run: Run, direction: str, report: Report, *, first: str | None = None) -> None:
-    """Train one direction and save its best epoch to ``out/DIRECTION``; `report` is called for every epoch, and once
-    with the number of truncated texts if it is the `first` direction of a run, since both read the same texts."""
+    """Train one direction and save its best epoch to ``out/DIRECTION``; `report` is called for every epoch and its
+    progress, and with the number of truncated texts and the use of the cache if it is the `first` direction of a run,
+    since both read the same texts."""
     once = report if direction == first else None
     cli = fit_retriever(run, lambda run: parse(run, direction, Reporter(direction, report)), direction, once)
     if cli is None:
         return
     model: BgrRetriever = cli.model.model
+    # two processes cannot share a terminal, but a file
+    cli.datamodule.progress = QUIET not in run.overrides or not sys.stderr.isatty()
     model.config.threshold = best_threshold(model, cli.datamodule)
     with output_folder(run.out / direction, overwrite=True) as folder:
         save_retriever(model, folder, run.out)
     mark_finished(run, direction, result_settings(cli))
 
 
-def prepare_states(run: Run, direction: str, _: Report) -> None:
+def prepare_states(run: Run, direction: str, report: Report) -> None:
     """First part of `train_direction`: compute the states of the frozen layers that the cache lacks."""
-    prepare(run, parse(run, direction))
+    prepare(run, parse(run, direction), direction, report)
 
 
 def calibrate_pair(run: Run) -> dict[str, Any]:

@@ -7,8 +7,6 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from tqdm import tqdm
-
 from bgr.data.kb.knowledge_base import KnowledgeBase
 from bgr.data.kb.schema import Fact
 from bgr.data.reasongraphqa.construction.textual_database import TextualDatabase
@@ -17,6 +15,7 @@ from bgr.data.reasongraphqa.verbalize.seq2seq import filter_complete, linearize_
 from bgr.data.reasongraphqa.verbalize.templates import value_text
 from bgr.data.reasongraphqa.verbalize.verbalizer import STYLES, Verbalizer
 from bgr.errors import DataError
+from bgr.utils.progress import progress_bar
 from training.run import Run, at_least, share
 from training.seq2seq.data import Seq2seqData, train_tokenizer
 from training.seq2seq.module import Seq2seqModule, fit_seq2seq, start_seq2seq, write_results
@@ -58,7 +57,7 @@ def make_pairs(
     database = TextualDatabase(kb, templates, (), joined_probability=joined_probability, seed=seed)
     heads = Random(f"{seed}|heads").sample(kb.entities, len(kb.entities))
     found: dict[str, list[Pair]] = {"train": [], "dev": []}
-    with tqdm(total=train + dev, desc="pairs", unit="pair", disable=not progress) as bar:
+    with progress_bar(train + dev, "pairs", "pair", show=progress) as bar:
         for head in heads:
             part, wanted = ("dev", dev) if len(found["dev"]) < dev else ("train", train)
             if len(found[part]) >= wanted:
