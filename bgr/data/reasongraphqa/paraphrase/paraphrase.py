@@ -180,13 +180,17 @@ def ask(
         BgrError: raised by `llm` (the model cannot be reached, a reply is missing in replay-only mode).
     """
     found = Paraphrased(model, len(sources))
+    replies: dict[int, Reply] = {}
+    # the prompts of questions that end alike begin alike, which a server with a cache of prompts reads only once
+    order = sorted(range(len(sources)), key=lambda number: sources[number].question.program.steps[-1].function)
     with tqdm(total=len(sources), desc="paraphrase", unit="question", disable=not progress) as bar:
         for start in range(0, len(sources), batch):
-            part = sources[start : start + batch]
-            replies = llm.ask([request(source.question, wordings, seed) for source in part])
-            for source, reply in zip(part, replies, strict=True):
-                _add(found, source, reply)
+            part = order[start : start + batch]
+            asked = llm.ask([request(sources[number].question, wordings, seed) for number in part])
+            replies.update(zip(part, asked, strict=True))
             bar.update(len(part))
+    for number, source in enumerate(sources):
+        _add(found, source, replies[number])
     return found
 
 
