@@ -1,21 +1,29 @@
-"""Checks that a paraphrase of a question asks for the same: names, quantities, directions, negations, form.
+"""Checks that a paraphrase of a question asks for the same: names, quantities, directions, negations, words, form.
 
-All of them compare texts; none of them needs a model. What they cannot see (a relation replaced by another one) is for
-the prompt, which tells the model the steps of the program.
+All of them compare texts; none of them needs a model. They rather refuse a good paraphrase than accept a wrong one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from bgr.data.kb.program import Program
 from bgr.data.reasongraphqa.construction.questions import Question
-from bgr.data.reasongraphqa.paraphrase.form import asks_for, has_type, is_broken, is_one_question, repeats, things
-from bgr.data.reasongraphqa.paraphrase.relations import SAID_OTHERWISE, mentions, relations
-from bgr.data.reasongraphqa.paraphrase.wording import Measure, directions, holds, mask, measures, negations
+from bgr.data.reasongraphqa.paraphrase.form import asks_for_another, has_type, is_broken, is_one_question, repeats
+from bgr.data.reasongraphqa.paraphrase.relations import ROLES
+from bgr.data.reasongraphqa.paraphrase.structure import (
+    alternatives,
+    beside,
+    compares_another,
+    dated,
+    is_regrouped,
+    objects,
+)
+from bgr.data.reasongraphqa.paraphrase.vocabulary import ideas, lost_ideas, new_ideas
+from bgr.data.reasongraphqa.paraphrase.wording import Measure, directions, holds, mask, measures, named, negations
 from bgr.utils.quantities import MONTHS, find_quantities
 
 MAX_CHARACTERS = 400
@@ -42,6 +50,16 @@ class Wording:
     @cached_property
     def masked_question(self) -> str:
         return mask(self.question.text, self._masks)
+
+    @cached_property
+    def named(self) -> list[str]:
+        """What `masked` replaces, in this order."""
+        return named(self.text, self._masks)
+
+    @cached_property
+    def named_in_question(self) -> list[str]:
+        """What `masked_question` replaces, in this order."""
+        return named(self.question.text, self._masks)
 
     @cached_property
     def _masks(self) -> frozenset[str]:
@@ -122,99 +140,116 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
 
 
-def _lost_kind(wording: Wording) -> bool:
-    """True if a kind of thing is lost, or words that narrow a concept or a key: the "horror" of film, the "official" of
-    language.
-
-    Of a key these are only its adjectives, by their endings; its other words are often said otherwise.
-    """
-    asked, said = set(_words(wording.masked_question)), _words(wording.masked)
-    for step in wording.question.program.steps:
-        for role, given in step.named_inputs:
-            narrowing = _words(given)[:-1] if role in ("concept", "predicate", "key") else []
-            for word in narrowing:
-                if word == "chemical" or (role != "concept" and not word.endswith(("al", "ic", "ive"))):
-                    continue
-                stem = word[:5]
-                if any(w.startswith(stem) for w in asked) and not any(w.startswith(stem) for w in said):
-                    return True
-    return not things(wording.masked_question) <= things(wording.masked)
+def _lost_words(wording: Wording) -> bool:
+    return bool(lost_ideas(wording.masked, wording.masked_question))
 
 
-_NARROWING = frozenset(
-    "positive negative official popular famous first last original major main same character characters book books "
-    "novel novels song songs album albums series show shows game games".split()
-)
-_FIRST = re.compile(r"\b(?:first|last|only) (?:film|movie|picture|element|compound|country|city|language|airport)")
-
-
-def _new_condition(wording: Wording) -> bool:
-    """True for "fewer than 20 positive reviews", where the question has no "positive", and for "the first film that",
-    where it has "first shown"."""
-    if _FIRST.search(wording.masked) and not _FIRST.search(wording.masked_question):
-        return True
-    new = _NARROWING.intersection(_words(wording.masked)).difference(_words(wording.question.text))
-    return bool(new - {w for step in wording.question.program.steps for given in step.inputs for w in _words(given)})
-
-
-def _lost_relation(wording: Wording) -> bool:
-    """True if the words of a relation or attribute are lost, or "Bo Lind's film" replaces what Bo Lind did for it.
-
-    A possessive names no relation that leads backward. What may be said otherwise is lost if another relation is named
-    once more: "written by the writer" for "written by the director".
-    """
-    asked, said = mentions(wording.masked_question), mentions(wording.masked)
-    lost = set(asked) - set(said) - (SAID_OTHERWISE if said <= asked else frozenset())
-    steps = wording.question.program.steps
-    for step in steps:
-        for role, given in step.named_inputs:
-            if role in ("predicate", "key") and lost & relations(given):
-                return True
-        if step.function == "Relate" and step.inputs[1] == "backward":
-            name = steps[step.dependencies[0]].inputs[:1] if steps[step.dependencies[0]].function == "Find" else ()
-            forms = [f"{one}{ending}" for one in name for ending in ("'s", "’s", "'", "’")]
-            if any(form in wording.text and form not in wording.question.text for form in forms):
-                return True
-    return False
-
-
-def _new_relation(wording: Wording) -> bool:
-    """True if a relation is named that neither the question nor the program has: "produced" for "directed"."""
-    keys = (given for step in wording.question.program.steps for given in step.inputs)
-    known = relations(wording.masked_question).union(*map(relations, keys))
-    return not relations(wording.masked) <= known
+def _new_words(wording: Wording) -> bool:
+    return bool(new_ideas(wording.masked, wording.masked_question, wording.question.program))
 
 
 _COORDINATED = re.compile(r"\b(\w+) and (?:also )?(\w+)\b")
+_AGENT = r"(?: has| have)?(?: also)? (\w+(?:ed|ote))\b"
+
+
+def _roles(text: str) -> frozenset[str]:
+    return ideas(text) & ROLES
 
 
 def _reversed_relation(wording: Wording) -> bool:
     """True for "produced by Persona", where the program asks who produced it, and for "director of Bo Lind".
 
-    Also for "the writer of Persona" instead of its director, and for one who "directed and produced" what another one
-    produced.
+    Also for "that Sweden discovered" and "Bo Lind's film" instead of what happened in Sweden and what Bo Lind did for
+    the film, and for one who "directed and produced" what another one produced.
     """
     for match in _COORDINATED.finditer(wording.masked):
-        if relations(match[1]) and relations(match[2]) and match[0] not in wording.masked_question:
+        if _roles(match[1]) and _roles(match[2]) and match[0] not in wording.masked_question:
             return True
     steps = wording.question.program.steps
     for number, step in enumerate(steps):
         if step.function == "Find":
-            users = [one.inputs[0] for one in steps if one.function == "Relate" and number in one.dependencies]
-            for match in re.finditer(rf"(\w+(?:er|or)) of {re.escape(step.inputs[0])}(?!\w)", wording.text):
-                known = frozenset().union(*map(relations, users))
-                if relations(match[1]) - known and match[0] not in wording.question.text:
-                    return True
-    for step in steps:
-        if step.function != "Relate" or steps[step.dependencies[0]].function != "Find":
-            continue
-        predicate, direction = step.inputs
-        name = re.escape(steps[step.dependencies[0]].inputs[0])
-        pattern = rf"(\w+) by {name}(?!\w)" if direction == "forward" else rf"(\w+(?:er|or)s?) of {name}(?!\w)"
-        for match in re.finditer(pattern, wording.text):
-            if relations(match[1]) & relations(predicate) and match[0] not in wording.question.text:
+            users = [one.inputs for one in steps if one.function == "Relate" and number in one.dependencies]
+            if any(match not in wording.question.text for match in _reversals(wording.text, step.inputs[0], users)):
                 return True
     return False
+
+
+def _reversals(text: str, name: str, users: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The places of a text that give a name another role than the steps that start from it.
+
+    Args:
+        users: the predicate and direction of each of these steps.
+    """
+    given = re.escape(name)
+    # whoever is "X" in "director of X" has something done to it; in "country of discovery" nobody is said to discover
+    agents = {role for key, way in users if way == "backward" and " of " not in key for role in _roles(key)}
+    for match in re.finditer(rf"(?<!\w)(?<!of ){given}{_AGENT}", text):
+        if _roles(match[1]) - agents:
+            yield match[0]
+    for predicate, direction in users:
+        pattern = rf"(\w+) by {given}(?!\w)" if direction == "forward" else rf"(\w+(?:er|or)s?) of {given}(?!\w)"
+        yield from (match[0] for match in re.finditer(pattern, text) if _roles(match[1]) & _roles(predicate))
+        if direction == "backward":
+            yield from (match[0] for match in re.finditer(rf"(?<!\w){given}['’]s?(?!\w)", text))
+
+
+_LISTS = ("SelectBetween", "SelectAmong", "QueryRelation")
+
+
+def _moved(wording: Wording) -> bool:
+    """True if a name from which a relation leads stands beside another one, or two names change their places.
+
+    In "the film with X was written by Y" it does so in the question, too: then the word before it must be the same. If
+    the order of names changes, so must that before names without relations and before names that have the same one, but
+    in another direction. Right after "serves" or "directed by" stands no name that has another role.
+    """
+    steps = wording.question.program.steps
+    users: dict[str, set[tuple[str, ...]]] = {}
+    for step in steps:
+        if step.function == "Relate" and (start := steps[step.dependencies[0]]).function == "Find":
+            users.setdefault(start.inputs[0], set()).add(step.inputs)
+    roles = {name: frozenset().union(*(_roles(key) for key, _ in ways)) for name, ways in users.items()}
+    asked = list(beside(wording.masked_question, wording.named_in_question))
+    before = {(name, word) for name, word, _ in asked}
+    exchanged = _exchanges_names(wording)
+    for name, word, nearest in beside(wording.masked, wording.named):
+        same = (name, word) in before
+        own = roles.get(name, frozenset())
+        if own and not nearest <= own and not (same and word != "by"):
+            return True
+        unclear = not own or any(own & roles[other] and users[other] != users[name] for other in roles)
+        if exchanged and unclear and not same and name in wording.names:
+            return True
+    pairs = objects(wording.masked, wording.named) - objects(wording.masked_question, wording.named_in_question)
+    return any(role not in roles.get(name, ()) for role, name in pairs)
+
+
+def _exchanges_names(wording: Wording) -> bool:
+    """True if the names have another order than in the question. Those of a list may have any."""
+    *steps, last = wording.question.program.steps
+    if last.function in _LISTS and all(step.function == "Find" for step in steps):
+        return False
+    said, asked = (
+        list(dict.fromkeys(name for name in names if name in wording.names))
+        for names in (wording.named, wording.named_in_question)
+    )
+    return said != asked
+
+
+def _regrouped(wording: Wording) -> bool:
+    last = wording.question.program.steps[-1].function
+    if dated(wording.masked, wording.named) - dated(wording.masked_question, wording.named_in_question):
+        return True
+    return is_regrouped(wording.masked, wording.masked_question, last) or _moves_across_or(wording)
+
+
+def _moves_across_or(wording: Wording) -> bool:
+    """True if a name or quantity leaves its side of an "or"; "X or Y" may be "of X and Y" if it is nothing else."""
+    said = alternatives(wording.masked, wording.named)
+    asked = alternatives(wording.masked_question, wording.named_in_question)
+    if len(said) == len(asked):
+        return set(said) != set(asked)
+    return any(len(side) > 1 for side in max(said, asked, key=len))
 
 
 def _gives_answer(wording: Wording) -> bool:
@@ -272,7 +307,11 @@ def _other_direction(wording: Wording) -> bool:
         for step in wording.question.program.steps
         if step.function in ("SelectBetween", "SelectAmong")
     }
-    return said != asked if asked or not chosen else said != chosen
+    if said != (asked or chosen):
+        return True
+    *steps, last = wording.question.program.steps
+    others = [given for step in steps for role, given in step.named_inputs if role == "key"]
+    return bool(chosen) and compares_another(wording.masked, last.inputs[0], others)
 
 
 def _other_negation(wording: Wording) -> bool:
@@ -298,12 +337,10 @@ def _leaks(wording: Wording) -> bool:
 def _other_type(wording: Wording) -> bool:
     last = wording.question.program.steps[-1].function
     answer = wording.question.answer
-    kinds = {asks_for(wording.masked), asks_for(wording.masked_question)} - {None}
-    if last in ("What", "SelectBetween", "SelectAmong") and len(kinds) > 1:
-        return True
     times = find_quantities(answer)
     asks_time = len(times) == 1 and (times[0].date or len(answer) == 4)
-    return not has_type(wording.masked, wording.masked_question, last, asks_time=asks_time)
+    asked, said = wording.masked_question, wording.masked
+    return asks_for_another(said, asked, last) or not has_type(said, asked, last, asks_time=asks_time)
 
 
 CHECKS: dict[str, Callable[[Wording], bool]] = {
@@ -317,14 +354,14 @@ CHECKS: dict[str, Callable[[Wording], bool]] = {
     "another comparison": _other_comparison,
     "another direction": _other_direction,
     "another negation": _other_negation,
-    "a kind is lost": _lost_kind,
-    "a new condition": _new_condition,
-    "a relation is lost": _lost_relation,
-    "a new relation": _new_relation,
     "a relation is reversed": _reversed_relation,
     "says something twice": lambda wording: repeats(wording.masked) and not repeats(wording.masked_question),
     "not one question": lambda wording: not is_one_question(wording.masked),
     "not grammatical": lambda wording: is_broken(wording.masked),
     "asks for something else": _other_type,
+    "words are lost": _lost_words,
+    "new words": _new_words,
+    "a name is beside another relation": _moved,
+    "conditions are joined otherwise": _regrouped,
 }
 """The checks by the reason that they give, in the order in which they are made."""
