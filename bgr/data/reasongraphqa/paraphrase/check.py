@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from bgr.data.kb.program import Program
 from bgr.data.reasongraphqa.construction.questions import Question
+from bgr.data.reasongraphqa.paraphrase.attested import Attested
 from bgr.data.reasongraphqa.paraphrase.form import asks_for_another, has_type, is_broken, is_one_question, repeats
 from bgr.data.reasongraphqa.paraphrase.pair import Wording
 from bgr.data.reasongraphqa.paraphrase.roles import moves_name, regroups, reverses_relation
@@ -24,11 +25,17 @@ SHORTEST, LONGEST, SPARE = 0.5, 1.6, 4
 """Words of a paraphrase: at least this share of the question's words, at most that share and these more."""
 
 
-def find_problem(question: Question, text: str, others: Iterable[str] = ()) -> str | None:
+UNATTESTED = "words in an unusual order"
+
+
+def find_problem(
+    question: Question, text: str, others: Iterable[str] = (), attested: Attested | None = None
+) -> str | None:
     """The reason why a text is no paraphrase of the question, or ``None``: the first that applies.
 
     Args:
         others: wordings of the question that are accepted already.
+        attested: the sequences of words that a wording may have (default: any).
     """
     text = " ".join(text.split())
     known = {normalized(other) for other in (question.text, *others)}
@@ -37,7 +44,10 @@ def find_problem(question: Question, text: str, others: Iterable[str] = ()) -> s
     if normalized(text) in known:
         return "a copy"
     wording = Wording(question, text)
-    return next((reason for reason, is_wrong in CHECKS.items() if is_wrong(wording)), None)
+    reason = next((reason for reason, is_wrong in CHECKS.items() if is_wrong(wording)), None)
+    if reason is None and attested is not None and not attested.has(question, text):
+        return UNATTESTED
+    return reason
 
 
 def normalized(text: str) -> str:
