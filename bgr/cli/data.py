@@ -36,9 +36,10 @@ def command() -> Group:
         "paraphrase": Command(
             summary="let a language model write further wordings of questions, with the same programs and answers",
             description="""The model reads the steps of the program in plain words beside the question. Each reply is
-                checked: names, numbers, dates, units, the direction of comparisons and negations must be those of the
-                question, and it must be one question of the same type. What fails is left out and counted; the report,
-                NAME.report.json beside the file, has every rejected text with its reason.
+                checked: names, numbers, dates, units, the direction of comparisons, negations and words must be those
+                of the question or mean the same, names must keep their roles, and it must be one question of the same
+                type whose words follow each other as in other questions of the source. What fails is left out and
+                counted; the report, NAME.report.json beside the file, has every rejected text with its reason.
 
                 All replies are kept: the same command, repeated after an interruption, asks for nothing twice and
                 writes the same file. `bgr data build` puts all wordings of a question into the same split.""",

@@ -106,6 +106,8 @@ class ParaphraseOptions(LlmOptions):
         source: folder of KQA Pro files or of `bgr atlas`, or one file of questions.
         out: file to write; as paraphrases.json in the folder of the questions it is used by `bgr data build`.
         wordings: number of paraphrases to ask for, for each question.
+        attested: number of questions of the source that must have each three words in a row of a paraphrase; 0 allows
+            any words, for a small source or a strong model.
         samples: number of questions, chosen at random (default: all).
         seed: seed of the choice of questions, and of the model's random choices.
         overwrite: replace the file if it exists.
@@ -114,6 +116,7 @@ class ParaphraseOptions(LlmOptions):
     source: File = positional(metavar="DIR|FILE")
     out: File
     wordings: Annotated[int, Range(1, 10)] = 2
+    attested: Natural = 3
     samples: Positive | None = None
     seed: Natural = 0
     overwrite: bool = False

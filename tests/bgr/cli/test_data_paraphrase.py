@@ -47,7 +47,7 @@ def run(bgr, questions, tmp_path):
     """``run(spec, *words)``: the command on the questions."""
 
     def call(spec, *words, source=questions, out=tmp_path / "out" / "paraphrases.json"):
-        return bgr("data", "paraphrase", source, "--llm", spec, "--out", out, *words)
+        return bgr("data", "paraphrase", source, "--llm", spec, "--out", out, "--attested", 0, *words)
 
     return call
 

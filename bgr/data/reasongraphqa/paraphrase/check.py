@@ -1,20 +1,21 @@
-"""Checks that a paraphrase of a question asks for the same: names, quantities, directions, negations, form.
+"""Checks that a paraphrase of a question asks for the same: names, quantities, directions, negations, words, form.
 
-All of them compare texts; none of them needs a model. What they cannot see (a relation replaced by another one) is for
-the prompt, which tells the model the steps of the program.
+All of them compare texts; none of them needs a model. They rather refuse a good paraphrase than accept a wrong one.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
 
 from bgr.data.kb.program import Program
 from bgr.data.reasongraphqa.construction.questions import Question
-from bgr.data.reasongraphqa.paraphrase.form import asks_for, has_type, is_broken, is_one_question, repeats, things
-from bgr.data.reasongraphqa.paraphrase.relations import SAID_OTHERWISE, mentions, relations
+from bgr.data.reasongraphqa.paraphrase.attested import Attested
+from bgr.data.reasongraphqa.paraphrase.form import asks_for_another, has_type, is_broken, is_one_question, repeats
+from bgr.data.reasongraphqa.paraphrase.pair import Wording
+from bgr.data.reasongraphqa.paraphrase.roles import moves_name, regroups, reverses_relation
+from bgr.data.reasongraphqa.paraphrase.structure import compares_another
+from bgr.data.reasongraphqa.paraphrase.vocabulary import lost_ideas, new_ideas
 from bgr.data.reasongraphqa.paraphrase.wording import Measure, directions, holds, mask, measures, negations
 from bgr.utils.quantities import MONTHS, find_quantities
 
@@ -24,37 +25,17 @@ SHORTEST, LONGEST, SPARE = 0.5, 1.6, 4
 """Words of a paraphrase: at least this share of the question's words, at most that share and these more."""
 
 
-@dataclass(frozen=True)
-class Wording:
-    """A question and one further wording of it."""
-
-    question: Question
-    text: str
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        return program_names(self.question.program)
-
-    @cached_property
-    def masked(self) -> str:
-        return mask(self.text, self._masks)
-
-    @cached_property
-    def masked_question(self) -> str:
-        return mask(self.question.text, self._masks)
-
-    @cached_property
-    def _masks(self) -> frozenset[str]:
-        # no number of "ISO 3166-1 alpha-2 code" is compared with anything
-        given = (given for step in self.question.program.steps for role, given in step.named_inputs if role == "key")
-        return self.names.union(key for key in given if any(map(str.isdigit, key)))
+UNATTESTED = "words in an unusual order"
 
 
-def find_problem(question: Question, text: str, others: Iterable[str] = ()) -> str | None:
+def find_problem(
+    question: Question, text: str, others: Iterable[str] = (), attested: Attested | None = None
+) -> str | None:
     """The reason why a text is no paraphrase of the question, or ``None``: the first that applies.
 
     Args:
         others: wordings of the question that are accepted already.
+        attested: the sequences of words that a wording may have (default: any).
     """
     text = " ".join(text.split())
     known = {normalized(other) for other in (question.text, *others)}
@@ -63,7 +44,10 @@ def find_problem(question: Question, text: str, others: Iterable[str] = ()) -> s
     if normalized(text) in known:
         return "a copy"
     wording = Wording(question, text)
-    return next((reason for reason, is_wrong in CHECKS.items() if is_wrong(wording)), None)
+    reason = next((reason for reason, is_wrong in CHECKS.items() if is_wrong(wording)), None)
+    if reason is None and attested is not None and not attested.has(question, text):
+        return UNATTESTED
+    return reason
 
 
 def normalized(text: str) -> str:
@@ -72,24 +56,6 @@ def normalized(text: str) -> str:
 
 
 # -- names ------------------------------------------------------------------------------------------------------------
-
-
-def program_names(program: Program) -> frozenset[str]:
-    """The names and the other texts that the steps of a program look for, without numbers and dates."""
-    return frozenset(
-        given
-        for step in program.steps
-        for role, given in step.named_inputs
-        if role == "name"
-        or (role == "value" and step.signature.kind == "string")
-        or (role in ("qualifier value", "key's value") and not _is_number(given))
-    )
-
-
-def _is_number(text: str) -> bool:
-    """True for a number, also with a unit, and for a date."""
-    found = find_quantities(text)
-    return len(found) == 1 and found[0].start == 0 and text[found[0].end :][:1] in ("", " ")
 
 
 def _lost_name(wording: Wording) -> bool:
@@ -122,99 +88,12 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
 
 
-def _lost_kind(wording: Wording) -> bool:
-    """True if a kind of thing is lost, or words that narrow a concept or a key: the "horror" of film, the "official" of
-    language.
-
-    Of a key these are only its adjectives, by their endings; its other words are often said otherwise.
-    """
-    asked, said = set(_words(wording.masked_question)), _words(wording.masked)
-    for step in wording.question.program.steps:
-        for role, given in step.named_inputs:
-            narrowing = _words(given)[:-1] if role in ("concept", "predicate", "key") else []
-            for word in narrowing:
-                if word == "chemical" or (role != "concept" and not word.endswith(("al", "ic", "ive"))):
-                    continue
-                stem = word[:5]
-                if any(w.startswith(stem) for w in asked) and not any(w.startswith(stem) for w in said):
-                    return True
-    return not things(wording.masked_question) <= things(wording.masked)
+def _lost_words(wording: Wording) -> bool:
+    return bool(lost_ideas(wording.masked, wording.masked_question))
 
 
-_NARROWING = frozenset(
-    "positive negative official popular famous first last original major main same character characters book books "
-    "novel novels song songs album albums series show shows game games".split()
-)
-_FIRST = re.compile(r"\b(?:first|last|only) (?:film|movie|picture|element|compound|country|city|language|airport)")
-
-
-def _new_condition(wording: Wording) -> bool:
-    """True for "fewer than 20 positive reviews", where the question has no "positive", and for "the first film that",
-    where it has "first shown"."""
-    if _FIRST.search(wording.masked) and not _FIRST.search(wording.masked_question):
-        return True
-    new = _NARROWING.intersection(_words(wording.masked)).difference(_words(wording.question.text))
-    return bool(new - {w for step in wording.question.program.steps for given in step.inputs for w in _words(given)})
-
-
-def _lost_relation(wording: Wording) -> bool:
-    """True if the words of a relation or attribute are lost, or "Bo Lind's film" replaces what Bo Lind did for it.
-
-    A possessive names no relation that leads backward. What may be said otherwise is lost if another relation is named
-    once more: "written by the writer" for "written by the director".
-    """
-    asked, said = mentions(wording.masked_question), mentions(wording.masked)
-    lost = set(asked) - set(said) - (SAID_OTHERWISE if said <= asked else frozenset())
-    steps = wording.question.program.steps
-    for step in steps:
-        for role, given in step.named_inputs:
-            if role in ("predicate", "key") and lost & relations(given):
-                return True
-        if step.function == "Relate" and step.inputs[1] == "backward":
-            name = steps[step.dependencies[0]].inputs[:1] if steps[step.dependencies[0]].function == "Find" else ()
-            forms = [f"{one}{ending}" for one in name for ending in ("'s", "’s", "'", "’")]
-            if any(form in wording.text and form not in wording.question.text for form in forms):
-                return True
-    return False
-
-
-def _new_relation(wording: Wording) -> bool:
-    """True if a relation is named that neither the question nor the program has: "produced" for "directed"."""
-    keys = (given for step in wording.question.program.steps for given in step.inputs)
-    known = relations(wording.masked_question).union(*map(relations, keys))
-    return not relations(wording.masked) <= known
-
-
-_COORDINATED = re.compile(r"\b(\w+) and (?:also )?(\w+)\b")
-
-
-def _reversed_relation(wording: Wording) -> bool:
-    """True for "produced by Persona", where the program asks who produced it, and for "director of Bo Lind".
-
-    Also for "the writer of Persona" instead of its director, and for one who "directed and produced" what another one
-    produced.
-    """
-    for match in _COORDINATED.finditer(wording.masked):
-        if relations(match[1]) and relations(match[2]) and match[0] not in wording.masked_question:
-            return True
-    steps = wording.question.program.steps
-    for number, step in enumerate(steps):
-        if step.function == "Find":
-            users = [one.inputs[0] for one in steps if one.function == "Relate" and number in one.dependencies]
-            for match in re.finditer(rf"(\w+(?:er|or)) of {re.escape(step.inputs[0])}(?!\w)", wording.text):
-                known = frozenset().union(*map(relations, users))
-                if relations(match[1]) - known and match[0] not in wording.question.text:
-                    return True
-    for step in steps:
-        if step.function != "Relate" or steps[step.dependencies[0]].function != "Find":
-            continue
-        predicate, direction = step.inputs
-        name = re.escape(steps[step.dependencies[0]].inputs[0])
-        pattern = rf"(\w+) by {name}(?!\w)" if direction == "forward" else rf"(\w+(?:er|or)s?) of {name}(?!\w)"
-        for match in re.finditer(pattern, wording.text):
-            if relations(match[1]) & relations(predicate) and match[0] not in wording.question.text:
-                return True
-    return False
+def _new_words(wording: Wording) -> bool:
+    return bool(new_ideas(wording.masked, wording.masked_question, wording.question.program))
 
 
 def _gives_answer(wording: Wording) -> bool:
@@ -272,7 +151,11 @@ def _other_direction(wording: Wording) -> bool:
         for step in wording.question.program.steps
         if step.function in ("SelectBetween", "SelectAmong")
     }
-    return said != asked if asked or not chosen else said != chosen
+    if said != (asked or chosen):
+        return True
+    *steps, last = wording.question.program.steps
+    others = [given for step in steps for role, given in step.named_inputs if role == "key"]
+    return bool(chosen) and compares_another(wording.masked, last.inputs[0], others)
 
 
 def _other_negation(wording: Wording) -> bool:
@@ -298,12 +181,10 @@ def _leaks(wording: Wording) -> bool:
 def _other_type(wording: Wording) -> bool:
     last = wording.question.program.steps[-1].function
     answer = wording.question.answer
-    kinds = {asks_for(wording.masked), asks_for(wording.masked_question)} - {None}
-    if last in ("What", "SelectBetween", "SelectAmong") and len(kinds) > 1:
-        return True
     times = find_quantities(answer)
     asks_time = len(times) == 1 and (times[0].date or len(answer) == 4)
-    return not has_type(wording.masked, wording.masked_question, last, asks_time=asks_time)
+    asked, said = wording.masked_question, wording.masked
+    return asks_for_another(said, asked, last) or not has_type(said, asked, last, asks_time=asks_time)
 
 
 CHECKS: dict[str, Callable[[Wording], bool]] = {
@@ -317,14 +198,14 @@ CHECKS: dict[str, Callable[[Wording], bool]] = {
     "another comparison": _other_comparison,
     "another direction": _other_direction,
     "another negation": _other_negation,
-    "a kind is lost": _lost_kind,
-    "a new condition": _new_condition,
-    "a relation is lost": _lost_relation,
-    "a new relation": _new_relation,
-    "a relation is reversed": _reversed_relation,
+    "a relation is reversed": reverses_relation,
     "says something twice": lambda wording: repeats(wording.masked) and not repeats(wording.masked_question),
     "not one question": lambda wording: not is_one_question(wording.masked),
     "not grammatical": lambda wording: is_broken(wording.masked),
     "asks for something else": _other_type,
+    "words are lost": _lost_words,
+    "new words": _new_words,
+    "a name is beside another relation": moves_name,
+    "conditions are joined otherwise": regroups,
 }
 """The checks by the reason that they give, in the order in which they are made."""

@@ -46,26 +46,37 @@ _WITHOUT_BE = re.compile(
 _SECOND_VERB = re.compile(r"\band (?:also )?(?:has|have|had|is|was|were)\b", re.IGNORECASE)
 _SUBJECT_CLAUSE = re.compile(rf"\b(?:that|which|who|whose) (?!{NAME})", re.IGNORECASE)
 _IS_FIRST = re.compile(r"(?:what|who) (?:is|are|was|were)\b", re.IGNORECASE)
+_FINITE = re.compile(
+    r"\b(?:gives|has|uses|serves|lies|contains|says|states|speaks|lists|stars|features)\b", re.IGNORECASE
+)
+_CLAUSE = re.compile(r"\b(?:that|which|who|whom|whose|where)\b", re.IGNORECASE)
 _RELATED = re.compile(
     rf"\b(?:relat\w+|connect\w*|link\w*|associat\w+|ties?|tied|(?:have|has|had) to do)\b|{NAME} to {NAME}",
     re.IGNORECASE,
 )
 
 
-_ASKED = re.compile(r"(?:\w+[, ]+){0,3}?\b(?:(?P<person>who|whom)|which|what)\b", re.IGNORECASE)
+_ASKED = re.compile(
+    r"(?:\w+[, ]+){0,5}?\b(?:(?P<person>who|whom)|which|what|of|among|between)\b|(?:tell|give|name|find|identify)\b",
+    re.IGNORECASE,
+)
 _KINDS = re.compile(
     r"\b(?:(?P<film>films?|movies?|pictures?)|(?P<person>person|people|actors?|actress(?:es)?|cast members?|directors?|"
-    r"(?:screen)?writers?|producers?|composers?|discoverers?)|(?P<country>countr(?:y|ies))|(?P<city>cit(?:y|ies)|capitals?)|"
-    r"(?P<airport>airports?)|(?P<element>elements?)|(?P<compound>compounds?|chemicals?|substances?)|(?P<language>languages?))\b",
+    r"(?:screen)?writers?|producers?|makers?|composers?|discoverers?)|(?P<country>countr(?:y|ies)|nations?)|"
+    r"(?P<city>cit(?:y|ies)|towns?|capitals?)|(?P<state>states?)|(?P<continent>continents?)|(?P<region>regions?)|"
+    r"(?P<airport>airports?)|(?P<element>elements?)|(?P<compound>compounds?|chemicals?|substances?)|"
+    r"(?P<family>famil(?:y|ies))|(?P<script>scripts?|alphabets?|writing systems?)|(?P<currency>currenc(?:y|ies))|"
+    r"(?P<language>languages?)|(?P<zone>time zones?)|(?P<genre>genres?)|(?P<company>compan(?:y|ies)|studios?)|"
+    r"(?P<site>sites?|sources?|websites?))\b",
     re.IGNORECASE,
 )
 MAX_BEFORE_KIND = 30
 """Characters between "which" or "what" and the kind of thing: room for "is the name of the 2010 comedy"."""
-
-_THINGS = ("country", "city", "airport", "element", "compound", "language")
+_KIND_FIRST = re.compile(rf"(?:in |of )?(?:which|what) (?:\w+ )?(?:{_KINDS.pattern})", re.IGNORECASE)
+_WHAT_IS = re.compile(r"what(?:'s| is| was| are| were)\b", re.IGNORECASE)
 
 _TWICE = re.compile(r"\b(?!that\b|had\b)([a-z]+) \1\b", re.IGNORECASE)
-_TWO_PREPOSITIONS = re.compile(r"\b(?:in|with|for|by|at) (?:in|on|by|at)\b", re.IGNORECASE)
+_TWO_PREPOSITIONS = re.compile(r"\b(?:in|with|for|by|at) (?:in|on|by|at|with)\b", re.IGNORECASE)
 _TWO_ROLES = re.compile(rf"{NAME} and {NAME} as an? ")
 """As in "starring X and Y as a writer"."""
 
@@ -74,18 +85,41 @@ _WRONG_WORDS = re.compile(
     r"|^what (?:is|was) the (?:actor|actress|director|writer|producer|person)\b"
     rf"|^how many (?:\w+ )+{NAME} \w+(?:ed|ote)\b"
     rf"|\b(?:films?|movies?) that {NAME} (?:is|was) \w+ by\b"
-    r"|\bcountry (?:that|which) is the capital\b",
+    r"|\bcountry (?:that|which) is the capital\b"
+    r"|^(?:what|which) (?:\w+ )?(?:site|source|website) (?:did|do|does|was|were|is|are)\b"
+    r"|\b(?:gave|gives?|given) (?:\w+ )?[\d,]+ reviews\b"
+    r"|\bthe (?:group|period|row|column) \d"
+    rf"|\b(?:is|was|are|were|been) (?:also |first )?(?:\w+ed|made|written|found) (?:the |a |an )?{NAME}"
+    r"|^(?:what|which)(?: (?:film|movie|country|city|element|compound|one|group|period|number))? the\b"
+    rf"|\baccording (?!to\b)|{NAME} {NAME}"
+    rf"|\b(?:did|does|do) {NAME} [^,]*\band (?:also )?(?:is|was|are|were|has|had)\b"
+    rf"|\bthat {NAME} \w+ in and (?:also )?(?:\w+ed|was|were|is|are)\b",
     re.IGNORECASE,
 )
 """As in "directed on 5 May", "What is the actor", "How many films X directed?", "the film that X was directed by", "the
-country that is the capital of X"."""
+country that is the capital of X", "Which site did X get 5 reviews?", "the group 12", "is directed X", "What the
+number", "according X", "of X Y", "films that X starred in and also starred Y"."""
 
 _ASKS_TIME = re.compile(
     r"(?:when|(?:in|during|on) (?:what|which) (?:year|date|day)|(?:what|which) (?:year|date|day))\b", re.I
 )
 
 
-def asks_for(masked: str) -> str | None:
+def asks_for_another(masked: str, masked_question: str, function: str) -> bool:
+    """True if a text asks for a thing of another kind than the question does, or for a value of it.
+
+    For example "What is the lowest box office of the films" for "Which of the films has the lowest box office", or the
+    other way round. It is also true if the text's kind is not seen.
+    """
+    if function in ("What", "SelectBetween", "SelectAmong"):
+        said, asked = _kind(masked), _kind(masked_question)
+        return said != asked and not (asked is None and not (_WHAT_IS.match(masked) and said is None))
+    if function in ("QueryAttr", "QueryAttrUnderCondition"):
+        return bool(_KIND_FIRST.match(masked)) and not _KIND_FIRST.match(masked_question)
+    return False
+
+
+def _kind(masked: str) -> str | None:
     """The kind of thing that a question asks for, from its first words, if they name one of the listed kinds."""
     asked = _ASKED.match(masked)
     if asked is None:
@@ -94,11 +128,6 @@ def asks_for(masked: str) -> str | None:
         return "person"
     kind = _KINDS.search(masked, asked.end(), asked.end() + MAX_BEFORE_KIND)
     return kind.lastgroup if kind else None
-
-
-def things(masked: str) -> frozenset[str]:
-    """The kinds of things that a text names, without films and people, which are often implied."""
-    return frozenset(match.lastgroup for match in _KINDS.finditer(masked) if match.lastgroup in _THINGS)
 
 
 def repeats(masked: str) -> bool:
@@ -129,11 +158,48 @@ def is_broken(masked: str) -> bool:
         one.search(masked) for one in (_WITHOUT_BE, _TWICE, _TWO_PREPOSITIONS, _TWO_ROLES, _WRONG_WORDS)
     ):
         return True
+    if _IS_FIRST.match(masked) and _FINITE.search(masked) and not _CLAUSE.search(masked):
+        return True
     verb = _SECOND_VERB.search(masked) if _IS_FIRST.match(masked) else None
     if verb is not None and not _SUBJECT_CLAUSE.search(masked[: verb.start()]):
         return True
     second = _SECOND_PARTICIPLE.search(masked)
     return second is not None and not _FIRST_PARTICIPLE.search(masked[: second.start()])
+
+
+_IS = re.compile(r"\b(?:is|are|was|were)(?:n't)?\b", re.IGNORECASE)
+_PREDICATE_OF_IS = re.compile(
+    r"(?:is|was) it (?:true|correct|the case|right) that\b"
+    rf"|(?:is|are|was|were) the (?:(?!{_KINDS.pattern})[\w'-]+ ){{1,5}}of\b"
+    # not of a clause, as in "that is shorter than"
+    r"|.*(?<!\bis)(?<!\bwas)(?<!\bare)(?<!\bwere)(?<!\band)(?<!\bor)(?<!\bthat)(?<!\bwith)(?<!\ba)(?<!\ban) (?:"
+    r"(?:short|long|heavi|light|high|low|dens|larg|small|old|young|great)er than"
+    r"|(?:released|shown|discovered|found|identified|made) (?:in|on|before|after)) [^?]{1,24}\?$",
+    re.IGNORECASE,
+)
+_PREDICATE_OF_DO = re.compile(
+    r"\b(?:have|come|run|last|earn|gross|make|bring|take|serve|use|lie|belong|weigh|melt|boil|get|receive|score|share|"
+    r"border|live|speak|hold|contain|exceed|open|premiere|go|become|turn|appear|star|feature)\b",
+    re.IGNORECASE,
+)
+_MAX_SAME = 4
+
+
+def _has_predicate(masked: str, masked_question: str) -> bool:
+    """True if a question for yes or no says something of its subject: "Is the film that has 10 reviews?" does not.
+
+    What is not seen to do so must at least begin and end as the question does.
+    """
+    said, asked = (
+        text[match.start() :].lstrip(",:; ") for text in (masked, masked_question) if (match := _YES_NO.search(text))
+    )
+    if _IS.match(said):
+        if _PREDICATE_OF_IS.match(said):
+            return True
+    elif _PREDICATE_OF_DO.search(said):
+        return True
+    first, second = said.split(), asked.split()
+    return first[0] == second[0] and first[-_MAX_SAME:] == second[-_MAX_SAME:]
 
 
 def has_type(masked: str, masked_question: str, function: str, *, asks_time: bool) -> bool:
@@ -148,7 +214,9 @@ def has_type(masked: str, masked_question: str, function: str, *, asks_time: boo
         # whether a city has 300 people is not asked of the airport that serves it
         if _OF_NAME.match(masked) and not _OF_NAME.match(masked_question):
             return False
-        return bool(_YES_NO.search(masked) and not _ASKING.match(masked) and not polite)
+        return bool(_YES_NO.search(masked) and not _ASKING.match(masked) and not polite) and _has_predicate(
+            masked, masked_question
+        )
     if _STARTS_WITH_AUXILIARY.match(masked) and not polite:
         return False
     if function == "SelectBetween" and _THAN_ONE.search(masked):

@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from bgr.data.options import ParaphraseOptions
 from bgr.data.reasongraphqa.construction.questions import Question, numbered_records, question_files
+from bgr.data.reasongraphqa.paraphrase.attested import Attested
 from bgr.data.reasongraphqa.paraphrase.check import find_problem
 from bgr.data.reasongraphqa.paraphrase.prompt import PROMPTS, request
 from bgr.errors import DataError
@@ -124,15 +125,17 @@ def paraphrase(options: ParaphraseOptions) -> Paraphrased:
         raise DataError(f"{out}: is a folder; name a file")
     if out.exists() and not options.overwrite:
         raise DataError(f"{out}: exists already; give --overwrite to replace it")
-    sources = choose(read_sources(options.source), options.samples, options.seed)
+    known = read_sources(options.source)
+    sources = choose(known, options.samples, options.seed)
+    attested = Attested((one.question for one in known), options.attested) if options.attested else None
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
     llm = load_with_replay(options, out.with_name(f"{out.name}.replies.db"))
     found = ask(
         sources, llm, model=llm.backend.name, wordings=options.wordings, seed=options.seed, batch=options.batch,
-        progress=True,
+        attested=attested, progress=True,
     )  # fmt: skip
-    about = {"wordings": options.wordings, "seed": options.seed, **found.to_json()}
+    about = {"wordings": options.wordings, "attested": options.attested, "seed": options.seed, **found.to_json()}
     write_json(out.with_name(f"{out.stem}.report.json"), about)
     write_records(out, found.records)
     return found
@@ -172,6 +175,7 @@ def ask(
     wordings: int = 2,
     seed: int = 0,
     batch: int = 16,
+    attested: Attested | None = None,
     progress: bool = False,
 ) -> Paraphrased:
     """Ask for paraphrases of each question and check them; a question without a usable reply is a failure.
@@ -180,17 +184,21 @@ def ask(
         BgrError: raised by `llm` (the model cannot be reached, a reply is missing in replay-only mode).
     """
     found = Paraphrased(model, len(sources))
+    replies: dict[int, Reply] = {}
+    # the prompts of questions that end alike begin alike, which a server with a cache of prompts reads only once
+    order = sorted(range(len(sources)), key=lambda number: sources[number].question.program.steps[-1].function)
     with tqdm(total=len(sources), desc="paraphrase", unit="question", disable=not progress) as bar:
         for start in range(0, len(sources), batch):
-            part = sources[start : start + batch]
-            replies = llm.ask([request(source.question, wordings, seed) for source in part])
-            for source, reply in zip(part, replies, strict=True):
-                _add(found, source, reply)
+            part = order[start : start + batch]
+            asked = llm.ask([request(sources[number].question, wordings, seed) for number in part])
+            replies.update(zip(part, asked, strict=True))
             bar.update(len(part))
+    for number, source in enumerate(sources):
+        _add(found, source, replies[number], attested)
     return found
 
 
-def _add(found: Paraphrased, source: Source, reply: Reply) -> None:
+def _add(found: Paraphrased, source: Source, reply: Reply, attested: Attested | None) -> None:
     """Sort the wordings of a reply into accepted and rejected ones."""
     question = source.question
     found.usage += reply.usage
@@ -200,7 +208,7 @@ def _add(found: Paraphrased, source: Source, reply: Reply) -> None:
     accepted: list[str] = []
     for given in reply.value["questions"]:
         text = " ".join(given.split())
-        reason = find_problem(question, text, accepted)
+        reason = find_problem(question, text, accepted, attested)
         if reason is not None:
             found.rejected.append(Rejected(question.id, text, reason))
             continue

@@ -1,14 +1,8 @@
-"""Words that name a relation or an attribute beyond doubt, so that one is not paraphrased into another, or lost.
-
-Only what is frequent in questions is listed; a relation without words here is not checked.
-"""
+"""Words that name a relation or an attribute beyond doubt; only what is frequent in questions is listed."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-
-_STEMS = {
+STEMS = {
     "director": r"direct(?:s|ed|ing|ors?|ion)?|helm\w*|filmmakers?",
     "writer": r"writ(?:e|es|er|ers|ing|ten)|wrote|screenwrit\w+|script\w*|screenplays?|penn?(?:ed|s)?|authors?",
     "actor": r"act(?:s|ed|ing|ors?|ress(?:es)?)?|star(?:s|red|ring)|cast|appear\w*|featur\w+|seen|on screen|in it|"
@@ -41,17 +35,9 @@ _STEMS = {
     "density": r"dens\w+",
     "language": r"languages?|spoken|speaks?",
 }
-_RELATION = re.compile(rf"\b(?:{'|'.join(f'(?P<{name}>{stems})' for name, stems in _STEMS.items())})\b", re.IGNORECASE)
 
-SAID_OTHERWISE = frozenset({"director", "discoverer", "currency"})
-"""Relations that are also said with words that name none: "the film by", "found by", "the country that uses"."""
-
-
-def relations(text: str) -> frozenset[str]:
-    """The relations and attributes that a text names."""
-    return frozenset(mentions(text))
-
-
-def mentions(text: str) -> Counter[str]:
-    """How often a text names each of its relations and attributes."""
-    return Counter(match.lastgroup for match in _RELATION.finditer(text) if match.lastgroup)
+ROLES = frozenset(
+    "director writer actor producer composer editor publisher distributor founder owner discoverer inventor birth "
+    "death marriage education capital border place_served currency language".split()
+)
+"""Those that relate two things; the others describe one."""

@@ -20,9 +20,18 @@ def holds(text: str, name: str) -> bool:
 
 def mask(text: str, names: Iterable[str]) -> str:
     """The text with `NAME` for each of the names, the longest first, since a name may contain another."""
-    for name in sorted(set(names), key=lambda name: (-len(name), name)):
-        text = _name(name).sub(NAME, text)
-    return text
+    return _any_name(names).sub(NAME, text)
+
+
+def named(text: str, names: Iterable[str]) -> list[str]:
+    """The names in the order in which `mask` replaces them."""
+    return _any_name(names).findall(text)
+
+
+def _any_name(names: Iterable[str]) -> re.Pattern[str]:
+    longest = sorted(set(names), key=lambda name: (-len(name), name))
+    # without names there is nothing to match
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest)) or '(?!)'})(?!\w)")
 
 
 def _name(name: str) -> re.Pattern[str]:
@@ -172,6 +181,7 @@ _DOWN = frozenset(
     "less least fewer fewest lesser smaller smallest shorter shortest lower lowest worse worst lighter lightest "
     "earlier earliest sooner soonest easier easiest older oldest minimum".split()
 )
+DIRECTIONS = _UP | _DOWN
 _NEGATION = re.compile(r"\b(?:not|no|never|without|none|neither|nor|except|excluding|cannot|lacks?|fails?)\b|n['’]t\b")
 _YES_OR_NO = re.compile(r"\byes or no\b|\bno or yes\b|\bor not\b", re.IGNORECASE)
 

@@ -22,7 +22,7 @@ STEPS = [
 
 
 def record(number=0, **more):
-    text = "How many films did Ada Berg make" + " again" * number + "?"
+    text = "How many films did Ada Berg make" + " in all" * number + "?"
     return {"question": text, "program": STEPS, "answer": "8", "choices": ["8", "9"], **more}
 
 
@@ -72,7 +72,9 @@ def test_every_example_has_two_wordings_with_its_names(function):
 
 def test_accepted_rejected_and_failed(script):
     good, other = "What is the number of films by Ada Berg?", " Count the movies  that Ada Berg made. "
-    model = script([[good, other], "no connection", [good, good], ["How many films did she make?", "What?"]])
+    model = script(
+        [[good, other], "no connection", [good, good], ["How many films did she make in all those years?", "What?"]]
+    )
     found = ask(sources(4), model, model="m", batch=3)
     assert [len(batch) for batch in model.batches] == [3, 1]
     assert [(one["id"], one["paraphrase_of"], one["question"]) for one in found.records] == [
@@ -83,7 +85,7 @@ def test_accepted_rejected_and_failed(script):
     assert all((one["program"], one["answer"], one["choices"]) == (STEPS, "8", ["8", "9"]) for one in found.records)
     assert [(one.id, one.text, one.reason) for one in found.rejected] == [
         ("q2", good, "a copy"),
-        ("q3", "How many films did she make?", "a name is lost"),
+        ("q3", "How many films did she make in all those years?", "a name is lost"),
         ("q3", "What?", "too short or too long"),
     ]
     assert found.failures == {"q1": "no connection"}
