@@ -22,7 +22,7 @@ class ContextLayer(nn.Module):
     def __init__(self, *, width: int, heads: int, links: int, dropout: float) -> None:
         super().__init__()
         self.attention = Attention(width=width, heads=heads)
-        self.bias = nn.Linear(links, heads) if links else None
+        self.bias = nn.Linear(links, heads, bias=False) if links else None
         self.feed = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
         self.dropout = nn.Dropout(dropout)

@@ -154,7 +154,8 @@ class Links(nn.Module):
 
     def __init__(self, *, width: int, weightings: int) -> None:
         super().__init__()
-        self.weight = nn.Linear(width, weightings)
+        # a bias would add the same value to the scores of all tokens
+        self.weight = nn.Linear(width, weightings, bias=False)
         self.features = 2 * WAYS * weightings
 
     def forward(self, rows: Ragged, matches: Tensor, layout: Layout) -> Tensor:

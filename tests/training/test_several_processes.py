@@ -31,7 +31,8 @@ def encoder_folder(encoder_folder, tmp_path):
 def fit(encoder_folder, toy_data, bare_trainer, tmp_path):
     def run(direction, batch_size, **trainer):
         seed_everything(5, verbose=False)
-        settings = {"frozen_layers": 1, "width": 16, "context_layers": 1, "dropout": 0.0, "learning_rate": 1e-3}
+        settings = {"frozen_layers": 1, "width": 32, "dropout": 0.0, "learning_rate": 1e-3, "loss": "zlpr"}
+        settings |= {"context_layers": 1, "words": True, "links": 2, "relevance": True, "completeness": True}
         module = BgrModule(str(encoder_folder), direction, encoder_learning_rate=1e-3, **settings)
         before = {name: value.clone() for name, value in module.state_dict().items()}
         # 3 steps of 8 questions and one of 3, of which one of two batches has 2
