@@ -66,14 +66,13 @@ class Pruner(nn.Module):
         words, fact_vectors = self._words(embeddings, facts, self.weight)
         there, index = candidates >= 0, candidates.clamp(min=0)
         own = words.select(index)  # [q, c, t]
-        matched = _matched(own.ids, asked.ids)  # WAYS of [q, c, t, t_q]
+        ways = [_shared(own.ids, asked.ids), _shared_pairs(own.ids, asked.ids)]
         features = [(fact_vectors[index] * vectors[:, None]).sum(-1) * 3]
-        for way in matched:
-            features.append(_share(way.any(-1), own.weights))
-            features.append(_share(way.any(2), asked.weights[:, None]))
+        for of_fact, of_question in ways:
+            features += [_share(of_fact, own.weights), _share(of_question, asked.weights[:, None])]
         direct = torch.cat(features, -1)
         scores = [self.first(direct).squeeze(-1).masked_fill(~there, float("-inf"))]
-        in_question = matched[0].any(-1)
+        in_question = ways[0][0]
         for _ in range(1, self.rounds):
             best = scores[-1].detach()
             lead, leader = best.topk(min(self.leaders, best.shape[1]), dim=1)
@@ -133,15 +132,27 @@ def _pairs(ids: Tensor) -> Tensor:
     return torch.where((ids >= 0) & (following >= 0), (ids << 32) + following, -1)
 
 
-def _matched(ids: Tensor, others: Tensor) -> list[Tensor]:
-    """Which tokens of candidates and of a question match, in each way. *Shape:* ``[q, c, t]``, ``[q, u]`` → bool ``[q,
-    c, t, u]``."""
-    same = (ids[..., None] == others[:, None, None]) & (ids >= 0)[..., None]
-    ours, theirs = _pairs(ids), _pairs(others)
-    pair = (ours[..., None] == theirs[:, None, None]) & (ours >= 0)[..., None]
-    # a pair matches both of its tokens
-    second = F.pad(pair[..., :-1, :-1], (1, 0, 1, 0))
-    return [same, pair | second]
+def _shared(keys: Tensor, others: Tensor) -> tuple[Tensor, Tensor]:
+    """Which tokens of candidates occur in their question, and which tokens of the question in each candidate; −1 occurs
+    nowhere. *Shape:* ``[q, c, t]``, ``[q, u]`` → bool ``[q, c, t]``, ``[q, c, u]``."""
+    q, c, t = keys.shape
+    row = torch.arange(q, device=keys.device)[:, None]
+    number = torch.unique(torch.cat([keys.flatten(1), others], 1), return_inverse=True)[1]
+    ours, theirs = number[:, : c * t], number[:, c * t :]
+    # the place of each token in the question; any of its places, if it occurs several times
+    place = torch.full((q, int(number.max()) + 1), -1, device=keys.device)
+    place[row, theirs] = torch.where(others >= 0, torch.arange(others.shape[1], device=keys.device), -1)
+    found = place[row, ours].unflatten(1, (c, t))
+    # one column more for the tokens that are not found
+    seen = torch.zeros(q, c, others.shape[1] + 1, dtype=torch.bool, device=keys.device)
+    seen.scatter_(2, found % (others.shape[1] + 1), True)
+    of_question = seen.gather(2, place[row, theirs].clamp(min=0)[:, None].expand(-1, c, -1))
+    return (found >= 0) & (keys >= 0), of_question & (others >= 0)[:, None]
+
+
+def _shared_pairs(ids: Tensor, others: Tensor) -> tuple[Tensor, Tensor]:
+    """The same for tokens together with a neighbor: a pair that is shared matches both of its tokens."""
+    return tuple(one | F.pad(one[..., :-1], (1, 0)) for one in _shared(_pairs(ids), _pairs(others)))  # type: ignore[return-value]
 
 
 def _matched_by_each(ids: Tensor, others: Tensor) -> list[Tensor]:
