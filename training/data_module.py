@@ -12,6 +12,7 @@ import torch
 from lightning.pytorch import LightningDataModule
 
 from bgr.data.example import Example
+from bgr.data.reasongraphqa.candidate_sets import CandidateSets
 from bgr.data.reasongraphqa.io.dataset import load_split, recipe_of
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.batching import Batch, Sentences, make_batch
@@ -23,7 +24,7 @@ from bgr.models.truncation import Truncation
 from bgr.retrievers.baselines.model import BaselineModel
 from bgr.utils.devices import autocast, pick_precision
 from training.loader import Part, SimilarLengths, StepLoader, WholeLoader
-from training.run import at_least
+from training.run import at_least, share
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ class BgrDataModule(LightningDataModule):
             batch draws its number, from a third of it on, and the pruner chooses them.
         pool: number of candidates that the pruner chooses from in training: all of a question's own, and facts of other
             questions; 0 if there is no pruner.
+        hard: share of the questions of an epoch whose pool is filled with facts of the textual database that are near
+            in structure or by their words, in place of random ones; the dataset's facts need statements.
         unanswerable: also train and validate on the questions without an answer.
         limit: number of training questions; 0 for all.
         dev_limit: number of dev questions; 0 for all.
@@ -78,11 +81,15 @@ class BgrDataModule(LightningDataModule):
         limit: int = 0,
         dev_limit: int = 0,
         pool: int = 0,
+        hard: float = 0.0,
         unanswerable: bool = False,
     ) -> None:
         super().__init__()
         at_least(1, batch_size=batch_size, dev_batch_size=dev_batch_size)
         at_least(0, candidates=candidates, limit=limit, dev_limit=dev_limit, pool=pool)
+        share(hard=hard)
+        if hard and not pool:
+            raise ValueError("hard needs a pool")
         self.folder = folder
         self.batch_size = batch_size
         self.dev_batch_size = dev_batch_size
@@ -90,6 +97,8 @@ class BgrDataModule(LightningDataModule):
         self.limit = limit
         self.dev_limit = dev_limit
         self.pool = pool
+        self.hard = hard
+        self.sets: CandidateSets | None = None
         self.unanswerable = unanswerable
         self.splits: dict[str, list[Example]] = {}
         self.recipe = ""
@@ -102,6 +111,8 @@ class BgrDataModule(LightningDataModule):
         self.recipe = recipe_of(self.folder)
         for split in ("train", "dev"):
             self.splits.setdefault(split, load_split(self.folder, split, unanswerable=self.unanswerable))
+        if self.hard and self.sets is None:
+            self.sets = CandidateSets.read(Path(self.folder))
         self.splits["train"] = self.splits["train"][: self.limit or None]
         self.splits["dev"] = self.splits["dev"][: self.dev_limit or None]
         self.splits["dev"].sort(key=lambda e: (max(map(len, e.facts), default=0), e.id))
@@ -154,12 +165,18 @@ class BgrDataModule(LightningDataModule):
         return TrainingBatch(batch, list(examples))
 
     def _with_pool(self, examples: Sequence[Example], seed: str) -> TrainingBatch:
-        """The batch with a pool of candidates for each question: its own ones first, then facts of other questions."""
+        """The batch with a pool of candidates for each question: its own ones first, then facts of other questions.
+
+        A question whose evidence is incomplete gets random ones, since a near one may be what is missing."""
         draw = random.Random(seed)
         others = list(dict.fromkeys(fact for example in examples for fact in example.facts))
         samples = []
         for example in examples:
-            strangers = draw.sample(others, min(len(others), self.pool))
+            if self.sets is not None and example.answerable and draw.random() < self.hard:
+                near = self.sets.additions(example, draw.choice(("bm25", "rivals")), self.pool)
+                strangers = [fact for fact in near if fact in self.facts.number]
+            else:
+                strangers = draw.sample(others, min(len(others), self.pool))
             own = set(example.facts)
             added = [fact for fact in strangers if fact not in own][: max(0, self.pool - len(example.facts))]
             samples.append((example.question, [*example.facts, *added]))

@@ -1,7 +1,8 @@
 """Measurements of `bgr ablate candidates`: one point for each system, kind of filling and number of candidates.
 
-Each system gets the same questions, each with its gold facts and exactly N candidates (see `candidate_sets`), through
-`Retriever.retrieve` alone. Time and memory are those of these calls, with `batch_size` questions each.
+Each system gets the same questions, each with its gold facts and exactly N candidates
+(`bgr.data.reasongraphqa.candidate_sets`), through `Retriever.retrieve` alone. Time and memory are those of these calls,
+with `batch_size` questions each.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ import torch
 from tqdm import tqdm
 
 from bgr.data.example import Example
+from bgr.data.reasongraphqa.candidate_sets import CandidateSets
 from bgr.errors import BgrError
 from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from bgr.retrievers.base import RetrievalResult, Retriever
 from bgr.utils.devices import pick_device
 from bgr.utils.json_utils import one_line
-from eval.ablations.candidate_sets import CandidateSets
 from eval.run.evaluate import query_of
 from eval.run.memory import PeakMemory
 

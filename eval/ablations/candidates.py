@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bgr.data.reasongraphqa.candidate_sets import CandidateSets
 from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_split, recipe_of
 from bgr.errors import BgrError, DataError
 from bgr.retrievers.base import Retriever
@@ -9,7 +10,6 @@ from bgr.utils.atomic_io import output_folder
 from bgr.utils.devices import pick_device
 from bgr.utils.json_utils import repr_short
 from eval.ablations.candidate_points import CandidateStudy, measure, settings_of
-from eval.ablations.candidate_sets import CandidateSets
 from eval.ablations.candidates_report import write_candidates
 from eval.systems.options import AblateCandidatesOptions
 from eval.systems.retrievers import load_baseline_rows, load_place

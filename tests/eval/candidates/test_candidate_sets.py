@@ -6,10 +6,10 @@ from itertools import pairwise
 import pytest
 
 from bgr.collection.bm25 import Bm25Search
+from bgr.data.reasongraphqa.candidate_sets import FILLS, CandidateSets
 from bgr.data.reasongraphqa.checks.verify import find_entailments
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.errors import DataError
-from eval.ablations.candidate_sets import FILLS, CandidateSets
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ import pytest
 import torch
 
 from bgr.cli import main
+from bgr.data.reasongraphqa.candidate_sets import CandidateSets
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.errors import BgrError, DataError
 from bgr.retrievers.base import RetrievalResult, Retriever, star
 from bgr.retrievers.baselines.single_hop import Bm25Facts
 from eval.ablations.candidate_points import Setting, measure, settings_of
-from eval.ablations.candidate_sets import CandidateSets
 from eval.run.memory import PROCESS, PeakMemory
 
 

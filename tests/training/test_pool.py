@@ -1,0 +1,68 @@
+"""The pool that the pruner chooses from in training."""
+
+import random
+
+import pytest
+from transformers import AutoTokenizer
+
+from bgr.errors import DataError
+from training.data_module import BgrDataModule
+
+
+@pytest.fixture
+def module(toy_data, encoder_folder, make_retriever):
+    def make(**settings):
+        data = BgrDataModule(str(toy_data), batch_size=4, **settings)
+        data.setup()
+        data.tokenize(AutoTokenizer.from_pretrained(encoder_folder), make_retriever())
+        return data
+
+    return make
+
+
+class Near:
+    """In place of a textual database: the same facts are near to every question."""
+
+    def __init__(self, facts):
+        self.facts, self.fills = facts, []
+
+    def additions(self, example, fill, count):
+        self.fills.append(fill)
+        return [fact for fact in self.facts if fact not in example.facts][: count - len(example.facts)]
+
+
+def pools(data, batch):
+    texts = list(data.facts.number)
+    facts = [texts[number] for number in sorted(range(len(texts)))]
+    ids = [data.facts.take([number]).ids.tolist() for number in range(len(facts))]
+    rows = batch.batch.facts.ids.split(batch.batch.facts.lengths.tolist())
+    names = [facts[ids.index(row.tolist())] for row in rows]
+    return [[names[number] for number in row if number >= 0] for row in batch.batch.candidates.tolist()]
+
+
+def test_a_pool_begins_with_the_questions_own_facts_and_has_no_fact_twice(module):
+    data = module(pool=8, candidates=6)
+    examples = data.splits["train"][:4]
+    batch = data._with_pool(examples, "seed")
+    assert 2 <= batch.most <= 6
+    for example, pool in zip(examples, pools(data, batch), strict=True):
+        assert pool[: len(example.facts)] == list(example.facts)
+        assert len(pool) == len(set(pool)) <= 8
+    again = data._with_pool(examples, "seed")
+    assert (again.most, again.batch.candidates.tolist()) == (batch.most, batch.batch.candidates.tolist())
+
+
+def test_hard_facts_fill_the_pools_of_questions_with_an_answer(module):
+    data = module(pool=7)
+    data.hard, data.sets = 1.0, Near(random.Random(0).sample(list(data.facts.number), 8))
+    examples = data.splits["train"][:12]
+    for example, pool in zip(examples, pools(data, data._with_pool(examples, "seed")), strict=True):
+        assert pool[5:] == data.sets.additions(example, "", 7)
+    assert {"bm25", "rivals"} <= set(data.sets.fills)
+
+
+def test_hard_facts_need_statements_and_a_pool(module):
+    with pytest.raises(ValueError, match="hard needs a pool"):
+        module(hard=0.5)
+    with pytest.raises(DataError, match="has no facts"):
+        module(hard=0.5, pool=8)
