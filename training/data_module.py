@@ -25,6 +25,7 @@ from bgr.retrievers.baselines.model import BaselineModel
 from bgr.utils.devices import autocast, pick_precision
 from training.loader import Part, SimilarLengths, StepLoader, WholeLoader
 from training.run import at_least, share
+from training.withhold import can_withhold, withheld
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class BgrDataModule(LightningDataModule):
         hard: share of the questions of an epoch whose pool is filled with facts of the textual database that are near
             in structure or by their words, in place of random ones; the dataset's facts need statements.
         unanswerable: also train and validate on the questions without an answer.
+        withheld: share of the questions of an epoch from which a gold fact is withheld (`training.withhold`), as
+            further questions without an answer; of those that need all of their facts.
         limit: number of training questions; 0 for all.
         dev_limit: number of dev questions; 0 for all.
 
@@ -83,13 +86,15 @@ class BgrDataModule(LightningDataModule):
         pool: int = 0,
         hard: float = 0.0,
         unanswerable: bool = False,
+        withheld: float = 0.0,
     ) -> None:
         super().__init__()
         at_least(1, batch_size=batch_size, dev_batch_size=dev_batch_size)
         at_least(0, candidates=candidates, limit=limit, dev_limit=dev_limit, pool=pool)
-        share(hard=hard)
-        if hard and not pool:
-            raise ValueError("hard needs a pool")
+        share(hard=hard, withheld=withheld)
+        for name, value in (("hard", hard), ("withheld", withheld)):
+            if value and not pool:
+                raise ValueError(f"{name} needs a pool")
         self.folder = folder
         self.batch_size = batch_size
         self.dev_batch_size = dev_batch_size
@@ -100,6 +105,7 @@ class BgrDataModule(LightningDataModule):
         self.hard = hard
         self.sets: CandidateSets | None = None
         self.unanswerable = unanswerable
+        self.withheld = withheld
         self.splits: dict[str, list[Example]] = {}
         self.recipe = ""
         self.progress = True
@@ -170,18 +176,21 @@ class BgrDataModule(LightningDataModule):
         A question whose evidence is incomplete gets random ones, since a near one may be what is missing."""
         draw = random.Random(seed)
         others = list(dict.fromkeys(fact for example in examples for fact in example.facts))
-        samples = []
+        asked, samples = [], []
         for example in examples:
+            own = set(example.facts)  # a withheld fact does not return
+            if draw.random() < self.withheld and can_withhold(example):
+                example = withheld(example, draw)
             if self.sets is not None and example.answerable and draw.random() < self.hard:
                 near = self.sets.additions(example, draw.choice(("bm25", "rivals")), self.pool)
                 strangers = [fact for fact in near if fact in self.facts.number]
             else:
                 strangers = draw.sample(others, min(len(others), self.pool))
-            own = set(example.facts)
             added = [fact for fact in strangers if fact not in own][: max(0, self.pool - len(example.facts))]
+            asked.append(example)
             samples.append((example.question, [*example.facts, *added]))
         most = draw.randint(max(1, self.candidates // 3), self.candidates) if self.candidates else 0
-        return TrainingBatch(make_batch(self.questions, self.facts, samples), list(examples), most=most)
+        return TrainingBatch(make_batch(self.questions, self.facts, samples), asked, most=most)
 
     def train_dataloader(self) -> StepLoader[TrainingBatch]:
         train, trainer = self.splits["train"], self.trainer

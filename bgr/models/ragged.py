@@ -63,7 +63,7 @@ class Ragged:
     def select(self, rows: Tensor) -> Self:
         """The given rows in the given order; a row may be repeated."""
         lengths = self.lengths[rows]
-        tokens = _tokens(self.starts[rows], lengths)
+        tokens = tokens_of(self.starts[rows], lengths)
         return replace(self, lengths=lengths, **{name: take(getattr(self, name), tokens) for name in self.of_tokens})
 
     def to(self, *args: object, **kwargs: object) -> Self:
@@ -115,11 +115,11 @@ class StoredRows:
 
     def select(self, rows: Tensor, texts: Rows) -> Rows:
         """The given rows in the given order as a `kind`, where `texts` has their ids and numbers."""
-        states = take(self.table, _tokens(self.starts[rows], self.lengths[rows]))
+        states = take(self.table, tokens_of(self.starts[rows], self.lengths[rows]))
         return self.kind(states, texts.lengths, texts.ids, texts.numbers)
 
 
-def _tokens(starts: Tensor, lengths: Tensor) -> Tensor:
+def tokens_of(starts: Tensor, lengths: Tensor) -> Tensor:
     """Index of every token of rows in their source: the start of its row plus its position in the row."""
     within = torch.arange(int(lengths.sum()), device=lengths.device)
     within -= (lengths.cumsum(0) - lengths).repeat_interleave(lengths)

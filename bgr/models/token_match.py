@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bgr.models.ragged import Ragged, Rows
+from bgr.models.ragged import Ragged, Rows, tokens_of
 
 WAYS = 3
 """Ways in which a token is matched: by the same token, together with a neighbor by the same two tokens (a name of
@@ -107,27 +107,29 @@ def occurrences(keys: Tensor, question: Tensor, column: Tensor, columns: int, va
 def best_cosines(rows: Rows, layout: Layout) -> Tensor:
     """The largest cosine of each token's state with those of each sentence of its question, 0 if all are negative or
     there is no sentence. *Shape:* → ``[total, n]``."""
-    unit = replace(rows, flat=F.normalize(rows.flat.float(), dim=-1))
-    sentences = layout.spread(unit.padded())  # [q, n, t, d]
-    longest = sentences.shape[2]
-    # tokens of one question in a row: [q, T, d]
-    order = torch.argsort(layout.question, stable=True)
-    count = torch.zeros(layout.shape[0], dtype=torch.long, device=order.device)
-    grouped = Ragged(unit.select(order).flat, count.index_add_(0, layout.question, rows.lengths))
-    cosines = grouped.padded() @ sentences.permute(0, 3, 2, 1).flatten(2)
-    best = largest(cosines.unflatten(-1, (longest, -1)), -2)[grouped.mask()]
-    return Ragged(best, rows.lengths[order]).select(torch.argsort(order)).flat
+    unit = Ragged(F.normalize(rows.flat.float(), dim=-1), rows.lengths)
+    # the longest first within each question, so that those that have a token at a position are the first ones
+    order = torch.argsort(rows.lengths, descending=True, stable=True)
+    order = order[torch.argsort(layout.question[order], stable=True)]
+    counts = torch.bincount(layout.question, minlength=layout.shape[0]).tolist()
+    table = unit.flat.new_zeros(len(unit.flat), layout.shape[1])
+    for sentences in order.split(counts):
+        tokens = tokens_of(unit.starts[sentences], unit.lengths[sentences])
+        best = _best_of_one(Ragged(unit.flat[tokens], unit.lengths[sentences])).clamp(min=0)
+        table[tokens[:, None], layout.column[sentences]] = best
+    return table
 
 
-def largest(values: Tensor, dim: int) -> Tensor:
-    """``values.amax(dim)`` without gradients, optimized for short dimensions on a CPU."""
-    if values.device.type != "cpu":
-        return values.amax(dim)
-    # comparing two long halves is several times as fast on a CPU as reducing many short rows
-    while (count := values.shape[dim]) > 1:
-        half = (count + 1) // 2
-        values = torch.maximum(values.narrow(dim, 0, half), values.narrow(dim, count - half, half))
-    return values.squeeze(dim)
+def _best_of_one(unit: Ragged) -> Tensor:
+    """The largest inner product of each token with those of each sentence, the longest sentence first.
+    *Shape:* ``[t, d]`` → ``[t, s]``."""
+    position = tokens_of(torch.zeros_like(unit.lengths), unit.lengths)
+    # all first tokens, then all second ones …: what is compared are two adjacent blocks, without padding
+    products = unit.flat[torch.argsort(position, stable=True)] @ unit.flat.T
+    first, *others = products.split(torch.bincount(position).tolist())
+    for block in others:
+        torch.maximum(first[: len(block)], block, out=first[: len(block)])
+    return first.T
 
 
 class TokenMarks(nn.Module):

@@ -1,6 +1,7 @@
 """The pool that the pruner chooses from in training."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from transformers import AutoTokenizer
@@ -66,3 +67,15 @@ def test_hard_facts_need_statements_and_a_pool(module):
         module(hard=0.5)
     with pytest.raises(DataError, match="has no facts"):
         module(hard=0.5, pool=8)
+
+
+def test_withheld_facts_are_in_no_pool_of_their_question(module):
+    data = module(pool=8, withheld=1.0)
+    find = {"function": "Find", "dependencies": [], "inputs": ["Paris"]}
+    examples = [replace(example, program=(find,)) for example in data.splits["train"] if example.answerable][:8]
+    batch = data._with_pool(examples, "seed")
+    assert not any(batch.answerable)
+    for example, lacking, pool in zip(examples, batch.examples, pools(data, batch), strict=True):
+        (gone,) = set(example.facts) - set(lacking.facts)
+        assert example.facts.index(gone) in example.graph.nodes
+        assert gone not in pool

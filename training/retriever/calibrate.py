@@ -21,8 +21,9 @@ from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from bgr.models.retriever import BgrRetriever
 from bgr.retrievers.graph_hop.checkpoint import MAX_LOG_ODDS, Settings
 from bgr.retrievers.graph_hop.completeness import Refusal, evidence_features, share_right
+from bgr.retrievers.graph_hop.decode import EXPLORE
 from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
-from bgr.retrievers.graph_hop.likelihood import DirectionResult
+from bgr.retrievers.graph_hop.likelihood import DirectionResult, graph_at
 from bgr.retrievers.graph_hop.prune import read
 from bgr.retrievers.graph_hop.reconstruction import BIDIRECTIONAL, GAMMAS, reconstruct
 from bgr.utils.devices import autocast
@@ -85,28 +86,30 @@ def dev_metrics(graphs: Sequence[EvidenceGraph], examples: Sequence[Example]) ->
 
 
 @torch.inference_mode()
-def decode_dev(
-    model: BgrRetriever, data: BgrDataModule, thresholds: Sequence[float], *, explore: float = 0.0
-) -> dict[float, list[DirectionResult]]:
-    """Results on dev at each threshold; the model reads each question only once."""
-    results: dict[float, list[DirectionResult]] = {threshold: [] for threshold in thresholds}
+def decode_dev(model: BgrRetriever, data: BgrDataModule) -> list[DirectionResult]:
+    """Results on dev with the paths that `fused` explores."""
+    results: list[DirectionResult] = []
     device = next(model.parameters()).device
     title = f"{model.config.direction}, graphs of dev"
     with progress_bar(len(data.splits["dev"]), title, "question", show=data.progress) as bar:
         for item in data.val_dataloader():
             batch = item.to(device).batch
             with autocast(device):  # as in the pipeline
-                found = read(model, batch, tuple(thresholds), explore=explore)
-            for threshold, those in zip(thresholds, found, strict=True):
-                results[threshold] += those
+                results += read(model, batch, explore=EXPLORE)
             bar.update(len(item.examples))
     return results
 
 
 def best_threshold(model: BgrRetriever, data: BgrDataModule) -> float:
-    """The threshold with the best dev score; of ties the one nearest to ½."""
-    found, dev = decode_dev(model, data, THRESHOLDS), data.splits["dev"]
-    scores = {t: dev_metrics([r.graph for r in results], dev)["score"] for t, results in found.items()}
+    """The threshold with the best dev score; of ties the one nearest to ½. Every question is decoded once, at the
+    lowest threshold."""
+    model.config.threshold = min(THRESHOLDS)
+    results, dev, forward = decode_dev(model, data), data.splits["dev"], model.config.direction == "forward"
+
+    def score(threshold: float) -> float:
+        return dev_metrics([graph_at(result.steps, threshold, forward=forward) for result in results], dev)["score"]
+
+    scores = {threshold: score(threshold) for threshold in THRESHOLDS}
     return max(THRESHOLDS, key=lambda threshold: (scores[threshold], -abs(threshold - 0.5)))
 
 

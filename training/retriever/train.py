@@ -18,7 +18,6 @@ from bgr.models.config import DIRECTIONS
 from bgr.models.retriever import BgrRetriever
 from bgr.pipeline import read_alike
 from bgr.retrievers.graph_hop.checkpoint import SETTINGS, SHARED, Settings, load_retriever, save_retriever
-from bgr.retrievers.graph_hop.decode import EXPLORE
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from bgr.utils.atomic_io import output_folder
 from training.callbacks import Report, Reporter, to_stderr
@@ -125,7 +124,7 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
         if prepared is None or not read_alike(prepared, model):
             data.prepare(tokenizer, model, run.states_folder)
             prepared = model
-        found += decode_dev(model, data, [model.config.threshold], explore=EXPLORE).values()
+        found.append(decode_dev(model, data))
     forward, backward = found
     settings = calibrated(forward, backward, data.splits["dev"], rule=cli.config["rule"])
     settings = replace(settings, data_hash=dataset_hash(run.data), recipe=data.recipe)

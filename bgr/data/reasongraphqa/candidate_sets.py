@@ -50,13 +50,16 @@ class CandidateSets:
     def __init__(self, table: FactTable, *, seed: int = 0) -> None:
         self.table, self.seed = table, seed
         self.sentences = table.sentences
-        self._of_entity: dict[str, list[int]] = {}
-        self._of_predicate: dict[str, list[int]] = {}
+        of_entity: dict[str, list[int]] = {}
+        of_predicate: dict[str, list[int]] = {}
         for number, sentence in enumerate(self.sentences):
             for fact in _topics([table.units_of(sentence)]):
                 for entity in _entities(fact):
-                    self._of_entity.setdefault(entity, []).append(number)
-                self._of_predicate.setdefault(fact.predicate, []).append(number)
+                    of_entity.setdefault(entity, []).append(number)
+                of_predicate.setdefault(fact.predicate, []).append(number)
+        self._of_entity, self._of_predicate = (
+            {key: np.array(rows) for key, rows in index.items()} for index in (of_entity, of_predicate)
+        )
         if not self._of_predicate:
             raise DataError("the facts have no statements, so that added facts cannot be compared with gold facts")
         self._bm25: Bm25Search | None = None
@@ -96,34 +99,41 @@ class CandidateSets:
         return list(islice(self._fitting(example, fill), max(0, count - len(example.facts))))
 
     def _fitting(self, example: Example, fill: str) -> Iterator[str]:
-        orders: Mapping[str, Callable[[Example, np.random.Generator], np.ndarray]]
+        orders: Mapping[str, Callable[[Example, np.random.Generator], Iterable[int]]]
         orders = {"random": self._random, "bm25": self._by_words, "rivals": self._by_structure}
         gold, own = gold_facts(example, example.graph.nodes, self.table), set(example.facts)
         rng = np.random.default_rng(Random(f"{self.seed}|{fill}|{example.id}").getrandbits(64))
-        for number in orders[fill](example, rng).tolist():
+        for number in orders[fill](example, rng):
             sentence = self.sentences[number]
             units = self.table.units_of(sentence)
             if sentence not in own and all(unit.facts and gold.allows(unit) for unit in units):
                 yield sentence
 
-    def _random(self, _: Example, rng: np.random.Generator) -> np.ndarray:
-        return rng.permutation(len(self.sentences))
+    def _random(self, _: Example, rng: np.random.Generator) -> Iterable[int]:
+        return rng.permutation(len(self.sentences)).tolist()
 
-    def _by_words(self, example: Example, _: np.random.Generator) -> np.ndarray:
+    def _by_words(self, example: Example, _: np.random.Generator) -> Iterable[int]:
         if self._bm25 is None:
             self._bm25 = Bm25Search(self.sentences)
-        return np.argsort(-self._bm25.scores(example.question), kind="stable")
+        return np.argsort(-self._bm25.scores(example.question), kind="stable").tolist()
 
-    def _by_structure(self, example: Example, rng: np.random.Generator) -> np.ndarray:
-        distance = np.full(len(self.sentences), 2 * NEARNESSES)
+    def _by_structure(self, example: Example, rng: np.random.Generator) -> Iterator[int]:
+        distance = np.full(len(self.sentences), 2 * NEARNESSES, dtype=np.int8)
         for start, numbers in ((NEARNESSES, range(len(example.facts))), (0, example.graph.nodes)):
             facts = _topics(self.table.units(example, number) for number in numbers)
-            sharing = _rows(self._of_entity, (entity for fact in facts for entity in _entities(fact)))
-            alike = _rows(self._of_predicate, (fact.predicate for fact in facts))
-            distance[alike] = np.minimum(distance[alike], start + SHARED_PREDICATE)
-            distance[sharing] = np.minimum(distance[sharing], start + SHARED_ENTITY)
-            distance[np.intersect1d(sharing, alike)] = start + SHARED_BOTH
-        return np.lexsort((rng.permutation(len(self.sentences)), distance))
+            sharing = self._having(self._of_entity, (entity for fact in facts for entity in _entities(fact)))
+            alike = self._having(self._of_predicate, (fact.predicate for fact in facts))
+            for group, rank in ((alike, SHARED_PREDICATE), (sharing, SHARED_ENTITY), (sharing & alike, SHARED_BOTH)):
+                distance[group] = np.minimum(distance[group], start + rank)
+        for value in range(2 * NEARNESSES + 1):
+            yield from rng.permutation(np.flatnonzero(distance == value)).tolist()
+
+    def _having(self, index: Mapping[str, np.ndarray], keys: Iterable[str]) -> np.ndarray:
+        """Whether each sentence has one of the keys."""
+        found = np.zeros(len(self.sentences), dtype=bool)
+        for key in set(keys) & index.keys():
+            found[index[key]] = True
+        return found
 
 
 def _topics(sentences: Iterable[Sequence[FactUnit]]) -> list[Fact]:
@@ -133,8 +143,3 @@ def _topics(sentences: Iterable[Sequence[FactUnit]]) -> list[Fact]:
 
 def _entities(fact: Fact) -> tuple[str, ...]:
     return (fact.head,) if fact.tail is None else (fact.head, fact.tail)
-
-
-def _rows(index: Mapping[str, Sequence[int]], keys: Iterable[str]) -> np.ndarray:
-    """The distinct rows of several keys, ascending."""
-    return np.array(sorted({row for key in set(keys) for row in index.get(key, ())}), dtype=np.int64)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from bgr.graph.dag import graph_of
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
 
 FLOOR = -8.0
@@ -103,3 +105,30 @@ def log_likelihood(edges: Iterable[Edge], steps: Mapping[Path, Step], *, forward
             known += [step.log_probability(after.get(node, [])) for step in walked]
         total += sum(known) / len(known) if known else 0.0
     return total
+
+
+def graph_at(steps: Mapping[Path, Step], threshold: float, *, forward: bool) -> EvidenceGraph:
+    """The graph that `decode` gives at a `threshold`, from the steps that it explored, or followed at a lower one."""
+    bound = math.log(threshold / (1 - threshold))
+    odds: dict[Edge, float] = {}
+    paths: list[tuple[Path, float]] = [((), math.inf)]
+    while paths:
+        longer: list[tuple[Path, float]] = []
+        for path, reached in paths:
+            if path not in steps:
+                continue
+            margins = {node: value - bound for node, value in steps[path].odds.items()}
+            best = max(margins.values(), default=-math.inf)
+            if not path and margins:
+                margins = {node: max(value, 0.0) if value == best else value for node, value in margins.items()}
+            following = {node: min(reached, margin) for node, margin in margins.items() if margin >= 0}
+            if path and not forward and best <= 0:  # without a predecessor, a path has reached the question
+                following[ROOT] = max(following.get(ROOT, 0.0), min(reached, -best))
+            for node, score in following.items():
+                edge = (path[-1] if path else ROOT, node) if forward else (node, path[-1]) if path else None
+                if edge is not None:
+                    odds[edge] = max(score, odds.get(edge, score))
+                if node != ROOT:
+                    longer.append(((*path, node), score))
+        paths = longer
+    return graph_of(odds)[0]

@@ -26,23 +26,20 @@ def kept_columns(model: BgrRetriever, batch: Batch) -> Tensor | None:
     return best_columns(model.prune(batch.questions, batch.facts, batch.candidates)[-1], most)
 
 
+@torch.inference_mode()
 def read(
-    model: BgrRetriever, batch: Batch, thresholds: tuple[float | None, ...] = (None,), *, explore: float = 0.0
-) -> list[list[DirectionResult]]:
-    """The results of a batch of questions at each threshold; arguments as of `decode`."""
+    model: BgrRetriever, batch: Batch, *, threshold: float | None = None, explore: float = 0.0
+) -> list[DirectionResult]:
+    """The results of a batch of questions; arguments as of `decode`."""
     columns = kept_columns(model, batch)
     kept = batch if columns is None else batch.keep(columns)
-    with torch.inference_mode():
-        encoded = model.encode_batch(kept.questions, kept.facts, kept.candidates)
-    found = [decode(model, encoded, threshold=threshold, explore=explore) for threshold in thresholds]
+    encoded = model.encode_batch(kept.questions, kept.facts, kept.candidates)
+    found = decode(model, encoded, threshold=threshold, explore=explore)
     if columns is None:
         return found
     numbers = [[column for column in row if column >= 0] for row in columns.tolist()]
     counts = (batch.candidates >= 0).sum(1).tolist()
-    return [
-        [unpruned(one, row, count) for one, row, count in zip(results, numbers, counts, strict=True)]
-        for results in found
-    ]
+    return [unpruned(*each) for each in zip(found, numbers, counts, strict=True)]
 
 
 def unpruned(result: DirectionResult, kept: list[int], count: int) -> DirectionResult:

@@ -12,6 +12,7 @@ from bgr.models.batching import Batch
 from bgr.models.ragged import Rows
 from bgr.models.retriever import Paths
 from bgr.retrievers.graph_hop.decode import decode
+from bgr.retrievers.graph_hop.likelihood import graph_at
 
 FACTS = 6
 
@@ -113,6 +114,39 @@ def test_exploring_leaves_the_graph_as_it_is_and_weighs_more(make_retriever):
     assert wide[1].steps[0,].odds == pytest.approx({1: chance, 2: chance, 3: other, 4: other, 5: other})
     logits = torch.tensor([chance, chance, other, other, other])
     assert wide[1].steps[0,].nothing == pytest.approx((1 - logits.sigmoid()).log().sum().item(), abs=1e-5)
+
+
+class Doubter(Oracle):
+    """An oracle that errs: the same random error for a step at each reading."""
+
+    def match(self, reading, paths):
+        logits = super().match(reading, paths)
+        last = [None if value == -2 else int(value) for value in paths.states[:, 0].tolist()]
+        for row, (question, node) in enumerate(zip(paths.question.tolist(), last, strict=True)):
+            noise = torch.Generator().manual_seed(100 * question + (-3 if node is None else node) + 5)
+            logits[row] += torch.randn(logits.shape[1], generator=noise) * 1.5
+        return logits
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_explored_steps_give_the_graph_of_every_higher_threshold(make_retriever, direction):
+    rng = random.Random(1)
+    goals = [random_graph(rng) for _ in range(40)]
+    model = make_retriever(direction, threshold=0.3)
+    batch = Batch(
+        Rows.from_lists([[2, 5, 3]] * len(goals)),
+        Rows.from_lists([[2, 6 + i, 3] for i in range(FACTS)]),
+        torch.arange(FACTS).repeat(len(goals), 1),
+    )
+    reading = model.encode_batch(batch.questions, batch.facts, batch.candidates)
+    oracle = Doubter(model, goals, chance=0.7)
+    found = decode(oracle, reading, explore=2.2)
+    graphs = set()
+    for threshold in (0.3, 0.5, 0.6, 0.8):
+        for result, expected in zip(found, decode(oracle, reading, threshold=threshold), strict=True):
+            assert graph_at(result.steps, threshold, forward=direction == "forward") == expected.graph
+            graphs.add(expected.graph)
+    assert len(graphs) > 40
 
 
 def test_few_doubtful_paths_are_followed_and_all_sure_ones(make_retriever, monkeypatch):

@@ -1,19 +1,10 @@
 import random
 
-import pytest
 import torch
 
 from bgr.models.ragged import Rows
-from bgr.models.token_match import Layout, TokenMatch, largest
+from bgr.models.token_match import Layout, TokenMatch
 from eval.bench.reference.plain_model import Sentence, matches
-
-
-@pytest.mark.parametrize("dim", [-1, -2])
-@pytest.mark.parametrize("size", [1, 2, 3, 8, 13])
-def test_the_largest_by_halves(size, dim):
-    torch.manual_seed(size)
-    values = torch.randn(2, size, size)
-    assert torch.equal(largest(values, dim), values.amax(dim))
 
 
 def test_matches_equal_the_plain_ones():

@@ -34,7 +34,7 @@ def batch(tokenizer):
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 def test_the_result_is_that_of_the_kept_candidates_with_the_numbers_of_all(make_retriever, batch, direction):
     model = make_retriever(direction, **PARTS)
-    [[long, short]] = read(model, batch, (0.4,), explore=1.0)
+    long, short = read(model, batch, threshold=0.4, explore=1.0)
     kept = best_columns(model.prune(batch.questions, batch.facts, batch.candidates)[-1], 3)[0].tolist()
     assert kept == sorted(kept)
     assert set(kept) != {0, 1, 2}  # the numbers differ from the places
@@ -69,7 +69,7 @@ def test_the_pipeline_prunes_each_direction(make_retriever, tokenizer, batch, tm
     assert list(long.kept) == sorted({*expected[0], *expected[1]})
     assert short.kept is None
     for model, found in zip(models, (long.forward, long.backward), strict=True):
-        [[wanted, _]] = read(model, batch)
+        wanted, _ = read(model, batch)
         assert found.graph == wanted.graph
         assert found.completeness == pytest.approx(wanted.completeness, abs=1e-2 if keep else 1e-4)
     (result, _) = pipeline.retrieve([Query(QUESTION, FACTS), Query(QUESTION, FACTS[2:4])])
