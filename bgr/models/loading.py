@@ -1,12 +1,13 @@
 """Loading of models from untrusted folders: ``config.json`` and ``model.safetensors`` are checked before use.
 
-A model may share some of its tensors with others of the same checkpoint. They are then in a file of their own.
+A model may share some of its tensors with others of the same checkpoint. They are then in a file of their own, or in
+that of a published encoder.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -19,13 +20,20 @@ from bgr.utils.atomic_io import new_file, read_json
 from bgr.utils.json_utils import one_line, repr_short
 
 
+class Shared(NamedTuple):
+    """A safetensors file with tensors that the model's own file lacks. Without a `prefix` all of them are the model's,
+    by their own names; with one, the file is that of a whole encoder, whose names it precedes in the model."""
+
+    path: Path
+    prefix: str = ""
+
+
 def load_weights(
-    home: Path, kind: type[PreTrainedModel], config: PretrainedConfig, *, shared: Path | None = None
+    home: Path, kind: type[PreTrainedModel], config: PretrainedConfig, *, shared: Shared | None = None
 ) -> Any:
     """Load a model in evaluation mode and float32 after checking every tensor against the configuration.
 
-    `shared` is a safetensors file with the tensors that ``home/model.safetensors`` lacks; a model that has all of its
-    tensors does not need it.
+    A model that has all of its tensors does not need the `shared` ones.
 
     Raises:
         CheckpointError: a file is damaged, or a tensor is missing, unexpected, of the wrong shape or not finite.
@@ -35,7 +43,7 @@ def load_weights(
         tensors: dict[str, Tensor] = {}
         for path, names in files.items():
             with safe_open(path, framework="pt") as file:
-                tensors |= {name: file.get_tensor(name) for name in names}
+                tensors |= {name: file.get_tensor(there) for name, there in names.items()}
         model = kind.from_pretrained(None, config=config, state_dict=tensors, dtype=torch.float32)
     except Exception as error:  # an invalid configuration with plausible sizes raises all kinds of errors
         raise CheckpointError(f"{home}: cannot be loaded: {one_line(error)}") from None
@@ -101,9 +109,9 @@ def check_types(path: Path, record: dict[str, Any], usual: dict[str, Any]) -> No
 
 
 def _checked_files(
-    kind: type[PreTrainedModel], config: PretrainedConfig, home: Path, shared: Path | None
-) -> dict[Path, list[str]]:
-    """The names of the tensors to read from each file.
+    kind: type[PreTrainedModel], config: PretrainedConfig, home: Path, shared: Shared | None
+) -> dict[Path, dict[str, str]]:
+    """The tensors to read from each file, with their names in it.
 
     Shapes are compared before any memory is allocated, since a damaged configuration may ask for too much.
     """
@@ -114,20 +122,27 @@ def _checked_files(
             expected = {name: list(tensor.shape) for name, tensor in kind(config).state_dict().items()}
     except Exception as error:  # contradictory sizes raise all kinds of errors
         raise CheckpointError(f"{home / 'config.json'}: does not describe a valid model: {one_line(error)}") from None
-    files = {path: own}
-    if shared is not None and shared.is_file() and expected.keys() - own.keys():
-        files[shared] = {name: shape for name, shape in _shapes(shared).items() if name not in own}
-    found = {name: (file, shape) for file, shapes in files.items() for name, shape in shapes.items()}
+    files = {path: {name: name for name in own}}
+    found = {name: (path, shape) for name, shape in own.items()}
+    also = ""
+    if shared is not None and expected.keys() - own.keys():
+        also = f", and there is no {shared.path}"
+        if shared.path.is_file():
+            also, files[shared.path] = "", {}
+            for there, shape in _shapes(shared.path).items():
+                name = shared.prefix + there
+                if name not in own and (name in expected or not shared.prefix):
+                    files[shared.path][name] = there
+                    found[name] = (shared.path, shape)
     for name in sorted(expected.keys() | found.keys()):
         if name not in found:
-            also = "" if shared is None or shared in files else f", and there is no {shared}"
             raise CheckpointError(f"{path}: tensor {name} is missing{also}")
         file, shape = found[name]
         if name not in expected:
             raise CheckpointError(f"{file}: tensor {name} is not in the configuration")
         if expected[name] != shape:
             raise CheckpointError(f"{file}: tensor {name} is {shape}, the configuration says {expected[name]}")
-    return {file: list(shapes) for file, shapes in files.items()}
+    return files
 
 
 def _shapes(path: Path) -> dict[str, list[int]]:

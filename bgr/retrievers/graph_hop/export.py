@@ -27,8 +27,8 @@ def export(options: ExportOptions) -> Path:
 
     Raises:
         DataError: the reader's folder holds no reader, or the new folder exists.
-        CheckpointError: the run or the reader lacks a file or its weights do not fit, or the metrics belong to other
-            data.
+        CheckpointError: the run or the reader lacks a file or its weights do not fit, the metrics belong to other
+            data, or the encoder cannot be named.
     """
     settings = Settings.load(options.run)
     if options.metrics is not None:
@@ -43,7 +43,8 @@ def export(options: ExportOptions) -> Path:
     with output_folder(options.out, overwrite=options.overwrite) as folder:
         for direction, model in models.items():
             # only the weights change type; a threshold keeps its value
-            save_retriever(torch.nn.Module.half(model) if options.half else model, folder / direction, folder)
+            stored = torch.nn.Module.half(model) if options.half else model
+            save_retriever(stored, folder / direction, folder, by_name=options.without_encoder)
         tokenizer.save_pretrained(folder)
         settings.save(folder)
         if reader is not None:

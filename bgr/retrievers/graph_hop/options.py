@@ -16,6 +16,8 @@ class ExportOptions(Options):
         out: new checkpoint folder.
         reader: folder of `bgr train reader`, to answer questions (default: the reader in the run folder, if any).
         half: store the weights in fp16, at half the size.
+        without_encoder: store the name and hash of the packaged encoder in place of its weights; whoever loads the
+            checkpoint needs the package (bgr[offline]).
         metrics: metrics.json of `bgr evaluate`, for the model card.
         overwrite: replace the folder if it exists.
     """
@@ -24,6 +26,7 @@ class ExportOptions(Options):
     out: Folder
     reader: Folder | None = None
     half: bool = False
+    without_encoder: bool = False
     metrics: File | None = None
     overwrite: bool = False
 

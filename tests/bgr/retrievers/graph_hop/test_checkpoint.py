@@ -1,5 +1,6 @@
 """A pair of directions on disk: equal frozen layers are stored once, and every tensor is checked when it is loaded."""
 
+import json
 import shutil
 
 import pytest
@@ -10,7 +11,7 @@ from bgr.errors import CheckpointError
 from bgr.models.config import DIRECTIONS
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Query
-from bgr.retrievers.graph_hop.checkpoint import SHARED, Settings, load_retriever, save_retriever
+from bgr.retrievers.graph_hop.checkpoint import BY_NAME, SHARED, Settings, load_retriever, save_retriever
 from bgr.retrievers.graph_hop.export import export
 from bgr.retrievers.graph_hop.options import ExportOptions
 
@@ -124,4 +125,47 @@ def test_a_damaged_shared_file_is_an_error_of_one_line(folder, harm, said):
     harm(folder / SHARED)
     with pytest.raises(CheckpointError, match=said) as error:
         load_retriever(folder, "forward")
+    assert "\n" not in str(error.value)
+
+
+@pytest.fixture
+def published(pair, tmp_path, monkeypatch):
+    """The encoder of the pair in place of the packaged one."""
+    pair[0].encoder.bert.save_pretrained(tmp_path / "published")
+    monkeypatch.setattr("bgr.retrievers.graph_hop.checkpoint.packaged_minilm", lambda: tmp_path / "published")
+    return tmp_path / "published" / "model.safetensors"
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_an_export_may_name_the_encoder(written, published, tmp_path, half):
+    out = export(ExportOptions(run=written, out=tmp_path / "out", half=half, without_encoder=True))
+    assert not (out / SHARED).exists()
+    assert not any(FIRST in load_file(out / direction / "model.safetensors") for direction in DIRECTIONS)
+    for one, other in zip(states(written), states(out), strict=True):
+        assert torch.equal(one[FIRST], other[FIRST])  # in full precision
+        assert same(one, other) is not half
+    again = export(ExportOptions(run=out, out=tmp_path / "again"))
+    assert (again / SHARED).is_file()
+    assert same(states(out)[1], states(again)[1])
+
+
+def test_another_encoder_cannot_be_named(written, published, tmp_path):
+    edit(lambda tensors: tensors["embeddings.word_embeddings.weight"].add_(1))(published)
+    with pytest.raises(CheckpointError, match="the frozen layers are not those of packaged-minilm"):
+        export(ExportOptions(run=written, out=tmp_path / "out", without_encoder=True))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_pair_without_frozen_layers_has_no_encoder_to_name(make_retriever, published, tmp_path):
+    with pytest.raises(CheckpointError, match="are not those"):
+        save_retriever(make_retriever("forward"), tmp_path / "forward", tmp_path, by_name=True)
+
+
+@pytest.mark.parametrize("change", [{"sha256": "0" * 64}, {"name": "other"}, {"more": 1}])
+def test_a_named_encoder_must_be_the_published_one(written, published, tmp_path, change):
+    out = export(ExportOptions(run=written, out=tmp_path / "out", without_encoder=True))
+    record = json.loads((out / BY_NAME).read_text())
+    (out / BY_NAME).write_text(json.dumps(record | change))
+    with pytest.raises(CheckpointError, match=r"encoder.json: is .*, allowed: .*packaged-minilm") as error:
+        load_retriever(out, "forward")
     assert "\n" not in str(error.value)
