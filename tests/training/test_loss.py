@@ -130,14 +130,27 @@ def test_binary_cross_entropy_by_hand():
     assert found.item() == pytest.approx((first + second) / 2)
 
 
-def test_the_pruner_is_trained_in_every_round():
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_rows_that_do_not_count_have_no_gradient_and_stay_in_the_mean(name):
+    torch.manual_seed(0)
+    logits, targets = torch.randn(3, 4, requires_grad=True), torch.rand(3, 4) > 0.5
+    owner, counted = torch.tensor([0, 0, 1]), torch.tensor([True, True, False])
+    found = LOSSES[name](logits, targets, owner, counted)
+    found.backward()
+    assert not logits.grad[2].any()
+    assert logits.grad[:2].any()
+    assert found.item() == pytest.approx(LOSSES[name](logits[:2], targets[:2], owner[:2]).item() / 2)
+
+
+def test_the_pruner_is_trained_in_every_round_on_questions_with_an_answer():
     scores = torch.zeros(2, 2, 3).index_fill(2, torch.tensor([2]), float("-inf")).requires_grad_()
-    pruner_loss(scores, [EvidenceGraph([(ROOT, 0)]), EvidenceGraph()]).backward()
+    pruner_loss(scores, [EvidenceGraph([(ROOT, 0)]), EvidenceGraph()], torch.tensor([True, False])).backward()
     assert (scores.grad[:, 0, 0] < 0).all()
-    assert (scores.grad[:, 1, :2] > 0).all()
+    assert (scores.grad[:, 0, 1] > 0).all()
+    assert not scores.grad[:, 1].any()
     assert not scores.grad[..., 2].any()
 
 
 def test_completeness_by_hand():
-    loss = completeness_loss(torch.tensor([2.0, -1.0]), [True, False])
+    loss = completeness_loss(torch.tensor([2.0, -1.0]), torch.tensor([True, False]))
     assert loss.item() == pytest.approx((math.log(1 + math.exp(-2)) + math.log(1 + math.exp(-1))) / 2)

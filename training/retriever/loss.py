@@ -87,7 +87,7 @@ def gold_relevance(encoded: EncodedBatch, graphs: Sequence[EvidenceGraph]) -> tu
     return logits, targets, torch.arange(len(graphs), device=logits.device)
 
 
-def multi_label_loss(logits: Tensor, targets: Tensor, owner: Tensor) -> Tensor:
+def multi_label_loss(logits: Tensor, targets: Tensor, owner: Tensor, counted: Tensor | None = None) -> Tensor:
     """ZLPR loss (arXiv:2208.02955): ``½ log(1 + Σ e^s)`` over negatives plus ``½ log(1 + Σ e^-s)`` over positives.
 
     The result is the mean over questions of the mean over rows. Every question has the same weight for any number of
@@ -97,44 +97,47 @@ def multi_label_loss(logits: Tensor, targets: Tensor, owner: Tensor) -> Tensor:
     The largest term dominates each sum, so the loss of a row is small only if *all* labels are on the correct side of
     0, as a graph requires that must be completely correct. Binary cross-entropy is already small if most of them are.
 
-    *Shape:* ``logits``, ``targets [n, m]``; ``owner [n]``, the question of each row, from 0 → a scalar. A logit of −inf
-    is not a label.
+    *Shape:* ``logits``, ``targets [n, m]``; ``owner [n]``, the question of each row, from 0; ``counted [n]`` bool,
+    false for rows whose loss is taken to be 0 → a scalar. A logit of −inf is not a label.
     """
     zero = logits.new_zeros(len(logits), 1)
     extra = torch.cat([zero, logits.masked_fill(targets, float("-inf"))], dim=1).logsumexp(1)
     missed = torch.cat([zero, (-logits).masked_fill(~targets, float("-inf"))], dim=1).logsumexp(1)
-    return mean_over_questions((extra + missed) / 2, owner)
+    return mean_over_questions((extra + missed) / 2, owner, counted)
 
 
-def binary_loss(logits: Tensor, targets: Tensor, owner: Tensor) -> Tensor:
+def binary_loss(logits: Tensor, targets: Tensor, owner: Tensor, counted: Tensor | None = None) -> Tensor:
     """Mean binary cross-entropy of the labels of a row (paper, section 4.1); arguments, means and result as of
     `multi_label_loss`."""
     label = logits > float("-inf")
     each = F.binary_cross_entropy_with_logits(logits.masked_fill(~label, 0.0), targets.float(), reduction="none")
     rows = (each * label).sum(1) / label.sum(1).clamp(min=1)
-    return mean_over_questions(rows, owner)
+    return mean_over_questions(rows, owner, counted)
 
 
-LOSSES: Mapping[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {"bce": binary_loss, "zlpr": multi_label_loss}
+LOSSES: Mapping[str, Callable[..., Tensor]] = {"bce": binary_loss, "zlpr": multi_label_loss}
 """Losses of labels by their names in configs."""
 
 
-def pruner_loss(scores: Tensor, graphs: Sequence[EvidenceGraph]) -> Tensor:
+def pruner_loss(scores: Tensor, graphs: Sequence[EvidenceGraph], counted: Tensor) -> Tensor:
     """Mean over its rounds of the ZLPR loss of the pruner. *Shape:* ``scores [rounds, q, c]``, −inf where there is no
-    candidate → a scalar."""
+    candidate, ``counted [q]`` → a scalar."""
     targets = gold_facts(graphs, scores.shape[2]).to(scores.device)
     owner = torch.arange(scores.shape[1], device=scores.device)
-    return torch.stack([multi_label_loss(one, targets, owner) for one in scores]).mean()
+    return torch.stack([multi_label_loss(one, targets, owner, counted) for one in scores]).mean()
 
 
-def completeness_loss(logits: Tensor, answerable: Sequence[bool]) -> Tensor:
+def completeness_loss(logits: Tensor, answerable: Tensor) -> Tensor:
     """Binary cross-entropy of the logits ``[q]`` that the evidence of a question is complete."""
-    targets = torch.tensor(answerable, dtype=torch.float32, device=logits.device)
-    return F.binary_cross_entropy_with_logits(logits.float(), targets)
+    return F.binary_cross_entropy_with_logits(logits.float(), answerable.float())
 
 
-def mean_over_questions(rows: Tensor, owner: Tensor) -> Tensor:
-    """Mean over questions of the mean over their rows. *Shape:* ``rows``, ``owner [n]`` → a scalar."""
+def mean_over_questions(rows: Tensor, owner: Tensor, counted: Tensor | None = None) -> Tensor:
+    """Mean over questions of the mean over their rows, where those that are not `counted` are 0.
+
+    *Shape:* ``rows``, ``owner``, ``counted [n]`` → a scalar."""
+    if counted is not None:
+        rows = rows.masked_fill(~counted, 0.0)
     # there are at most as many questions as rows; this avoids reading the number of questions from the device
     count = torch.zeros_like(rows).index_add_(0, owner, torch.ones_like(rows))
     share = 1 / count[owner]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from bgr.graph.evidence_graph import EvidenceGraph
@@ -18,7 +19,7 @@ from training.data_module import TrainingBatch
 from training.retriever.candidates import hard_columns, in_columns
 from training.retriever.loss import LOSSES, completeness_loss, gold_levels, gold_logits, gold_relevance, pruner_loss
 
-COMPLETENESS_WEIGHT = 0.2
+COMPLETENESS_WEIGHT = 0.4
 PRUNER_WEIGHT = 0.2
 """Weights of the losses of the two side tasks; that of the graph is 1."""
 
@@ -61,25 +62,29 @@ class BgrModule(RetrievalModule):
 
     def loss(self, batch: TrainingBatch) -> Tensor:
         parts, graphs = batch.batch, batch.graphs
+        answerable = torch.tensor(batch.answerable, device=self.device)
         losses = []
         if self.model.config.prune:
             scores = self.model.prune(parts.questions, parts.facts, parts.candidates)
-            losses.append(PRUNER_WEIGHT * pruner_loss(scores, graphs))
+            losses.append(PRUNER_WEIGHT * pruner_loss(scores, graphs, answerable))
             columns = hard_columns(scores[-1].detach(), graphs, batch.most or self.model.config.prune)
             parts = parts.keep(columns)
             graphs = [in_columns(graph, row) for graph, row in zip(graphs, columns.tolist(), strict=True)]
-        return sum(losses, self._loss(self._encode(parts), graphs, batch.answerable))
+        return sum(losses, self._loss(self._encode(parts), graphs, answerable))
 
     def _encode(self, batch: Batch) -> EncodedBatch:
         return self.model.encode_batch(batch.questions, batch.facts, batch.candidates)
 
-    def _loss(self, encoded: EncodedBatch, graphs: Sequence[EvidenceGraph], answerable: Sequence[bool]) -> Tensor:
+    def _loss(self, encoded: EncodedBatch, graphs: Sequence[EvidenceGraph], answerable: Tensor) -> Tensor:
         label_loss = LOSSES[self.hparams["loss"]]
         levels = gold_levels(graphs, self.model.config.direction, columns=encoded.columns.shape[1])
-        loss = label_loss(*gold_logits(self.model, encoded, [level.to(self.device) for level in levels]))
+        logits, targets, owner = gold_logits(self.model, encoded, [level.to(self.device) for level in levels])
+        # where a fact is missing, those that are there are not wrong; only that it is missing can be learned
+        loss = label_loss(logits, targets, owner, answerable[owner])
         if encoded.relevance is not None:
             # the complete gold set is direct supervision for the context layers
-            loss = (loss + label_loss(*gold_relevance(encoded, graphs))) / 2
+            logits, targets, owner = gold_relevance(encoded, graphs)
+            loss = (loss + label_loss(logits, targets, owner, answerable[owner])) / 2
         if encoded.completeness is not None:
             loss = loss + COMPLETENESS_WEIGHT * completeness_loss(encoded.completeness, answerable)
         return loss
@@ -90,7 +95,8 @@ class BgrModule(RetrievalModule):
         encoded = self._encode(parts)
         kept = [list(range(len(e.facts))) for e in batch.examples] if columns is None else columns.tolist()
         graphs = [in_columns(graph, row, whole=False) for graph, row in zip(batch.graphs, kept, strict=True)]
-        self.log("dev/loss", self._loss(encoded, graphs, batch.answerable), batch_size=len(batch.examples))
+        answerable = torch.tensor(batch.answerable, device=self.device)
+        self.log("dev/loss", self._loss(encoded, graphs, answerable), batch_size=len(batch.examples))
         for example, row, result in zip(batch.examples, kept, decode(self.model, encoded), strict=True):
             if example.answerable:
                 self.note_dev(result.graph.relabel(dict(enumerate(row))), example)
