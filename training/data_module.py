@@ -195,9 +195,10 @@ class BgrDataModule(LightningDataModule):
     def train_dataloader(self) -> StepLoader[TrainingBatch]:
         train, trainer = self.splits["train"], self.trainer
         part = Part(trainer.global_rank, trainer.world_size, trainer.accumulate_grad_batches) if trainer else Part()
-        # by what a batch is padded to
-        lengths = [len(e.facts) if self.pool else len(e.question) for e in train]
-        order = SimilarLengths(lengths, self.batch_size * part.batches, seed=torch.initial_seed() % (1 << 31))
+        # path states are as long as the longest question of a batch
+        order = SimilarLengths(
+            [len(e.question) for e in train], self.batch_size * part.batches, seed=torch.initial_seed() % (1 << 31)
+        )
 
         def make(rows: list[int], weight: float) -> TrainingBatch:
             examples = [train[row] for row in rows]
