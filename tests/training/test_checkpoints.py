@@ -5,7 +5,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from training.callbacks import AtomicFiles
+from training.callbacks import AtomicFiles, Epoch
 from training.retriever.module import BgrModule
 from training.retriever.train import train_direction
 from training.run import Run
@@ -89,9 +89,10 @@ def test_by_time_and_by_steps(config, short_data, tmp_path, minutes, steps, kept
 
 def test_the_best_epoch_is_kept(config, short_data, tmp_path):
     run = Run(config(4), short_data, tmp_path / "run", ["--model.learning_rate=3e-2"])
-    epochs = []
-    train_direction(run, "forward", epochs.append)
-    scores = [epoch.metrics["dev/score"] for epoch in epochs]
+    messages = []
+    train_direction(run, "forward", messages.append)
+    # a slow machine also reports progress
+    scores = [one.metrics["dev/score"] for one in messages if isinstance(one, Epoch)]
     best = scores.index(max(scores)) + 1
     names = sorted(p.name for p in (run.home("forward") / "epochs").iterdir())
     assert names == [f"best-{5 * best}.ckpt", "last.ckpt"]
