@@ -64,6 +64,7 @@ class BgrConfig(PretrainedConfig):
         if isinstance(encoder, dict):
             encoder = BertConfig(**encoder)
         self.encoder = encoder if encoder is not None else BertConfig()
+        self.encoder.name_or_path = ""  # a path of the machine that trained it
         self.direction = direction
         self.frozen_layers = frozen_layers
         self.width = width or self.encoder.hidden_size

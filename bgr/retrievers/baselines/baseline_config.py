@@ -74,6 +74,7 @@ class BaselineConfig(PretrainedConfig):
         if isinstance(encoder, dict):
             encoder = BertConfig(**encoder)
         self.encoder = encoder if encoder is not None else BertConfig()
+        self.encoder.name_or_path = ""  # a path of the machine that trained it
         self.kind = kind
         self.frozen_layers = frozen_layers
         self.width = width or self.encoder.hidden_size

@@ -123,6 +123,7 @@ def _metrics_table(metrics: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> li
     rows = ["| split | system | GM | GS | F1 |", "| --- | --- | --- | --- | --- |"]
     for split, systems in metrics.items():
         for name, row in systems.items():
-            cells = " | ".join(f"{row[key]:.3f}" if key in row else "" for key in ("gm", "gs", "f1"))
-            rows.append(f"| {split} | {name} | {cells} |")
+            if "gm" in row:
+                cells = " | ".join(f"{row[key]:.3f}" if key in row else "" for key in ("gm", "gs", "f1"))
+                rows.append(f"| {split} | {name} | {cells} |")
     return rows

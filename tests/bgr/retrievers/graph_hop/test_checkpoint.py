@@ -169,3 +169,10 @@ def test_a_named_encoder_must_be_the_published_one(written, published, tmp_path,
     with pytest.raises(CheckpointError, match=r"encoder.json: is .*, allowed: .*packaged-minilm") as error:
         load_retriever(out, "forward")
     assert "\n" not in str(error.value)
+
+
+def test_a_checkpoint_does_not_tell_where_its_encoder_was(make_retriever, tmp_path):
+    model = make_retriever("forward")
+    config = type(model.config)(encoder={**model.config.encoder.to_dict(), "_name_or_path": "/home/me/bert"})
+    type(model)(config).save_pretrained(tmp_path)
+    assert "/home/me" not in (tmp_path / "config.json").read_text()
