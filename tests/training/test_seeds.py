@@ -47,6 +47,7 @@ def test_bad_seeds_are_one_line_and_write_nothing(train, tmp_path, capsys, words
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.workflow
 def test_a_run_per_seed_and_their_summary(train, tmp_path, capsys, one_thread):
     out = tmp_path / "runs"
     assert train(out, "--seeds", "4,3", "--json", *SMALL) == 0

@@ -22,6 +22,7 @@ def _counts(capsys, line):
     return tuple(map(int, re.search(r"; (\d+) sentences found, (\d+) computed$", found).groups()))
 
 
+@pytest.mark.workflow
 def test_another_run_with_other_data_computes_only_what_is_new(train, write_config, toy_data, tmp_path, capsys):
     from bgr.cli import main
 

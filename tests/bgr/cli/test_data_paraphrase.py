@@ -170,6 +170,7 @@ def test_wrong_usage(run, capsys):
         assert problem in capsys.readouterr().err
 
 
+@pytest.mark.workflow
 def test_killed_and_run_again(questions, chat_server, tmp_path):
     """The second run asks only for what the first did not get, and writes what a whole run writes."""
 

@@ -124,6 +124,7 @@ def test_the_first_passages_alone_and_then_the_rest(bgr, extract, model):
     assert sorted(model.asked) == [*range(6), 5]
 
 
+@pytest.mark.workflow
 def test_killed_and_run_again(bgr, extract, model):
     """Killed by kill -9 at the fourth call; the calls before it are not made again."""
     model.stop = 3

@@ -41,6 +41,7 @@ class Interrupted(Exception):
     pass
 
 
+@pytest.mark.workflow
 def test_an_interrupted_build_goes_on_and_mixes_nothing(tmp_path, source, small_encoder, small_t5, monkeypatch, capsys):
     """A build stopped in the third chunk reuses two chunks; with another number of candidates, none."""
     monkeypatch.setattr(seq2seq, "CHUNK", 4)
