@@ -39,7 +39,7 @@ def fit(encoder_folder, toy_data, bare_trainer, tmp_path):
         data = BgrDataModule(str(toy_data), batch_size=batch_size, candidates=4, limit=27)
         data.prepare(AutoTokenizer.from_pretrained(encoder_folder), module.model, tmp_path / "states")
         data.splits["train"] = [one_more_fact(e) if i % 3 else e for i, e in enumerate(data.splits["train"])]
-        chosen = bare_trainer(max_epochs=2, gradient_clip_val=0.1, **trainer)
+        chosen = bare_trainer(max_epochs=2, gradient_clip_val=0.2, **trainer)
         chosen.fit(module, datamodule=data)
         weights = {name: value.clone() for name, value in module.state_dict().items()}
         assert max((weights[name] - before[name]).abs().max() for name in weights) > 1e-3
@@ -69,7 +69,7 @@ def check_alike(one, other):
         distance = (weights[name] - found[name]).abs()
         far[name] = float(torch.where(unseen[name], 0.0, distance).max() if name in unseen else distance.max())
     assert {name: distance for name, distance in far.items() if distance > 1e-5} == {}
-    assert sum(int(mask.sum()) for mask in unseen.values()) < 0.02 * sum(mask.numel() for mask in unseen.values())
+    assert sum(int(mask.sum()) for mask in unseen.values()) < 0.01 * sum(mask.numel() for mask in unseen.values())
     for name in ("dev/gm", "dev/gs", "dev/f1", "dev/score", "dev/loss"):
         assert scores[name] == pytest.approx(metrics[name], abs=1e-5), name
 

@@ -47,6 +47,8 @@ SHARED = Path("encoder", "model.safetensors")
 BY_NAME = Path("encoder", "encoder.json")
 PUBLISHED = {"name": PACKAGED_MINILM, "sha256": MINILM_SHA256["model.safetensors"]}
 """The encoder that a checkpoint may name instead of holding it."""
+ENCODER = "encoder.bert."
+"""What precedes the names of a published encoder's tensors in a direction."""
 
 MAX_LOG_ODDS = 100
 """Maximum absolute value of a calibration's numbers."""
@@ -155,7 +157,7 @@ def _shared(folder: Path) -> Shared:
         return Shared(folder / SHARED)
     if (named := read_json(folder / BY_NAME)) != PUBLISHED:
         raise CheckpointError(f"{folder / BY_NAME}: is {repr_short(named)}, allowed: {PUBLISHED}")
-    return Shared(packaged_minilm() / "model.safetensors", "encoder.bert.")
+    return Shared(packaged_minilm() / "model.safetensors", ENCODER)
 
 
 def save_retriever(model: BgrRetriever, home: Path, folder: Path, *, by_name: bool = False) -> None:
@@ -178,12 +180,11 @@ def save_retriever(model: BgrRetriever, home: Path, folder: Path, *, by_name: bo
 
 
 def _check_published(frozen: Mapping[str, Tensor]) -> None:
-    path, prefix = packaged_minilm() / "model.safetensors", "encoder.bert."
-    with safe_open(path, framework="pt") as file:
+    with safe_open(packaged_minilm() / "model.safetensors", framework="pt") as file:
         names = set(file.keys())
         same = frozen and all(
-            name.removeprefix(prefix) in names
-            and torch.equal(file.get_tensor(name.removeprefix(prefix)).to(tensor.dtype), tensor.cpu())
+            name.removeprefix(ENCODER) in names
+            and torch.equal(file.get_tensor(name.removeprefix(ENCODER)).to(tensor.dtype), tensor.cpu())
             for name, tensor in frozen.items()
         )
     if not same:
