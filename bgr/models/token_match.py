@@ -113,10 +113,11 @@ def best_cosines(rows: Rows, layout: Layout) -> Tensor:
     order = order[torch.argsort(layout.question[order], stable=True)]
     counts = torch.bincount(layout.question, minlength=layout.shape[0]).tolist()
     table = unit.flat.new_zeros(len(unit.flat), layout.shape[1])
-    for sentences in order.split(counts):
-        tokens = tokens_of(unit.starts[sentences], unit.lengths[sentences])
-        best = _best_of_one(Ragged(unit.flat[tokens], unit.lengths[sentences])).clamp(min=0)
-        table[tokens[:, None], layout.column[sentences]] = best
+    with torch.autocast(table.device.type, enabled=False):  # cosines near 1 are told apart, in mixed precision too
+        for sentences in order.split(counts):
+            tokens = tokens_of(unit.starts[sentences], unit.lengths[sentences])
+            best = _best_of_one(Ragged(unit.flat[tokens], unit.lengths[sentences])).clamp(min=0)
+            table[tokens[:, None], layout.column[sentences]] = best
     return table
 
 
