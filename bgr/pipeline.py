@@ -10,33 +10,34 @@ from typing import TYPE_CHECKING, Any
 import torch
 from tqdm import tqdm
 
-from bgr.errors import BgrError, CheckpointError, DataError
-from bgr.graph.draw import check_drawing, draw
+from bgr.errors import CheckpointError, DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.batching import Sentences, make_batch
+from bgr.models.checkpoint import load_tokenizer
 from bgr.models.config import DIRECTIONS
 from bgr.models.retriever import BgrRetriever
 from bgr.models.state_cache import cache_encoded
-from bgr.reader.reader import Reader, ReaderInput, load_reader
+from bgr.reader.answer import Answer
+from bgr.reader.loading import reader_of
+from bgr.reader.reader import Reader, ReaderAnswer, ReaderInput
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, timed, truncated_texts
-from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever, load_tokenizer
+from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever
 from bgr.retrievers.graph_hop.completeness import Refusal
 from bgr.retrievers.graph_hop.decode import EXPLORE, decode
 from bgr.retrievers.graph_hop.fusion import Fusion
+from bgr.retrievers.graph_hop.known_words import KnownWords
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
-from bgr.retrievers.graph_hop.options import AskOptions
+from bgr.retrievers.graph_hop.options import MAX_FACTS
 from bgr.retrievers.graph_hop.prune import kept_columns, unpruned
 from bgr.retrievers.graph_hop.reconstruction import reconstruct, subgraph_confidence
+from bgr.retrievers.llm_graph.reader import open_reader
 from bgr.retrievers.scope import SearchName
 from bgr.retrievers.search import CANDIDATES, TwoStage
 from bgr.utils.devices import autocast, hold_in, pick_device, pick_precision
-from bgr.utils.json_utils import one_line, repr_short
+from bgr.utils.json_utils import one_line
 
 if TYPE_CHECKING:
     from bgr.collection.collection import Collection
-
-MAX_FACTS = 10_000
-"""Maximum candidates of one question; more of them need a search first."""
 
 GROUP = 128
 """Number of questions whose sentences are encoded and kept in memory together."""
@@ -66,65 +67,6 @@ class DirectedGraphs:
         return replace(found, details=details, truncated=self.truncated, completeness=completeness)
 
 
-@dataclass(frozen=True)
-class Answer:
-    """The answer to one question.
-
-    `confidence` is the BSC of the two directions, in [0, 1]. `completeness` is the probability that the evidence is
-    complete, ``None`` from a checkpoint that does not tell; the graph is empty if it is too low. `answer` is ``None``
-    without evidence or without a reader; `answer_confidence` is the reader's, in [0, 1], and ``None`` without a reader.
-    `truncated` lists the texts that were not read to their end, −1 for the question, and `reader_truncated` tells
-    whether the reader's input was truncated.
-    """
-
-    question: str
-    facts: tuple[str, ...]
-    graph: EvidenceGraph
-    forward: EvidenceGraph
-    backward: EvidenceGraph
-    confidence: float
-    limits: tuple[str, ...]
-    answer: str | None = None
-    answer_confidence: float | None = None
-    completeness: float | None = None
-    truncated: tuple[int, ...] = ()
-    reader_truncated: bool = False
-
-    @property
-    def text(self) -> str | None:
-        """The answer's text, as in the results of readers."""
-        return self.answer
-
-    def draw(self, path: str | Path) -> None:
-        """Draw the graph with its sentences; the suffix of `path` decides the format (`bgr.graph.draw.draw`).
-
-        Raises:
-            BgrError: an unknown suffix, or there is no evidence to draw.
-        """
-        if not self.graph.nodes:
-            raise BgrError(
-                f"{path}: no evidence was found for {repr_short(self.question)}, so there is no graph to draw"
-            )
-        draw(self.graph, self.facts, self.question, path)
-
-    def to_json(self) -> dict[str, Any]:
-        """A plain record: edges with scores, the root as −1, and the evidence in the order of reasoning."""
-        return {
-            "question": self.question,
-            "answer": self.answer,
-            "answer_confidence": self.answer_confidence,
-            "confidence": self.confidence,
-            "completeness": self.completeness,
-            "edges": [[a, b, round(self.graph.scores.get((a, b), 0.0), 6)] for a, b in sorted(self.graph.edges)],
-            "evidence": [{"fact": n, "text": self.facts[n]} for n in self.graph.order()],
-            "forward": self.forward.to_json(),
-            "backward": self.backward.to_json(),
-            "limits": list(self.limits),
-            "truncated": list(self.truncated),
-            "reader_truncated": self.reader_truncated,
-        }
-
-
 class BgrPipeline(Retriever):
     """Both directions, their tokenizer and their settings.
 
@@ -133,6 +75,7 @@ class BgrPipeline(Retriever):
         tokenizer: the encoder's tokenizer.
         settings: rule and γ of each rule.
         reader: answers from the graph; ``None`` for graphs alone.
+        words: those of the training questions, to warn of questions that are unlike them.
         device: device of the models; default: the GPU if there is one.
         precision: ``"32"`` or ``"bf16"``; default: bfloat16 if it is fast on the device.
 
@@ -148,6 +91,7 @@ class BgrPipeline(Retriever):
         settings: Settings,
         *,
         reader: Reader | None = None,
+        words: KnownWords | None = None,
         device: str | torch.device | None = None,
         precision: str | None = None,
     ) -> None:
@@ -164,24 +108,35 @@ class BgrPipeline(Retriever):
         self.tokenizer = tokenizer
         self.settings = settings
         self.reader = reader
+        self.words = words
         self.kept: tuple[Sentences, Sentences] | None = None
 
     @classmethod
     def from_pretrained(
-        cls, folder: str | Path, *, device: str | torch.device | None = None, precision: str | None = None
+        cls,
+        folder: str | Path,
+        *,
+        reader: str | Path | None = None,
+        device: str | torch.device | None = None,
+        precision: str | None = None,
     ) -> BgrPipeline:
         """Load a checkpoint folder, without network access. Device and precision are as for the class.
 
+        Args:
+            reader: a reader in place of the checkpoint's: its folder, or a language model (`open_reader`).
+
         Raises:
             CheckpointError: a file is missing, damaged or inconsistent with the others, or a test question fails.
+            BgrError: the reader cannot be loaded.
         """
         folder = Path(folder)
         settings = Settings.load(folder)
         forward, backward = (load_retriever(folder, direction) for direction in DIRECTIONS)
         words = min(model.config.encoder.vocab_size for model in (forward, backward))
-        reader = load_reader(folder, device=device, precision=precision)
+        machine: dict[str, Any] = {"device": device, "precision": precision}
+        reads = reader_of(folder, **machine) if reader is None else open_reader(reader, **machine)
         tokenizer = load_tokenizer(folder, words)
-        pipeline = cls(forward, backward, tokenizer, settings, reader=reader, device=device, precision=precision)
+        pipeline = cls(forward, backward, tokenizer, settings, reader=reads, words=KnownWords.of(folder), **machine)
         try:
             pipeline.retrieve([Query("?", ["."])])
         except Exception as error:  # weights may fit a configuration that cannot be run
@@ -277,34 +232,61 @@ class BgrPipeline(Retriever):
         Args:
             question: the question.
             facts: its candidates, or a collection, whose best texts by hybrid search become the candidates.
+
+        Raises:
+            DataError: there is no question, no fact, or more facts than `MAX_FACTS`.
         """
         if not isinstance(facts, Sequence):
             [hits] = facts.hybrid.search([question], CANDIDATES)
             facts = [facts.corpus[index].whole for index in hits.indices.tolist()]
-        found = self.retrieve_directions([Query(question, facts)])[0]
-        forward, backward, merged = found.forward.graph, found.backward.graph, self._merged(found)
-        asked = ReaderInput(question, tuple(facts), merged.graph)
-        read = None if self.reader is None else self.reader.answer([asked])[0]
-        return Answer(
-            question=question,
-            facts=tuple(facts),
-            graph=merged.graph,
-            forward=forward,
-            backward=backward,
-            confidence=subgraph_confidence(forward, backward),
-            limits=merged.limits,
-            answer=None if read is None else read.text,
-            answer_confidence=None if read is None else read.confidence,
-            completeness=merged.completeness,
-            truncated=found.truncated,
-            reader_truncated=read is not None and read.truncated,
-        )
+        return self.answer_all([Query(question, facts)])[0]
+
+    def answer_all(self, queries: Sequence[Query], *, progress: bool = False) -> list[Answer]:
+        """One answer for each question with its candidates, in order; see `answer`."""
+        found = self.retrieve_directions(queries, progress=progress)
+        merged = [self._merged(graphs) for graphs in found]
+        asked = [
+            ReaderInput(query.question, tuple(query.facts), result.graph, result.completeness)
+            for query, result in zip(queries, merged, strict=True)
+        ]
+        read = [None] * len(asked) if self.reader is None else self.reader.answer(asked, progress=progress)
+        strange = [() if self.words is None else self.words.warnings(one.question, one.facts) for one in asked]
+        return [_answer(*each) for each in zip(asked, found, merged, read, strange, strict=True)]
 
     def _merged(self, found: DirectedGraphs) -> RetrievalResult:
         settings = self.settings
         return found.merged(
             settings.rule, settings.gamma(settings.rule), fusion=settings.fusion, refusal=settings.refusal
         )
+
+
+def _answer(
+    asked: ReaderInput,
+    found: DirectedGraphs,
+    merged: RetrievalResult,
+    read: ReaderAnswer | None,
+    warnings: tuple[str, ...],
+) -> Answer:
+    forward, backward = found.forward.graph, found.backward.graph
+    reading = read or ReaderAnswer(None, None)
+    return Answer(
+        question=asked.question,
+        facts=asked.facts,
+        graph=merged.graph,
+        forward=forward,
+        backward=backward,
+        agreement=subgraph_confidence(forward, backward),
+        limits=merged.limits,
+        completeness=merged.completeness,
+        has_reader=read is not None,
+        text=reading.text,
+        confidence=reading.confidence,
+        support=reading.support,
+        spans=reading.spans,
+        truncated=found.truncated,
+        reader_truncated=reading.truncated,
+        warnings=warnings,
+    )
 
 
 def _check(queries: Sequence[Query]) -> None:
@@ -375,40 +357,3 @@ def _walk(model: BgrRetriever, read: _Read, queries: Sequence[Query], batch_size
             kept = read.kept[number]
             results.append(one if kept is None else unpruned(one, kept, len(queries[number].facts)))
     return results
-
-
-def answer_file(options: AskOptions) -> Answer:
-    """Answer one question from a text file of facts, and draw its graph if requested and there is one.
-
-    Raises:
-        DataError: the facts cannot be read, are too many, or the drawing cannot be written.
-        CheckpointError: the checkpoint cannot be loaded.
-    """
-    facts = read_sentences(options.facts)
-    if len(facts) > MAX_FACTS:
-        raise DataError(f"{options.facts}: {len(facts):,} facts, allowed: {MAX_FACTS:,}")
-    if options.draw is not None:
-        check_drawing(options.draw, overwrite=options.overwrite)
-    pipeline = BgrPipeline.from_pretrained(options.checkpoint, device=options.device, precision=options.precision)
-    answer = pipeline.answer(options.question, facts)
-    if options.draw is not None and answer.graph.nodes:
-        draw(answer.graph, facts, options.question, options.draw)
-    return answer
-
-
-def read_sentences(path: Path) -> list[str]:
-    """The sentences of a text file, one per line.
-
-    Raises:
-        DataError: the file is missing, not UTF-8 text, or has no sentence.
-    """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read as UTF-8 text: {error}") from None
-    facts = [" ".join(line.split()) for line in lines if line.strip()]
-    if not facts:
-        raise DataError(f"{path}: no facts in the file; one sentence a line is expected")
-    return facts

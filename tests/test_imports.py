@@ -20,6 +20,7 @@ LAYERS = (
     ("reader",),
     ("retrievers",),
     ("pipeline",),
+    ("ask",),
     ("cli",),
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}

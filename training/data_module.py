@@ -170,6 +170,14 @@ class BgrDataModule(LightningDataModule):
         batch = make_batch(self.questions, self.facts, [(e.question, e.facts) for e in examples])
         return TrainingBatch(batch, list(examples))
 
+    def training_batch(self, examples: Sequence[Example], drawn: str, rows: Sequence[int]) -> Any:
+        """The batch of some questions, the `rows` of the split; all that is random depends on them and `drawn`."""
+        if self.pool:
+            return self._with_pool(examples, f"{drawn} {rows}")
+        if self.candidates:
+            examples = [fewer_candidates(e, self.candidates, f"{drawn} {e.id}") for e in examples]
+        return self.collate(examples)
+
     def _with_pool(self, examples: Sequence[Example], seed: str) -> TrainingBatch:
         """The batch with a pool of candidates for each question: its own ones first, then facts of other questions.
 
@@ -201,13 +209,8 @@ class BgrDataModule(LightningDataModule):
         )
 
         def make(rows: list[int], weight: float) -> TrainingBatch:
-            examples = [train[row] for row in rows]
-            drawn = f"{order.seed} {order.epoch}"
-            if self.pool:
-                return replace(self._with_pool(examples, f"{drawn} {rows}"), weight=weight)
-            if self.candidates:
-                examples = [fewer_candidates(e, self.candidates, f"{drawn} {e.id}") for e in examples]
-            return replace(self.collate(examples), weight=weight)
+            batch = self.training_batch([train[row] for row in rows], f"{order.seed} {order.epoch}", rows)
+            return replace(batch, weight=weight)
 
         self.loader = StepLoader(order, make, part)
         self.loader.load_state_dict(self.resumed)

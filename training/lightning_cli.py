@@ -61,8 +61,9 @@ def retriever_cli(
     *callbacks: Callback,
     settings: Sequence[str] = (),
     kind: type[RetrieverCLI] = RetrieverCLI,
+    data: type[BgrDataModule] = BgrDataModule,
 ) -> RetrieverCLI:
-    """Read the config of a retriever; nothing is written. See `lightning_cli`.
+    """Read the config of a model over a pretrained encoder; nothing is written. See `lightning_cli`.
 
     `name` is its direction or kind of baseline, for the folder of logs and checkpoints and as the prefix of messages.
     The default precision is bfloat16 if it is fast on the device.
@@ -70,7 +71,7 @@ def retriever_cli(
     cli: RetrieverCLI = lightning_cli(
         run,
         module,
-        BgrDataModule,
+        data,
         run.home(name),
         *callbacks,
         StopAtNotFinite(name),

@@ -65,13 +65,18 @@ class ReaderOptions(TrainOptions):
     """Options of `bgr train reader`.
 
     Args:
-        config: a YAML file, or the name of a shipped config (reader, reader_t5).
+        config: a YAML file, or the name of a shipped config (reader, reader_t5, reader_small_t5).
         data: dataset folder of `bgr data build`.
         init: start from this encoder-decoder (default: the config's).
+        retriever: checkpoint whose graphs an extractive reader is also trained on, and with which its confidence is
+            calibrated.
+        states: shared cache of the frozen layers' states (default: states in $BGR_CACHE or in ~/.cache/bgr).
     """
 
     data: Folder
     init: Annotated[str, Metavar("DIR|ID")] | None = None
+    retriever: Folder | None = None
+    states: Folder | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

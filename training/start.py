@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bgr.errors import BgrError
 from bgr.models.config import DIRECTIONS
 from bgr.retrievers.baselines.baseline_config import KINDS
 from bgr.utils.configs import find_config, overrides
 from training.baseline import train as baseline
+from training.lightning_cli import result_settings
 from training.options import BaselineOptions, ReaderOptions, RetrieverOptions, TrainOptions, VerbalizerOptions
+from training.reader.train import is_extractive, read_config, train_extractive_reader
 from training.retriever import train as retriever
 from training.retriever.seeds import check_kind, read_seeds, train_seeds
 from training.run import Run, check_folder, first_process, prepare_folder, with_states
@@ -74,12 +77,19 @@ def start_baseline(options: BaselineOptions) -> Training | None:
 
 
 def start_reader(options: ReaderOptions) -> Training:
-    """Train a reader; see `training.seq2seq.reader.train_reader`.
+    """Train a reader of the kind that its config says; see `train_extractive_reader` and `train_reader`.
 
     Raises:
         BgrError: a setting, the data or the run folder cannot be used.
     """
     run = _run(options, options.data, init=options.init)
+    if is_extractive(run):
+        check_folder(run, overwrite=options.overwrite)
+        run = with_states(run, options.states, result_settings(read_config(run)))
+        prepare_folder(run, overwrite=options.overwrite)
+        return Training(run.out, train_extractive_reader(run, options.retriever))
+    if options.retriever is not None:
+        raise BgrError("--retriever: only for an extractive reader; a seq2seq reader has --data.retrieved=FILE")
     return Training(run.out, train_reader(run, overwrite=options.overwrite))
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         AblateBridgeragOptions,
         AblateCandidatesOptions,
         AblatePrismOptions,
+        AblateSpellingOptions,
     )
 
 DATA = """\
@@ -30,10 +31,11 @@ def command() -> Group:
         AblateBridgeragOptions,
         AblateCandidatesOptions,
         AblatePrismOptions,
+        AblateSpellingOptions,
     )
 
     return Group(
-        summary="measure the parts of PRISM and BridgeRAG, evidence given to a model, and numbers of candidates",
+        summary="measure parts of PRISM and BridgeRAG, evidence for a model, numbers of candidates, and spellings",
         commands={
             "prism": Command(
                 summary="analyzer, adder, selector, rounds and contexts of PRISM, and its errors",
@@ -99,6 +101,15 @@ Writes candidates.md, candidates.json, candidates.csv and candidates.png.""",
                     bgr ablate candidates --checkpoint work/checkpoint --data work/data --counts own 50 300 \\
                     --fill rivals --systems bm25 work/dpr --out work/rivals""",
             ),
+            "spelling": Command(
+                summary="quality of graphs and answers for questions as people type them",
+                description="""\
+Every question of the split is asked as it is written, in lower case, without its question mark, with one typing
+mistake, and with all three. Writes spelling.md and spelling.json.""",
+                options=AblateSpellingOptions,
+                run=run_spelling,
+                example="bgr ablate spelling --checkpoint work/checkpoint --data work/data --out work/spelling",
+            ),
         },
     )
 
@@ -144,3 +155,11 @@ def run_candidates(options: AblateCandidatesOptions) -> Output:
     table = points_table(found)
     text = "\n".join([table.as_text(), *table.notes, "", f"written to {options.out}"])
     return Output(text, without_nan(found.to_json()))
+
+
+def run_spelling(options: AblateSpellingOptions) -> Output:
+    from eval.ablations.spelling import ablate_spelling
+
+    found = ablate_spelling(options)
+    table = found.table()
+    return Output("\n".join([table.as_text(), *table.notes, "", f"written to {options.out}"]), found.to_json())

@@ -2,51 +2,65 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from bgr.cli.parser import Command, Output
 from bgr.retrievers.graph_hop.options import AskOptions
 
 if TYPE_CHECKING:
-    from bgr.pipeline import Answer
+    from bgr.reader.answer import Answer
 
 
 def command() -> Command:
     return Command(
-        summary="answer one question from a file of facts, and show the evidence graph",
-        description="The file holds one sentence a line.",
+        summary="answer questions from a file of facts, and show the evidence graphs",
+        description="""The file holds one sentence a line. Without a question there is a prompt; questions from a pipe
+            are read to the end.""",
         options=AskOptions,
         run=run,
-        example='bgr ask "Who directed Persona?" --checkpoint work/checkpoint --facts facts.txt --draw graph.png',
+        example="""bgr ask "Who directed Persona?" --checkpoint work/checkpoint --facts facts.txt --draw graph.png
+            bgr ask --checkpoint work/checkpoint --facts facts.txt --file questions.txt --json""",
     )
 
 
 def run(options: AskOptions) -> Output:
+    from bgr.ask import Asking
+
+    asking = Asking(options)
+    if asking.prompts:
+        for answer in asking.converse():
+            print(f"{as_text(answer)}\n", flush=True)
+        return Output()
+    found = asking.answers()
+    texts = [as_text(answer) for answer in found]
+    if options.draw is not None and not found[0].graph.nodes:
+        texts.append("drawing    not written: there is no evidence to draw")
+    records = [answer.to_json() for answer in found]
+    return Output("\n".join(texts) if options.draw else "\n\n".join(texts), records[0] if len(found) == 1 else records)
+
+
+def as_text(answer: Answer) -> str:
+    """The graph as a tree, and below it what is known of the answer."""
     from bgr.graph.draw import tree_text
-    from bgr.pipeline import answer_file
     from bgr.retrievers.graph_hop.decode import LIMITS
 
-    answer = answer_file(options)
-    text = answer.answer
-    if answer.answer_confidence is None:
-        text = "not given: this checkpoint holds no reader"
-    elif text is None:
-        text = "not answerable from these facts"
-    else:
-        text = f"{text} (the reader's confidence {answer.answer_confidence:.2f})"
-    lines = [
-        tree_text(answer.graph, answer.facts, options.question),
-        f"confidence {answer.confidence:.2f} (agreement of both directions)",
-        f"answer     {text}",
-    ]
+    lines = [tree_text(answer.graph, answer.facts, answer.question), f"answer     {answer.summary}"]
+    if answer.support:
+        lines.append(f"read in    {', '.join(f'[{fact}]' for fact in answer.support)}{_spans(answer)}")
     if answer.completeness is not None:
-        lines.insert(2, f"complete   {answer.completeness:.2f} (probability that the facts hold all of the evidence)")
-    if options.draw is not None and not answer.graph.nodes:
-        lines.append("drawing    not written: there is no evidence to draw")
+        lines.append(f"complete   {answer.completeness:.2f} (probability that the facts hold all of the evidence)")
+    lines.append(f"agreement  {answer.agreement:.2f} (of the graphs of both directions)")
     lines += [f"limit      {name}: {LIMITS[name]}" for name in answer.limits]
     if cut := _truncated(answer):
         lines.append(f"warning    too long, the end was not read: {', '.join(cut)}")
-    return Output("\n".join(lines), answer.to_json())
+    return "\n".join([*lines, *(f"warning    {one}" for one in answer.warnings)])
+
+
+def _spans(answer: Answer) -> str:
+    """What was read, as it is written there."""
+    texts = dict.fromkeys(answer.facts[one.fact][one.start : one.end] for one in answer.spans)
+    return f": {', '.join(json.dumps(text, ensure_ascii=False) for text in texts)}" if texts else ""
 
 
 def _truncated(answer: Answer) -> list[str]:

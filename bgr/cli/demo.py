@@ -60,9 +60,9 @@ def run(options: DemoOptions) -> Output:
     _command("data", "stats", data, "--plot", out / "statistics.png")
     config = ["--config", options.retriever_config]
     _step(trained / "bgr.json", "train", "retriever", *config, "--data", data, "--out", trained, *_resume(trained))
-    config = ["--config", options.reader_config]
+    config = ["--config", options.reader_config, "--retriever", str(trained)]
     _step(reader / "reader.json", "train", "reader", *config, "--data", data, "--out", reader, *_resume(reader))
-    _step(report, "evaluate", "--checkpoint", trained, "--data", data, "--out", report)
+    _step(report, "evaluate", "--checkpoint", trained, "--reader", reader, "--data", data, "--out", report)
     metrics = ["--metrics", report / "metrics.json"]
     _step(checkpoint, "export", "--run", trained, "--reader", reader, "--out", checkpoint, *metrics)
     _ask(out, checkpoint, data)

@@ -16,8 +16,9 @@ def command() -> Command:
     return Command(
         summary="score a checkpoint and baselines with the graph metrics",
         description="""Both directions run once; every reconstruction rule is applied to their graphs. The output folder
-            holds metrics.json, metrics.csv, metrics.md, predictions.jsonl and plots, and refusal.csv if the split has
-            questions without an answer. With --sweep every rule is scored at every γ instead: sweep.json, sweep.csv,
+            holds metrics.json, metrics.csv, metrics.md, predictions.jsonl and plots, refusal.csv if the split has
+            questions without an answer, and with a reader answers.md, reliability.png and answers.html, a page of the
+            wrong answers. With --sweep every rule is scored at every γ instead: sweep.json, sweep.csv,
             sweep.md and sweep.png (the paper's Figure 5). --json prints metrics.json or sweep.json.""",
         options=EvaluateOptions,
         run=run,
@@ -30,6 +31,7 @@ def command() -> Command:
 def run(options: EvaluateOptions) -> Output:
     if options.sweep:
         return _sweep(options)
+    from eval.report.answers import answers_text
     from eval.report.evaluation import as_json, as_text, errors_text
     from eval.run.checkpoint import evaluate_checkpoint
 
@@ -38,10 +40,12 @@ def run(options: EvaluateOptions) -> Output:
         ", ".join(f"{name} {value}" for name, value in found.about.items() if name != "data_hash"),
         as_text(found.evaluations, found.main),
     ]
+    if found.answers:
+        parts.append(answers_text(found.answers))
     if found.errors:
         parts.append(errors_text(found.errors))
     text = "\n\n".join([*parts, f"written to {found.out}"])
-    return Output(text, as_json(found.evaluations, found.main, found.about))
+    return Output(text, as_json(found.evaluations, found.main, found.about, answers=found.answers))
 
 
 def _sweep(options: EvaluateOptions) -> Output:

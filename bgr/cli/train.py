@@ -36,11 +36,12 @@ def command() -> Group:
             summary="train a reader, which answers a question from its evidence graph",
             description=f"""{SETTINGS}
 
+                The default reader points at the evidence (config reader); a T5 writes the answer (reader_t5). For a T5,
                 --data.retrieved=predictions.jsonl adds graphs of `bgr evaluate --split train` to the gold ones. `bgr
                 export --reader` accepts the folder that is written.""",
             options=options.ReaderOptions,
             run=_seq2seq,
-            example="""bgr train reader --config reader --data work/data --out work/reader
+            example="""bgr train reader --config reader --data work/data --out work/reader --retriever work/run
                 bgr train reader --config reader_t5 --data work/data --out work/reader --init path/to/t5""",
             passes_settings=True,
         ),

@@ -7,7 +7,7 @@ and the page loads no other resources.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from io import BytesIO
 from itertools import pairwise
@@ -16,8 +16,8 @@ from typing import Any
 
 from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
-from bgr.graph.layout import LINE, Arrow, Box, Picture, bends, lay_out
-from bgr.utils.text_layout import FONT, clean, text_width
+from bgr.graph.layout import LINE, Arrow, Box, Marks, Picture, bends, lay_out
+from bgr.utils.text_layout import FONT, clean, text_width, wrap
 
 COLORS = {  # state: line, fill
     "root": ("#444444", "#eeeeee"),
@@ -26,17 +26,28 @@ COLORS = {  # state: line, fill
     "wrong": ("#c0392b", "#fdecea"),
     "missed": ("#b07a10", "#fff8e1"),
 }
+MARK = "#ffe08a"
+"""Background of what an answer was read from."""
+
 LEGEND = (("right", "in both"), ("wrong", "retrieved, not in gold"), ("missed", "in gold, not retrieved"))
 ENDINGS = (".png", ".svg", ".html")
 LEGEND_HEIGHT = 22.0  # points below the graph
 
 
 def draw(
-    graph: EvidenceGraph, facts: Sequence[str], question: str, path: str | Path, gold: EvidenceGraph | None = None
+    graph: EvidenceGraph,
+    facts: Sequence[str],
+    question: str,
+    path: str | Path,
+    gold: EvidenceGraph | None = None,
+    *,
+    caption: str = "",
+    marks: Marks | None = None,
 ) -> None:
     """Write an image (.png, .svg), or a self-contained HTML page with the graph and the evidence in order (.html).
 
     The graph runs from left to right. With `gold`, correct parts are green, wrong ones red, missed ones dashed.
+    `caption` is a line below the graph, such as the answer; `marks` are characters of facts to highlight.
 
     Raises:
         BgrError: the suffix of `path` is another one.
@@ -44,9 +55,9 @@ def draw(
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
         raise BgrError(f"{path}: cannot draw {ending or 'a file without an ending'}, allowed: {', '.join(ENDINGS)}")
-    picture = lay_out(graph, facts, question, gold)
+    picture = lay_out(graph, facts, question, gold, marks)
     if ending != ".html":
-        Path(path).write_bytes(_image(picture, ending[1:], legend=gold is not None))
+        Path(path).write_bytes(_image(picture, ending[1:], legend=gold is not None, caption=clean(caption)))
         return
     evidence = "\n".join(f'<li><span class="n">[{n}]</span> {_html(facts[n])}</li>' for n in graph.order())
     legend = " ".join(f'<span style="color:{COLORS[state][0]}">■ {text}</span>' for state, text in LEGEND)
@@ -55,6 +66,7 @@ def draw(
         title=_html(question),
         svg=svg[svg.index("<svg") :],
         legend=f"<p>{legend}</p>" if gold is not None else "",
+        caption=f'<p class="answer">{_html(caption)}</p>' if caption else "",
         evidence=f"<ol>\n{evidence}\n</ol>" if evidence else "<p>No evidence.</p>",
     )
     Path(path).write_text(page, encoding="utf-8")
@@ -103,22 +115,27 @@ def _children(graph: EvidenceGraph, node: int, indent: str) -> list[tuple[Edge, 
     return [((node, child), indent, child == after[-1]) for child in reversed(after)]
 
 
-def _image(picture: Picture, kind: str, *, legend: bool) -> bytes:
+def _image(picture: Picture, kind: str, *, legend: bool, caption: str = "") -> bytes:
     """The picture as a PNG or an SVG file; equal pictures give equal bytes."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    height = picture.height + (LEGEND_HEIGHT if legend else 0)
+    height = picture.height + (LEGEND_HEIGHT if legend else 0) + (LEGEND_HEIGHT if caption else 0)
     figure = Figure(figsize=(picture.width / 72, height / 72))
-    FigureCanvasAgg(figure)
+    renderer = FigureCanvasAgg(figure).get_renderer()
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, picture.width), ylim=(height, 0))
     axes.axis("off")
     for arrow in picture.arrows:
         _draw_arrow(axes, arrow)
     for box in picture.boxes:
-        _draw_box(axes, box)
+        _draw_box(axes, box, lambda text: _measured(renderer, figure.dpi, text))
+    if caption:
+        shown = wrap(caption, picture.width - 16)[0]
+        axes.text(
+            8.0, height - LEGEND_HEIGHT / 2, shown, fontsize=FONT + 1, va="center", weight="bold", parse_math=False
+        )
     if legend:
         x, y = 8.0, picture.height + LEGEND_HEIGHT / 2
         for state, text in LEGEND:
@@ -151,16 +168,28 @@ def _draw_arrow(axes, arrow: Arrow) -> None:  # type: ignore[no-untyped-def]  # 
         axes.text(*arrow.label_at, arrow.label, fontsize=6.5, color=color, **place)
 
 
-def _draw_box(axes, box: Box) -> None:  # type: ignore[no-untyped-def]
-    from matplotlib.patches import FancyBboxPatch
+def _measured(renderer: Any, dpi: float, text: str) -> float:
+    """Width of a text in points."""
+    from matplotlib.font_manager import FontProperties
+
+    width, _, _ = renderer.get_text_width_height_descent(text, FontProperties(size=FONT), ismath=False)
+    return float(width) * 72 / dpi
+
+
+def _draw_box(axes, box: Box, measured: Callable[[str], float]) -> None:  # type: ignore[no-untyped-def]
+    from matplotlib.patches import FancyBboxPatch, Rectangle
 
     line, fill = COLORS[box.state]
     corner = (box.x - box.width / 2, box.y - box.height / 2)
     style = "--" if box.state == "missed" else "-"
     looks: dict[str, Any] = {"facecolor": fill, "edgecolor": line, "linestyle": style, "zorder": 2}
     axes.add_patch(FancyBboxPatch(corner, box.width, box.height, boxstyle="round,pad=0,rounding_size=4", **looks))
-    for number, text in enumerate(box.lines):
-        y = box.y + LINE * (number - (len(box.lines) - 1) / 2)
+    rows = [box.y + LINE * (number - (len(box.lines) - 1) / 2) for number in range(len(box.lines))]
+    for number, start, end in box.marks:
+        before, within = (measured(box.lines[number][:place]) for place in (start, end))
+        left = (corner[0] + 6 + before, rows[number] - LINE / 2)
+        axes.add_patch(Rectangle(left, within - before, LINE, facecolor=MARK, linewidth=0, zorder=2.5))
+    for text, y in zip(box.lines, rows, strict=True):
         axes.text(corner[0] + 6, y, text, fontsize=FONT, va="center_baseline", zorder=3, parse_math=False)
 
 
@@ -182,10 +211,12 @@ body {{ font: 15px/1.45 "DejaVu Sans", Verdana, sans-serif; margin: 2rem; color:
 h1 {{ font-size: 1.2rem; }}
 .graph {{ overflow-x: auto; border: 1px solid #ddd; padding: 8px; }}
 .n {{ color: #777; }}
+.answer {{ font-weight: bold; }}
 </style>
 </head>
 <body>
 <h1>{title}</h1>
+{caption}
 <div class="graph">
 {svg}
 </div>

@@ -21,12 +21,14 @@ BOX_WIDTH, GAP_X, GAP_Y, PAD = 190.0, 84.0, 12.0, 6.0
 SWEEPS = 8
 
 Point = tuple[float, float]
+Marks = Mapping[int, Sequence[tuple[int, int]]]
 Node = int | tuple[Edge, int]  # a fact, the root, or the point where an edge crosses a layer
 
 
 @dataclass(frozen=True)
 class Box:
-    """A node with its wrapped text. `state`: ``root``, ``plain``, ``right``, ``wrong`` (not in gold) or ``missed``."""
+    """A node with its wrapped text. `state`: ``root``, ``plain``, ``right``, ``wrong`` (not in gold) or ``missed``.
+    `marks` are highlighted parts: line, and its characters from start to end."""
 
     node: int
     lines: tuple[str, ...]
@@ -36,6 +38,7 @@ class Box:
     y: float
     width: float
     height: float
+    marks: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,15 @@ class Picture:
     height: float
 
 
-def lay_out(graph: EvidenceGraph, facts: Sequence[str], question: str, gold: EvidenceGraph | None = None) -> Picture:
-    """Lay out the graph and, if there is a gold graph, also the parts of it that `graph` misses."""
+def lay_out(
+    graph: EvidenceGraph,
+    facts: Sequence[str],
+    question: str,
+    gold: EvidenceGraph | None = None,
+    marks: Marks | None = None,
+) -> Picture:
+    """Lay out the graph and, if there is a gold graph, also the parts of it that `graph` misses. `marks` are characters
+    of facts to highlight."""
     states = dict.fromkeys(sorted(graph.edges), "plain")
     if gold is not None:
         states = {edge: "right" if edge in gold.edges else "wrong" for edge in graph.edges}
@@ -74,13 +84,31 @@ def lay_out(graph: EvidenceGraph, facts: Sequence[str], question: str, gold: Evi
     ys = _heights(layers, chains, heights)
     step = BOX_WIDTH + GAP_X
     xs = {node: BOX_WIDTH / 2 + PAD + number * step for number, layer in enumerate(layers) for node in layer}
+    marked = {n: _marks(n, facts[n], texts[n], lines[n], spans) for n, spans in (marks or {}).items() if n in lines}
     boxes = [
-        Box(n, lines[n], texts[n], _node_state(n, graph, gold), xs[n], ys[n], BOX_WIDTH, heights[n]) for n in nodes
+        Box(n, lines[n], texts[n], _node_state(n, graph, gold), xs[n], ys[n], BOX_WIDTH, heights[n], marked.get(n, ()))
+        for n in nodes
     ]
     centers = {node: (xs[node], ys[node]) for node in xs}
     arrows = _arrows(states, chains, centers, heights, graph.scores)
     width = len(layers) * step - GAP_X + 2 * PAD
     return Picture(tuple(boxes), arrows, width, max(y + _half(node, heights) for node, y in ys.items()) + PAD)
+
+
+def _marks(
+    node: int, fact: str, text: str, lines: Sequence[str], spans: Sequence[tuple[int, int]]
+) -> tuple[tuple[int, int, int], ...]:
+    """The parts of the wrapped lines that show some characters of the fact."""
+    before = len(f"[{node}] ")
+    places = [(before + len(clean(fact[:a] + "x")) - 1, before + len(clean(fact[:b]))) for a, b in spans]
+    found, start = [], 0
+    for number, line in enumerate(lines):
+        shown = line.removesuffix("…") if number + 1 == len(lines) else line
+        start = max(start, text.find(shown, start))
+        end = start + len(shown)
+        found += [(number, max(a, start) - start, min(b, end) - start) for a, b in places if a < end and b > start]
+        start = end
+    return tuple(found)
 
 
 def _node_state(node: int, graph: EvidenceGraph, gold: EvidenceGraph | None) -> str:

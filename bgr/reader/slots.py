@@ -66,14 +66,15 @@ class Masked:
 
     def answer(self, output: str) -> str:
         """Convert the output of T5 to an answer. A run of tokens from the text is spelled as there, and a number or
-        date gets its plain form."""
+        date gets its plain form. Empty if a placeholder stands for nothing in the text."""
         tokens = _PLACEHOLDER.sub(r" \g<0> ", output).split()
         measured = sum(token in self.quantities for token in tokens) == 1 and tokens[0] in self.quantities
         if tokens and not measured:
             start = _find(self.tokens, tokens)
             if start is not None:
                 return self.source[self.spans[start][0] : self.spans[start + len(tokens) - 1][1]]
-        return " ".join(self.quantities.get(token) or self.names.get(token) or token for token in tokens)
+        words = [self.quantities.get(token) or self.names.get(token) or token for token in tokens]
+        return "" if any(_PLACEHOLDER.search(word) for word in words) else " ".join(words)
 
     def _copied(self, answer: str) -> str | None:
         """The tokens of the part of the text that spells the answer, ignoring case."""

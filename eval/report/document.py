@@ -36,7 +36,8 @@ class Table:
 
     The other fields matter only on a page: `main` is the row whose name is bold, `best` has ``(row, column)`` of the
     bold cells, and the percentages of the first `shaded` rows are shaded; `links` gives the cells that link to
-    questions, with the numbers of the system and of the kind of error, and `choice` selects rows.
+    questions, with the numbers of the system and of the kind of error, and `choice` selects rows. The cells of a
+    table of `prose` are broken into lines.
     """
 
     frame: pd.DataFrame
@@ -46,6 +47,7 @@ class Table:
     shaded: int = 0
     links: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     choice: RowChoice | None = None
+    prose: bool = False
 
     @classmethod
     def of(cls, header: Sequence[str], rows: Sequence[Sequence[str]], **options: Any) -> Table:

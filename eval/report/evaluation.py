@@ -10,9 +10,11 @@ from typing import Any
 from bgr.data.example import Example
 from bgr.models.truncation import truncation_text
 from bgr.utils.atomic_io import write_json, write_lines, write_text
+from eval.report.answers import answers_json, write_answers
 from eval.report.document import NONE, Document, Figure, Part, Section, Table, listing, percent, write_csv
 from eval.report.plots import plot_groups, plot_hops_by_chains, plot_sweep
 from eval.report.refusal import TITLE, refusal_json, refusal_lines, refusal_table
+from eval.run.answers import AnswerScores
 from eval.run.breakdown import ERROR_KINDS, GROUPINGS, ErrorCounts, breakdown, hops_by_chains
 from eval.run.evaluate import METRICS, Evaluation, named
 from eval.run.sweep import SINGLE, Sweep
@@ -109,7 +111,9 @@ def refusal_section(evaluations: Sequence[Evaluation]) -> Section:
     return Section("refusal", TITLE, () if table is None else (table,))
 
 
-def as_json(evaluations: Sequence[Evaluation], main: str, about: Mapping[str, Any]) -> dict[str, Any]:
+def as_json(
+    evaluations: Sequence[Evaluation], main: str, about: Mapping[str, Any], *, answers: Sequence[AnswerScores] = ()
+) -> dict[str, Any]:
     """All means and breakdowns of all systems; scores are in 0 … 1."""
     systems = {
         evaluation.name: {
@@ -119,27 +123,43 @@ def as_json(evaluations: Sequence[Evaluation], main: str, about: Mapping[str, An
         }
         for evaluation in evaluations
     }
-    return {"about": dict(about), "main": main, "systems": systems, **refusal_json(evaluations)}
+    read = {"answers": answers_json(answers)} if answers else {}
+    return {"about": dict(about), "main": main, "systems": systems, **refusal_json(evaluations), **read}
 
 
 def write_report(
-    folder: Path, evaluations: Sequence[Evaluation], examples: Sequence[Example], main: str, about: Mapping[str, Any]
+    folder: Path,
+    evaluations: Sequence[Evaluation],
+    examples: Sequence[Example],
+    main: str,
+    about: Mapping[str, Any],
+    *,
+    answers: Sequence[AnswerScores] = (),
 ) -> None:
-    """Write `write_metrics`' files, ``metrics.md``, ``groups.png`` and ``hops_by_chains.png`` into an existing folder.
-    The results of the system `main` are broken down and plotted; `about` describes what was evaluated."""
+    """Write `write_metrics`' files, ``metrics.md``, ``groups.png`` and ``hops_by_chains.png`` into an existing folder,
+    and with `answers` the files of `write_answers`. The results of the system `main` are broken down and plotted;
+    `about` describes what was evaluated."""
     write_text(folder / "metrics.md", as_document(evaluations, main, about).as_markdown())
-    write_metrics(folder, evaluations, examples, main, about)
+    write_metrics(folder, evaluations, examples, main, about, answers=answers)
+    if answers:
+        write_answers(folder, answers, examples)
     plot_groups(named(evaluations, main), folder / "groups.png")
     plot_hops_by_chains(named(evaluations, main), folder / "hops_by_chains.png")
 
 
 def write_metrics(
-    folder: Path, evaluations: Sequence[Evaluation], examples: Sequence[Example], main: str, about: Mapping[str, Any]
+    folder: Path,
+    evaluations: Sequence[Evaluation],
+    examples: Sequence[Example],
+    main: str,
+    about: Mapping[str, Any],
+    *,
+    answers: Sequence[AnswerScores] = (),
 ) -> None:
     """Write ``metrics.json``, ``metrics.csv`` (one line for each system and group) and ``predictions.jsonl`` (one line
     for each question: the example, and each system's graph, scores and answer), which `bgr compare` reads again; and
     ``refusal.csv``, if there are questions without an answer."""
-    content = as_json(evaluations, main, about)
+    content = as_json(evaluations, main, about, answers=answers)
     write_json(folder / "metrics.json", content)
     lines = []
     for system, tables in content["systems"].items():

@@ -11,9 +11,10 @@ from bgr.data.example import Example
 from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_split, recipe_of
 from bgr.errors import BgrError, DataError
 from bgr.pipeline import BgrPipeline
-from bgr.retrievers.base import Retriever
+from bgr.retrievers.base import RetrievalResult, Retriever
 from bgr.utils.atomic_io import output_folder
 from eval.report.evaluation import write_errors, write_report, write_sweep
+from eval.run.answers import GOLD, AnswerScores, answers_of
 from eval.run.breakdown import ErrorCounts, count_errors
 from eval.run.evaluate import Directions, Evaluation, Predictions, evaluate, run
 from eval.run.refusal import first_questions, score_refusals
@@ -26,12 +27,14 @@ from eval.systems.spec import BASELINES, SystemSpec
 
 class CheckpointEvaluation(NamedTuple):
     """Every system, scored; the name of the main system; checkpoint, data, split and settings; failures by kind, if
-    requested; the folder of the report."""
+    requested; the answers from the gold graphs and from those of the main system, if there is a reader; the folder of
+    the report."""
 
     evaluations: list[Evaluation]
     main: str
     about: dict[str, Any]
     errors: list[ErrorCounts]
+    answers: list[AnswerScores]
     out: Path
 
 
@@ -62,6 +65,11 @@ def evaluate_checkpoint(options: EvaluateOptions) -> CheckpointEvaluation:
         main, about = (rules.main, rules.about(options)) if rules else (next(iter(baselines), ""), {})
         about |= about_data
         of_rules = rules.run(examples) if rules else {}
+        wrong = rules.run(unanswerable) if rules and unanswerable else {}
+        answers = _read(rules, of_rules, wrong, examples, unanswerable) if rules else []
+        if answers:
+            about["reader"] = str(options.reader or f"{options.checkpoint}/reader")
+            of_rules[main] = replace(of_rules[main], answers=answers[-1].answers)
         evaluations = evaluate(
             {**baselines, **of_rules},
             examples,
@@ -70,14 +78,13 @@ def evaluate_checkpoint(options: EvaluateOptions) -> CheckpointEvaluation:
             progress=True,
         )
         if unanswerable:
-            wrong = {name: run(retriever, unanswerable) for name, retriever in baselines.items()}
-            wrong |= rules.run(unanswerable) if rules else {}
+            wrong |= {name: run(retriever, unanswerable) for name, retriever in baselines.items()}
             evaluations = _with_refusals(evaluations, wrong, unanswerable)
-        write_report(folder, evaluations, examples, main, about)
+        write_report(folder, evaluations, examples, main, about, answers=answers)
         errors = [count_errors(evaluation, examples) for evaluation in evaluations] if options.errors else []
         if errors:
             write_errors(folder, errors, examples)
-    return CheckpointEvaluation(evaluations, main, about, errors, out)
+    return CheckpointEvaluation(evaluations, main, about, errors, answers, out)
 
 
 def sweep_checkpoint(options: EvaluateOptions) -> CheckpointSweep:
@@ -140,6 +147,25 @@ def _about_data(options: EvaluateOptions, split: str, examples: Sequence[Example
         "split": split,
         "questions": len(examples),
     }
+
+
+def _read(
+    rules: CheckpointRules,
+    found: Mapping[str, Predictions],
+    wrong: Mapping[str, Predictions],
+    examples: Sequence[Example],
+    unanswerable: Sequence[Example],
+) -> list[AnswerScores]:
+    """The reader's answers from the gold graphs and from those of the main rule; none without a reader."""
+    reader = rules.pipeline.reader
+    if reader is None:
+        return []
+    gold = [RetrievalResult(example.graph) for example in examples]
+    refused = wrong[rules.main].results if wrong else ()
+    return [
+        answers_of(reader, GOLD, examples, gold, progress=True),
+        answers_of(reader, rules.main, examples, found[rules.main].results, unanswerable, refused, progress=True),
+    ]
 
 
 def _with_refusals(

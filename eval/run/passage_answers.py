@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from bgr.collection.corpus import Corpus
 from bgr.data.multihop.assemble import MultihopQuestion
-from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.llm.usage import Usage
 from bgr.reader.passage_reader import PassageReader, ReadAnswer
 from eval.run.question_result import TOKENS, QuestionResult
@@ -47,20 +46,11 @@ class TrainedAnswers:
     def __call__(self, questions: Sequence[MultihopQuestion], found: Sequence[QuestionResult]) -> list[ReadAnswer]:
         started = time.perf_counter()
         if self.alone:
-            read = answers_without_evidence(self.reader, [one.question for one in questions])
+            read = self.reader.answer_alone([one.question for one in questions])
         else:
             read = self.reader.answer(_inputs(questions, found, self.corpus))
         share = (time.perf_counter() - started) / max(1, len(questions))
         return [ReadAnswer(one.text, Usage(), share, _read_step(one)) for one in read]
-
-
-def answers_without_evidence(reader: Reader, questions: Sequence[str], **options: Any) -> list[ReaderAnswer]:
-    """Answers of BGR's reader from the questions alone, which show what it says without having read anything. The
-    options are those of `Reader.read`."""
-    from bgr.reader.reader import linearize
-
-    structure = reader.settings.structure
-    return reader.read([linearize(one, (), EvidenceGraph(), structure=structure) for one in questions], **options)
 
 
 class GraphAnswers:

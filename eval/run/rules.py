@@ -33,7 +33,9 @@ class CheckpointRules:
         if options.checkpoint is None:
             return None
         rules = chosen_rules(options.rule)
-        pipeline = BgrPipeline.from_pretrained(options.checkpoint, device=options.device, precision=options.precision)
+        pipeline = BgrPipeline.from_pretrained(
+            options.checkpoint, reader=options.reader, device=options.device, precision=options.precision
+        )
         settings = pipeline.settings
         gammas = {rule: settings.gamma(rule) if options.gamma is None else options.gamma for rule in rules}
         return cls(pipeline, gammas, settings.rule if settings.rule in rules else rules[0], options.batch_size)

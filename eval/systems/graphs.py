@@ -14,7 +14,6 @@ from bgr.retrievers.base import RetrievalResult
 from bgr.utils.json_utils import repr_short
 from eval.compare.compare import GOLD, NOTHING
 from eval.run.evaluate import Directions, Predictions, run
-from eval.run.passage_answers import answers_without_evidence
 from eval.run.read_evaluation import ReadEvaluation, check_hash, read_evaluation
 from eval.systems.options import CompareOptions
 from eval.systems.retrievers import load_baseline_rows
@@ -70,9 +69,9 @@ def gather(options: CompareOptions) -> tuple[dict[str, Predictions], list[Exampl
         "questions": len(examples),
     }
     if options.reader is not None:
-        from bgr.reader.reader import Reader
+        from bgr.retrievers.llm_graph.reader import open_reader
 
-        reader = Reader.from_pretrained(options.reader, device=options.device, precision=options.precision)
+        reader = open_reader(options.reader, device=options.device, precision=options.precision)
         systems = with_answers(reader, systems, examples, batch_size=options.batch_size, progress=True)
         about["reader"] = options.reader
     return systems, examples, options.main or main, about
@@ -108,7 +107,7 @@ def with_answers(
         for name, system in all_systems.items()
     }
     questions = [example.question for example in examples]
-    alone = answers_without_evidence(reader, questions, batch_size=batch_size, progress=progress)
+    alone = reader.answer_alone(questions, batch_size=batch_size, progress=progress)
     nothing = [RetrievalResult(EvidenceGraph()) for _ in examples]
     return {**answered, NOTHING: _answered(Predictions(nothing), alone)}
 

@@ -29,6 +29,8 @@ class EvaluateOptions(MachineOptions):
         rule: reconstruction rules (default: all of them).
         gamma: γ of all rules (default: for each rule the checkpoint's).
         baselines: bm25, random, or folders of `bgr train baseline`; may be empty (default: bm25; none with --sweep).
+        reader: reader of the answers in place of the checkpoint's: a folder of `bgr train reader`, or a language model
+            (smollm2, a .gguf file, a folder, or http://host/v1#model).
         limit: only use the first N questions.
         batch_size: number of questions in a batch.
         seed: seed of the random baseline.
@@ -46,6 +48,7 @@ class EvaluateOptions(MachineOptions):
     rule: tuple[Annotated[str, Metavar("NAME")], ...] | None = None
     gamma: Fraction | None = None
     baselines: tuple[Annotated[str, Metavar("NAME|DIR")], ...] | None = option(None, nargs="*")
+    reader: Annotated[str, Metavar("DIR|MODEL")] | None = None
     limit: Positive | None = None
     batch_size: Positive = 16
     seed: int = 0
@@ -64,11 +67,14 @@ class EvaluateOptions(MachineOptions):
                 ("--baselines", bool(self.baselines)),
                 ("--released-ged", self.released_ged),
                 ("--errors", self.errors),
+                ("--reader", self.reader is not None),
             ):
                 if given:
                     yield f"--sweep scores every γ of the reconstruction rules: leave out {name}"
         elif self.checkpoint is None and self.baselines == ():
             yield "nothing to evaluate: give --checkpoint, --baselines, or both"
+        if self.reader is not None and self.checkpoint is None:
+            yield "--reader needs --checkpoint"
         if self.checkpoint is None and self.out is None and not self.sweep:
             yield "without --checkpoint, --out must name the folder of the report"
 
@@ -210,6 +216,31 @@ class AblateAnswersOptions(StudyOptions):
     corpus: File | None = option(None, hidden=True)
     encoder: Folder | None = option(None, hidden=True)
     collection: Folder | None = option(None, hidden=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AblateSpellingOptions(MachineOptions):
+    """Options of `bgr ablate spelling`.
+
+    Args:
+        checkpoint: checkpoint folder.
+        reader: reader of the answers in place of the checkpoint's: a folder of `bgr train reader`, or a language model.
+        data: dataset folder of `bgr data build`.
+        split: split of the dataset.
+        limit: only use the first N questions.
+        seed: seed of the typing mistakes.
+        out: folder of the report.
+        overwrite: replace the folder if it exists.
+    """
+
+    checkpoint: Folder
+    reader: Annotated[str, Metavar("DIR|MODEL")] | None = None
+    data: Folder
+    split: Literal["train", "dev", "test"] = "test"
+    limit: Positive | None = None
+    seed: int = 0
+    out: Folder
+    overwrite: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -175,10 +175,10 @@ class Resources:
 
     @cached_property
     def _reader(self) -> Reader:
-        from bgr.reader.reader import Reader
+        from bgr.reader.loading import load_reader
 
         machine = {"device": self.options.device, "precision": self.options.precision}
-        return Reader.from_pretrained(str(self.options.reader), **machine)
+        return load_reader(str(self.options.reader), **machine)
 
     @cached_property
     def _reading_llm(self) -> Llm:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from bgr.graph.evidence_graph import EvidenceGraph
-from bgr.reader.reader import ReaderAnswer, ReaderSettings
+from bgr.reader.reader import ReaderAnswer
 from bgr.retrievers.base import RetrievalResult
 from eval.compare.compare import GOLD, NOTHING
 from eval.report.evaluation import notes
@@ -13,8 +13,6 @@ from eval.systems.graphs import with_answers
 
 class EchoReader:
     """Answers with the question's first words and the facts of the graph, so that a mix-up shows."""
-
-    settings = ReaderSettings()
 
     def __init__(self):
         self.asked = 0
@@ -26,7 +24,7 @@ class EchoReader:
             for item in items
         ]
 
-    def read(self, texts, *, batch_size=32, progress=False):
+    def answer_alone(self, texts, *, batch_size=32, progress=False):
         return [ReaderAnswer("yes", 0.5) for _ in texts]
 
 

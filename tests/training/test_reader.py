@@ -17,8 +17,8 @@ from bgr.errors import DataError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.metrics.answers import answer_match
 from bgr.models.truncation import Truncation
-from bgr.reader.reader import Reader, ReaderInput
-from eval.run.passage_answers import answers_without_evidence
+from bgr.reader.reader import ReaderInput
+from bgr.reader.seq2seq import Seq2seqReader
 from training.seq2seq.reader import ReaderData, everyday_words, retrieved_graphs
 
 CONFIG = """
@@ -132,7 +132,7 @@ def test_a_run_is_a_reader_with_card(train, tmp_path, toy_data, capsys, slots):
     assert card.startswith("---\nlibrary_name: transformers")
     assert "| longer inputs in training | truncated: 0 of " in card
     assert ("placeholders" in card) == (slots == "true")
-    reader = Reader.from_pretrained(tmp_path / "out", device="cpu", precision="32")
+    reader = Seq2seqReader.from_pretrained(tmp_path / "out", device="cpu", precision="32")
     examples = load_split(toy_data, "dev")
     answers = reader.answer([ReaderInput(e.question, e.facts, e.graph) for e in examples])
     # generation reproduces the texts that validation counts as exact
@@ -145,13 +145,13 @@ def test_a_run_is_a_reader_with_card(train, tmp_path, toy_data, capsys, slots):
 
 def test_answers_without_evidence(train, tmp_path, toy_data):
     assert train("out") == 0
-    reader = Reader.from_pretrained(tmp_path / "out", device="cpu", precision="32")
+    reader = Seq2seqReader.from_pretrained(tmp_path / "out", device="cpu", precision="32")
     examples = load_split(toy_data, "dev")
     assert all(
         a.text is None for a in reader.answer([ReaderInput(e.question, e.facts, EvidenceGraph()) for e in examples])
     )
     # the toy questions are all equal, so answers without evidence are too
-    assert len({a.text for a in answers_without_evidence(reader, [e.question for e in examples])}) == 1
+    assert len({a.text for a in reader.answer_alone([e.question for e in examples])}) == 1
 
 
 @pytest.mark.parametrize(
@@ -199,10 +199,10 @@ def test_it_learns_names_it_never_saw_and_resumes_as_if_never_stopped(train, tmp
     sizes = {"width": 64, "layers": 2, "rate": "3.0e-3"}
     assert train("long", "--data", str(data), "--json", epochs=6, **sizes) == 0
     assert json.loads(capsys.readouterr().out.strip().splitlines()[-1])["dev_exact"] > 0.9
-    reader = Reader.from_pretrained(tmp_path / "long", device="cpu")
+    reader = Seq2seqReader.from_pretrained(tmp_path / "long", device="cpu")
     examples = load_split(data, "test")
     gold = reader.answer([ReaderInput(e.question, e.facts, e.graph) for e in examples])
-    alone = answers_without_evidence(reader, [e.question for e in examples])
+    alone = reader.answer_alone([e.question for e in examples])
     for answers, least, most in ((gold, 0.9, 1.0), (alone, 0.0, 0.35)):
         share = sum(answer_match(a.text, e.answer) for a, e in zip(answers, examples, strict=True)) / len(examples)
         assert least <= share <= most

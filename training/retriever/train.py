@@ -14,10 +14,12 @@ from lightning.pytorch.accelerators import CPUAccelerator
 from transformers import AutoTokenizer
 
 from bgr.data.reasongraphqa.io.dataset import dataset_hash
+from bgr.models.checkpoint import SHARED, save_part
 from bgr.models.config import DIRECTIONS
 from bgr.models.retriever import BgrRetriever
 from bgr.pipeline import read_alike
-from bgr.retrievers.graph_hop.checkpoint import SETTINGS, SHARED, Settings, load_retriever, save_retriever
+from bgr.retrievers.graph_hop.checkpoint import SETTINGS, Settings, load_retriever
+from bgr.retrievers.graph_hop.known_words import KnownWords
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from bgr.utils.atomic_io import output_folder
 from training.callbacks import Report, Reporter, to_stderr
@@ -103,7 +105,7 @@ def train_direction(run: Run, direction: str, report: Report, *, first: str | No
     cli.datamodule.progress = QUIET not in run.overrides or not sys.stderr.isatty()
     model.config.threshold = best_threshold(model, cli.datamodule)
     with output_folder(run.out / direction, overwrite=True) as folder:
-        save_retriever(model, folder, run.out)
+        save_part(model, folder, run.out)
     mark_finished(run, direction, result_settings(cli))
 
 
@@ -129,5 +131,6 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
     settings = calibrated(forward, backward, data.splits["dev"], rule=cli.config["rule"])
     settings = replace(settings, data_hash=dataset_hash(run.data), recipe=data.recipe)
     settings = replace(settings, truncation=data.truncation)
+    KnownWords.learn(example.question for example in data.splits["train"]).save(run.out)
     settings.save(run.out)  # the last file marks the run as complete
     return dict(settings.metrics["dev"])

@@ -16,7 +16,7 @@ from bgr.errors import DataError, GraphError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.truncation import truncation_text
 from bgr.reader.name_pieces import JOINTS, at_sentence_start, tokens_of
-from bgr.reader.reader import Reader, ReaderSettings, linearize
+from bgr.reader.seq2seq import ReaderSettings, Seq2seqReader, linearize
 from bgr.reader.slots import PLACEHOLDERS, mask_text
 from bgr.utils.devices import fast_bfloat16, pick_device
 from bgr.utils.json_utils import parse_json, repr_short
@@ -37,9 +37,10 @@ MAX_COUNT = 50
 CARD = """# Reader: question and evidence graph to answer
 
 ```python
-from bgr.reader.reader import Reader, ReaderInput
+from bgr.reader.loading import load_reader
+from bgr.reader.reader import ReaderInput
 
-answers = Reader.from_pretrained("this/folder").answer([ReaderInput(question, facts, graph)])
+answers = load_reader("this/folder").answer([ReaderInput(question, facts, graph)])
 ```
 
 {table}
@@ -250,5 +251,5 @@ def train_reader(run: Run, *, overwrite: bool = False) -> dict[str, float]:
         "trained on data": f"{settings.recipe or 'recipe unknown'}, SHA-256 `{settings.data_hash}`",
     }
     write_results(run, module, metrics, task="question-answering", text=CARD, rows=rows)
-    Reader.from_pretrained(run.out, device="cpu")  # fails now if users could not load it
+    Seq2seqReader.from_pretrained(run.out, device="cpu")  # fails now if users could not load it
     return metrics

@@ -19,6 +19,7 @@ from torch import nn
 
 from bgr.errors import BgrError, CheckpointError
 from bgr.models.batching import Sentences, make_batch
+from bgr.models.checkpoint import load_tokenizer
 from bgr.models.loading import load_weights
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, truncated_texts
 from bgr.retrievers.baselines.baseline_config import SINGLE_HOP, BaselineConfig, BaselineSettings
@@ -29,7 +30,7 @@ from bgr.retrievers.baselines.mdr import MdrModel
 from bgr.retrievers.baselines.model import BaselineModel
 from bgr.retrievers.baselines.single_hop import Bm25Facts, RandomFacts
 from bgr.retrievers.baselines.ssg import SsgModel
-from bgr.retrievers.graph_hop.checkpoint import load_tokenizer, read_part
+from bgr.retrievers.graph_hop.checkpoint import read_part
 from bgr.utils.devices import autocast, pick_device, pick_precision
 from bgr.utils.json_utils import one_line
 

@@ -16,39 +16,27 @@ whose frozen layers differ from those of the other direction, and those of older
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any
 
-import torch
 from pydantic import AfterValidator, Field, with_config
-from safetensors import safe_open
-from torch import Tensor
-from transformers import AutoTokenizer, PretrainedConfig
+from transformers import PretrainedConfig
 from typing_extensions import TypedDict
 
 from bgr.errors import CheckpointError
+from bgr.models.checkpoint import shared_tensors
 from bgr.models.config import DIRECTIONS, BgrConfig
-from bgr.models.loading import Shared, load_weights, read_config, save_shared
-from bgr.models.packaged import MINILM_SHA256, PACKAGED_MINILM, packaged_minilm
+from bgr.models.loading import load_weights, read_config
 from bgr.models.retriever import BgrRetriever
 from bgr.models.truncation import Truncation
 from bgr.retrievers.graph_hop.completeness import Refusal
 from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
-from bgr.utils.atomic_io import new_file, read_json
-from bgr.utils.json_utils import one_line, repr_short
+from bgr.utils.json_utils import repr_short
 from bgr.utils.settings import STRICT, load_settings, one_of, problems, save_settings
 
 FORMAT = 2
 SETTINGS = "bgr.json"
-SHARED = Path("encoder", "model.safetensors")
-BY_NAME = Path("encoder", "encoder.json")
-PUBLISHED = {"name": PACKAGED_MINILM, "sha256": MINILM_SHA256["model.safetensors"]}
-"""The encoder that a checkpoint may name instead of holding it."""
-ENCODER = "encoder.bert."
-"""What precedes the names of a published encoder's tensors in a direction."""
 
 MAX_LOG_ODDS = 100
 """Maximum absolute value of a calibration's numbers."""
@@ -147,48 +135,8 @@ def load_retriever(folder: Path, direction: str) -> BgrRetriever:
     values["num_hidden_layers"] = config.encoder.num_hidden_layers
     if found := problems(_Limits, values):
         raise CheckpointError(f"{home / 'config.json'}: {'; '.join(found)}")
-    model: BgrRetriever = load_weights(home, BgrRetriever, config, shared=_shared(folder))
+    model: BgrRetriever = load_weights(home, BgrRetriever, config, shared=shared_tensors(folder))
     return model
-
-
-def _shared(folder: Path) -> Shared:
-    """Where the tensors are that both directions share."""
-    if (folder / SHARED).exists() or not (folder / BY_NAME).exists():
-        return Shared(folder / SHARED)
-    if (named := read_json(folder / BY_NAME)) != PUBLISHED:
-        raise CheckpointError(f"{folder / BY_NAME}: is {repr_short(named)}, allowed: {PUBLISHED}")
-    return Shared(packaged_minilm() / "model.safetensors", ENCODER)
-
-
-def save_retriever(model: BgrRetriever, home: Path, folder: Path, *, by_name: bool = False) -> None:
-    """Write one direction to `home`, a folder that becomes ``folder/DIRECTION``. Its frozen layers are stored once for
-    both directions, in `folder`, unless it has other ones already; or only the name of the encoder is (`by_name`).
-
-    Raises:
-        CheckpointError: the frozen layers are not those of the published encoder that should be named.
-    """
-    tensors = model.state_dict()
-    frozen = {f"encoder.{name}" for name in model.encoder.frozen_names()}
-    if by_name:
-        _check_published({name: tensors[name] for name in frozen})
-        with new_file(folder / BY_NAME, parents=True) as part:
-            part.write_text(json.dumps(PUBLISHED, indent=1) + "\n", encoding="utf-8")
-        tensors = {name: tensor for name, tensor in tensors.items() if name not in frozen}
-    elif frozen and save_shared({name: tensors[name] for name in sorted(frozen)}, folder / SHARED):
-        tensors = {name: tensor for name, tensor in tensors.items() if name not in frozen}
-    model.save_pretrained(home, state_dict=tensors)
-
-
-def _check_published(frozen: Mapping[str, Tensor]) -> None:
-    with safe_open(packaged_minilm() / "model.safetensors", framework="pt") as file:
-        names = set(file.keys())
-        same = frozen and all(
-            name.removeprefix(ENCODER) in names
-            and torch.equal(file.get_tensor(name.removeprefix(ENCODER)).to(tensor.dtype), tensor.cpu())
-            for name, tensor in frozen.items()
-        )
-    if not same:
-        raise CheckpointError(f"the frozen layers are not those of {PACKAGED_MINILM}, so that it cannot be named")
 
 
 def read_part(home: Path, kind: type[PretrainedConfig], name: str) -> Any:
@@ -206,25 +154,3 @@ def read_part(home: Path, kind: type[PretrainedConfig], name: str) -> Any:
             f"{home / 'config.json'}: {name} is {repr_short(getattr(config, name))}, expected {home.name!r}"
         )
     return config
-
-
-def load_tokenizer(folder: Path, words: int | None = None) -> Any:
-    """The tokenizer in the folder, without network access.
-
-    `words` is the size of the encoder's vocabulary, which the tokenizer's must not exceed.
-
-    Raises:
-        CheckpointError: it is missing, damaged, or has too many words.
-    """
-    if not (folder / "tokenizer.json").is_file():
-        raise CheckpointError(f"{folder / 'tokenizer.json'}: no such file")
-    if not isinstance(read_json(folder / "tokenizer.json"), dict):
-        raise CheckpointError(f"{folder / 'tokenizer.json'}: must hold an object")
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    except Exception as error:  # the tokenizers library raises no class of its own
-        raise CheckpointError(f"{folder}: the tokenizer cannot be read: {one_line(error)}") from None
-    most = max(tokenizer.get_vocab().values(), default=-1)
-    if words is not None and most >= words:
-        raise CheckpointError(f"{folder / 'tokenizer.json'}: a word has number {most}, the encoder knows {words} words")
-    return tokenizer

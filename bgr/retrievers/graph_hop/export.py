@@ -11,10 +11,13 @@ from typing import Any
 import torch
 
 from bgr.errors import CheckpointError
+from bgr.models.checkpoint import load_tokenizer, save_part
 from bgr.models.config import DIRECTIONS, BgrConfig
 from bgr.models.truncation import truncation_text
-from bgr.reader.reader import READER, Reader, load_reader
-from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever, load_tokenizer, save_retriever
+from bgr.reader.loading import load_reader, reader_of
+from bgr.reader.reader import READER, Reader
+from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever
+from bgr.retrievers.graph_hop.known_words import KnownWords
 from bgr.retrievers.graph_hop.options import ExportOptions
 from bgr.utils.atomic_io import output_folder, read_json
 
@@ -37,19 +40,21 @@ def export(options: ExportOptions) -> Path:
     models = {direction: load_retriever(options.run, direction) for direction in DIRECTIONS}
     tokenizer = load_tokenizer(options.run)
     if options.reader is None:
-        reader = load_reader(options.run, device="cpu")
+        reader = reader_of(options.run, device="cpu")
     else:
-        reader = Reader.from_pretrained(options.reader, device="cpu")
+        reader = load_reader(options.reader, device="cpu")
     with output_folder(options.out, overwrite=options.overwrite) as folder:
         for direction, model in models.items():
             # only the weights change type; a threshold keeps its value
             stored = torch.nn.Module.half(model) if options.half else model
-            save_retriever(stored, folder / direction, folder, by_name=options.without_encoder)
+            save_part(stored, folder / direction, folder, by_name=options.without_encoder)
         tokenizer.save_pretrained(folder)
         settings.save(folder)
+        if (words := KnownWords.of(options.run)) is not None:
+            words.save(folder)
         if reader is not None:
-            reader.model.to(torch.float16 if options.half else torch.float32)
-            reader.save(folder / READER)
+            (folder / READER).mkdir()
+            reader.save(folder / READER, half=options.half, checkpoint=folder)
         card = model_card(settings, models["forward"].config, models["backward"].config, reader=reader)
         (folder / "README.md").write_text(card, encoding="utf-8")
     return options.out
@@ -84,7 +89,7 @@ def model_card(settings: Settings, forward: BgrConfig, backward: BgrConfig, *, r
         "from bgr.pipeline import BgrPipeline",
         "",
         'found = BgrPipeline.from_pretrained("this/folder").answer(question, facts)',
-        "print(found.graph.order(), found.confidence, found.answer)",
+        "print(found.graph.order(), found.text, found.confidence)",
         "```",
         "",
         "| setting | value |",
@@ -94,7 +99,7 @@ def model_card(settings: Settings, forward: BgrConfig, backward: BgrConfig, *, r
         f"| reconstruction | {_reconstruction(settings)} |",
         f"| longest question, fact | {forward.question_tokens}, {forward.fact_tokens} tokens |",
         *([f"| longer texts in training | {truncation_text(settings.truncation)} |"] if settings.truncation else []),
-        f"| reader | {_reader(reader)} |",
+        f"| reader | {'none: graphs without answers' if reader is None else reader.description} |",
         f"| trained on data | {settings.recipe or 'recipe unknown'}, SHA-256 `{settings.data_hash}` |",
         f"| written by | bgr {version('bgr')} |",
         "",
@@ -111,12 +116,6 @@ def model_card(settings: Settings, forward: BgrConfig, backward: BgrConfig, *, r
 def _reconstruction(settings: Settings) -> str:
     threshold = f", threshold {settings.fused_threshold}" if settings.rule == "fused" else ""
     return f"{settings.rule}, γ = {settings.gamma(settings.rule)}{threshold}"
-
-
-def _reader(reader: Reader | None) -> str:
-    if reader is None:
-        return "none: graphs without answers"
-    return f"{reader.model.config.model_type}, {sum(weight.numel() for weight in reader.model.parameters()):,} weights"
 
 
 def _metrics_table(metrics: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[str]:

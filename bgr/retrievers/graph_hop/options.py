@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
-from bgr.utils.options import File, Folder, MachineOptions, Options, positional
+from bgr.utils.options import File, Folder, MachineOptions, Metavar, Options, positional
+
+MAX_FACTS = 10_000
+"""Maximum candidates of one question; more of them need a search first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,15 +41,28 @@ class AskOptions(MachineOptions):
     """Options of `bgr ask`.
 
     Args:
-        question: the question, in quotes.
+        questions: the questions, each in quotes (default: from --file, else from standard input, or at a prompt).
         checkpoint: folder of `bgr export` or of a training run.
         facts: text file with one fact a line; empty lines are skipped.
-        draw: draw the graph to this .png, .svg or .html file.
+        file: text file with one question a line; - for standard input.
+        reader: reader in place of the checkpoint's: a folder of `bgr train reader`, or a language model (smollm2, a
+            .gguf file, a folder, or http://host/v1#model).
+        draw: draw the graph of a single question to this .png, .svg or .html file.
         overwrite: replace the drawing if it exists.
     """
 
-    question: str = positional(metavar="QUESTION")
+    questions: tuple[str, ...] = positional((), metavar="QUESTION")
     checkpoint: Folder
     facts: File
+    file: Annotated[str, Metavar("FILE|-")] | None = None
+    reader: Annotated[str, Metavar("DIR|MODEL")] | None = None
     draw: File | None = None
     overwrite: bool = False
+
+    def conflicts(self) -> Iterator[str]:
+        if any(not question.strip() for question in self.questions):
+            yield "a question is empty"
+        if self.questions and self.file is not None:
+            yield "give questions either on the command line or in --file"
+        if self.draw is not None and len(self.questions) != 1:
+            yield "--draw draws the graph of one question, given on the command line"

@@ -4,7 +4,7 @@ import pytest
 import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
-from bgr.reader.reader import Reader, ReaderSettings
+from bgr.reader.seq2seq import ReaderSettings, Seq2seqReader
 from bgr.reader.slots import PLACEHOLDERS
 from training.seq2seq.data import word_tokenizer
 
@@ -15,7 +15,7 @@ WORDS = ("question", "evidence", "what", "is", "the", "capital", "of", "yes", "n
 def make_reader():
     """``make_reader(structure=False)``: seeded random weights, on the CPU in float32."""
 
-    def make(seed=0, **settings):
+    def make(seed=4, **settings):  # with most seeds nothing but unknown placeholders is generated
         torch.manual_seed(seed)
         settings = {"slots": True, "words": WORDS, "longest_answer": 5} | settings
         tokenizer = word_tokenizer([*PLACEHOLDERS, *WORDS])
@@ -31,6 +31,6 @@ def make_reader():
             eos_token_id=1,
         )
         model = T5ForConditionalGeneration(config)
-        return Reader(model, tokenizer, ReaderSettings(**settings), device="cpu", precision="32")
+        return Seq2seqReader(model, tokenizer, ReaderSettings(**settings), device="cpu", precision="32")
 
     return make

@@ -9,7 +9,9 @@ from safetensors.torch import load_file, save_file
 
 from bgr.errors import BgrError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from bgr.reader.reader import NOT_ANSWERABLE, Reader, ReaderInput, ReaderSettings, linearize, load_reader
+from bgr.reader.loading import reader_of
+from bgr.reader.reader import NOT_ANSWERABLE, ReaderInput
+from bgr.reader.seq2seq import ReaderSettings, Seq2seqReader, linearize
 
 FACTS = ("Persona was made in Sweden.", "Stockholm is the capital of Sweden.", "Rome is in Italy.")
 ITEMS = [
@@ -43,7 +45,7 @@ def test_without_evidence_there_is_no_answer(make_reader):
 
 def test_confidence_is_the_mean_token_probability(make_reader):
     """Compare with the model called token by token."""
-    reader = make_reader(seed=1)
+    reader = make_reader()
     [answer] = reader.read(["question: Where was Persona made?"])
     source = reader.tokenizer("question : where was <extra_id_0> made ?", return_tensors="pt")["input_ids"]
     written, logs = [0], []
@@ -64,16 +66,16 @@ def test_an_answer_is_never_longer_than_said(make_reader):
 def test_saved_and_loaded_it_answers_alike(make_reader, tmp_path):
     reader = make_reader(structure=False, most_tokens=9)
     reader.save(tmp_path)
-    loaded = Reader.from_pretrained(tmp_path, device="cpu", precision="32")
+    loaded = Seq2seqReader.from_pretrained(tmp_path, device="cpu", precision="32")
     assert loaded.settings == reader.settings
     assert near(loaded.answer(ITEMS), reader.answer(ITEMS))
 
 
 def test_a_checkpoint_may_hold_no_reader(make_reader, tmp_path):
-    assert load_reader(tmp_path) is None
+    assert reader_of(tmp_path) is None
     (tmp_path / "reader").mkdir()
     with pytest.raises(BgrError, match=r"reader\.json: no such file"):
-        load_reader(tmp_path)
+        reader_of(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +115,7 @@ def test_damaged_files_are_one_line(make_reader, tmp_path, damage):
         config = json.loads((tmp_path / "config.json").read_text())
         (tmp_path / "config.json").write_text(json.dumps(config | {"vocab_size": 5}))
     with pytest.raises(BgrError) as error:
-        Reader.from_pretrained(tmp_path)
+        Seq2seqReader.from_pretrained(tmp_path)
     assert str(tmp_path) in str(error.value)
 
 

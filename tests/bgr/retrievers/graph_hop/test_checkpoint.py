@@ -8,10 +8,11 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from bgr.errors import CheckpointError
+from bgr.models.checkpoint import BY_NAME, SHARED, save_part
 from bgr.models.config import DIRECTIONS
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Query
-from bgr.retrievers.graph_hop.checkpoint import BY_NAME, SHARED, Settings, load_retriever, save_retriever
+from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever
 from bgr.retrievers.graph_hop.export import export
 from bgr.retrievers.graph_hop.options import ExportOptions
 
@@ -33,7 +34,7 @@ def pair(make_retriever):
 def written(build_once, pair, tokenizer):
     def make(folder):
         for model in pair:
-            save_retriever(model, folder / model.config.direction, folder)
+            save_part(model, folder / model.config.direction, folder)
         tokenizer.save_pretrained(folder)
         Settings(data_hash="abc").save(folder)
 
@@ -87,7 +88,7 @@ def test_a_loaded_pair_shares_their_memory(written):
 def test_encoders_that_differ_are_stored_twice(make_retriever, tmp_path, settings):
     models = [make_retriever(direction, seed=seed, **settings) for seed, direction in enumerate(DIRECTIONS)]
     for model in models:
-        save_retriever(model, tmp_path / model.config.direction, tmp_path)
+        save_part(model, tmp_path / model.config.direction, tmp_path)
     assert LAST in load_file(tmp_path / "backward" / "model.safetensors")
     assert FIRST in load_file(tmp_path / "backward" / "model.safetensors")
     assert all(same(model.state_dict(), loaded) for model, loaded in zip(models, states(tmp_path), strict=True))
@@ -132,7 +133,7 @@ def test_a_damaged_shared_file_is_an_error_of_one_line(folder, harm, said):
 def published(pair, tmp_path, monkeypatch):
     """The encoder of the pair in place of the packaged one."""
     pair[0].encoder.bert.save_pretrained(tmp_path / "published")
-    monkeypatch.setattr("bgr.retrievers.graph_hop.checkpoint.packaged_minilm", lambda: tmp_path / "published")
+    monkeypatch.setattr("bgr.models.checkpoint.packaged_minilm", lambda: tmp_path / "published")
     return tmp_path / "published" / "model.safetensors"
 
 
@@ -158,7 +159,7 @@ def test_another_encoder_cannot_be_named(written, published, tmp_path):
 
 def test_a_pair_without_frozen_layers_has_no_encoder_to_name(make_retriever, published, tmp_path):
     with pytest.raises(CheckpointError, match="are not those"):
-        save_retriever(make_retriever("forward"), tmp_path / "forward", tmp_path, by_name=True)
+        save_part(make_retriever("forward"), tmp_path / "forward", tmp_path, by_name=True)
 
 
 @pytest.mark.parametrize("change", [{"sha256": "0" * 64}, {"name": "other"}, {"more": 1}])

@@ -1,0 +1,127 @@
+"""Questions to a checkpoint, as `bgr ask` puts them: given, from a file or standard input, or at a prompt.
+
+Whatever can be wrong with the input is found before PyTorch is imported.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bgr.errors import CheckpointError, DataError
+from bgr.retrievers.graph_hop.options import MAX_FACTS, AskOptions
+
+if TYPE_CHECKING:
+    from bgr.pipeline import BgrPipeline
+    from bgr.reader.answer import Answer
+
+PARTS = ("bgr.json", "forward/config.json", "backward/config.json", "tokenizer.json")
+"""Files that every checkpoint has."""
+
+PROMPT = "question> "
+
+
+class Asking:
+    """Questions over one list of facts.
+
+    Raises:
+        DataError: the facts or the questions cannot be read, are too many, or the drawing cannot be written.
+        CheckpointError: the folder is no checkpoint.
+    """
+
+    def __init__(self, options: AskOptions) -> None:
+        self.options = options
+        for part in PARTS:
+            if not (options.checkpoint / part).is_file():
+                raise CheckpointError(f"{options.checkpoint / part}: no such file; allowed: the folder of a checkpoint")
+        self.facts = read_sentences(options.facts)
+        if len(self.facts) > MAX_FACTS:
+            raise DataError(f"{options.facts}: {len(self.facts):,} facts, allowed: {MAX_FACTS:,}")
+        if options.draw is not None:
+            from bgr.graph.draw import check_drawing
+
+            check_drawing(options.draw, overwrite=options.overwrite)
+        self.prompts = not options.questions and options.file is None and sys.stdin.isatty()
+        self.questions = [] if self.prompts else list(_questions(options))
+        self._pipeline: BgrPipeline | None = None
+
+    @property
+    def pipeline(self) -> BgrPipeline:
+        """The checkpoint, loaded when it is needed first."""
+        if self._pipeline is None:
+            from bgr.pipeline import BgrPipeline
+
+            options = self.options
+            self._pipeline = BgrPipeline.from_pretrained(
+                options.checkpoint, reader=options.reader, device=options.device, precision=options.precision
+            )
+        return self._pipeline
+
+    def answers(self) -> list[Answer]:
+        """Answer all questions, and draw the graph if requested and there is one."""
+        from bgr.retrievers.base import Query
+
+        queries = [Query(question, self.facts) for question in self.questions]
+        found = self.pipeline.answer_all(queries, progress=len(queries) > 1)
+        if self.options.draw is not None and found[0].graph.nodes:
+            found[0].draw(self.options.draw)
+        return found
+
+    def converse(self) -> Iterator[Answer]:
+        """Answers to questions typed at a prompt, until an empty line or the end of the input."""
+        self.pipeline  # noqa: B018  (loaded before the first question)
+        print(f"{len(self.facts):,} facts; an empty line ends", file=sys.stderr)
+        while True:
+            try:
+                question = " ".join(input(PROMPT).split())
+            except EOFError:
+                return
+            if not question:
+                return
+            yield self.pipeline.answer(question, self.facts)
+
+
+def answer_questions(options: AskOptions) -> list[Answer]:
+    """Answer the questions of the options; see `Asking`."""
+    return Asking(options).answers()
+
+
+def _questions(options: AskOptions) -> list[str]:
+    """The given questions, or those of a file.
+
+    Raises:
+        DataError: the file cannot be read, or has no question.
+    """
+    if options.questions:
+        return [" ".join(question.split()) for question in options.questions]
+    if options.file is not None and options.file != "-":
+        return read_sentences(Path(options.file), "question")
+    try:
+        lines = sys.stdin.read().splitlines()
+    except UnicodeDecodeError as error:
+        raise DataError(f"standard input: cannot be read as text: {error}") from None
+    return _sentences(lines, "standard input", "question")
+
+
+def read_sentences(path: Path, what: str = "fact") -> list[str]:
+    """The sentences of a text file, one per line.
+
+    Raises:
+        DataError: the file is missing, not UTF-8 text, or has no sentence.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read as UTF-8 text: {error}") from None
+    return _sentences(lines, str(path), what)
+
+
+def _sentences(lines: list[str], where: str, what: str) -> list[str]:
+    found = [" ".join(line.split()) for line in lines if line.strip()]
+    if not found:
+        raise DataError(f"{where}: no {what}s; one {what} a line is expected")
+    return found

@@ -1,0 +1,226 @@
+"""The extractive reader: from a question and its evidence graph to the parts that an answer is made of.
+
+The encoder is a pretrained one, so the reader knows more English than its training questions have. A few transformer
+layers over the tokens of the question and of all facts then score what the answer is (`KINDS`), and where it is: spans,
+numbers, and the facts that count. Comparing, counting and printing are left to code (`bgr.reader.extraction`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import BertConfig, PretrainedConfig, PreTrainedModel
+
+from bgr.models.encoder import SentenceStates
+from bgr.models.numbers import NumberMarks
+from bgr.models.projection import Projection
+from bgr.models.ragged import Ragged, Rows
+from bgr.models.token_match import WAYS, Layout, TokenMarks, TokenMatch
+
+KINDS = ("span", "quantity", "boolean", "count", "choice", "label", "none")
+"""What an answer is: words of a fact; a number or date of a fact; yes or no; how many facts count; the one of several
+facts with the most or the least; one of the answers that no fact contains; or nothing, since the evidence is not
+enough."""
+
+DEPTHS = 8
+"""Depths of facts in the graph that are distinguished; deeper ones are like the last."""
+
+
+class ExtractiveReaderConfig(PretrainedConfig):
+    """Configuration of an `ExtractiveReaderModel`.
+
+    Args:
+        encoder: configuration of the BERT.
+        frozen_layers: number of its layers, counted from the embeddings, that are not trained.
+        width: width of the layers over question and facts.
+        layers: number of these layers.
+        labels: the answers that are chosen from a list.
+        units: units that are printed after a number.
+        dropout: dropout probability of these layers.
+        question_tokens, fact_tokens: maximum length in tokens; longer questions and facts are truncated.
+    """
+
+    model_type = "bgr-extractive-reader"
+    sub_configs = {"encoder": BertConfig}  # noqa: RUF012  (the base class reads a plain dict)
+
+    def __init__(
+        self,
+        encoder: BertConfig | dict[str, Any] | None = None,
+        frozen_layers: int = 0,
+        width: int = 192,
+        layers: int = 3,
+        labels: list[str] | None = None,
+        units: list[str] | None = None,
+        dropout: float = 0.0,
+        question_tokens: int = 64,
+        fact_tokens: int = 64,
+        **kwargs: Any,
+    ) -> None:
+        if isinstance(encoder, dict):
+            encoder = BertConfig(**encoder)
+        self.encoder = encoder if encoder is not None else BertConfig()
+        self.frozen_layers = frozen_layers
+        self.width = width
+        self.layers = layers
+        self.labels = labels or []
+        self.units = units or []
+        self.dropout = dropout
+        self.question_tokens = question_tokens
+        self.fact_tokens = fact_tokens
+        super().__init__(**kwargs)
+        if width % self.heads:
+            raise ValueError(f"width is {width}, allowed: multiples of 64, or less than 128")
+
+    @property
+    def heads(self) -> int:
+        """Attention heads, each of width 64."""
+        return max(1, self.width // 64)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The evidence of ``q`` questions.
+
+    Args:
+        facts: ``[q, c]`` each question's facts in the order of its graph, as indices into the facts of the batch,
+            padded with −1.
+        depth: ``[q, c]`` number of edges from the question to each fact, on the longest path.
+        leaf: ``[q, c]`` bool, true for a fact without successors.
+    """
+
+    facts: Tensor
+    depth: Tensor
+    leaf: Tensor
+
+    def to(self, *args: Any, **kwargs: Any) -> Evidence:
+        return Evidence(*(part.to(*args, **kwargs) for part in (self.facts, self.depth, self.leaf)))
+
+
+@dataclass(frozen=True)
+class ReaderScores:
+    """Logits of everything that answers are made of. ``f`` counts the facts of each question in turn, ``total`` their
+    tokens.
+
+    Args:
+        kind: ``[q, K]`` of each of `KINDS`.
+        yes: ``[q]`` of *yes* against *no*.
+        most: ``[q]`` of the most against the least.
+        label: ``[q, L]`` of each of the configuration's labels.
+        support: ``[f]`` that a fact is what is asked for: it holds the answer, is compared, or is counted.
+        start, end: ``[total]`` that a span begins or ends at a token.
+        quantity: ``[total]`` that the number of a token is what is asked for, −inf without a number.
+        unit: ``[total, U]`` of each of the configuration's units.
+        lengths: ``[f]`` tokens of each fact.
+        question: ``[f]`` the question of each fact.
+    """
+
+    kind: Tensor
+    yes: Tensor
+    most: Tensor
+    label: Tensor
+    support: Tensor
+    start: Tensor
+    end: Tensor
+    quantity: Tensor
+    unit: Tensor
+    lengths: Tensor
+    question: Tensor
+
+
+class ExtractiveReaderModel(PreTrainedModel):
+    """Scores the parts of an answer."""
+
+    config_class = ExtractiveReaderConfig
+    config: ExtractiveReaderConfig
+    base_model_prefix = "reader"
+    _no_split_modules = ["BertLayer"]  # noqa: RUF012
+
+    def __init__(self, config: ExtractiveReaderConfig) -> None:
+        super().__init__(config)
+        width = config.width
+        self.encoder = SentenceStates(config.encoder, frozen_layers=config.frozen_layers)
+        self.project = Projection(config.encoder.hidden_size, width, words=True)
+        self.match_tokens = TokenMatch()
+        self.asked = TokenMarks(width=width)
+        self.told = nn.Linear(WAYS, width, bias=False)
+        self.numbers = NumberMarks(width=width)
+        self.place = nn.Embedding(1 + DEPTHS, width)
+        self.leaf = nn.Parameter(torch.zeros(width))
+        layer = nn.TransformerEncoderLayer(
+            width, config.heads, 2 * width, config.dropout, "gelu", batch_first=True, norm_first=True
+        )
+        self.layers = nn.TransformerEncoder(layer, config.layers, nn.LayerNorm(width), enable_nested_tensor=False)
+        self.of_question = nn.Linear(width, len(KINDS) + 2 + len(config.labels))
+        self.support = nn.Sequential(nn.Linear(3 * width, width), nn.GELU(), nn.Linear(width, 1))
+        self.pointer = nn.Sequential(nn.Linear(2 * width, width), nn.GELU(), nn.Linear(width, 3 + len(config.units)))
+        nn.init.normal_(self.place.weight, std=0.3)
+        nn.init.normal_(self.told.weight, std=0.5)
+        self.post_init()
+        self.encoder.freeze()
+
+    def _init_weights(self, module: nn.Module) -> None:
+        """Do nothing: every part initializes itself in its constructor."""
+
+    def forward(self, questions: Rows, facts: Rows, evidence: Evidence) -> ReaderScores:
+        """*Shape:* ``questions.flat``, ``facts.flat [total]`` token ids, or ``[total, d]`` states from
+        ``encoder.lower``."""
+        layout = Layout.of(evidence.facts)
+        there = evidence.facts >= 0
+        asked, told = self._states(questions), self._states(facts).select(evidence.facts[there])
+        sentences = Rows.cat([asked, told])
+        states = self._marked(asked, told, sentences, layout, evidence.depth[there], evidence.leaf[there])
+        states = self._in_context(Ragged(states, sentences.lengths), layout)
+        first = states[sentences.starts]  # [CLS] of each sentence
+        count, tokens = len(asked), len(asked.flat)
+        question = layout.question[count:]
+        kind, yes, most, label = self.of_question(first[:count]).split([len(KINDS), 1, 1, len(self.config.labels)], 1)
+        mean = Ragged(states[tokens:], told.lengths).padded().sum(1) / told.lengths[:, None]
+        support = self.support(torch.cat([first[count:], mean, first[question]], 1)).squeeze(1)
+        of_token = first[question.repeat_interleave(told.lengths)]
+        points = self.pointer(torch.cat([states[tokens:], of_token], 1))
+        start, end, quantity, unit = points.split([1, 1, 1, len(self.config.units)], 1)
+        return ReaderScores(
+            kind=kind,
+            yes=yes.squeeze(1),
+            most=most.squeeze(1),
+            label=label,
+            support=support,
+            start=start.squeeze(1),
+            end=end.squeeze(1),
+            quantity=quantity.squeeze(1).masked_fill(told.numbers.isnan(), float("-inf")),
+            unit=unit,
+            lengths=told.lengths,
+            question=question,
+        )
+
+    def _states(self, rows: Rows) -> Rows:
+        states = self.encoder.upper(rows) if rows.flat.is_floating_point() else self.encoder(rows)
+        words = self.encoder.bert.embeddings.word_embeddings.weight
+        return replace(rows, flat=self.project(states.flat, rows.ids, words))
+
+    def _marked(self, asked: Rows, told: Rows, sentences: Rows, layout: Layout, depth: Tensor, leaf: Tensor) -> Tensor:
+        """The states of all tokens with what the other sentences say of them, and the place of their fact."""
+        matches = self.match_tokens(sentences, layout)
+        states = sentences.flat + self.asked(matches, sentences.lengths, layout)
+        tokens = len(asked.flat)
+        own = layout.column.repeat_interleave(sentences.lengths)
+        among = matches.scatter(2, own[:, None, None].expand(-1, WAYS, -1), -2.0)[tokens:, :, 1:].amax(2)
+        marks = self.told(among) + self.leaf * leaf.repeat_interleave(told.lengths)[:, None]
+        states = states + torch.cat([marks.new_zeros(tokens, marks.shape[1]), marks])
+        states = states + torch.cat(self.numbers(asked, told, layout.question[len(asked) :]))
+        place = torch.cat([torch.zeros_like(layout.question[: len(asked)]), depth.clamp(1, DEPTHS)])
+        marked: Tensor = states + self.place(place.repeat_interleave(sentences.lengths))
+        return marked
+
+    def _in_context(self, rows: Ragged, layout: Layout) -> Tensor:
+        """The layers over all tokens of each question and its facts. *Shape:* ``[total, d]`` → the same."""
+        order = torch.argsort(layout.question, stable=True)
+        lengths = torch.zeros(layout.shape[0], dtype=torch.long, device=order.device)
+        lengths = lengths.index_add(0, layout.question, rows.lengths)
+        grouped = Ragged(rows.select(order).flat, lengths)
+        mask = grouped.mask()
+        found = self.layers(grouped.padded(), src_key_padding_mask=~mask)[mask]
+        return Ragged(found, rows.lengths[order]).select(torch.argsort(order)).flat

@@ -1,0 +1,100 @@
+"""The answer to one question, with its evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bgr.errors import BgrError
+from bgr.graph.draw import draw
+from bgr.graph.evidence_graph import EvidenceGraph
+from bgr.reader.reader import Span
+from bgr.utils.json_utils import repr_short
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one question, with its evidence.
+
+    Args:
+        question: the question.
+        facts: its candidates, to which all numbers refer.
+        graph: the evidence; empty if it does not seem complete.
+        forward, backward: the graphs of both directions before they were merged.
+        agreement: how much of both is the same, in [0, 1]: BSC (paper, section 4.3).
+        limits: names of the limits that bound the search (`bgr.retrievers.graph_hop.decode.LIMITS`).
+        completeness: probability that the candidates hold all of the evidence; ``None`` from a checkpoint that does not
+            tell.
+        has_reader: false if the checkpoint answers no questions.
+        text: the answer; ``None`` if the evidence does not answer the question, or without a reader.
+        confidence: probability that the answer is right; 0 without an answer, ``None`` if it is unknown.
+        support: the facts that the answer comes from, if the reader tells.
+        spans: what it was read from: the answer itself, or the numbers that were compared.
+        truncated: the texts that were not read to their end, −1 for the question.
+        reader_truncated: whether the reader did not read all of its input.
+        warnings: why the question may be one that the model cannot understand.
+    """
+
+    question: str
+    facts: tuple[str, ...]
+    graph: EvidenceGraph
+    forward: EvidenceGraph
+    backward: EvidenceGraph
+    agreement: float
+    limits: tuple[str, ...]
+    completeness: float | None = None
+    has_reader: bool = False
+    text: str | None = None
+    confidence: float | None = None
+    support: tuple[int, ...] = ()
+    spans: tuple[Span, ...] = ()
+    truncated: tuple[int, ...] = ()
+    reader_truncated: bool = False
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """The answer and its confidence in one line."""
+        if not self.has_reader:
+            return "not given: this checkpoint holds no reader"
+        if self.text is None:
+            return "not answerable from these facts"
+        return self.text if self.confidence is None else f"{self.text} (confidence {self.confidence:.2f})"
+
+    def draw(self, path: str | Path) -> None:
+        """Draw the graph with its sentences, the answer and its spans; the suffix of `path` decides the format
+        (`bgr.graph.draw.draw`).
+
+        Raises:
+            BgrError: an unknown suffix, or there is no evidence to draw.
+        """
+        if not self.graph.nodes:
+            raise BgrError(
+                f"{path}: no evidence was found for {repr_short(self.question)}, so there is no graph to draw"
+            )
+        marks: dict[int, list[tuple[int, int]]] = {}
+        for span in self.spans:
+            marks.setdefault(span.fact, []).append((span.start, span.end))
+        caption = f"Answer: {self.summary}" if self.has_reader else ""
+        draw(self.graph, self.facts, self.question, path, caption=caption, marks=marks)
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain record: edges with scores, the root as −1, and the evidence in the order of reasoning."""
+        return {
+            "question": self.question,
+            "answer": self.text,
+            "confidence": self.confidence,
+            "completeness": self.completeness,
+            "agreement": self.agreement,
+            "support": list(self.support),
+            "spans": [[one.fact, one.start, one.end] for one in self.spans],
+            "edges": [[a, b, round(self.graph.scores.get((a, b), 0.0), 6)] for a, b in sorted(self.graph.edges)],
+            "evidence": [{"fact": n, "text": self.facts[n]} for n in self.graph.order()],
+            "forward": self.forward.to_json(),
+            "backward": self.backward.to_json(),
+            "limits": list(self.limits),
+            "truncated": list(self.truncated),
+            "reader_truncated": self.reader_truncated,
+            "warnings": list(self.warnings),
+        }

@@ -1,0 +1,72 @@
+"""The evidence of questions as an extractive reader takes it: facts in the order of the graph, with their places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+from bgr.models.batching import Batch, Sentences, make_batch
+from bgr.models.extractive_reader import Evidence
+
+Spans = list[tuple[int, int]]
+"""The characters of each token of a text; ``(0, 0)`` for special tokens."""
+
+
+class FactTexts(NamedTuple):
+    """The facts of a question: their texts, the characters of each token, and the number that a token is a part of
+    (NaN for other tokens)."""
+
+    facts: Sequence[str]
+    spans: Sequence[Spans]
+    numbers: Sequence[Sequence[float]]
+
+
+class Told(NamedTuple):
+    """A question with its facts in the order of the graph, the depth of each fact, and whether it is a leaf."""
+
+    question: str
+    facts: tuple[str, ...]
+    depths: tuple[int, ...]
+    leaves: tuple[bool, ...]
+
+    @classmethod
+    def of(cls, question: str, facts: Sequence[str], graph: EvidenceGraph) -> Told:
+        """`graph` refers to `facts` by index; facts outside the graph are left out."""
+        order, depth = graph.order(), {ROOT: 0}
+        for node in order:
+            depth[node] = 1 + max(depth[before] for before in graph.predecessors(node))
+        return cls(
+            question,
+            tuple(facts[node] for node in order),
+            tuple(depth[node] for node in order),
+            tuple(not graph.successors(node) for node in order),
+        )
+
+
+def evidence_batch(questions: Sentences, facts: Sentences, told: Sequence[Told]) -> tuple[Batch, Evidence]:
+    """The input of an `ExtractiveReaderModel` for several questions."""
+    batch = make_batch(questions, facts, [(one.question, one.facts) for one in told])
+    depth = torch.zeros_like(batch.candidates)
+    leaf = torch.zeros_like(batch.candidates, dtype=torch.bool)
+    for row, one in enumerate(told):
+        depth[row, : len(one.depths)] = torch.tensor(one.depths)
+        leaf[row, : len(one.leaves)] = torch.tensor(one.leaves)
+    return batch, Evidence(batch.candidates, depth, leaf)
+
+
+class EvidenceTexts:
+    """The texts of facts with the characters and the numbers of their tokens, from which answers are cut out."""
+
+    def __init__(self, facts: Sentences, tokenizer: Any, *, max_tokens: int) -> None:
+        texts = list(facts.number)
+        read = tokenizer(texts, truncation=True, max_length=max_tokens, return_offsets_mapping=True) if texts else {}
+        self.spans: dict[str, Spans] = dict(zip(texts, read.get("offset_mapping", []), strict=True))
+        numbers = facts.rows.numbers.split(facts.rows.lengths.tolist())
+        self.numbers = dict(zip(texts, (row.tolist() for row in numbers), strict=True))
+
+    def of(self, told: Told) -> FactTexts:
+        facts = told.facts
+        return FactTexts(facts, [self.spans[one] for one in facts], [self.numbers[one] for one in facts])

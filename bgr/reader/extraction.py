@@ -1,0 +1,201 @@
+"""From the scores of an extractive reader to an answer: spans are cut out, numbers compared and facts counted by code.
+
+The kind of answer is the most probable one that the evidence allows. The confidence is the probability of the kind
+times that of what was chosen within it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from bgr.models.extractive_reader import KINDS, ExtractiveReaderConfig, ReaderScores
+from bgr.reader.evidence import FactTexts
+from bgr.utils.quantities import find_quantities
+
+LONGEST_SPAN = 24
+"""Maximum tokens of an answer."""
+
+MAX_COMPARED = 64
+"""Maximum facts whose numbers are compared."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """Characters ``start`` to ``end`` of the fact at position `fact` of the evidence."""
+
+    fact: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """An answer with its reasons.
+
+    Args:
+        text: the answer; ``None`` if the evidence is not enough.
+        kind: one of ``KINDS``.
+        confidence: probability in [0, 1], not calibrated.
+        support: positions of the facts that it comes from.
+        spans: what was read: the answer, or the numbers that were compared.
+    """
+
+    text: str | None
+    kind: str
+    confidence: float
+    support: tuple[int, ...] = ()
+    spans: tuple[Span, ...] = ()
+
+
+def extract(scores: ReaderScores, texts: Sequence[FactTexts], config: ExtractiveReaderConfig) -> list[Extracted]:
+    """One answer for each question."""
+    found, facts = [], torch.bincount(scores.question, minlength=len(texts)).tolist()
+    lengths, first, token = scores.lengths.tolist(), 0, 0
+    for number, one in enumerate(texts):
+        rows = slice(first, first + facts[number])
+        tokens = slice(token, token + sum(lengths[rows]))
+        found.append(_Reading(scores, number, rows, tokens, lengths[rows], one, config).answer())
+        first, token = rows.stop, tokens.stop
+    return found
+
+
+class _Reading:
+    """The scores of one question."""
+
+    def __init__(
+        self,
+        scores: ReaderScores,
+        number: int,
+        rows: slice,
+        tokens: slice,
+        lengths: Sequence[int],
+        texts: FactTexts,
+        config: ExtractiveReaderConfig,
+    ) -> None:
+        self.texts, self.config, self.lengths = texts, config, lengths
+        self.kind = scores.kind[number].softmax(0).tolist()
+        self.yes, self.most = float(scores.yes[number].sigmoid()), float(scores.most[number].sigmoid())
+        self.label = scores.label[number]
+        self.support = scores.support[rows].sigmoid().tolist()
+        self.start, self.end = scores.start[tokens].log_softmax(0), scores.end[tokens].log_softmax(0)
+        self.quantity, self.unit = scores.quantity[tokens], scores.unit[tokens]
+        self.of_fact = [fact for fact, length in enumerate(lengths) for _ in range(length)]
+        self.begin = [sum(lengths[:fact]) for fact in range(len(lengths))]
+
+    def answer(self) -> Extracted:
+        ways: dict[str, Callable[[], Extracted | None]] = {
+            "span": self._span, "quantity": self._quantity, "boolean": self._boolean, "count": self._count,
+            "choice": self._choice, "label": self._label, "none": lambda: Extracted(None, "none", 1.0),
+        }  # fmt: skip
+        for number in sorted(range(len(KINDS)), key=lambda number: -self.kind[number]):
+            found = ways[KINDS[number]]()
+            if found is not None and (found.text or KINDS[number] == "none"):
+                return Extracted(
+                    found.text, KINDS[number], self.kind[number] * found.confidence, found.support, found.spans
+                )
+        return Extracted(None, "none", 0.0)
+
+    def _span(self, only: int | None = None) -> Extracted | None:
+        """The best span, or the best one of a fact; without the special tokens at its ends."""
+        best: tuple[float, int, int, int] | None = None
+        for fact, length in enumerate(self.lengths):
+            if (only is not None and fact != only) or length < 3:
+                continue
+            inner = slice(self.begin[fact] + 1, self.begin[fact] + length - 1)
+            pairs = (self.start[inner][:, None] + self.end[inner][None]).triu().tril(LONGEST_SPAN - 1)
+            allowed = torch.ones_like(pairs, dtype=torch.bool).triu().tril(LONGEST_SPAN - 1)
+            pairs = pairs.masked_fill(~allowed, float("-inf"))
+            place = int(pairs.argmax())
+            value = float(pairs.flatten()[place])
+            if best is None or value > best[0]:
+                best = (value, fact, place // pairs.shape[1] + 1, place % pairs.shape[1] + 1)
+        if best is None:
+            return None
+        value, fact, start, end = best
+        offsets = self.texts.spans[fact]
+        span = Span(fact, offsets[start][0], offsets[end][1])
+        text = self.texts.facts[fact][span.start : span.end].strip()
+        return Extracted(text, "span", math.exp(value), (fact,), (span,))
+
+    def _number(self, only: int | None = None) -> tuple[float, int, int] | None:
+        """Probability, fact and token of the best number, or of the best one of a fact."""
+        logits = self.quantity
+        if only is not None:
+            logits = torch.full_like(logits, float("-inf"))
+            there = slice(self.begin[only], self.begin[only] + self.lengths[only])
+            logits[there] = self.quantity[there]
+        if not len(logits) or float(logits.max()) == float("-inf"):
+            return None
+        chances = logits.softmax(0)
+        token = int(chances.argmax())
+        fact = self.of_fact[token]
+        number = self.texts.numbers[fact]
+        # all tokens of a number have the same value
+        same = [self.begin[fact] + n for n, one in enumerate(number) if one == number[token - self.begin[fact]]]
+        return float(chances[same].sum()), fact, token
+
+    def _quantity_span(self, fact: int, token: int) -> tuple[Span, str] | None:
+        start, end = self.texts.spans[fact][token - self.begin[fact]]
+        for one in find_quantities(self.texts.facts[fact]):
+            if one.start < end and one.end > start:
+                return Span(fact, one.start, one.end), one.text
+        return None
+
+    def _quantity(self) -> Extracted | None:
+        best = self._number()
+        there = None if best is None else self._quantity_span(*best[1:])
+        if best is None or there is None:
+            return None
+        chance, fact, token = best
+        unit = self.unit[token].softmax(0)
+        chosen = int(unit.argmax()) if len(unit) else -1
+        text = f"{there[1]} {self.config.units[chosen] if chosen >= 0 else ''}".strip()
+        return Extracted(text, "quantity", chance * float(unit.max() if len(unit) else 1.0), (fact,), (there[0],))
+
+    def _boolean(self) -> Extracted:
+        yes = self.yes >= 0.5
+        support = tuple(n for n, chance in enumerate(self.support) if chance >= 0.5)
+        return Extracted("yes" if yes else "no", "boolean", self.yes if yes else 1 - self.yes, support)
+
+    def _count(self) -> Extracted | None:
+        support = tuple(n for n, chance in enumerate(self.support) if chance >= 0.5)
+        if not support:
+            return None
+        sure = math.prod(max(chance, 1 - chance) for chance in self.support)
+        return Extracted(str(len(support)), "count", sure, support)
+
+    def _choice(self) -> Extracted | None:
+        """The fact with the most or the least, of those that are compared, at least two."""
+        order = sorted(range(len(self.support)), key=lambda fact: -self.support[fact])
+        compared: list[tuple[float, int, tuple[float, int, int]]] = []
+        for fact in order[:MAX_COMPARED]:
+            if self.support[fact] < 0.5 and len(compared) >= 2:
+                break
+            best = self._number(fact)
+            if best is not None:
+                compared.append((self.texts.numbers[fact][best[2] - self.begin[fact]], fact, best))
+        if len(compared) < 2:
+            return None
+        most = self.most >= 0.5
+        _, fact, _ = (max if most else min)(compared, key=lambda one: one[0])
+        name = self._span(fact)
+        if name is None:
+            return None
+        there = self.start[self.begin[fact] : self.begin[fact] + self.lengths[fact]].exp().sum()
+        sure = min(1.0, name.confidence / max(1e-9, float(there) ** 2)) * (self.most if most else 1 - self.most)
+        sure *= math.prod(max(chance, 1 - chance) for chance in self.support)
+        spans = [self._quantity_span(one, best[2]) for _, one, best in compared]
+        shown = tuple(one[0] for one in spans if one is not None)
+        return Extracted(name.text, "choice", sure, tuple(one for _, one, _ in compared), (*name.spans, *shown))
+
+    def _label(self) -> Extracted | None:
+        if not len(self.label):
+            return None
+        chances: Tensor = self.label.softmax(0)
+        chosen = int(chances.argmax())
+        return Extracted(self.config.labels[chosen], "label", float(chances[chosen]))

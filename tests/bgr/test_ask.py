@@ -1,0 +1,100 @@
+import io
+import json
+
+import pytest
+
+from bgr.ask import Asking, answer_questions
+from bgr.cli import main
+from bgr.errors import CheckpointError, DataError
+from bgr.retrievers.graph_hop.known_words import KnownWords
+from bgr.retrievers.graph_hop.options import AskOptions
+from bgr.utils.options import OptionsError
+
+FACTS = ["Paris lies in France .", "Rome lies in Italy .", "Persona was made in Sweden .", "Alpha has 3 people ."]
+QUESTION = "In which country was Persona made ?"
+OTHER = "How many people has Alpha ?"
+
+
+@pytest.fixture
+def ask(small_checkpoint, tmp_path):
+    """``ask(*words)``: the words of the command with the checkpoint and a file of facts."""
+    facts = tmp_path / "facts.txt"
+    facts.write_text("\n".join(FACTS))
+    return lambda *words: ["ask", "--checkpoint", str(small_checkpoint), "--facts", str(facts), *map(str, words)]
+
+
+def piped(monkeypatch, text, *, terminal=False):
+    stream = io.StringIO(text)
+    stream.isatty = lambda: terminal
+    monkeypatch.setattr("sys.stdin", stream)
+
+
+@pytest.mark.parametrize("source", ["arguments", "file", "dash", "pipe"])
+def test_several_questions_from_anywhere(ask, source, tmp_path, monkeypatch, capsys):
+    lines = f"{QUESTION}\n\n  {OTHER}  \n"
+    (tmp_path / "questions.txt").write_text(lines)
+    piped(monkeypatch, lines)
+    words = {"arguments": [QUESTION, OTHER], "file": ["--file", tmp_path / "questions.txt"], "dash": ["--file", "-"]}
+    assert main(ask("--json", *words.get(source, []))) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["question"] for one in found] == [QUESTION, OTHER]
+
+
+def test_the_text_of_several_is_that_of_each(ask, capsys):
+    assert main(ask(QUESTION)) == 0
+    assert main(ask(OTHER)) == 0
+    alone = capsys.readouterr().out
+    assert main(ask(QUESTION, OTHER)) == 0
+    assert capsys.readouterr().out.split() == alone.split()
+
+
+def test_a_prompt_stays_open_until_an_empty_line(ask, monkeypatch, capsys):
+    typed = iter([QUESTION, OTHER, ""])
+    piped(monkeypatch, "", terminal=True)
+    monkeypatch.setattr("builtins.input", lambda prompt: next(typed))
+    assert main(ask()) == 0
+    shown = capsys.readouterr()
+    assert shown.out.index(QUESTION) < shown.out.index(OTHER)
+    assert "4 facts; an empty line ends" in shown.err
+    monkeypatch.setattr("builtins.input", lambda prompt: (_ for _ in ()).throw(EOFError))
+    assert main(ask()) == 0
+
+
+def test_bad_usage_is_said_at_once(small_checkpoint, tmp_path, monkeypatch):
+    given = {"checkpoint": small_checkpoint, "facts": tmp_path / "facts.txt"}
+    for wrong, said in [
+        ({"questions": ["a?", " "]}, "a question is empty"),
+        ({"questions": ["a?"], "file": "x"}, "either on the command line or in --file"),
+        ({"questions": ["a?", "b?"], "draw": "x.png"}, "--draw draws the graph of one question"),
+    ]:
+        with pytest.raises(OptionsError, match=said):
+            AskOptions(**given, **wrong)
+    with pytest.raises(DataError, match=r"facts\.txt: no such file"):
+        Asking(AskOptions(**given, questions=["a?"]))
+    (tmp_path / "facts.txt").write_text("A fact.")
+    with pytest.raises(CheckpointError, match=r"bgr\.json: no such file; allowed: the folder of a checkpoint"):
+        Asking(AskOptions(checkpoint=tmp_path, facts=tmp_path / "facts.txt", questions=["a?"]))
+    (tmp_path / "none.txt").write_text(" \n")
+    with pytest.raises(DataError, match=r"none\.txt: no questions; one question a line"):
+        Asking(AskOptions(**given, file=str(tmp_path / "none.txt")))
+    piped(monkeypatch, "")
+    with pytest.raises(DataError, match="standard input: no questions"):
+        Asking(AskOptions(**given))
+
+
+def test_a_strange_question_gets_a_warning(small_checkpoint, ask, capsys):
+    KnownWords.learn([QUESTION, OTHER] * 3).save(small_checkpoint)
+    assert main(ask(QUESTION)) == 0
+    assert "warning" not in capsys.readouterr().out
+    assert main(ask("Quel pays a produit Persona ?")) == 0
+    assert "warning    4 of 5 words are neither in training questions nor in the facts: quel, pays" in (
+        capsys.readouterr().out
+    )
+
+
+def test_python_asks_with_the_same_options(small_checkpoint, tmp_path):
+    (tmp_path / "facts.txt").write_text("\n".join(FACTS))
+    options = AskOptions(questions=[QUESTION], checkpoint=small_checkpoint, facts=tmp_path / "facts.txt")
+    [answer] = answer_questions(options)
+    assert answer.question == QUESTION
+    assert answer.facts == tuple(FACTS)

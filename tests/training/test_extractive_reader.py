@@ -1,0 +1,85 @@
+"""Training of an extractive reader from a config to an answer."""
+
+import json
+
+import pytest
+
+from bgr.cli import main
+from bgr.data.reasongraphqa.io.dataset import read_split
+from bgr.reader.extractive import ExtractiveReader, ExtractiveSettings, Joint, logit
+from bgr.reader.loading import load_reader
+from bgr.reader.reader import NOT_ANSWERABLE, ReaderInput
+
+MODEL = "layers: 1"
+
+
+@pytest.fixture
+def train(write_config, toy_data, tmp_path):
+    """``train(*words, epochs=8)``: the folder of a reader of the toy questions."""
+
+    def run(*words, epochs=8):
+        config = write_config("reader", MODEL, epochs)
+        out = ["--out", str(tmp_path / "reader"), "--overwrite"]
+        assert main(["train", "reader", "--config", str(config), "--data", str(toy_data), *out, *words]) == 0
+        return tmp_path / "reader"
+
+    return run
+
+
+@pytest.fixture
+def items(toy_data):
+    test = list(read_split(toy_data, "test"))
+    return test, [ReaderInput(e.question, e.facts, e.graph) for e in test]
+
+
+def test_it_learns_to_point_and_is_exported_with_a_retriever(train, items, small_checkpoint, tmp_path, capsys):
+    folder = train()
+    said = capsys.readouterr().out
+    assert "dev exact 1" in said
+    reader = load_reader(folder)
+    assert isinstance(reader, ExtractiveReader)
+    test, asked = items
+    found = reader.answer(asked, batch_size=4)
+    assert [one.text for one in found] == [e.answer for e in test]
+    for example, one in zip(test, found, strict=True):
+        [span] = one.spans
+        assert example.facts[span.fact][span.start : span.end] == example.answer
+        assert one.support == (span.fact,)
+    # one at a time, in any order
+    assert [reader.answer([item])[0].text for item in asked[::-1]] == [one.text for one in found[::-1]]
+    assert reader.answer([ReaderInput(test[0].question, test[0].facts, test[0].graph.__class__())]) == [NOT_ANSWERABLE]
+    out = tmp_path / "out"
+    words = ["export", "--run", str(small_checkpoint), "--reader", str(folder), "--out", str(out)]
+    assert main(words) == 0
+    assert "| reader | extractive, " in (out / "README.md").read_text()
+    (tmp_path / "facts.txt").write_text("\n".join(test[0].facts))
+    capsys.readouterr()
+    ask = ["ask", "--checkpoint", str(out), "--facts", str(tmp_path / "facts.txt"), "--json", test[0].question]
+    assert main(ask) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["answer"] is None or record["spans"]
+
+
+def test_graphs_of_a_retriever_are_read_too(train, small_checkpoint, capsys):
+    folder = train("--retriever", str(small_checkpoint), "--data.retrieved_limit=5", epochs=1)
+    assert "retrieved exact" in capsys.readouterr().out
+    records = [json.loads(line) for line in (folder / "training" / "reader" / "graphs.jsonl").read_text().splitlines()]
+    assert len(records) == 5 + 10  # and all of dev
+    assert {"retrieved_exact", "dev_exact"} <= ExtractiveReader.from_pretrained(folder).settings.metrics["dev"].keys()
+
+
+def test_the_confidence_knows_of_missing_evidence():
+    plain = ExtractiveSettings(slope=2.0, offset=-1.0)
+    assert logit(plain.calibrated(0.8)) == pytest.approx(2 * logit(0.8) - 1)
+    assert plain.calibrated(0.8, 0.25) == pytest.approx(0.25 * plain.calibrated(0.8))
+    joint = ExtractiveSettings(joint=Joint(reader=1.5, completeness=0.5, offset=-0.2))
+    assert logit(joint.calibrated(0.8, 0.3)) == pytest.approx(1.5 * logit(0.8) + 0.5 * logit(0.3) - 0.2)
+    assert joint.calibrated(0.8) == pytest.approx(0.8)
+    assert 0 <= joint.calibrated(0.0, 0.0) < joint.calibrated(1.0, 1.0) <= 1
+
+
+def test_a_t5_takes_no_retriever(toy_data, tmp_path, capsys):
+    words = ["--config", "reader_t5", "--data", str(toy_data), "--out", str(tmp_path / "x"), "--retriever", "y"]
+    assert main(["train", "reader", *words]) == 1
+    assert "--retriever: only for an extractive reader" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()

@@ -1,0 +1,27 @@
+"""What a reader is made used to: graphs with a fact too few or too many."""
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+from training.reader.noise import with_more, without
+
+
+def test_what_followed_a_lost_fact_follows_what_was_before_it():
+    graph = EvidenceGraph([(ROOT, 0), (ROOT, 3), (0, 1), (3, 1), (1, 2)])
+    assert without(graph, 1).edges == {(ROOT, 0), (ROOT, 3), (0, 2), (3, 2)}
+    assert without(graph, 0).edges == {(ROOT, 3), (ROOT, 1), (3, 1), (1, 2)}
+    assert without(EvidenceGraph([(ROOT, 0)]), 0).edges == frozenset()
+
+
+@given(st.integers(0, 1_000))
+def test_added_facts_hang_on_the_graph(seed):
+    graph = EvidenceGraph([(ROOT, 0), (0, 1)])
+    found = with_more(graph, [4, 5, 6, 7, 8], 3, random.Random(seed))
+    added = set(found.nodes) - {0, 1}
+    assert graph.edges <= found.edges
+    assert 1 <= len(added) <= 3
+    assert added <= {4, 5, 6, 7, 8}
+    assert len(found.edges) == 2 + len(added)

@@ -1,0 +1,83 @@
+"""What a reader should find, by answer and program."""
+
+from dataclasses import replace
+
+import pytest
+
+from bgr.data.example import Example
+from bgr.data.kb.schema import Fact, Value
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+from training.reader.targets import Place, target_of
+
+FACTS = ("Alpha runs for 1,120 minutes.", "Beta, a film of 90 minutes, stars Ann Lee.", "Ann Lee acted in Alpha.")
+STATEMENTS = {
+    0: [Fact("A", "runtime", value=Value("quantity", 1120, "minute"))],
+    1: [Fact("B", "runtime", value=Value("quantity", 90, "minute")), Fact("B", "cast member", tail="L")],
+    2: [Fact("A", "cast member", tail="L")],
+}
+
+
+def step(function, *inputs):
+    return {"function": function, "dependencies": [], "inputs": list(inputs)}
+
+
+def example(answer, *program, kind="query", nodes=(0, 1, 2)):
+    graph = EvidenceGraph([(ROOT, node) for node in nodes])
+    return Example("e", "Which?", FACTS, graph, answer, program, kind)
+
+
+def found(one, statements=True):
+    return target_of(one, one.graph, lambda _, node: STATEMENTS[node] if statements else [])
+
+
+def test_a_number_is_found_however_it_is_written():
+    target = found(example("1120 minute", step("Find", "Alpha"), step("QueryAttr", "runtime")))
+    assert (target.kind, target.unit, target.support) == ("quantity", "minute", {0})
+    assert [FACTS[one.fact][one.start : one.end] for one in target.quantities] == ["1,120"]
+
+
+def test_a_name_is_a_span_in_every_fact_that_has_it():
+    target = found(example("Ann Lee", step("Find", "Alpha"), step("Relate", "cast member", "forward"), step("What")))
+    assert target.kind == "span"
+    assert target.spans == (Place(1, 34, 41), Place(2, 0, 7))
+
+
+def test_a_choice_compares_the_facts_with_the_attribute():
+    target = found(example("Alpha", step("Find", "x"), step("SelectBetween", "runtime", "greater"), kind="comparison"))
+    assert (target.kind, target.most, target.support) == ("choice", True, {0, 1})
+    assert [FACTS[one.fact][one.start : one.end] for one in target.quantities] == ["1,120", "90"]
+    assert target.spans == (Place(0, 0, 5),)
+
+
+def test_without_statements_a_choice_is_a_span():
+    one = example("Alpha", step("Find", "x"), step("SelectBetween", "runtime", "less"), kind="comparison")
+    assert found(one, statements=False).kind == "span"
+
+
+def test_a_count_names_one_fact_for_each_entity():
+    program = step("Find", "Ann Lee"), step("Relate", "cast member", "backward"), step("Count")
+    target = found(example("2", *program, kind="count"))
+    assert (target.kind, target.support) == ("count", {1, 2})
+    assert found(example("5", *program, kind="count")) is None
+
+
+def test_a_boolean_is_about_the_value_that_is_verified():
+    program = step("Find", "Alpha"), step("QueryAttr", "runtime"), step("VerifyNum", "100 minute", ">")
+    target = found(example("yes", *program, kind="boolean"))
+    assert (target.kind, target.yes, target.support) == ("boolean", True, {0, 1})
+
+
+def test_what_no_fact_says_is_a_label():
+    assert found(example("cast member", step("QueryRelation"))).label == "cast member"
+    assert found(example("elsewhere", step("What"))).kind == "label"
+
+
+@pytest.mark.parametrize(("answer", "text"), [("ann Lee", "Ann Lee"), ("Ann Le", None)])
+def test_names_are_whole_words_with_either_first_letter(answer, text):
+    target = found(example(answer, step("What")))
+    assert (target.kind == "span") is (text is not None)
+
+
+def test_facts_keep_their_place_in_the_order_of_the_graph():
+    one = replace(example("Ann Lee", step("What")), graph=EvidenceGraph([(ROOT, 2), (2, 1)]))
+    assert [place.fact for place in found(one).spans] == [0, 1]

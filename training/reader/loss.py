@@ -1,0 +1,89 @@
+"""The loss of an extractive reader: the sum of what its kind of answer needs, as a mean over questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from bgr.models.extractive_reader import KINDS, ExtractiveReaderConfig, ReaderScores
+from bgr.reader.evidence import FactTexts
+from training.reader.targets import Place, Target
+
+
+def tokens_of_place(place: Place, offsets: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    """First and last token of a fact that cover a place; ``None`` if the fact was truncated before its end."""
+    inside = [n for n, (start, end) in enumerate(offsets) if start < end and start < place.end and end > place.start]
+    if not inside or offsets[inside[-1]][1] < place.end:
+        return None
+    return inside[0], inside[-1]
+
+
+def reader_loss(
+    scores: ReaderScores, targets: Sequence[Target], texts: Sequence[FactTexts], config: ExtractiveReaderConfig
+) -> Tensor:
+    """Scores and targets of the same questions → a scalar."""
+    kinds = torch.tensor([KINDS.index(one.kind) for one in targets], device=scores.kind.device)
+    total = F.cross_entropy(scores.kind.float(), kinds, reduction="sum")
+    facts = torch.bincount(scores.question, minlength=len(targets)).tolist()
+    lengths, first, token = scores.lengths.tolist(), 0, 0
+    for number, (target, rows) in enumerate(zip(targets, (one.spans for one in texts), strict=True)):
+        stop, end = first + facts[number], token + sum(lengths[first : first + facts[number]])
+        begin = [token + sum(lengths[first : first + fact]) for fact in range(facts[number])]
+        if target.support is not None and facts[number]:
+            wanted = torch.tensor([float(n in target.support) for n in range(facts[number])], device=total.device)
+            total = total + F.binary_cross_entropy_with_logits(scores.support[first:stop].float(), wanted)
+        if target.yes is not None:
+            total = total + F.binary_cross_entropy_with_logits(
+                scores.yes[number].float(), scores.yes.new_tensor(float(target.yes)).float()
+            )
+        if target.most is not None:
+            total = total + F.binary_cross_entropy_with_logits(
+                scores.most[number].float(), scores.most.new_tensor(float(target.most)).float()
+            )
+        if target.label is not None and target.label in config.labels:
+            wanted = torch.tensor(config.labels.index(target.label), device=total.device)
+            total = total + F.cross_entropy(scores.label[number].float(), wanted)
+        spans = [(one.fact, tokens_of_place(one, rows[one.fact])) for one in target.spans]
+        ends = [(begin[fact] + pair[0], begin[fact] + pair[1]) for fact, pair in spans if pair is not None]
+        if ends:
+            starts, stops = zip(*ends, strict=True)
+            start, stop_ = scores.start[token:end].float().log_softmax(0), scores.end[token:end].float().log_softmax(0)
+            chance = start[torch.tensor(starts) - token] + stop_[torch.tensor(stops) - token]
+            total = total - chance.logsumexp(0)
+        places = [(one.fact, tokens_of_place(one, rows[one.fact])) for one in target.quantities]
+        groups: dict[int, list[int]] = {}
+        for fact, pair in places:
+            if pair is not None:
+                groups.setdefault(fact, []).extend(begin[fact] + n for n in range(pair[0], pair[1] + 1))
+        if groups:
+            total = total + _quantities(scores, target, groups, token, end, begin, lengths[first:stop], config)
+        first, token = stop, end
+    return total / len(targets)
+
+
+def _quantities(
+    scores: ReaderScores,
+    target: Target,
+    groups: dict[int, list[int]],
+    token: int,
+    end: int,
+    begin: Sequence[int],
+    lengths: Sequence[int],
+    config: ExtractiveReaderConfig,
+) -> Tensor:
+    """The numbers that are right: of all numbers for an answer, of those of each fact for a comparison."""
+    loss = scores.quantity.new_zeros((), dtype=torch.float32)
+    if target.kind == "choice":
+        for fact, tokens in groups.items():
+            within = scores.quantity[begin[fact] : begin[fact] + lengths[fact]].float().log_softmax(0)
+            loss = loss - within[torch.tensor(tokens) - begin[fact]].logsumexp(0) / len(groups)
+        return loss
+    tokens = [one for group in groups.values() for one in group]
+    loss = loss - scores.quantity[token:end].float().log_softmax(0)[torch.tensor(tokens) - token].logsumexp(0)
+    if target.unit in config.units:
+        wanted = torch.full((len(tokens),), config.units.index(target.unit), device=loss.device)
+        loss = loss + F.cross_entropy(scores.unit[torch.tensor(tokens)].float(), wanted)
+    return loss

@@ -1,0 +1,58 @@
+"""Lightning module of an extractive reader."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+from bgr.metrics.answers import answer_match
+from bgr.models.extractive_reader import ExtractiveReaderConfig, ExtractiveReaderModel
+from bgr.reader.extraction import Extracted, extract
+from training.base_module import RetrievalModule
+from training.reader.data import ReaderBatch
+from training.reader.loss import reader_loss
+
+
+class ReaderModule(RetrievalModule):
+    """Lightning module of an extractive reader.
+
+    Args:
+        encoder: hub id or folder of a BERT, or ``packaged-minilm`` for the one from the package index.
+        width, layers, dropout: as in `ExtractiveReaderConfig`.
+        settings: those of `RetrievalModule`.
+    """
+
+    model: ExtractiveReaderModel
+
+    def __init__(self, encoder: str, width: int = 192, layers: int = 3, dropout: float = 0.0, **settings: Any) -> None:
+        super().__init__(encoder, **settings)
+        self.right: list[bool] = []
+
+    def start(self, labels: Sequence[str], units: Sequence[str]) -> None:
+        """Make the model, with the lists of the data."""
+        self.hparams.update(labels=list(labels), units=list(units))
+        self.use(ExtractiveReaderModel, ExtractiveReaderConfig)
+
+    def loss(self, batch: Any) -> Tensor:
+        parts: ReaderBatch = batch
+        scores = self.model(parts.batch.questions, parts.batch.facts, parts.evidence)
+        return reader_loss(scores, parts.targets, parts.texts, self.model.config)
+
+    def extract(self, batch: ReaderBatch) -> list[Extracted]:
+        """The answers to the questions of a batch."""
+        scores = self.model(batch.batch.questions, batch.batch.facts, batch.evidence)
+        return extract(scores, batch.texts, self.model.config)
+
+    def validation_step(self, batch: Any, _: int) -> None:
+        parts: ReaderBatch = batch
+        self.log("dev/loss", self.loss(parts), batch_size=len(parts.examples))
+        for example, found in zip(parts.examples, self.extract(parts), strict=True):
+            right = found.text is None if not example.answerable else answer_match(found.text, example.answer)
+            self.right.append(right)
+
+    def on_validation_epoch_end(self) -> None:
+        score = sum(self.right) / max(1, len(self.right))
+        self.right.clear()
+        self.log_dict({"dev/em": score, "dev/score": score}, prog_bar=True)

@@ -1,0 +1,21 @@
+"""What a reader meets in use and not in a dataset: graphs with a fact too few or too many."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+
+
+def without(graph: EvidenceGraph, fact: int) -> EvidenceGraph:
+    """The graph without a fact; what followed it follows what was before it."""
+    before, after = graph.predecessors(fact), graph.successors(fact)
+    kept = [(a, b) for a, b in graph.edges if fact not in (a, b)]
+    return EvidenceGraph([*kept, *((a, b) for a in before for b in after)])
+
+
+def with_more(graph: EvidenceGraph, others: Sequence[int], most: int, draw: random.Random) -> EvidenceGraph:
+    """The graph with one to `most` of the other facts, each after the question or a fact of the graph."""
+    added = draw.sample(others, min(len(others), draw.randint(1, most)))
+    return EvidenceGraph([*graph.edges, *((draw.choice([ROOT, *graph.nodes]), node) for node in added)])

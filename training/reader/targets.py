@@ -1,0 +1,180 @@
+"""What a reader should find in the evidence of a question: spans, numbers and facts, from its answer and program.
+
+The program's last step says what kind of answer it is. Which facts are compared or counted follows from the statements
+of the textual database; without them, questions that need it are read as far as the text of the answer shows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bgr.data.example import Example
+from bgr.data.kb.schema import Fact
+from bgr.graph.evidence_graph import EvidenceGraph
+from bgr.utils.quantities import Quantity, find_quantities
+
+StatementsOf = Callable[[Example, int], Sequence[Fact]]
+"""The statements of a sample's candidate; empty if they are unknown."""
+
+MOST = {"greater": True, "largest": True, "less": False, "smallest": False}
+"""What the last input of a step that selects says."""
+
+TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Place:
+    """Characters of the fact at position `fact` of the evidence."""
+
+    fact: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Target:
+    """What to find, in the terms of `bgr.models.extractive_reader.ReaderScores`.
+
+    Args:
+        kind: one of ``KINDS``.
+        spans, quantities: all places that are right.
+        unit: printed after the number.
+        yes, most, label: the answer of this kind; ``None`` if it is of another kind.
+        support: positions of the facts that hold the answer, are compared or counted; ``None`` if unknown.
+    """
+
+    kind: str
+    spans: tuple[Place, ...] = ()
+    quantities: tuple[Place, ...] = ()
+    unit: str = ""
+    yes: bool | None = None
+    most: bool | None = None
+    label: str | None = None
+    support: frozenset[int] | None = field(default=None)
+
+
+NOTHING = Target("none")
+
+
+def target_of(example: Example, graph: EvidenceGraph, statements_of: StatementsOf) -> Target | None:
+    """The target for reading a `graph` that has the question's evidence; ``None`` if nothing in it is known to be
+    right."""
+    order = graph.order()
+    texts = [example.facts[node] for node in order]
+    told = [statements_of(example, node) for node in order]
+    program = example.program
+    function, inputs = (program[-1]["function"], program[-1]["inputs"]) if program else ("", [])
+    if example.answer in ("yes", "no") and (function.startswith("Verify") or not function):
+        key = _key_before(program)
+        return Target("boolean", yes=example.answer == "yes", support=None if key is None else _about(told, key))
+    if function == "Count":
+        counted = _counted(example, told)
+        return Target("count", support=counted) if counted is not None else None
+    if function in ("SelectBetween", "SelectAmong"):
+        choice = _choice(example, texts, told, key=inputs[0], most=MOST[inputs[1]])
+        if choice is not None:
+            return choice
+    if function == "QueryRelation":
+        return Target("label", label=example.answer)
+    key = inputs[0] if function.startswith("QueryAttr") and inputs else None
+    if function != "What" and (found := _quantity(example.answer)) is not None:
+        quantity, unit = found
+        places = _of_key(tuple(_equal(texts, quantity)), told, key)
+        if places:
+            return Target("quantity", quantities=places, unit=unit, support=frozenset(one.fact for one in places))
+    places = _of_key(tuple(_occurrences(texts, example.answer)), told, key)
+    if places:
+        return Target("span", spans=places, support=frozenset(one.fact for one in places))
+    return Target("label", label=example.answer) if example.answer else None
+
+
+def _key_before(program: Sequence[Mapping[str, Any]]) -> str | None:
+    """The attribute or relation whose value a last step verifies."""
+    inputs = program[-2]["inputs"] if len(program) > 1 else []
+    return str(inputs[0]) if inputs else None
+
+
+def _reads(function: str) -> bool:
+    """Whether a step's first input is an attribute or a relation."""
+    return function == "Relate" or (function.startswith("Filter") and function != "FilterConcept")
+
+
+def _about(told: Sequence[Sequence[Fact]], key: str) -> frozenset[int] | None:
+    """The facts that state something under a key; ``None`` if there are none."""
+    found = frozenset(n for n, facts in enumerate(told) if any(fact.predicate == key for fact in facts))
+    return found or None
+
+
+def _of_key(places: tuple[Place, ...], told: Sequence[Sequence[Fact]], key: str | None) -> tuple[Place, ...]:
+    """The places in facts that state something under the key, or all of them if there are none."""
+    about = None if key is None else _about(told, key)
+    return tuple(one for one in places if one.fact in about) or places if about else places
+
+
+def _occurrences(texts: Sequence[str], answer: str) -> Iterator[Place]:
+    """Where an answer stands in the facts, as whole words, the first letter in either case."""
+    if not answer:
+        return
+    pattern = re.compile(rf"(?<!\w)(?:{re.escape(answer)}|{re.escape(answer[0].swapcase() + answer[1:])})(?!\w)")
+    for number, text in enumerate(texts):
+        for match in pattern.finditer(text):
+            yield Place(number, match.start(), match.end())
+
+
+def _quantity(answer: str) -> tuple[Quantity, str] | None:
+    """The number or date that an answer begins with, and the words after it, if there is nothing else."""
+    found = find_quantities(answer)
+    if len(found) != 1 or found[0].start:
+        return None
+    unit = answer[found[0].end :].strip()
+    return None if any(letter.isdigit() for letter in unit) else (found[0], unit)
+
+
+def _equal(texts: Sequence[str], wanted: Quantity) -> Iterator[Place]:
+    for number, text in enumerate(texts):
+        for one in find_quantities(text):
+            if one.date == wanted.date and abs(one.size - wanted.size) <= TOLERANCE * abs(wanted.size):
+                yield Place(number, one.start, one.end)
+
+
+def _choice(
+    example: Example, texts: Sequence[str], told: Sequence[Sequence[Fact]], *, key: str, most: bool
+) -> Target | None:
+    """The facts that state the compared values, their numbers, and the name of the one that is chosen."""
+    quantities: list[Place] = []
+    compared: dict[int, list[str]] = {}
+    for number, facts in enumerate(told):
+        for fact in facts:
+            if fact.predicate == key and fact.value is not None:
+                value = find_quantities(str(fact.value))[:1]
+                places = [place for place in _equal(texts, value[0]) if place.fact == number] if value else []
+                if places:
+                    quantities += places
+                    compared.setdefault(number, []).append(fact.head)
+    heads = {head for names in compared.values() for head in names}
+    spans = [place for place in _occurrences(texts, example.answer) if place.fact in compared]
+    if len(heads) < 2 or not spans:
+        return None
+    return Target("choice", spans=tuple(spans), quantities=tuple(quantities), most=most, support=frozenset(compared))
+
+
+def _counted(example: Example, told: Sequence[Sequence[Fact]]) -> frozenset[int] | None:
+    """One fact for each counted entity: the one that the last steps find it by. ``None`` if the statements show no set
+    of the right size."""
+    wanted = int(example.answer) if example.answer.isdecimal() else 0
+    steps = [step["inputs"][0] for step in example.program if _reads(step["function"])]
+    for many in range(1, len(steps) + 1):
+        keys = set(steps[-many:])
+        for side in ("head", "tail"):
+            first: dict[str, int] = {}
+            for number, facts in enumerate(told):
+                for fact in facts:
+                    node = getattr(fact, side)
+                    if fact.predicate in keys and node is not None:
+                        first.setdefault(node, number)
+            if wanted and len(first) == wanted == len(set(first.values())):
+                return frozenset(first.values())
+    return None

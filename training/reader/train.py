@@ -1,0 +1,170 @@
+"""Training of an extractive reader, and the calibration of its confidence on dev."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import yaml
+from sklearn.linear_model import LogisticRegression
+from transformers import AutoTokenizer
+
+from bgr.data.reasongraphqa.io.dataset import dataset_hash, recipe_of
+from bgr.errors import BgrError
+from bgr.metrics.answers import answer_match
+from bgr.metrics.calibration import expected_calibration_error
+from bgr.reader.extractive import ExtractiveReader, ExtractiveSettings, Joint, logit
+from bgr.utils.devices import autocast
+from bgr.utils.progress import progress_bar
+from training.callbacks import Reporter, to_stderr
+from training.lightning_cli import RetrieverCLI, fit_retriever, result_settings, retriever_cli
+from training.reader.data import ReaderBatch, ReaderDataModule
+from training.reader.module import ReaderModule
+from training.reader.retrieved import Retrieved, retrieve
+from training.run import Run, first_process, mark_finished
+
+NAME = "reader"
+GRAPHS = "graphs.jsonl"
+"""What the retriever found, in the run folder."""
+
+MAX_LOG_ODDS = 100.0
+
+
+def is_extractive(run: Run) -> bool:
+    """Whether the config is that of an extractive reader, whose model has an encoder.
+
+    Raises:
+        BgrError: the config cannot be read.
+    """
+    try:
+        record = yaml.safe_load(run.config.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise BgrError(f"{run.config}: cannot be read: {error}") from None
+    model = record.get("model") if isinstance(record, dict) else None
+    return isinstance(model, dict) and "encoder" in model
+
+
+def read_config(run: Run, *callbacks: Any) -> RetrieverCLI:
+    """Module and data from the config, the model with the lists of the data."""
+    cli = retriever_cli(run, ReaderModule, NAME, *callbacks, data=ReaderDataModule)
+    cli.datamodule.setup()
+    cli.model.start(*cli.datamodule.lists())
+    return cli
+
+
+def train_extractive_reader(run: Run, retriever: Path | None = None) -> dict[str, float]:
+    """Train, keep the epoch with the most right answers on dev, calibrate the confidence on dev, and save the reader to
+    ``run.out``. With a `retriever`, a checkpoint, it is also trained on graphs that this finds, and calibrated with
+    them.
+
+    Returns:
+        ``dev_exact``: share of right answers on dev from the gold graphs; ``calibration_error`` of their confidence;
+        with a retriever ``retrieved_exact`` and ``retrieved_calibration_error`` for its graphs; ``left_out``: number of
+        training questions whose answer cannot be found in their evidence. Empty in processes that do not write.
+
+    Raises:
+        BgrError: the retriever cannot be loaded.
+    """
+    report = Reporter(NAME, to_stderr)
+    graphs: dict[str, Retrieved] = {}
+
+    def parse(run: Run) -> RetrieverCLI:
+        cli = read_config(run, report)
+        if retriever is not None:
+            data: ReaderDataModule = cli.datamodule
+            asked = [*data.splits["train"][: data.retrieved_limit], *data.splits["dev"]]
+            graphs.update(retrieve(retriever, asked, run.home(NAME) / GRAPHS))
+            data.retrieved = graphs
+        return cli
+
+    cli = fit_retriever(run, parse, NAME, to_stderr)
+    if cli is None or not first_process():
+        return {}
+    data: ReaderDataModule = cli.datamodule
+    rows = _answers(cli.model, data)
+    slope, offset = _calibration(rows)
+    settings = ExtractiveSettings(slope, offset, data_hash=dataset_hash(run.data), recipe=recipe_of(run.data))
+    right = [one.right for one in rows]
+    sure = [settings.calibrated(one.confidence) for one in rows]
+    metrics = {"dev_exact": _mean(right), "calibration_error": _error(sure, right), "left_out": float(data.left_out)}
+    if graphs:
+        found = _answers(cli.model, data, graphs)
+        told = [one for one in found if one.completeness is not None and one.answered]
+        settings = replace(settings, joint=_joint(told))
+        sure = [settings.calibrated(one.confidence, one.completeness) for one in told]
+        metrics["retrieved_exact"] = _mean([one.right for one in found if one.answerable])
+        metrics["retrieved_calibration_error"] = _error(sure, [one.right for one in told])
+    settings = replace(settings, metrics={"dev": metrics})
+    tokenizer = AutoTokenizer.from_pretrained(run.out, local_files_only=True)
+    ExtractiveReader(cli.model.model, tokenizer, settings, device="cpu").save(run.out)
+    mark_finished(run, NAME, result_settings(cli))
+    return metrics
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """The uncalibrated confidence of an answer on dev, whether it is right, and what is known of its question."""
+
+    confidence: float
+    right: bool
+    answered: bool
+    answerable: bool
+    completeness: float | None = None
+
+
+@torch.inference_mode()
+def _answers(
+    module: ReaderModule, data: ReaderDataModule, graphs: Mapping[str, Retrieved] | None = None
+) -> list[_Answered]:
+    """The answers on dev from the gold graphs, without the questions that have none, or from retrieved graphs that are
+    not empty."""
+    device, rows = module.model.device, []
+    with progress_bar(len(data.splits["dev"]), "answers on dev", "question", show=data.progress) as bar:
+        for item in data.dev_batches(graphs):
+            batch: ReaderBatch = item.to(device)
+            with autocast(device):
+                found = module.extract(batch)
+            for example, one in zip(batch.examples, found, strict=True):
+                right = example.answerable and answer_match(one.text, example.answer)
+                completeness = graphs[example.id].completeness if graphs else None
+                answered = one.text is not None
+                rows.append(_Answered(one.confidence, right, answered, example.answerable, completeness))
+            bar.update(len(batch.examples))
+    return rows
+
+
+def _calibration(rows: Sequence[_Answered]) -> tuple[float, float]:
+    """Platt scaling of the confidence; none if all answers are right or wrong, or the fit makes no sense."""
+    fit = _logistic([[logit(one.confidence)] for one in rows], [one.right for one in rows])
+    return (1.0, 0.0) if fit is None else (fit[0], fit[1])
+
+
+def _joint(rows: Sequence[_Answered]) -> Joint | None:
+    """The same with the completeness of the evidence."""
+    fit = _logistic(
+        [[logit(one.confidence), logit(one.completeness or 0.0)] for one in rows], [one.right for one in rows]
+    )
+    return None if fit is None else Joint(*fit)
+
+
+def _logistic(features: Sequence[Sequence[float]], right: Sequence[bool]) -> list[float] | None:
+    """Weights and offset of a logistic regression; ``None`` if there is nothing to tell apart, or a weight is not
+    positive."""
+    if len(set(right)) < 2:
+        return None
+    fit = LogisticRegression().fit(np.array(features), right)
+    numbers = [*map(float, fit.coef_[0]), float(fit.intercept_[0])]
+    sound = all(weight > 0 for weight in numbers[:-1]) and all(abs(one) <= MAX_LOG_ODDS for one in numbers)
+    return numbers if sound else None
+
+
+def _mean(values: Sequence[bool]) -> float:
+    return sum(values) / max(1, len(values))
+
+
+def _error(sure: Sequence[float], right: Sequence[bool]) -> float:
+    return expected_calibration_error(np.array(sure), np.array(right)) if sure else 0.0
