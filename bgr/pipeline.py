@@ -127,9 +127,9 @@ class BgrPipeline(Retriever):
 
         Raises:
             CheckpointError: a file is missing, damaged or inconsistent with the others, or a test question fails.
-            BgrError: the reader cannot be loaded.
+            BgrError: the reader cannot be loaded, or there is no such device.
         """
-        folder = Path(folder)
+        folder, device = Path(folder), pick_device(device)
         settings = Settings.load(folder)
         forward, backward = (load_retriever(folder, direction) for direction in DIRECTIONS)
         words = min(model.config.encoder.vocab_size for model in (forward, backward))

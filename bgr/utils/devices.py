@@ -5,10 +5,22 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from bgr.errors import BgrError
+from bgr.utils.json_utils import one_line
+
 
 def pick_device(name: str | torch.device | None = None) -> torch.device:
-    """The named device; by default the GPU if there is one, else the CPU."""
-    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+    """The named device; by default the GPU if there is one, else the CPU.
+
+    Raises:
+        BgrError: the name is unknown, or there is no such device here.
+    """
+    try:
+        device = torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise BgrError(f"device is {str(name)!r}, which cannot be used here: {one_line(error)}") from None
+    return device
 
 
 def fast_bfloat16(device: torch.device) -> bool:

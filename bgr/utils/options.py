@@ -23,6 +23,7 @@ Each command of `bgr` is a function of such a dataclass, from which the command 
 from __future__ import annotations
 
 import math
+import re
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field, dataclass, field, fields
@@ -114,6 +115,12 @@ class MachineOptions(Options):
 
     device: Annotated[str, Metavar("NAME")] | None = None
     precision: Literal["32", "bf16"] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # known before PyTorch is imported
+        if self.device is not None and not re.fullmatch(r"(cpu|cuda|mps|xpu)(:\d+)?", self.device):
+            raise OptionsError(f"--device: {self.device!r}: allowed: cpu, cuda, mps, xpu, or one with a number: cuda:0")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@ import io
 import json
 
 import pytest
+import torch
 
 from bgr.ask import Asking, answer_questions
 from bgr.cli import main
@@ -64,6 +65,7 @@ def test_bad_usage_is_said_at_once(small_checkpoint, tmp_path, monkeypatch):
     given = {"checkpoint": small_checkpoint, "facts": tmp_path / "facts.txt"}
     for wrong, said in [
         ({"questions": ["a?", " "]}, "a question is empty"),
+        ({"questions": ["a?"], "device": "gpu"}, "'gpu': allowed: cpu, cuda, mps, xpu"),
         ({"questions": ["a?"], "file": "x"}, "either on the command line or in --file"),
         ({"questions": ["a?", "b?"], "draw": "x.png"}, "--draw draws the graph of one question"),
     ]:
@@ -98,3 +100,10 @@ def test_python_asks_with_the_same_options(small_checkpoint, tmp_path):
     [answer] = answer_questions(options)
     assert answer.question == QUESTION
     assert answer.facts == tuple(FACTS)
+
+
+def test_a_device_that_is_not_there_is_one_line(ask, capsys):
+    missing = "cuda" if torch.backends.mps.is_available() else "mps"
+    assert main(ask(QUESTION, "--device", missing)) == 1
+    [line] = capsys.readouterr().err.strip().splitlines()
+    assert f"device is '{missing}', which cannot be used here" in line
