@@ -23,6 +23,7 @@ from bgr.models.state_cache import CacheUse, StateCache
 from bgr.models.truncation import Truncation
 from bgr.retrievers.baselines.model import BaselineModel
 from bgr.utils.devices import autocast, pick_precision
+from training.joined import joined_questions
 from training.loader import Part, SimilarLengths, StepLoader, WholeLoader
 from training.run import at_least, share
 from training.withhold import can_withhold, withheld
@@ -68,6 +69,7 @@ class BgrDataModule(LightningDataModule):
         unanswerable: also train and validate on the questions without an answer.
         withheld: share of the questions of an epoch from which a gold fact is withheld (`training.withhold`), as
             further questions without an answer; of those that need all of their facts.
+        joined: further training questions, made of two each (`training.joined`), as a share of the others.
         limit: number of training questions; 0 for all.
         dev_limit: number of dev questions; 0 for all.
 
@@ -87,11 +89,12 @@ class BgrDataModule(LightningDataModule):
         hard: float = 0.0,
         unanswerable: bool = False,
         withheld: float = 0.0,
+        joined: float = 0.0,
     ) -> None:
         super().__init__()
         at_least(1, batch_size=batch_size, dev_batch_size=dev_batch_size)
         at_least(0, candidates=candidates, limit=limit, dev_limit=dev_limit, pool=pool)
-        share(hard=hard, withheld=withheld)
+        share(hard=hard, withheld=withheld, joined=joined)
         for name, value in (("hard", hard), ("withheld", withheld)):
             if value and not pool:
                 raise ValueError(f"{name} needs a pool")
@@ -106,6 +109,7 @@ class BgrDataModule(LightningDataModule):
         self.sets: CandidateSets | None = None
         self.unanswerable = unanswerable
         self.withheld = withheld
+        self.joined = joined
         self.splits: dict[str, list[Example]] = {}
         self.recipe = ""
         self.progress = True
@@ -115,11 +119,12 @@ class BgrDataModule(LightningDataModule):
 
     def setup(self, stage: str | None = None) -> None:
         self.recipe = recipe_of(self.folder)
-        for split in ("train", "dev"):
-            self.splits.setdefault(split, load_split(self.folder, split, unanswerable=self.unanswerable))
+        self.splits.setdefault("dev", load_split(self.folder, "dev", unanswerable=self.unanswerable))
         if self.hard and self.sets is None:
             self.sets = CandidateSets.read(Path(self.folder))
-        self.splits["train"] = self.splits["train"][: self.limit or None]
+        if "train" not in self.splits:
+            train = load_split(self.folder, "train", unanswerable=self.unanswerable)[: self.limit or None]
+            self.splits["train"] = [*train, *joined_questions(train, self.joined)]
         self.splits["dev"] = self.splits["dev"][: self.dev_limit or None]
         self.splits["dev"].sort(key=lambda e: (max(map(len, e.facts), default=0), e.id))
 
