@@ -173,7 +173,7 @@ class BgrPipeline(Retriever):
         _check(queries)
         found: list[DirectedGraphs] = []
         starts = range(0, len(queries), GROUP)
-        for start in tqdm(starts, desc="retrieval", disable=not progress, unit="group"):
+        for start in tqdm(starts, desc="retrieval", disable=not progress, unit="group", delay=2):
             group = queries[start : start + GROUP]
             with autocast(self.device, self.precision):
                 forward, backward = self._read(group)

@@ -39,3 +39,13 @@ def test_it_refuses_what_is_not_there(pipeline):
     lacking = pipeline.answer("Who directed Nights in Rodanthe?", FACTS)
     assert complete.graph.nodes == (2,)
     assert lacking.completeness < complete.completeness
+
+
+def test_it_answers_and_says_where_it_read(pipeline):
+    found = pipeline.answer("What is the runtime of Ugetsu?", FACTS)
+    assert (found.text, found.support) == ("96 minute", (6,))
+    [span] = found.spans
+    assert FACTS[span.fact][span.start : span.end] == "96"
+    assert found.confidence > 0.5
+    assert found.warnings == ()
+    assert pipeline.answer("Wie lange läuft der Film Ugetsu?", FACTS).warnings

@@ -31,6 +31,7 @@ MARK = "#ffe08a"
 
 LEGEND = (("right", "in both"), ("wrong", "retrieved, not in gold"), ("missed", "in gold, not retrieved"))
 ENDINGS = (".png", ".svg", ".html")
+DPI = 160
 LEGEND_HEIGHT = 22.0  # points below the graph
 
 
@@ -122,7 +123,7 @@ def _image(picture: Picture, kind: str, *, legend: bool, caption: str = "") -> b
     from matplotlib.figure import Figure
 
     height = picture.height + (LEGEND_HEIGHT if legend else 0) + (LEGEND_HEIGHT if caption else 0)
-    figure = Figure(figsize=(picture.width / 72, height / 72))
+    figure = Figure(figsize=(picture.width / 72, height / 72), dpi=DPI)  # texts are measured as they are drawn
     renderer = FigureCanvasAgg(figure).get_renderer()
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, picture.width), ylim=(height, 0))
@@ -146,7 +147,7 @@ def _image(picture: Picture, kind: str, *, legend: bool, caption: str = "") -> b
     with warnings.catch_warnings(), rc_context({"svg.fonttype": "none", "svg.hashsalt": "graph"}):
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         metadata = {"Date": None} if kind == "svg" else None
-        figure.savefig(content, dpi=160, facecolor="white", format=kind, metadata=metadata)
+        figure.savefig(content, dpi=DPI, facecolor="white", format=kind, metadata=metadata)
     return content.getvalue()
 
 
@@ -172,8 +173,10 @@ def _measured(renderer: Any, dpi: float, text: str) -> float:
     """Width of a text in points."""
     from matplotlib.font_manager import FontProperties
 
-    width, _, _ = renderer.get_text_width_height_descent(text, FontProperties(size=FONT), ismath=False)
-    return float(width) * 72 / dpi
+    font = FontProperties(size=FONT)
+    # a space at the end has no width of its own
+    whole, mark = (renderer.get_text_width_height_descent(one, font, ismath=False)[0] for one in (f"{text}|", "|"))
+    return float(whole - mark) * 72 / dpi
 
 
 def _draw_box(axes, box: Box, measured: Callable[[str], float]) -> None:  # type: ignore[no-untyped-def]

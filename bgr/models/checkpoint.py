@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import torch
 from safetensors import safe_open
 from torch import Tensor
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, BertConfig
 
 from bgr.errors import CheckpointError
 from bgr.models.encoder import SentenceStates
@@ -94,7 +94,8 @@ def load_tokenizer(folder: Path, words: int | None = None) -> Any:
     if not isinstance(read_json(folder / "tokenizer.json"), dict):
         raise CheckpointError(f"{folder / 'tokenizer.json'}: must hold an object")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        # a config.json beside it is that of our model, which transformers does not know
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, config=BertConfig())
     except Exception as error:  # the tokenizers library raises no class of its own
         raise CheckpointError(f"{folder}: the tokenizer cannot be read: {one_line(error)}") from None
     most = max(tokenizer.get_vocab().values(), default=-1)

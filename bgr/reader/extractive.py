@@ -19,7 +19,6 @@ from typing import Annotated, Any, Literal
 
 import torch
 from pydantic import Field
-from tqdm import tqdm
 
 from bgr.models.batching import Sentences
 from bgr.models.checkpoint import BY_NAME, load_tokenizer, save_part, shared_tensors
@@ -29,6 +28,7 @@ from bgr.reader.evidence import EvidenceTexts, Told, evidence_batch
 from bgr.reader.extraction import Extracted, extract
 from bgr.reader.reader import NOT_ANSWERABLE, SETTINGS, ReaderAnswer, ReaderInput, Span
 from bgr.utils.devices import autocast, pick_device, pick_precision
+from bgr.utils.progress import progress_bar
 from bgr.utils.settings import STRICT, load_settings, save_settings
 
 FORMAT = 2
@@ -146,7 +146,7 @@ class ExtractiveReader:
         # similar lengths together, for little padding
         rows.sort(key=lambda row: (sum(len(items[row].facts[node]) for node in items[row].graph.nodes), row))
         found = [NOT_ANSWERABLE] * len(items)
-        with tqdm(total=len(rows), desc="read", unit="question", disable=not progress) as bar:
+        with progress_bar(len(rows), "read", "question", show=progress) as bar:
             for start in range(0, len(rows), batch_size):
                 part = rows[start : start + batch_size]
                 for row, answer in zip(part, self._read([items[row] for row in part]), strict=True):

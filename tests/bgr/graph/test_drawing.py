@@ -154,3 +154,25 @@ def test_the_ending_decides(tmp_path):
     assert (tmp_path / "g.HTML").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     with pytest.raises(BgrError, match=r"\.pdf, allowed: \.png, \.svg, \.html"):
         draw(JOIN, FACTS, QUESTION, tmp_path / "g.pdf")
+
+
+def test_marked_characters_are_found_in_the_wrapped_lines():
+    fact = "Stockholm,\tthe  capital of Sweden, lies on fourteen islands between Lake Mälaren and the sea."
+    graph = EvidenceGraph([(ROOT, 0)])
+    wanted = ["Stockholm", "fourteen islands between Lake Mälaren", "sea"]
+    marks = {0: [(fact.index(part), fact.index(part) + len(part)) for part in wanted], 7: [(0, 1)]}
+    [_, box] = lay_out(graph, [fact], "Where?", marks=marks).boxes
+    shown = [box.lines[line][start:end] for line, start, end in box.marks]
+    assert " ".join(shown).split() == [word for part in wanted for word in part.split()]
+
+
+def test_a_caption_and_marks_are_drawn(tmp_path):
+    graph, facts = EvidenceGraph([(ROOT, 0)]), ["Paris lies in France."]
+    draw(graph, facts, "Where?", tmp_path / "plain.svg")
+    draw(graph, facts, "Where?", tmp_path / "full.svg", caption="Answer: <France>", marks={0: [(14, 20)]})
+    draw(graph, facts, "Where?", tmp_path / "full.html", caption="Answer: <France>", marks={0: [(14, 20)]})
+    plain, full = ((tmp_path / f"{name}.svg").read_text() for name in ("plain", "full"))
+    assert "#ffe08a" in full
+    assert "#ffe08a" not in plain
+    assert "Answer: &lt;France&gt;" in full
+    assert '<p class="answer">Answer: &lt;France&gt;</p>' in (tmp_path / "full.html").read_text()
