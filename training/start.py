@@ -9,6 +9,7 @@ from typing import Any
 from bgr.errors import BgrError
 from bgr.models.config import DIRECTIONS
 from bgr.retrievers.baselines.baseline_config import KINDS
+from bgr.retrievers.graph_hop.checkpoint import Settings
 from bgr.utils.configs import find_config, overrides
 from training.baseline import train as baseline
 from training.lightning_cli import result_settings
@@ -84,6 +85,8 @@ def start_reader(options: ReaderOptions) -> Training:
     """
     run = _run(options, options.data, init=options.init)
     if is_extractive(run):
+        if options.retriever is not None:
+            Settings.load(options.retriever)  # an error is told before anything is written
         check_folder(run, overwrite=options.overwrite)
         run = with_states(run, options.states, result_settings(read_config(run)))
         prepare_folder(run, overwrite=options.overwrite)

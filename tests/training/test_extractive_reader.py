@@ -83,3 +83,10 @@ def test_a_t5_takes_no_retriever(toy_data, tmp_path, capsys):
     assert main(["train", "reader", *words]) == 1
     assert "--retriever: only for an extractive reader" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
+
+
+def test_a_retriever_that_is_none_leaves_nothing_behind(write_config, toy_data, tmp_path, capsys):
+    words = ["--config", str(write_config("reader", MODEL, 1)), "--data", str(toy_data), "--out", str(tmp_path / "x")]
+    assert main(["train", "reader", *words, "--retriever", str(tmp_path / "none")]) == 1
+    assert "none/bgr.json: no such file" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
