@@ -23,6 +23,7 @@ from bgr.models.state_cache import CacheUse, StateCache
 from bgr.models.truncation import Truncation
 from bgr.retrievers.baselines.model import BaselineModel
 from bgr.utils.devices import autocast, pick_precision
+from bgr.utils.spelling import hasty as with_haste
 from training.joined import joined_questions
 from training.loader import Part, SimilarLengths, StepLoader, WholeLoader
 from training.run import at_least, share
@@ -70,6 +71,7 @@ class BgrDataModule(LightningDataModule):
         withheld: share of the questions of an epoch from which a gold fact is withheld (`training.withhold`), as
             further questions without an answer; of those that need all of their facts.
         joined: further training questions, made of two each (`training.joined`), as a share of the others.
+        hasty: share of the questions of an epoch with another spelling: a typing mistake, no question mark, lower case.
         limit: number of training questions; 0 for all.
         dev_limit: number of dev questions; 0 for all.
 
@@ -90,11 +92,12 @@ class BgrDataModule(LightningDataModule):
         unanswerable: bool = False,
         withheld: float = 0.0,
         joined: float = 0.0,
+        hasty: float = 0.0,
     ) -> None:
         super().__init__()
         at_least(1, batch_size=batch_size, dev_batch_size=dev_batch_size)
         at_least(0, candidates=candidates, limit=limit, dev_limit=dev_limit, pool=pool)
-        share(hard=hard, withheld=withheld, joined=joined)
+        share(hard=hard, withheld=withheld, joined=joined, hasty=hasty)
         for name, value in (("hard", hard), ("withheld", withheld)):
             if value and not pool:
                 raise ValueError(f"{name} needs a pool")
@@ -110,6 +113,8 @@ class BgrDataModule(LightningDataModule):
         self.unanswerable = unanswerable
         self.withheld = withheld
         self.joined = joined
+        self.hasty = hasty
+        self.spellings: dict[str, str] = {}
         self.splits: dict[str, list[Example]] = {}
         self.recipe = ""
         self.progress = True
@@ -138,7 +143,10 @@ class BgrDataModule(LightningDataModule):
         """Tokenize every distinct sentence of the splits once, with the limits of the model."""
         examples = [example for split in self.splits.values() for example in split]
         limits = model.config
-        self.questions = Sentences((e.question for e in examples), tokenizer, max_tokens=limits.question_tokens)
+        asked = dict.fromkeys(example.question for example in self.splits["train"]) if self.hasty else {}
+        self.spellings = {one: with_haste(one, random.Random(one)) for one in asked}
+        questions = [*(e.question for e in examples), *self.spellings.values()]
+        self.questions = Sentences(questions, tokenizer, max_tokens=limits.question_tokens)
         self.facts = Sentences((f for e in examples for f in e.facts), tokenizer, max_tokens=limits.fact_tokens)
 
     @property
@@ -177,11 +185,19 @@ class BgrDataModule(LightningDataModule):
 
     def training_batch(self, examples: Sequence[Example], drawn: str, rows: Sequence[int]) -> Any:
         """The batch of some questions, the `rows` of the split; all that is random depends on them and `drawn`."""
+        if self.hasty:
+            draw = random.Random(f"spelling {drawn} {rows}")
+            examples = [self.spelled(example, draw) for example in examples]
         if self.pool:
             return self._with_pool(examples, f"{drawn} {rows}")
         if self.candidates:
             examples = [fewer_candidates(e, self.candidates, f"{drawn} {e.id}") for e in examples]
         return self.collate(examples)
+
+    def spelled(self, example: Example, draw: random.Random) -> Example:
+        """The question, sometimes in its other spelling."""
+        hurried = draw.random() < self.hasty
+        return replace(example, question=self.spellings[example.question]) if hurried else example
 
     def _with_pool(self, examples: Sequence[Example], seed: str) -> TrainingBatch:
         """The batch with a pool of candidates for each question: its own ones first, then facts of other questions.

@@ -79,3 +79,16 @@ def test_withheld_facts_are_in_no_pool_of_their_question(module):
         (gone,) = set(example.facts) - set(lacking.facts)
         assert example.facts.index(gone) in example.graph.nodes
         assert gone not in pool
+
+
+def test_some_questions_have_another_spelling(tokenizer, make_retriever, toy_data):
+    data = BgrDataModule(str(toy_data), hasty=0.5)
+    data.setup()
+    data.tokenize(tokenizer, make_retriever())
+    train = data.splits["train"]
+    asked = [one.question for one in data.training_batch(train, "epoch 1", range(len(train))).examples]
+    other = data.spellings[train[0].question]
+    assert other != train[0].question
+    assert set(asked) == {train[0].question, other}
+    assert asked != [one.question for one in data.training_batch(train, "epoch 2", range(len(train))).examples]
+    assert [one.question for one in data.collate(train).examples] == [one.question for one in train]

@@ -14,10 +14,9 @@ from bgr.data.kb.schema import Fact
 from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.data.reasongraphqa.io.dataset import FACTS_FILE
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from bgr.models.batching import Batch, Sentences
+from bgr.models.batching import Batch
 from bgr.models.extractive_reader import Evidence
 from bgr.reader.evidence import EvidenceTexts, FactTexts, Told, evidence_batch
-from bgr.utils.spelling import hasty
 from training.data_module import BgrDataModule
 from training.reader.noise import with_more, without
 from training.reader.retrieved import Retrieved
@@ -81,13 +80,14 @@ class ReaderDataModule(BgrDataModule):
         limit: int = 0,
         dev_limit: int = 0,
     ) -> None:
-        super().__init__(folder, batch_size, dev_batch_size, limit=limit, dev_limit=dev_limit, unanswerable=True)
-        share(noise=noise, hasty=hasty, withheld=withheld)
+        super().__init__(
+            folder, batch_size, dev_batch_size, limit=limit, dev_limit=dev_limit, unanswerable=True, hasty=hasty
+        )
+        share(noise=noise, withheld=withheld)
         at_least(0, retrieved_limit=retrieved_limit)
-        self.noise, self.hasty, self.without = noise, hasty, withheld
+        self.noise, self.without = noise, withheld
         self.retrieved_limit = retrieved_limit
         self.retrieved: dict[str, Retrieved] = {}
-        self.spellings: dict[str, str] = {}
         self.table: FactTable | None = None
         self.left_out = 0
 
@@ -106,11 +106,6 @@ class ReaderDataModule(BgrDataModule):
 
     def tokenize(self, tokenizer: Any, model: Any) -> None:
         super().tokenize(tokenizer, model)
-        if self.hasty:
-            asked = dict.fromkeys(example.question for example in self.splits["train"])
-            self.spellings = {one: hasty(one, random.Random(one)) for one in asked}
-            texts = [*self.questions.number, *self.spellings.values()]
-            self.questions = Sentences(texts, tokenizer, max_tokens=model.config.question_tokens)
         self.texts = EvidenceTexts(self.facts, tokenizer, max_tokens=model.config.fact_tokens)
 
     def statements(self, example: Example, node: int) -> Sequence[Fact]:
@@ -166,8 +161,7 @@ class ReaderDataModule(BgrDataModule):
         return example, graph, found or NOTHING
 
     def _noised(self, example: Example, draw: random.Random) -> tuple[Example, EvidenceGraph, Target]:
-        if draw.random() < self.hasty:
-            example = replace(example, question=self.spellings[example.question])
+        example = self.spelled(example, draw)
         found = self.retrieved.get(example.id)
         if found is not None and draw.random() < 0.5 and _readable(example, found.graph):
             return self._row(example, found.graph)
