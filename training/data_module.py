@@ -124,12 +124,13 @@ class BgrDataModule(LightningDataModule):
 
     def setup(self, stage: str | None = None) -> None:
         self.recipe = recipe_of(self.folder)
-        self.splits.setdefault("dev", load_split(self.folder, "dev", unanswerable=self.unanswerable))
-        if self.hard and self.sets is None:
-            self.sets = CandidateSets.read(Path(self.folder))
         if "train" not in self.splits:
             train = load_split(self.folder, "train", unanswerable=self.unanswerable)[: self.limit or None]
             self.splits["train"] = [*train, *joined_questions(train, self.joined)]
+        if "dev" not in self.splits:
+            self.splits["dev"] = load_split(self.folder, "dev", unanswerable=self.unanswerable)
+        if self.hard and self.sets is None:
+            self.sets = CandidateSets.read(Path(self.folder))
         self.splits["dev"] = self.splits["dev"][: self.dev_limit or None]
         self.splits["dev"].sort(key=lambda e: (max(map(len, e.facts), default=0), e.id))
 

@@ -58,7 +58,7 @@ def as_text(answer: Answer) -> str:
 
 
 def _spans(answer: Answer) -> str:
-    """What was read, as it is written there."""
+    """The words that were read, in quotes, after a colon."""
     texts = dict.fromkeys(answer.facts[one.fact][one.start : one.end] for one in answer.spans)
     return f": {', '.join(json.dumps(text, ensure_ascii=False) for text in texts)}" if texts else ""
 

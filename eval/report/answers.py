@@ -10,7 +10,7 @@ import numpy as np
 
 from bgr.data.example import Example
 from bgr.utils.atomic_io import write_text
-from eval.report.document import NONE, Document, Figure, Section, Table, percent
+from eval.report.document import NONE, Document, Figure, Section, Table, decimal, percent
 from eval.report.page import render
 from eval.report.plots import BLUE, bare, new_figure
 from eval.run.answers import ALL, GOLD, AnswerScores, operation_of
@@ -35,10 +35,10 @@ def answers_table(scores: Sequence[AnswerScores]) -> Table:
             one.graphs,
             f"{100 * one.exact[ALL][1]:.1f}",
             str(one.exact[ALL][0]),
-            _number(one.ece),
-            _number(one.auc),
+            decimal(one.ece),
+            decimal(one.auc),
             str(one.unanswerable or NONE),
-            _number(one.unanswerable_auc),
+            decimal(one.unanswerable_auc),
             percent(one.unanswerable_answered),
             f"{1000 * one.seconds:.1f}",
         ]
@@ -130,7 +130,3 @@ def plot_reliability(scores: Sequence[AnswerScores], path: Path) -> None:
     panels[0, 0].set_ylabel("share of right answers")
     panels[1, 0].set_ylabel("questions")
     figure.savefig(path, dpi=150, format="png")
-
-
-def _number(value: float | None) -> str:
-    return NONE if value is None else f"{value:.3f}"

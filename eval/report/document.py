@@ -177,6 +177,11 @@ def listing(lines: Sequence[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
+def decimal(value: float | None) -> str:
+    """A score in 0 … 1 with three digits; `NONE` without one."""
+    return NONE if value is None else f"{value:.3f}"
+
+
 def percent(value: float | None, digits: int = 1) -> str:
     """A value of 0 … 1 in percent; a dash for ``None`` and NaN."""
     return NONE if value is None or math.isnan(value) else f"{100 * value:.{digits}f}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bgr.metrics.refusal import FALSE_ALARMS
-from eval.report.document import NONE, Table, percent
+from eval.report.document import NONE, Table, decimal, percent
 from eval.run.evaluate import Evaluation
 from eval.run.refusal import ANY, Refusals
 
@@ -31,19 +31,15 @@ def refusal_table(evaluations: Sequence[Evaluation]) -> Table | None:
 
 def _rows(name: str, found: Refusals) -> list[list[str]]:
     any_refused = found.refused or found.gaps[ANY].refused
-    of_all = [percent(found.precision if any_refused else None), _number(found.ece)]
+    of_all = [percent(found.precision if any_refused else None), decimal(found.ece)]
     gaps = {
-        kind: [name, KINDS[kind], str(gap.n), _number(gap.auc), percent(gap.found), percent(gap.refused)]
+        kind: [name, KINDS[kind], str(gap.n), decimal(gap.auc), percent(gap.found), percent(gap.refused)]
         for kind, gap in found.gaps.items()
     }
     if found.never:
         return [[*gaps[ANY], *of_all]]
     first = [name, "with an answer", str(found.answerable), NONE, NONE, percent(found.refused), NONE, NONE]
     return [first, *([*cells, *(of_all if kind == ANY else [NONE, NONE])] for kind, cells in gaps.items())]
-
-
-def _number(value: float | None) -> str:
-    return NONE if value is None else f"{value:.3f}"
 
 
 def refusal_json(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
