@@ -41,12 +41,14 @@ class RetrieverOptions(TrainOptions):
     Args:
         config: a YAML file, or the name of a shipped config (demo, cpu, paper).
         data: dataset folder of `bgr data build`.
+        init: start from this checkpoint of a retriever, with the config that it was trained with.
         direction: directions to train.
         states: shared cache of the frozen layers' states (default: states in $BGR_CACHE or in ~/.cache/bgr).
         seeds: train once with each of these seeds, into OUT/seed-A and so on, and summarize in seeds.json.
     """
 
     data: Folder
+    init: Folder | None = None
     direction: Literal["both", "forward", "backward"] = "both"
     states: Folder | None = None
     seeds: Annotated[str, Metavar("A,B,…")] | None = None

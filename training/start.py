@@ -43,7 +43,9 @@ def start_retriever(options: RetrieverOptions) -> Training | None:
     """
     seeds = None if options.seeds is None else read_seeds(options.seeds)
     both = options.direction == "both"
-    run = _run(options, options.data)
+    if options.init is not None and options.init.resolve().is_relative_to(options.out.resolve()):
+        raise BgrError(f"--init {options.init}: is in --out {options.out}, which is written; give another folder")
+    run = _run(options, options.data, init=options.init)
     check_folder(run, overwrite=options.overwrite, alone=not both)
     if not options.overwrite:
         check_kind(options.out, several=seeds is not None)
@@ -108,8 +110,8 @@ def start_verbalizer(options: VerbalizerOptions) -> Training:
     return Training(run.out, train_verbalizer(run, overwrite=options.overwrite))
 
 
-def _run(options: TrainOptions, data: Path, *, name: str = "", init: str | None = None) -> Run:
-    """The run with the settings of the command line; `name` replaces that of the config, `init` the initial model."""
+def _run(options: TrainOptions, data: Path, *, name: str = "", init: object = None) -> Run:
+    """The run with the settings of the command line; `name` replaces that of the config, `init`, a path or id, the initial model."""
     config = find_config(name or options.config)
     settings = overrides(options.settings)
     if options.seed is not None:

@@ -51,6 +51,22 @@ def test_same_seed_same_weights_other_seed_others(config, short_data, tmp_path, 
     assert not same(a, c)
 
 
+def test_starts_from_a_checkpoint_of_the_same_settings(trained_run, config, short_data, tmp_path, capsys):
+    start = ["--init", str(trained_run / "run"), "--direction=forward"]
+    still = [f"--model.{name}=0" for name in ("learning_rate", "encoder_learning_rate", "matrix_learning_rate")]
+    assert train(config(1), short_data, tmp_path / "a", *start, *still, "--model.weight_decay=0") == 0
+    a, trained = (load_file(home / "forward" / "model.safetensors") for home in (tmp_path / "a", trained_run / "run"))
+    assert same(a, trained)
+    capsys.readouterr()
+    assert train(config(1), short_data, tmp_path / "b", *start, "--model.rows=3") == 1
+    assert "rows is 3, but 2 in " in capsys.readouterr().err
+    assert train(config(1), short_data, tmp_path / "b", "--init", str(tmp_path / "none")) == 1
+    assert "none/forward/config.json: no such file" in capsys.readouterr().err
+    assert train(config(1), short_data, tmp_path / "a", "--init", str(tmp_path / "a"), "--overwrite") == 1
+    assert "is in --out" in capsys.readouterr().err
+    assert not (tmp_path / "b").exists()
+
+
 def test_on_a_cpu_gradients_are_added_up_in_one_order(config, toy_data, tmp_path):
     torch.use_deterministic_algorithms(False)
     parse(Run(config(1), toy_data, tmp_path / "run"), "forward")

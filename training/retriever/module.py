@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,6 +14,7 @@ from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.batching import Batch
 from bgr.models.config import BgrConfig
 from bgr.models.retriever import BgrRetriever, EncodedBatch
+from bgr.retrievers.graph_hop.checkpoint import load_retriever
 from bgr.retrievers.graph_hop.decode import decode
 from bgr.retrievers.graph_hop.prune import kept_columns
 from training.base_module import RetrievalModule
@@ -32,6 +35,7 @@ class BgrModule(RetrievalModule):
         direction: ``forward`` or ``backward``.
         width, words, rows, links, numbers, context_layers, relevance, completeness, prune, dropout: as in `BgrConfig`,
             whose defaults are the paper's model.
+        init: checkpoint of a retriever to start from; the settings above must be its own. Empty for new weights.
         loss: ``bce``, binary cross-entropy of every candidate (the paper), or ``zlpr`` (`multi_label_loss`).
         settings: those of `RetrievalModule`.
     """
@@ -53,12 +57,25 @@ class BgrModule(RetrievalModule):
         prune: int = 0,
         dropout: float = 0.1,
         loss: str = "bce",
+        init: str = "",
         **settings: Any,
     ) -> None:
         if loss not in LOSSES:
             raise ValueError(f"loss is {loss!r}, allowed: {', '.join(LOSSES)}")
         super().__init__(encoder, **settings)
         self.use(BgrRetriever, BgrConfig)
+        if init:
+            self._start_from(Path(init))
+
+    def _start_from(self, checkpoint: Path) -> None:
+        """Take the weights of a trained model that differs in nothing but them."""
+        own, trained = self.model.config, load_retriever(checkpoint, self.model.config.direction)
+        for name in inspect.signature(BgrConfig).parameters:
+            if name not in ("encoder", "threshold", "dropout", "kwargs"):
+                ours, theirs = getattr(own, name), getattr(trained.config, name)
+                if ours != theirs:
+                    raise ValueError(f"{name} is {ours}, but {theirs} in {checkpoint}, which the training starts from")
+        self.model.load_state_dict(trained.state_dict())
 
     def loss(self, batch: TrainingBatch) -> Tensor:
         parts, graphs = batch.batch, batch.graphs
