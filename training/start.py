@@ -111,7 +111,8 @@ def start_verbalizer(options: VerbalizerOptions) -> Training:
 
 
 def _run(options: TrainOptions, data: Path, *, name: str = "", init: object = None) -> Run:
-    """The run with the settings of the command line; `name` replaces that of the config, `init`, a path or id, the initial model."""
+    """The run with the settings of the command line; `name` replaces that of the config, `init` (a path or an id) the
+    initial model."""
     config = find_config(name or options.config)
     settings = overrides(options.settings)
     if options.seed is not None:
