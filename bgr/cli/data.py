@@ -15,6 +15,7 @@ from bgr.data.options import (
     ShortcutsOptions,
     ShowOptions,
     StatsOptions,
+    UnseenOptions,
 )
 from bgr.errors import DataError
 
@@ -80,6 +81,14 @@ def command() -> Group:
             options=DatasetOptions,
             run=_leakage,
             example="bgr data leakage work/data",
+        ),
+        "unseen": Command(
+            summary="write a dataset without the dev and test questions that another one trains on",
+            description="""A retriever that starts from a checkpoint has seen the training questions of two datasets.
+                Questions are the same if their words or their programs are. The training split stays as it is.""",
+            options=UnseenOptions,
+            run=_unseen,
+            example="bgr data unseen work/data --trained work/first --out work/unseen",
         ),
         "shortcuts": Command(
             summary="measure what can be guessed: by classifiers that do not read the question, or only its words",
@@ -148,6 +157,16 @@ def _build_text(sheet: dict[str, Any], options: BuildOptions) -> str:
         lines.append(f"  {entry['count']:,}: {reason}, for example")
         lines += [f"    {example}" for example in entry["examples"]]
     return "\n".join([*lines, f"sha256: {sheet['sha256']}"])
+
+
+def _unseen(options: UnseenOptions) -> Output:
+    from dataclasses import asdict
+
+    from bgr.data.reasongraphqa.checks.unseen import write_unseen
+
+    found = write_unseen(options)
+    counts = ", ".join(f"{split} {found.left[split]:,} ({found.out[split]:,} left out)" for split in found.left)
+    return Output(f"{options.out}: {counts}", asdict(found))
 
 
 def _paraphrase(options: ParaphraseOptions) -> Output:

@@ -39,6 +39,23 @@ class AtlasOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
+class UnseenOptions(Options):
+    """Options of `bgr data unseen`.
+
+    Args:
+        data: dataset folder of `bgr data build`.
+        trained: dataset whose training questions are left out of dev and test.
+        out: folder to write.
+        overwrite: replace the folder if it exists.
+    """
+
+    data: Folder = positional(metavar="DIR")
+    trained: Folder
+    out: Folder
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class BuildOptions(Options):
     """Options of `bgr data build`.
 
