@@ -46,9 +46,9 @@ def plain(text: str) -> str:
 
 
 def name_key(name: str) -> str:
-    """The words by which a name is found; empty if it has none, or too many."""
+    """The words by which a name is found; empty if it has none or too many, or is a number."""
     words = _WORD.findall(plain(name))
-    return " ".join(words) if len(words) <= MAX_WORDS else ""
+    return " ".join(words) if len(words) <= MAX_WORDS and not all(word.isdigit() for word in words) else ""
 
 
 def capitalized(text: str) -> set[str]:
@@ -151,7 +151,8 @@ class Mentions:
             for text in texts:
                 runs.update(capitalized(text))
                 bar.update(1)
-            keys = {name_key(name) for name in known} | {run for run, count in runs.items() if count >= FEWEST_TEXTS}
+            shared = (run for run, count in runs.items() if count >= FEWEST_TEXTS)
+            keys = {name_key(name) for name in (*known, *shared)}
             finder = NameFinder(sorted(keys - {""}))
             rows = []
             for text in texts:
