@@ -13,26 +13,32 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 
 from bgr.collection.arrays import open_array, save_array
+from bgr.collection.word_counts import split_words
 from bgr.errors import DataError
 from bgr.utils.atomic_io import replaced
+from bgr.utils.json_utils import one_line
 from bgr.utils.progress import progress_bar
 
 NAMES = "names.txt"
 
 MAX_WORDS = 16
-"""Maximum words of a name; longer ones are not names."""
+"""Maximum number of words of a name; longer ones are not names."""
 
 SMALL = frozenset("a an and at by de del der des di du e for from in la le of on or the to van von with y".split())
 """Words in lower case that a name may have inside."""
 
-FEWEST_TEXTS = 2
-"""A run of capitalized words in fewer texts leads nowhere."""
+ASKING = frozenset("who whom whose what which when where why how many much did does do has have had".split())
+"""Words of questions that BM25 counts; as names they are found only with a capital."""
+
+MIN_TEXTS = 2
+"""Minimum number of texts that share a run of capitalized words; in a single one it leads nowhere."""
 
 _WORD = re.compile(r"\w+")
 
@@ -90,18 +96,23 @@ class NameFinder:
     """Finds names in texts."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        """`names` are distinct keys, as `name_key` makes them."""
+        """`names` are distinct keys, as `name_key` makes them; a name's number is its place among them."""
         self.names = names
         self._number = {name: number for number, name in enumerate(names)}
         lengths: dict[str, set[int]] = {}
         for name in names:
             words = name.split(" ")
             lengths.setdefault(words[0], set()).add(len(words))
+        one_word = [word for word, found in lengths.items() if 1 in found]
+        self._stop_words = ASKING | frozenset(one_word) - frozenset(chain.from_iterable(split_words(one_word)))
         self._lengths = {word: sorted(found, reverse=True) for word, found in lengths.items()}
 
     def find(self, text: str, *, strict: bool = True) -> list[int]:
-        """Numbers of the names in a text, in order, each once. Unless it is `strict`, names of one word are found in
-        lower case too, as people type them."""
+        """Numbers of the names in a text, in order, each once.
+
+        Unless it is `strict`, names of one word are found in lower case too, as people type them, except for stop
+        words (*it*, *of*).
+        """
         matches = list(_WORD.finditer(text))
         words = [plain(match.group()) for match in matches]
         if any(" " in word or not word for word in words):  # a letter that is written with two
@@ -115,7 +126,8 @@ class NameFinder:
                 if number is None or at + length > len(words):
                     continue
                 letter = matches[at].group()[0]
-                if length > 1 or not strict or letter.isupper() or not letter.isalpha():
+                written = letter.isupper() or not letter.isalpha()
+                if length > 1 or (written if strict else words[at] not in self._stop_words):
                     found[number] = None
                     step = length
                     break
@@ -125,12 +137,14 @@ class NameFinder:
 
 @dataclass(frozen=True)
 class Mentions:
-    """The names of texts, as two sorted tables.
+    """The names of ``n`` texts, as two sorted tables.
 
     Args:
-        finder: finds the names in other texts, such as questions.
-        name_starts, names: of text ``i`` the numbers ``names[name_starts[i] : name_starts[i + 1]]``, in order.
-        text_starts, texts: of name ``j`` the texts ``texts[text_starts[j] : text_starts[j + 1]]``, ascending.
+        finder: finds the ``m`` names in other texts, such as questions.
+        name_starts, names: ``int64 [n + 1]`` and ``int32 [total]``: text ``i`` has the names
+            ``names[name_starts[i] : name_starts[i + 1]]``, in order.
+        text_starts, texts: ``int64 [m + 1]`` and ``int32 [total]``: name ``j`` is in the texts
+            ``texts[text_starts[j] : text_starts[j + 1]]``, ascending.
     """
 
     finder: NameFinder
@@ -151,7 +165,7 @@ class Mentions:
             for text in texts:
                 runs.update(capitalized(text))
                 bar.update(1)
-            shared = (run for run, count in runs.items() if count >= FEWEST_TEXTS)
+            shared = (run for run, count in runs.items() if count >= MIN_TEXTS)
             keys = {name_key(name) for name in (*known, *shared)}
             finder = NameFinder(sorted(keys - {""}))
             rows = []
@@ -189,17 +203,22 @@ class Mentions:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """What `save` wrote, memory-mapped; DataError if a file is missing or damaged."""
+        """Open what `save` wrote, memory-mapped; DataError if a file is missing or damaged."""
+        todo = f"remove {folder}, which is built again when it is needed"
         try:
-            names = (folder / NAMES).read_text(encoding="utf-8").splitlines()
+            names = (folder / NAMES).read_text(encoding="utf-8").split("\n")[:-1]
         except (OSError, UnicodeDecodeError) as error:
-            raise DataError(f"{folder / NAMES}: cannot be read: {error}; build the collection again") from None
-        arrays = {name: open_array(folder / f"{name}.npy", kind, (None,)) for name, kind in _ARRAYS.items()}
+            raise DataError(f"{folder / NAMES}: cannot be read: {one_line(error)}; {todo}") from None
+        arrays = {name: open_array(folder / f"{name}.npy", kind, (None,), todo=todo) for name, kind in _ARRAYS.items()}
         found = cls(NameFinder(names), **arrays)
-        ends = (found.name_starts, found.names), (found.text_starts, found.texts)
-        sound = all(len(starts) and int(starts[-1]) == len(values) for starts, values in ends)
-        if not sound or len(found.text_starts) != len(names) + 1 or len(found.names) != len(found.texts):
-            raise DataError(f"{folder}: damaged (its files do not fit together); build the collection again")
+        sound = (
+            _fit(found.name_starts, found.names, len(names))
+            and _fit(found.text_starts, found.texts, len(found))
+            and len(found.text_starts) == len(names) + 1
+            and len(found.names) == len(found.texts)
+        )
+        if not sound:
+            raise DataError(f"{folder}: damaged (its files do not fit together); {todo}")
         return found
 
 
@@ -211,5 +230,13 @@ _ARRAYS: dict[str, type[np.generic]] = {
 }
 
 
+def _fit(starts: np.ndarray, values: np.ndarray, limit: int) -> bool:
+    """Whether the starts ascend from 0 to the end of the values, and all values are from 0 to below the limit."""
+    if not len(starts) or starts[0] != 0 or starts[-1] != len(values) or (np.diff(starts) < 0).any():
+        return False
+    return not len(values) or bool(0 <= values.min() <= values.max() < limit)
+
+
 def _starts(lengths: np.ndarray) -> np.ndarray:
+    """``int64 [n + 1]``, the first place of each of ``n`` parts with the given lengths, and the end of the last."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
