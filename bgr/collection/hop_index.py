@@ -1,8 +1,8 @@
 """What a search hop by hop needs of a collection: the names in its texts, and their token ids.
 
-Both are made when they are first needed. In a collection's folder they are kept in a folder of their own. Its name has a
-hash of the texts and one of the tokenizer, so that what is found there is never out of date; the next change of the
-collection removes what belongs to other texts.
+Both are made when they are first needed. In a collection's folder they are kept in a folder of their own, whose name
+has a hash of the texts and one of the tokenizer, so that what is found there is never out of date. The next change of
+the collection removes what belongs to other texts.
 """
 
 from __future__ import annotations

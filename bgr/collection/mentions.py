@@ -210,7 +210,8 @@ class Mentions:
         except (OSError, UnicodeDecodeError) as error:
             raise DataError(f"{folder / NAMES}: cannot be read: {one_line(error)}; {todo}") from None
         arrays = {name: open_array(folder / f"{name}.npy", kind, (None,), todo=todo) for name, kind in _ARRAYS.items()}
-        found = cls(NameFinder(names), **arrays)
+        # as plain arrays they are quicker to slice, and stay memory-mapped
+        found = cls(NameFinder(names), **{name: np.asarray(array) for name, array in arrays.items()})
         sound = (
             _fit(found.name_starts, found.names, len(names))
             and _fit(found.text_starts, found.texts, len(found))

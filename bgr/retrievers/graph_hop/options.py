@@ -11,6 +11,9 @@ from bgr.utils.options import File, Folder, MachineOptions, Metavar, Options, po
 MAX_FACTS = 10_000
 """Maximum candidates of one question; more of them need a search first."""
 
+POOL = 200
+"""Number of texts that a search hop by hop finds in a collection for each question."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ExportOptions(Options):
