@@ -61,7 +61,7 @@ def test_results_number_the_collection(pipeline, films):
     answer = pipeline.answer(QUESTION, films)
     assert set(found.graph.nodes) == {films.corpus.index_of[answer.documents[n].id] for n in answer.graph.nodes}
     assert all(isinstance(films.corpus[index], Passage) for index in found.indices)
-    assert nothing.graph.nodes == frozenset()
+    assert not nothing.graph.nodes
     assert nothing.texts == ()
 
 
