@@ -247,7 +247,7 @@ def _remove_hops(folder: Path, corpus: str) -> None:
     ]
     if not old:
         return
-    with suppress(Timeout), FileLock(folder / HOPS_LOCK, timeout=0):
+    with suppress(Timeout, OSError), FileLock(folder / HOPS_LOCK, timeout=0):
         for path in old:
             shutil.rmtree(path, ignore_errors=True)
 
