@@ -15,17 +15,25 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from bgr.collection.collection import Collection
 from bgr.collection.search import Search
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.checks.verify import FactTable
+from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_split, recipe_of
+from bgr.errors import DataError
 from bgr.metrics.answers import answer_match
 from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.gm_gs import graph_match, graph_structure_match
+from bgr.pipeline import BgrPipeline
 from bgr.reader.reader import Reader, ReaderInput
 from bgr.retrievers.base import Retriever
-from eval.report.document import NONE, Table, percent
+from bgr.utils.atomic_io import output_folder, write_json, write_text
+from bgr.utils.json_utils import repr_short
+from eval.ablations.candidates import MAIN, load_systems
+from eval.report.document import NONE, Document, Section, Table, percent
 from eval.run.pooled import Pooled, pooled
 from eval.run.significance import bootstrap_means, interval
+from eval.systems.options import AblateDatabaseOptions
 
 GROUP = 64
 """Questions at a time."""
@@ -92,6 +100,62 @@ class DatabaseStudy:
             if len(hops) > 1:
                 cells += [_cells(row, str(hop), [one for one in row.scores if one.hops == hop]) for hop in hops]
         return Table.of(header, cells, notes=NOTES)
+
+
+def ablate_database(options: AblateDatabaseOptions) -> DatabaseStudy:
+    """Run all systems over the collection, and write the report.
+
+    Raises:
+        BgrError: the checkpoint, the collection or the data are damaged or do not fit together, a system is unknown, or
+            the folder exists.
+    """
+    with output_folder(options.out, overwrite=options.overwrite) as folder:
+        examples = load_split(options.data, options.split)[: options.limit]
+        if not examples:
+            raise DataError(f"{options.data}: the split {options.split!r} is empty")
+        collection = Collection.open(options.collection, progress=True)
+        texts = [one.whole for one in collection.corpus]
+        table = FactTable.read(options.data, progress=True)
+        known = set(table.sentences)
+        if strange := next((text for text in texts if text not in known), None):
+            raise DataError(
+                f"{options.collection}: not a sentence of {options.data}/facts.jsonl: {repr_short(strange)}"
+            )
+        pipeline = BgrPipeline.from_pretrained(
+            options.checkpoint, reader=options.reader, device=options.device, precision=options.precision
+        )
+        searches = {name: _search(name, collection, pipeline) for name in options.searches}
+        others = {name: one for name, one in load_systems(options).items() if name != MAIN}
+        last = options.searches[-1]
+        systems: list[tuple[str, str, Retriever]] = [(MAIN, name, pipeline) for name in options.searches]
+        systems += [(name, last, one) for name, one in others.items()]
+        reader = pipeline.reader
+        rows = measure(searches, systems, texts, examples, table, pool=options.pool, reader=reader, progress=True)
+        about = {
+            "checkpoint": str(options.checkpoint),
+            "reader": "none" if reader is None else options.reader or "the checkpoint's",
+            "collection": str(options.collection),
+            "sentences": len(texts),
+            "data": str(options.data),
+            "recipe": recipe_of(options.data),
+            "data_hash": dataset_hash(options.data),
+            "split": options.split,
+            "questions": len(examples),
+            "pool": options.pool,
+            "seed": options.seed,
+        }
+        found = DatabaseStudy(rows, about)
+        write_json(folder / "database.json", found.to_json())
+        document = Document("Over a database", (Section("database", "Systems and searches", (found.table(),)),), about)
+        write_text(folder / "database.md", document.as_markdown())
+    return found
+
+
+def _search(name: str, collection: Collection, pipeline: BgrPipeline) -> Search:
+    if name == "hops":
+        return pipeline.hop_search(collection)
+    found: Search = getattr(collection, name)
+    return found
 
 
 def measure(
