@@ -99,10 +99,7 @@ def read_documents(documents: Corpus | Iterable[Document] | str | Path) -> Corpu
         raise DataError(f"{error}; ids are unique") from None
 
 
-ALLOWED = 'a line is {"id": "…", "title": "…", "text": "…"}, the title is optional, or one of a dataset\'s facts.jsonl'
-
-FACT = frozenset({"id", "sentence", "gold", "facts"})
-"""Keys of a line of ``facts.jsonl``, whose sentence is a text without a title."""
+ALLOWED = 'a line is {"id": "…", "title": "…", "text": "…"}, the title is optional'
 
 
 def load_corpus(path: str | Path) -> Corpus:
@@ -147,8 +144,6 @@ def save_corpus(corpus: Sequence[Passage], path: str | Path) -> None:
 def _passage(row: Any, where: str) -> Passage:
     if not isinstance(row, dict):
         raise DataError(f"{where}: {repr_short(row)} is not a passage; {ALLOWED}")
-    if "sentence" in row and row.keys() <= FACT:
-        row = {"id": row.get("id"), "text": row["sentence"]}
     unknown = sorted(row.keys() - {"id", "title", "text"})
     if unknown:
         raise DataError(f"{where}: unknown key {repr_short(unknown[0])}; {ALLOWED}")

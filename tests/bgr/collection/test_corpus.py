@@ -47,14 +47,6 @@ def test_titles_may_be_left_out_and_lines_empty(tmp_path):
     assert load_corpus(path).passages == (Passage("1", "", "one"), Passage("2", "T", "two"))
 
 
-def test_the_sentences_of_a_dataset_are_texts(tmp_path):
-    path = tmp_path / "facts.jsonl"
-    facts = [{"head": "A", "name": "Alpha", "predicate": "length", "value": {"type": "quantity", "value": 1}}]
-    rows = [{"id": f"F{n}", "sentence": f"Alpha is {n} long.", "gold": True, "facts": facts} for n in range(2)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert load_corpus(path).passages == (Passage("F0", "", "Alpha is 0 long."), Passage("F1", "", "Alpha is 1 long."))
-
-
 BAD = {
     "cut": ('{"id": "2", "te', "corpus.jsonl:2: not valid JSON at column"),
     "a list": ("[1, 2]", r"corpus.jsonl:2: \[1, 2\] is not a passage; a line is"),
