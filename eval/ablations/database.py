@@ -19,7 +19,7 @@ from bgr.collection.collection import Collection
 from bgr.collection.search import Search
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.checks.verify import FactTable
-from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_split, recipe_of
+from bgr.data.reasongraphqa.io.dataset import FACTS_FILE, dataset_hash, load_split, recipe_of
 from bgr.errors import DataError
 from bgr.metrics.answers import answer_match
 from bgr.metrics.evidence_set import evidence_set
@@ -115,7 +115,8 @@ def ablate_database(options: AblateDatabaseOptions) -> DatabaseStudy:
             raise DataError(f"{options.data}: the split {options.split!r} is empty")
         collection = Collection.open(options.collection, progress=True)
         texts = [one.whole for one in collection.corpus]
-        table = FactTable.read(options.data, progress=True)
+        home = options.database or options.data
+        table = FactTable.read(home, progress=True)
         known = set(table.sentences)
         if strange := next((text for text in texts if text not in known), None):
             raise DataError(
@@ -136,6 +137,7 @@ def ablate_database(options: AblateDatabaseOptions) -> DatabaseStudy:
             "reader": "none" if reader is None else options.reader or "the checkpoint's",
             "collection": str(options.collection),
             "sentences": len(texts),
+            "database": str(home),
             "data": str(options.data),
             "recipe": recipe_of(options.data),
             "data_hash": dataset_hash(options.data),

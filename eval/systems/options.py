@@ -274,13 +274,15 @@ class AblateDatabaseOptions(SystemsOptions):
     """Options of `bgr ablate database`.
 
     Args:
-        collection: collection of sentences of the dataset's facts.jsonl.
+        collection: collection of the sentences of the database.
+        database: folder of `bgr data database` with the statements of the sentences (default: the dataset's own).
         searches: searches that propose candidates to the checkpoint; the other systems get those of the last one.
         pool: number of candidates.
         reader: reader of the answers in place of the checkpoint's: a folder of `bgr train reader`, or a language model.
     """
 
     collection: Folder
+    database: Folder | None = None
     searches: tuple[Literal["hops", "bm25", "dense", "hybrid"], ...] = ("hops", "bm25")
     pool: Positive = 200
     reader: Annotated[str, Metavar("DIR|MODEL")] | None = None
