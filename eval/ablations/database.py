@@ -119,9 +119,7 @@ def ablate_database(options: AblateDatabaseOptions) -> DatabaseStudy:
         table = FactTable.read(home, progress=True)
         known = set(table.sentences)
         if strange := next((text for text in texts if text not in known), None):
-            raise DataError(
-                f"{options.collection}: not a sentence of {options.data}/facts.jsonl: {repr_short(strange)}"
-            )
+            raise DataError(f"{options.collection}: not a sentence of {home}/{FACTS_FILE}: {repr_short(strange)}")
         pipeline = BgrPipeline.from_pretrained(
             options.checkpoint, reader=options.reader, device=options.device, precision=options.precision
         )
@@ -155,7 +153,7 @@ def ablate_database(options: AblateDatabaseOptions) -> DatabaseStudy:
 
 def _search(name: str, collection: Collection, pipeline: BgrPipeline) -> Search:
     if name == "hops":
-        return pipeline.hop_search(collection)
+        return pipeline.search_over(collection)
     found: Search = getattr(collection, name)
     return found
 

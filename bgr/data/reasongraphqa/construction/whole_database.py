@@ -75,8 +75,8 @@ def units_beside(
 def _check_same(kb: KnowledgeBase, records: Iterable[FactRecord], options: DatabaseOptions) -> None:
     for record in records:
         for node, name in record.names.items():
-            if kb.names_by_id.get(node) != name:
+            if (other := kb.names_by_id.get(node)) != name:
                 raise DataError(
-                    f"{options.data}/{FACTS_FILE}: {repr_short(node)} is {repr_short(name)}, but "
-                    f"{repr_short(kb.names_by_id.get(node))} in {options.kqapro}; give the knowledge base of the dataset"
+                    f"{options.data}/{FACTS_FILE}: {repr_short(node)} is {repr_short(name)}, but {repr_short(other)} "
+                    f"in {options.kqapro}; give the knowledge base of the dataset"
                 )
