@@ -14,6 +14,7 @@ from bgr.errors import CheckpointError, DataError
 from bgr.retrievers.graph_hop.options import MAX_FACTS, AskOptions
 
 if TYPE_CHECKING:
+    from bgr.collection.collection import Collection
     from bgr.pipeline import BgrPipeline
     from bgr.reader.answer import Answer
 
@@ -24,21 +25,20 @@ PROMPT = "question> "
 
 
 class Asking:
-    """Questions over one list of facts.
+    """Questions over one list of facts, or over a collection.
 
     Raises:
-        DataError: the facts or the questions cannot be read, are too many, or the drawing cannot be written.
+        DataError: the facts, the collection or the questions cannot be read, there are too many facts, or the drawing
+            cannot be written.
         CheckpointError: the folder is no checkpoint.
     """
 
     def __init__(self, options: AskOptions) -> None:
         self.options = options
-        for part in PARTS:
-            if not (options.checkpoint / part).is_file():
-                raise CheckpointError(f"{options.checkpoint / part}: no such file; allowed: the folder of a checkpoint")
-        self.facts = read_sentences(options.facts)
-        if len(self.facts) > MAX_FACTS:
-            raise DataError(f"{options.facts}: {len(self.facts):,} facts, allowed: {MAX_FACTS:,}")
+        check_checkpoint(options.checkpoint)
+        self.facts = None if options.facts is None else _read_facts(options.facts)
+        if options.collection is not None:
+            check_collection(options.collection)
         if options.draw is not None:
             from bgr.graph.draw import check_drawing
 
@@ -46,6 +46,7 @@ class Asking:
         self.prompts = not options.questions and options.file is None and sys.stdin.isatty()
         self.questions = [] if self.prompts else list(_questions(options))
         self._pipeline: BgrPipeline | None = None
+        self._collection: Collection | None = None
 
     @property
     def pipeline(self) -> BgrPipeline:
@@ -59,20 +60,31 @@ class Asking:
             )
         return self._pipeline
 
+    @property
+    def collection(self) -> Collection | None:
+        """The collection, ready to be searched; ``None`` if there are facts in its place."""
+        if self._collection is None and self.options.collection is not None:
+            self._collection = open_collection(self.options.collection, self.pipeline)
+        return self._collection
+
     def answers(self) -> list[Answer]:
         """Answer all questions, and draw the graph if requested and there is one."""
         from bgr.retrievers.base import Query
 
         queries = [Query(question, self.facts) for question in self.questions]
-        found = self.pipeline.answer_all(queries, progress=len(queries) > 1)
+        found = self.pipeline.answer_all(
+            queries, collection=self.collection, pool=self.options.pool, progress=len(queries) > 1
+        )
         if self.options.draw is not None and found[0].graph.nodes:
             found[0].draw(self.options.draw)
         return found
 
     def converse(self) -> Iterator[Answer]:
         """Answers to questions typed at a prompt, until an empty line or the end of the input."""
-        self.pipeline  # noqa: B018  (loaded before the first question)
-        print(f"{len(self.facts):,} facts; an empty line ends", file=sys.stderr)
+        pipeline, searched = self.pipeline, self.facts or self.collection  # loaded before the first question
+        assert searched is not None
+        kind = "facts" if self.facts else "texts"
+        print(f"{len(searched):,} {kind}; an empty line ends", file=sys.stderr)
         while True:
             try:
                 question = " ".join(input(PROMPT).split())
@@ -80,12 +92,46 @@ class Asking:
                 return
             if not question:
                 return
-            yield self.pipeline.answer(question, self.facts)
+            yield pipeline.answer(question, searched, pool=self.options.pool)
 
 
 def answer_questions(options: AskOptions) -> list[Answer]:
     """Answer the questions of the options; see `Asking`."""
     return Asking(options).answers()
+
+
+def check_checkpoint(folder: Path) -> None:
+    """Check that a folder has the files of a checkpoint; CheckpointError otherwise."""
+    for part in PARTS:
+        if not (folder / part).is_file():
+            raise CheckpointError(f"{folder / part}: no such file; allowed: the folder of a checkpoint")
+
+
+def check_collection(folder: Path) -> str:
+    """The hash of a collection's texts, from its manifest; DataError if there is no collection, a damaged or an empty
+    one."""
+    from bgr.collection.folder import read_manifest
+
+    manifest = read_manifest(folder)
+    if not manifest.passages:
+        raise DataError(f"{folder}: the collection has no texts; add some first: `bgr collection add`")
+    return manifest.corpus
+
+
+def open_collection(folder: Path, pipeline: BgrPipeline) -> Collection:
+    """Open a collection, and prepare the search of a checkpoint over it; see `BgrPipeline.search_over` for errors."""
+    from bgr.collection.collection import Collection
+
+    collection = Collection.open(folder, progress=True)
+    pipeline.search_over(collection)
+    return collection
+
+
+def _read_facts(path: Path) -> list[str]:
+    facts = read_sentences(path)
+    if len(facts) > MAX_FACTS:
+        raise DataError(f"{path}: {len(facts):,} facts, allowed: {MAX_FACTS:,}; build a collection for more")
+    return facts
 
 
 def _questions(options: AskOptions) -> list[str]:

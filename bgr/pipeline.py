@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from tqdm import tqdm
 
+from bgr.collection.corpus import Passage
+from bgr.collection.search import Search
 from bgr.errors import CheckpointError, DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.batching import Sentences, make_batch
@@ -25,22 +27,27 @@ from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever
 from bgr.retrievers.graph_hop.completeness import Refusal
 from bgr.retrievers.graph_hop.decode import EXPLORE, decode
 from bgr.retrievers.graph_hop.fusion import Fusion
+from bgr.retrievers.graph_hop.hop_search import HopSearch
 from bgr.retrievers.graph_hop.known_words import KnownWords
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
-from bgr.retrievers.graph_hop.options import MAX_FACTS
+from bgr.retrievers.graph_hop.options import MAX_FACTS, POOL
 from bgr.retrievers.graph_hop.prune import kept_columns, unpruned
 from bgr.retrievers.graph_hop.reconstruction import reconstruct, subgraph_confidence
 from bgr.retrievers.llm_graph.reader import open_reader
-from bgr.retrievers.scope import SearchName
+from bgr.retrievers.scope import Scope, SearchName
 from bgr.retrievers.search import CANDIDATES, TwoStage
 from bgr.utils.devices import autocast, hold_in, pick_device, pick_precision
 from bgr.utils.json_utils import one_line
+from bgr.utils.progress import progress_bar
 
 if TYPE_CHECKING:
     from bgr.collection.collection import Collection
 
 GROUP = 128
 """Number of questions whose sentences are encoded and kept in memory together."""
+
+SEARCHED = 16
+"""Number of questions that search a collection between two steps of the progress bar."""
 
 
 @dataclass(frozen=True)
@@ -222,28 +229,77 @@ class BgrPipeline(Retriever):
         found = zip(queries, self.retrieve_directions(queries), strict=True)
         return [replace(self._merged(graphs), searched=query.facts) for query, graphs in found]
 
-    def over(self, collection: Collection, *, search: SearchName = "hybrid", count: int = CANDIDATES) -> TwoStage:
-        """A retriever over a collection: the candidates of a query are the best `count` texts of a search."""
-        return TwoStage.over(collection, self, search=search, count=count)
+    def over(self, collection: Collection, *, search: SearchName | None = None, count: int | None = None) -> TwoStage:
+        """A retriever over a collection.
 
-    def answer(self, question: str, facts: Sequence[str] | Collection) -> Answer:
+        Args:
+            collection: the texts, to which the indices of results refer.
+            search: how candidates are found; default: as `search_over` says.
+            count: number of candidates of a query; default: `POOL` if they are found hop by hop, else `CANDIDATES`.
+        """
+        if search is not None:
+            return TwoStage.over(collection, self, search=search, count=count or CANDIDATES)
+        return TwoStage(self, Scope(collection.corpus, self.search_over(collection)), count or self._pool)
+
+    def search_over(self, collection: Collection) -> Search:
+        """The search by which questions find their candidates in a collection.
+
+        Hop by hop (`HopSearch`) if the checkpoint has a pruner, else by words and vectors. Names and token ids of the
+        texts are prepared when they are first needed (`Collection.hop_index`).
+
+        Raises:
+            DataError: what the search needs is damaged or cannot be written; or there is no pruner, and the collection
+                has no vectors, or those of another encoder.
+        """
+        if self.forward.pruner is None:
+            return collection.hybrid
+        index = collection.hop_index(self.tokenizer, max_tokens=self.forward.config.fact_tokens)
+        # the backward pruner finds the same evidence, and takes the same time again
+        return HopSearch(collection.bm25, index, [self.forward], self.tokenizer)
+
+    @property
+    def _pool(self) -> int:
+        return CANDIDATES if self.forward.pruner is None else POOL
+
+    def answer(self, question: str, facts: Sequence[str] | Collection, *, pool: int | None = None) -> Answer:
         """Retrieve the evidence graph of one question, and answer the question from it.
 
         Args:
             question: the question.
-            facts: its candidates, or a collection, whose best texts by hybrid search become the candidates.
+            facts: its candidates, or a collection, in which they are found (`search_over`); `Answer.documents` says
+                which texts they are.
+            pool: number of candidates from a collection; default as for `over`.
 
         Raises:
-            DataError: there is no question, no fact, or more facts than `MAX_FACTS`.
+            DataError: there is no question, no fact, or more facts than `MAX_FACTS`; or as `search_over`.
         """
-        if not isinstance(facts, Sequence):
-            [hits] = facts.hybrid.search([question], CANDIDATES)
-            facts = [facts.corpus[index].whole for index in hits.indices.tolist()]
-        return self.answer_all([Query(question, facts)])[0]
+        if isinstance(facts, Sequence):
+            return self.answer_all([Query(question, facts)])[0]
+        return self.answer_all([Query(question)], collection=facts, pool=pool)[0]
 
-    def answer_all(self, queries: Sequence[Query], *, progress: bool = False) -> list[Answer]:
-        """One answer for each question with its candidates, in order; see `answer`."""
-        found = self.retrieve_directions(queries, progress=progress)
+    def answer_all(
+        self,
+        queries: Sequence[Query],
+        *,
+        collection: Collection | None = None,
+        pool: int | None = None,
+        progress: bool = False,
+    ) -> list[Answer]:
+        """One answer for each question, in order; see `answer`.
+
+        Queries without candidates find theirs in the collection. Where nothing is found, the graph is empty, and the
+        question is not answerable.
+        """
+        documents = self._search(queries, collection, pool, progress=progress)
+        queries = [
+            query if texts is None else replace(query, candidates=[one.whole for one in texts])
+            for query, texts in zip(queries, documents, strict=True)
+        ]
+        found = [DirectedGraphs(DirectionResult(EvidenceGraph()), DirectionResult(EvidenceGraph()))] * len(queries)
+        some = [row for row, texts in enumerate(documents) if texts is None or texts]
+        retrieved = self.retrieve_directions([queries[row] for row in some], progress=progress)
+        for row, graphs in zip(some, retrieved, strict=True):
+            found[row] = graphs
         merged = [self._merged(graphs) for graphs in found]
         asked = [
             ReaderInput(query.question, tuple(query.facts), result.graph, result.completeness)
@@ -251,7 +307,29 @@ class BgrPipeline(Retriever):
         ]
         read = [None] * len(asked) if self.reader is None else self.reader.answer(asked, progress=progress)
         strange = [() if self.words is None else self.words.warnings(one.question, one.facts) for one in asked]
-        return [_answer(*each) for each in zip(asked, found, merged, read, strange, strict=True)]
+        answers = [_answer(*each) for each in zip(asked, found, merged, read, strange, strict=True)]
+        return [replace(answer, documents=texts or ()) for answer, texts in zip(answers, documents, strict=True)]
+
+    def _search(
+        self, queries: Sequence[Query], collection: Collection | None, pool: int | None, *, progress: bool
+    ) -> list[tuple[Passage, ...] | None]:
+        """The candidates of each query, best first; ``None`` where they are given."""
+        _check_questions(queries)
+        if pool is not None and not 1 <= pool <= MAX_FACTS:
+            raise DataError(f"a pool of {pool:,} candidates, allowed: 1 to {MAX_FACTS:,}")
+        found: list[tuple[Passage, ...] | None] = [None] * len(queries)
+        rows = [row for row, query in enumerate(queries) if query.candidates is None]
+        if collection is None or not rows:
+            return found
+        search = self.search_over(collection)
+        with progress_bar(len(rows), "search", "question", show=progress) as bar:
+            for start in range(0, len(rows), SEARCHED):
+                part = rows[start : start + SEARCHED]
+                hits = search.search([queries[row].question for row in part], pool or self._pool)
+                for row, one in zip(part, hits, strict=True):
+                    found[row] = tuple(collection.corpus[index] for index in one.indices.tolist())
+                bar.update(len(part))
+        return found
 
     def _merged(self, found: DirectedGraphs) -> RetrievalResult:
         settings = self.settings
@@ -289,10 +367,15 @@ def _answer(
     )
 
 
-def _check(queries: Sequence[Query]) -> None:
+def _check_questions(queries: Sequence[Query]) -> None:
     for number, query in enumerate(queries):
         if not query.question.strip():
             raise DataError(f"query {number}: the question is empty")
+
+
+def _check(queries: Sequence[Query]) -> None:
+    _check_questions(queries)
+    for number, query in enumerate(queries):
         if not query.facts:
             raise DataError(f"query {number}: there are no facts")
         if len(query.facts) > MAX_FACTS:

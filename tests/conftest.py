@@ -234,6 +234,20 @@ def random_checkpoint(build_once, make_retriever, tokenizer):
     return build_once("checkpoint", make)
 
 
+@pytest.fixture(scope="session")
+def pruned_checkpoint(build_once, make_retriever, tokenizer):
+    """`random_checkpoint` with pruners, which finds candidates in a collection hop by hop; to read from only."""
+    from bgr.retrievers.graph_hop.checkpoint import Settings
+
+    def make(home):
+        for direction, seed in (("forward", 0), ("backward", 1)):
+            make_retriever(direction, seed=seed, frozen_layers=1, prune=4).save_pretrained(home / direction)
+        tokenizer.save_pretrained(home)
+        Settings(gammas={"equation": 0.25}, data_hash="abc", metrics={}).save(home)
+
+    return build_once("pruned-checkpoint", make)
+
+
 @pytest.fixture
 def small_checkpoint(random_checkpoint, tmp_path):
     """A test's own copy of `random_checkpoint`."""

@@ -21,6 +21,7 @@ LAYERS = (
     ("retrievers",),
     ("pipeline",),
     ("ask",),
+    ("predict",),
     ("cli",),
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}

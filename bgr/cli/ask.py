@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bgr.cli.parser import Command, Output
 from bgr.retrievers.graph_hop.options import AskOptions
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
 def command() -> Command:
     return Command(
-        summary="answer questions from a file of facts, and show the evidence graphs",
-        description="""The file holds one sentence a line. Without a question there is a prompt; questions from a pipe
-            are read to the end.""",
+        summary="answer questions from a file of facts or a collection, and show the evidence graphs",
+        description="""A file of facts holds one sentence a line; in a collection, each question finds its candidates.
+            Without a question there is a prompt; questions from a pipe are read to the end.""",
         options=AskOptions,
         run=run,
         example="""bgr ask "Who directed Persona?" --checkpoint work/checkpoint --facts facts.txt --draw graph.png
-            bgr ask --checkpoint work/checkpoint --facts facts.txt --file questions.txt --json""",
+            bgr ask --checkpoint work/checkpoint --facts facts.txt --file questions.txt --json
+            bgr ask "Who directed Persona?" --checkpoint work/checkpoint --collection work/films""",
     )
 
 
@@ -46,6 +47,8 @@ def as_text(answer: Answer) -> str:
     from bgr.retrievers.graph_hop.decode import LIMITS
 
     lines = [tree_text(answer.graph, answer.facts, answer.question), f"answer     {answer.summary}"]
+    if answer.documents:
+        lines += [f"document   [{one['fact']}] {_source(one)}" for one in answer.evidence]
     if answer.support:
         lines.append(f"read in    {', '.join(f'[{fact}]' for fact in answer.support)}{_spans(answer)}")
     if answer.completeness is not None:
@@ -55,6 +58,11 @@ def as_text(answer: Answer) -> str:
     if cut := _truncated(answer):
         lines.append(f"warning    too long, the end was not read: {', '.join(cut)}")
     return "\n".join([*lines, *(f"warning    {one}" for one in answer.warnings)])
+
+
+def _source(evidence: dict[str, Any]) -> str:
+    """Id and title of a document."""
+    return f"{evidence['id']} ({evidence['title']})" if evidence["title"] else str(evidence["id"])
 
 
 def _spans(answer: Answer) -> str:

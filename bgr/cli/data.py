@@ -9,6 +9,7 @@ from bgr.cli.parser import Command, Group, Output
 from bgr.data.options import (
     BuildOptions,
     ConvertOptions,
+    DatabaseOptions,
     DatasetOptions,
     ParaphraseOptions,
     QualityOptions,
@@ -33,6 +34,15 @@ def command() -> Group:
             example="""bgr data build --kqapro work/atlas --out work/data --limit 2500
                 bgr data build --kqapro path/to/KQAPro --out work/data --recipe paper --hard
                 bgr data build --kqapro work/atlas --out work/data --verbalizer path/to/t5""",
+        ),
+        "database": Command(
+            summary="write the whole knowledge base in sentences, beside those of a dataset",
+            description="""Every statement that the dataset does not state gets a sentence of its own. `bgr collection
+                build` makes a collection of the folder, over which the dataset's questions can be asked.""",
+            options=DatabaseOptions,
+            run=_database,
+            example="""bgr data database --kqapro work/atlas --data work/data --out work/database
+                bgr collection build --corpus work/database --out work/collection --words-only""",
         ),
         "paraphrase": Command(
             summary="let a language model write further wordings of questions, with the same programs and answers",
@@ -167,6 +177,14 @@ def _unseen(options: UnseenOptions) -> Output:
     found = write_unseen(options)
     counts = ", ".join(f"{split} {found.left[split]:,} ({found.out[split]:,} left out)" for split in found.left)
     return Output(f"{options.out}: {counts}", asdict(found))
+
+
+def _database(options: DatabaseOptions) -> Output:
+    from bgr.data.reasongraphqa.construction.whole_database import write_whole_database
+
+    found = write_whole_database(options)
+    text = f"{options.out}: {found.dataset:,} sentences of the dataset and {found.others:,} others"
+    return Output(text, {"dataset": found.dataset, "others": found.others})
 
 
 def _paraphrase(options: ParaphraseOptions) -> Output:

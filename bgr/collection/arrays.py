@@ -16,10 +16,16 @@ DAMAGED = (OSError, ValueError, EOFError, SyntaxError, TokenError, MemoryError, 
 """Errors that NumPy raises for a file that is not an array; a damaged header may fail in Python's tokenizer."""
 
 
-def open_array(path: Path, dtype: type[np.generic], shape: tuple[int | None, ...]) -> np.ndarray:
+REBUILD = "build the collection again"
+
+
+def open_array(
+    path: Path, dtype: type[np.generic], shape: tuple[int | None, ...], *, todo: str = REBUILD
+) -> np.ndarray:
     """A memory-mapped array.
 
-    `save_rows` or `numpy.save` wrote the file; ``None`` in `shape` accepts any length.
+    `save_rows` or `numpy.save` wrote the file; ``None`` in `shape` accepts any length. `todo` is what a message
+    advises.
 
     Raises:
         DataError: the file is missing, damaged, or an array of another type or shape.
@@ -27,9 +33,9 @@ def open_array(path: Path, dtype: type[np.generic], shape: tuple[int | None, ...
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file; build the collection again") from None
+        raise DataError(f"{path}: no such file; {todo}") from None
     except DAMAGED as error:
-        raise DataError(f"{path}: damaged or cut short; build the collection again ({one_line(error)})") from None
+        raise DataError(f"{path}: damaged or cut short; {todo} ({one_line(error)})") from None
     fits = isinstance(array, np.ndarray) and array.dtype == dtype and array.ndim == len(shape)
     if (
         not fits
@@ -37,7 +43,7 @@ def open_array(path: Path, dtype: type[np.generic], shape: tuple[int | None, ...
         or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True))
     ):
         wanted = f"{np.dtype(dtype)} [{', '.join('any' if n is None else str(n) for n in shape)}]"
-        raise DataError(f"{path}: not an array of {wanted}; build the collection again")
+        raise DataError(f"{path}: not an array of {wanted}; {todo}")
     return array
 
 

@@ -21,19 +21,23 @@ K1, B = 1.5, 0.75
 """Constants of the formula, the defaults of bm25s."""
 
 
-class _ScoredSearch(Search):
+class ScoredSearch(Search):
     """A search that scores all texts. Texts without a word of the query score 0 and come last, by index."""
 
     @abstractmethod
     def scores(self, query: str) -> np.ndarray:
         """``float32 [texts]``, higher is better."""
 
+    @abstractmethod
+    def subset(self, indices: np.ndarray) -> ScoredSearch:
+        """See `Search`; the statistics are those of the subset."""
+
     def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
         """See `Search`."""
         return [best(self.scores(query), k) for query in queries]
 
 
-class Bm25Search(_ScoredSearch):
+class Bm25Search(ScoredSearch):
     """BM25 over texts in memory. Words are lower-cased, of two letters or more, without English stop words."""
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -64,7 +68,7 @@ class Bm25Search(_ScoredSearch):
         return Bm25Search([self.texts[index] for index in indices.tolist()])
 
 
-class CountedBm25Search(_ScoredSearch):
+class CountedBm25Search(ScoredSearch):
     """The scores of `Bm25Search` over the texts that are left, computed from counts for the words of each query.
 
     bm25s stores finished scores, all of which change with every text that is added or deleted, since they depend on the
@@ -121,7 +125,7 @@ class CountedBm25Search(_ScoredSearch):
         return _norms(self.lengths, self.lengths[self.mask].sum() / max(len(self), 1))
 
 
-class CountedBm25Subset(_ScoredSearch):
+class CountedBm25Subset(ScoredSearch):
     """The scores of `Bm25Search` over some of the texts, from the counts of all.
 
     `rows` is ``int64 [n]``, rows of `whole` that are not deleted, each once.
@@ -129,6 +133,7 @@ class CountedBm25Subset(_ScoredSearch):
 
     def __init__(self, whole: CountedBm25Search, rows: np.ndarray) -> None:
         self.whole = whole
+        self.given = rows
         self.order = np.argsort(rows, kind="stable")
         self.rows = rows[self.order]
         lengths = whole.lengths[rows]
@@ -136,6 +141,10 @@ class CountedBm25Subset(_ScoredSearch):
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def subset(self, indices: np.ndarray) -> CountedBm25Subset:
+        """See `Search`; the statistics are those of the subset."""
+        return CountedBm25Subset(self.whole, self.given[indices])
 
     def scores(self, query: str) -> np.ndarray:
         """``float32 [texts]``, higher is better."""

@@ -9,14 +9,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from bgr.collection import changes
+from bgr.collection.bm25 import ScoredSearch
 from bgr.collection.corpus import Corpus, Document, read_documents
 from bgr.collection.folder import Manifest, changing, check_free, tidy
+from bgr.collection.hop_index import HopIndex
 from bgr.collection.memory import MINILM, LazyEncoder, Memory, Part, Source, Triples, read_triples
-from bgr.collection.search import HybridSearch, Search, check_subset
+from bgr.collection.search import HybridSearch, check_subset
 from bgr.collection.segments import FolderState, Verified, forget_encoded, open_state, verify
 from bgr.collection.triples.extraction import Extracted, extract_triples
 from bgr.collection.triples.index import TripleIndex
@@ -48,6 +51,7 @@ class Collection:
     def __init__(self, source: Source, encoder: LazyEncoder, *, progress: bool = False) -> None:
         self._source = source
         self._lazy_encoder = encoder
+        self._hop_indexes: dict[tuple[int, int], tuple[Any, HopIndex]] = {}
         self.progress = progress
 
     @classmethod
@@ -186,7 +190,7 @@ class Collection:
         return self._lazy_encoder.truncation
 
     @property
-    def bm25(self) -> Search:
+    def bm25(self) -> ScoredSearch:
         """Search by words."""
         return self._source.bm25
 
@@ -205,6 +209,22 @@ class Collection:
     def hybrid(self) -> HybridSearch:
         """Search by words and vectors, combined by reciprocal rank fusion."""
         return HybridSearch([self.bm25, self.dense])
+
+    def hop_index(self, tokenizer: Any, *, max_tokens: int) -> HopIndex:
+        """The names in the texts and their token ids, for a search hop by hop (`HopSearch`).
+
+        They are made when they are first needed, and kept in the folder if there is one. The arguments are those of
+        `HopIndex.kept`, which also says what errors there are.
+        """
+        key = (id(tokenizer), max_tokens)
+        if key not in self._hop_indexes:
+            show = self.progress
+            if isinstance(self._source, FolderState) and len(self):
+                made = HopIndex.kept(self.folder, self.corpus, tokenizer, max_tokens=max_tokens, progress=show)
+            else:
+                made = HopIndex.build(self.corpus, tokenizer, max_tokens=max_tokens, progress=show)
+            self._hop_indexes[key] = tokenizer, made  # a tokenizer that is kept keeps its id
+        return self._hop_indexes[key][1]
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -324,5 +344,6 @@ class Collection:
         manifest.write(self.folder)
         self._source = open_state(self.folder)
         tidy(self.folder)
+        self._hop_indexes.clear()
         for name in ("dense", "hybrid", "triple_index", "triples_hash"):
             self.__dict__.pop(name, None)

@@ -11,7 +11,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +21,7 @@ from pydantic import Field
 
 from bgr.errors import DataError
 from bgr.utils.atomic_io import read_json, replaced, writing
+from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import repr_short
 from bgr.utils.settings import STRICT, problems, validated
 
@@ -45,6 +46,12 @@ KEPT = re.compile(r"(extractions|replies)\.db(-journal|-wal|-shm)?")
 
 PIECE = re.compile(r"(segment|deleted|triples)-(\d{6,12})")
 """Folders of passages and of triples, and lists of deleted rows; others are not removed when they are out of date."""
+
+HOPS = re.compile(r"hops-([0-9a-f]{16})-[0-9a-f]{16}")
+"""Folders of names and token ids (`bgr.collection.hop_index`): for a hash of the texts, and one of the tokenizer."""
+
+HOPS_LOCK = ".hops.lock"
+"""Lock of the process that builds such a folder."""
 
 FILE = re.compile(r"[a-z_]+\.(npy|jsonl|json)")
 """Files in such a folder."""
@@ -181,6 +188,9 @@ def digest(path: Path, report: Callable[[int], object] = lambda read: None) -> s
 _HALF = re.compile(rf"\.{re.escape(NAME)}\..*\.half|\.triples-\d+\.bgr-(half|old)-.*")
 """Unfinished files of a writer that was killed."""
 
+_HOPS_HALF = re.compile(rf"\.{HOPS.pattern}\.bgr-(half|old)-.*")
+"""Unfinished folders of names and token ids."""
+
 
 @contextmanager
 def changing(folder: Path) -> Iterator[str]:
@@ -205,17 +215,41 @@ def changing(folder: Path) -> Iterator[str]:
 
 
 def tidy(folder: Path) -> None:
-    """Remove pieces that the manifest does not name; the vectors of an interrupted run stay."""
+    """Remove pieces that the manifest does not name, and names and token ids of other texts; the vectors of an
+    interrupted run stay."""
     try:
-        names = {piece.name for piece in read_manifest(folder).pieces}
+        manifest = read_manifest(folder)
+        names, corpus = {piece.name for piece in manifest.pieces}, manifest.corpus
     except DataError:
-        names = set()
+        names, corpus = set(), ""
+    _remove_hops(folder, corpus)
     for path in sorted(folder.iterdir()):
         if _HALF.fullmatch(path.name) or (PIECE.fullmatch(path.name) and path.name not in names):
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
+
+
+def hops_key(corpus: str) -> str:
+    """The first hash in the name of a folder of names and token ids."""
+    return hash_texts(corpus)[:16]
+
+
+def _remove_hops(folder: Path, corpus: str) -> None:
+    """Remove names and token ids of other texts, and unfinished ones, unless a process is building some: then the next
+    change removes them."""
+    key = hops_key(corpus)
+    old = [
+        path
+        for path in folder.iterdir()
+        if _HOPS_HALF.fullmatch(path.name) or ((found := HOPS.fullmatch(path.name)) and found[1] != key)
+    ]
+    if not old:
+        return
+    with suppress(Timeout, OSError), FileLock(folder / HOPS_LOCK, timeout=0):
+        for path in old:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def check_free(folder: Path, overwrite: bool) -> None:
@@ -229,6 +263,7 @@ def check_free(folder: Path, overwrite: bool) -> None:
             raise DataError(f"{folder}: a collection is there already; open it, or build with overwrite to replace it")
         return
     for path in sorted(folder.iterdir()):
-        ours = path.name in (LOCK, ENCODED) or any(one.fullmatch(path.name) for one in (PIECE, KEPT, _HALF))
+        patterns = (PIECE, KEPT, HOPS, _HALF, _HOPS_HALF)
+        ours = path.name in (LOCK, HOPS_LOCK, ENCODED) or any(one.fullmatch(path.name) for one in patterns)
         if not ours:
             raise DataError(f"{folder}: not empty ({path.name}), and not a collection; name a new folder")

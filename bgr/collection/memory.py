@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bgr.collection.bm25 import Bm25Search
+from bgr.collection.bm25 import Bm25Search, ScoredSearch
 from bgr.collection.corpus import Corpus
 from bgr.collection.embedding import VectorStore, passage_encoder
-from bgr.collection.search import Search
 from bgr.collection.segments import FolderState, no_encoder
 from bgr.collection.triples.index import TripleIndex
 from bgr.collection.triples.openie import read_openie
@@ -114,7 +113,7 @@ class Part:
         self.name: str = f"{len(indices)} texts of {whole.name}"
 
     @cached_property
-    def bm25(self) -> Search:
+    def bm25(self) -> ScoredSearch:
         return self.whole.bm25.subset(self.indices)
 
     @cached_property

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 from bgr.llm.options import LlmOptions
 from bgr.utils.options import File, Folder, Metavar, Options, Positive, positional
+
+CorpusPath = Annotated[Path, Metavar("FILE|DIR")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +53,9 @@ class BuildOptions(EncoderOptions):
     """Options of `bgr collection build`.
 
     Args:
-        corpus: the texts: lines {"id", "title", "text"}, or a published corpus (HippoRAG, MultiHop-RAG).
+        corpus: the texts: lines {"id", "title", "text"}, a published corpus (HippoRAG, MultiHop-RAG), or a dataset of
+            `bgr data build`, whose facts are the texts.
+        sentences: split the texts into sentences, each with the title of its text.
         out: folder of the collection.
         triples: triples of the texts: an OpenIE file in HippoRAG's form.
         words_only: make no vectors, for BM25 alone.
@@ -58,8 +63,9 @@ class BuildOptions(EncoderOptions):
         overwrite: replace the collection that is there.
     """
 
-    corpus: File
+    corpus: CorpusPath
     out: Folder
+    sentences: bool = False
     triples: File | None = None
     words_only: bool = False
     half: bool = False
@@ -68,6 +74,7 @@ class BuildOptions(EncoderOptions):
     def conflicts(self) -> Iterator[str]:
         if self.words_only and (self.encoder is not None or self.half):
             yield "--words-only makes no vectors: leave out --encoder and --half"
+        yield from _whole_texts(self.sentences, self.triples)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,11 +83,21 @@ class AddOptions(FolderOptions, EncoderOptions):
 
     Args:
         corpus: the new texts, in a form that `bgr collection build` takes.
+        sentences: split them into sentences, each with the title of its text.
         triples: triples of the new texts: an OpenIE file in HippoRAG's form.
     """
 
-    corpus: File
+    corpus: CorpusPath
+    sentences: bool = False
     triples: File | None = None
+
+    def conflicts(self) -> Iterator[str]:
+        yield from _whole_texts(self.sentences, self.triples)
+
+
+def _whole_texts(sentences: bool, triples: Path | None) -> Iterator[str]:
+    if sentences and triples is not None:
+        yield "--triples belong to whole texts: leave out --sentences"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from bgr.collection import options as opt
 from bgr.collection.collection import Collection
-from bgr.collection.corpus import Corpus, load_corpus, save_corpus
+from bgr.collection.corpus import Corpus, Passage, load_corpus, save_corpus
 from bgr.collection.folder import NAME, check_free
 from bgr.collection.memory import MINILM
 from bgr.collection.search import HybridSearch, Search
 from bgr.collection.segments import Verified
+from bgr.collection.sentences import sentence_corpus
 from bgr.collection.triples.extraction import Extracted, extract_triples
 from bgr.collection.triples.openie import Imported, read_openie, write_openie
 from bgr.collection.triples.triple import entity_key
 from bgr.data.multihop.load import read_corpus
+from bgr.data.reasongraphqa.io.dataset import FACTS_FILE
 from bgr.data.reasongraphqa.io.fact_records import fact_corpus, read_facts
 from bgr.errors import DataError
 from bgr.llm.backends.loading import load_with_replay
@@ -31,13 +33,19 @@ if TYPE_CHECKING:
 
 
 def read_passages(path: Path) -> Corpus:
-    """The texts of a collection, of a corpus file, or of a published corpus, in which title and text give the id.
+    """The texts of a collection, of a corpus file, of a dataset of `bgr data build` (its facts), or of a published
+    corpus, in which title and text give the id.
 
     Raises:
         DataError: the file is missing, damaged or of another form; the message names the location.
     """
     if (path / NAME).is_file():
         return Collection.open(path, encoder=None).corpus
+    if (path / FACTS_FILE).is_file():
+        try:
+            return Corpus(Passage(one.id, "", one.sentence) for one in read_facts(path, progress=True))
+        except ValueError as error:
+            raise DataError(f"{path / FACTS_FILE}: {error}; ids are unique") from None
     return load_corpus(path) if _has_ids(path) else read_corpus(path).corpus()
 
 
@@ -46,7 +54,7 @@ def build(options: opt.BuildOptions) -> Collection:
     check_free(options.out, options.overwrite)  # before a large file is read
     corpus = read_passages(options.corpus)
     return Collection.build(
-        corpus,
+        sentence_corpus(corpus) if options.sentences else corpus,
         options.out,
         encoder=None if options.words_only else options.encoder or MINILM,
         triples=options.triples or (),
@@ -59,6 +67,7 @@ def build(options: opt.BuildOptions) -> Collection:
 def add(options: opt.AddOptions) -> tuple[Collection, int]:
     """Append texts. Returns the collection and the number of new texts; see `Collection.add` for the errors."""
     new = read_passages(options.corpus)
+    new = sentence_corpus(new) if options.sentences else new
     collection = _open(options.folder, options.encoder)
     collection.add(new, options.triples or ())
     return collection, len(new)

@@ -56,6 +56,25 @@ class UnseenOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DatabaseOptions(Options):
+    """Options of `bgr data database`.
+
+    Args:
+        kqapro: folder with kb.json, of which the dataset was built.
+        data: dataset folder of `bgr data build`.
+        out: folder to write.
+        seed: seed of the wordings.
+        overwrite: replace the folder if it exists.
+    """
+
+    kqapro: Folder
+    data: Folder
+    out: Folder
+    seed: int = 0
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class BuildOptions(Options):
     """Options of `bgr data build`.
 

@@ -103,7 +103,8 @@ class Pruner(nn.Module):
         the leader's probability, once not. Words of the question do not count: they led to the leaders."""
         q, c, _ = own.ids.shape
         rows = torch.arange(q, device=leader.device)[:, None]
-        others = own.ids[rows, leader]  # [q, m, t]
+        # where a question has fewer candidates than leaders, padding is none; its index is that of another fact
+        others = own.ids[rows, leader].masked_fill((trust == 0)[..., None], -1)  # [q, m, t]
         itself = torch.zeros(q, c, leader.shape[1], dtype=torch.bool, device=leader.device)
         itself.scatter_(1, leader[:, None], True)
         features = []

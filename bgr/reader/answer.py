@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bgr.collection.corpus import Passage
 from bgr.errors import BgrError
 from bgr.graph.draw import draw
 from bgr.graph.evidence_graph import EvidenceGraph
@@ -25,7 +26,7 @@ class Answer:
         agreement: how much of both is the same, in [0, 1]: BSC (paper, section 4.3).
         limits: names of the limits that bound the search (`bgr.retrievers.graph_hop.decode.LIMITS`).
         completeness: probability that the candidates hold all of the evidence; ``None`` from a checkpoint that does not
-            tell.
+            tell, or without candidates.
         has_reader: false if the checkpoint answers no questions.
         text: the answer; ``None`` if the evidence does not answer the question, or without a reader.
         confidence: probability that the answer is right; 0 without an answer, ``None`` if it is unknown.
@@ -34,6 +35,8 @@ class Answer:
         truncated: the texts that were not read to their end, −1 for the question.
         reader_truncated: whether the reader did not read all of its input.
         warnings: why the question may be one that the model cannot understand.
+        documents: the texts of a collection that the candidates are, in the same order; empty for facts that were
+            given.
     """
 
     question: str
@@ -52,6 +55,17 @@ class Answer:
     truncated: tuple[int, ...] = ()
     reader_truncated: bool = False
     warnings: tuple[str, ...] = ()
+    documents: tuple[Passage, ...] = ()
+
+    @property
+    def evidence(self) -> list[dict[str, Any]]:
+        """The facts of the graph in the order of reasoning: number, id and title of a collection's document, text."""
+        found: list[dict[str, Any]] = []
+        for number in self.graph.order():
+            document = self.documents[number] if self.documents else None
+            source = {} if document is None else {"id": document.id, "title": document.title}
+            found.append({"fact": number, **source, "text": self.facts[number]})
+        return found
 
     @property
     def summary(self) -> str:
@@ -59,7 +73,7 @@ class Answer:
         if not self.has_reader:
             return "not given: this checkpoint holds no reader"
         if self.text is None:
-            return "not answerable from these facts"
+            return "not answerable from these facts" if self.facts else "not answerable: no text fits the question"
         return self.text if self.confidence is None else f"{self.text} (confidence {self.confidence:.2f})"
 
     def draw(self, path: str | Path) -> None:
@@ -80,7 +94,8 @@ class Answer:
         draw(self.graph, self.facts, self.question, path, caption=caption, marks=marks)
 
     def to_json(self) -> dict[str, Any]:
-        """A plain record: edges with scores, the root as −1, and the evidence in the order of reasoning."""
+        """A plain record: edges with scores, the root as −1, and the evidence in the order of reasoning, for a
+        collection with ids and titles. A text begins with its title, and spans count from its start."""
         return {
             "question": self.question,
             "answer": self.text,
@@ -90,7 +105,7 @@ class Answer:
             "support": list(self.support),
             "spans": [[one.fact, one.start, one.end] for one in self.spans],
             "edges": [[a, b, round(self.graph.scores.get((a, b), 0.0), 6)] for a, b in sorted(self.graph.edges)],
-            "evidence": [{"fact": n, "text": self.facts[n]} for n in self.graph.order()],
+            "evidence": self.evidence,
             "forward": self.forward.to_json(),
             "backward": self.backward.to_json(),
             "limits": list(self.limits),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bgr.graph.evidence_graph import ROOT
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, star, timed
 from bgr.retrievers.scope import Scope, SearchName, pairs, search_scopes
 
@@ -68,7 +68,8 @@ class TwoStage(Retriever):
 
     @timed
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
-        """One result for each query, in order; indices refer to the collection."""
+        """One result for each query, in order; indices refer to the collection. The graph is empty if nothing is
+        found."""
         rows = [row for row, query in enumerate(queries) if query.candidates is None]
         hits = self.scope.find([queries[row].question for row in rows], self.count)
         found = {row: one.indices.tolist() for row, one in zip(rows, hits, strict=True)}
@@ -77,10 +78,11 @@ class TwoStage(Retriever):
             replace(query, candidates=[corpus[index].whole for index in found[row]]) if row in found else query
             for row, query in enumerate(queries)
         ]
-        results = self.retriever.retrieve(asked)
-        return [
-            self._in_collection(result, found[row]) if row in found else result for row, result in enumerate(results)
-        ]
+        some = [row for row in range(len(asked)) if found.get(row, True)]
+        results = [RetrievalResult(EvidenceGraph(), searched=corpus) for _ in asked]
+        for row, result in zip(some, self.retriever.retrieve([asked[row] for row in some]), strict=True):
+            results[row] = self._in_collection(result, found[row]) if row in found else result
+        return results
 
     def _in_collection(self, result: RetrievalResult, indices: Sequence[int]) -> RetrievalResult:
         ranking = tuple((indices[index], score) for index, score in zip(result.indices, result.scores, strict=True))

@@ -11,7 +11,7 @@ from bgr.utils.devices import pick_device
 from bgr.utils.json_utils import repr_short
 from eval.ablations.candidate_points import CandidateStudy, measure, settings_of
 from eval.ablations.candidates_report import write_candidates
-from eval.systems.options import AblateCandidatesOptions
+from eval.systems.options import AblateCandidatesOptions, SystemsOptions
 from eval.systems.retrievers import load_baseline_rows, load_place
 from eval.systems.spec import SystemSpec
 
@@ -58,7 +58,7 @@ def ablate_candidates(options: AblateCandidatesOptions) -> CandidateStudy:
     return found
 
 
-def load_systems(options: AblateCandidatesOptions) -> dict[str, Retriever]:
+def load_systems(options: SystemsOptions) -> dict[str, Retriever]:
     """The checkpoint and the other systems by name.
 
     Raises:

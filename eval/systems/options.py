@@ -244,8 +244,8 @@ class AblateSpellingOptions(MachineOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AblateCandidatesOptions(MachineOptions):
-    """Options of `bgr ablate candidates`.
+class SystemsOptions(MachineOptions):
+    """Options of the commands that run a checkpoint and other systems over chosen candidates.
 
     Args:
         checkpoint: checkpoint folder.
@@ -253,11 +253,8 @@ class AblateCandidatesOptions(MachineOptions):
         split: split of the dataset.
         systems: other systems to run: bm25, random, or [NAME=]FOLDER[:PART] for a trained baseline or another
             checkpoint; may be empty.
-        counts: numbers of candidates; own stands for the candidates that the questions have.
-        fill: kinds of facts that are added.
         limit: only use the first N questions.
-        batch_size: number of questions that a system gets at once; time and memory depend on it.
-        seed: seed of the facts that are added and removed, and of the random baseline.
+        seed: seed of all random choices.
         out: folder of the report.
         overwrite: replace the folder if it exists.
     """
@@ -266,13 +263,44 @@ class AblateCandidatesOptions(MachineOptions):
     data: Folder
     split: Literal["train", "dev", "test"] = "test"
     systems: tuple[SystemText, ...] = option(("bm25",), nargs="*")
-    counts: tuple[Annotated[str, Metavar("own|N")], ...] = ("own", "25", "50", "100", "300", "1000")
-    fill: tuple[Literal["random", "bm25", "rivals"], ...] = ("random", "bm25", "rivals")
     limit: Positive | None = None
-    batch_size: Positive = 1
     seed: int = 0
     out: Folder
     overwrite: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AblateDatabaseOptions(SystemsOptions):
+    """Options of `bgr ablate database`.
+
+    Args:
+        collection: collection of the sentences of the database.
+        database: folder of `bgr data database` with the statements of the sentences (default: the dataset's own).
+        searches: searches that propose candidates to the checkpoint; the other systems get those of the last one.
+        pool: number of candidates.
+        reader: reader of the answers in place of the checkpoint's: a folder of `bgr train reader`, or a language model.
+    """
+
+    collection: Folder
+    database: Folder | None = None
+    searches: tuple[Literal["hops", "bm25", "dense", "hybrid"], ...] = ("hops", "bm25")
+    pool: Positive = 200
+    reader: Annotated[str, Metavar("DIR|MODEL")] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AblateCandidatesOptions(SystemsOptions):
+    """Options of `bgr ablate candidates`.
+
+    Args:
+        counts: numbers of candidates; own stands for the candidates that the questions have.
+        fill: kinds of facts that are added.
+        batch_size: number of questions that a system gets at once; time and memory depend on it.
+    """
+
+    counts: tuple[Annotated[str, Metavar("own|N")], ...] = ("own", "25", "50", "100", "300", "1000")
+    fill: tuple[Literal["random", "bm25", "rivals"], ...] = ("random", "bm25", "rivals")
+    batch_size: Positive = 1
 
     @property
     def sizes(self) -> tuple[int | None, ...]:

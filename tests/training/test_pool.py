@@ -6,8 +6,13 @@ from dataclasses import replace
 import pytest
 from transformers import AutoTokenizer
 
+from bgr.collection.collection import Collection
+from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.errors import DataError
+from bgr.pipeline import BgrPipeline
+from bgr.retrievers.graph_hop.checkpoint import Settings
 from training.data_module import BgrDataModule
+from training.own_pools import own_pools
 
 
 @pytest.fixture
@@ -30,6 +35,9 @@ class Near:
     def additions(self, example, fill, count):
         self.fills.append(fill)
         return [fact for fact in self.facts if fact not in example.facts][: count - len(example.facts)]
+
+    def fair(self, example, sentences):
+        return (one for one in sentences if one not in example.facts and one != "unfair")
 
 
 def pools(data, batch):
@@ -60,6 +68,45 @@ def test_hard_facts_fill_the_pools_of_questions_with_an_answer(module):
     for example, pool in zip(examples, pools(data, data._with_pool(examples, "seed")), strict=True):
         assert pool[5:] == data.sets.additions(example, "", 7)
     assert {"bm25", "rivals"} <= set(data.sets.fills)
+
+
+def test_what_a_search_found_fills_half_of_the_pools(module):
+    data = module(pool=7)
+    data.sets = Near([])
+    strangers = random.Random(0).sample(list(data.facts.number), 8)
+    examples = data.splits["train"][:24]
+    data.own_pools = {example.id: ["unfair", "not tokenized", *strangers] for example in examples}
+    own = [
+        pool[5:] == list(data.sets.fair(example, strangers))[:2]
+        for example, pool in zip(examples, pools(data, data._with_pool(examples, "seed")), strict=True)
+        if example.answerable
+    ]
+    assert 0.2 < sum(own) / len(own) < 0.8
+
+
+def test_own_pools_are_searched_once(make_retriever, tokenizer, toy_data, tmp_path, monkeypatch):
+    for direction in ("forward", "backward"):
+        make_retriever(direction, frozen_layers=1, prune=4).save_pretrained(tmp_path / "run" / direction)
+    tokenizer.save_pretrained(tmp_path / "run")
+    Settings().save(tmp_path / "run")
+    examples = load_split(toy_data, "train")
+    texts = list(dict.fromkeys(fact for example in examples for fact in example.facts))
+    Collection.build(texts, tmp_path / "texts", encoder=None)
+    places = tmp_path / "run", tmp_path / "texts", examples
+    found = own_pools(*places, 3, tmp_path / "cache")
+    assert found.keys() == {example.id for example in examples}
+    assert all(0 < len(pool) <= 3 and set(pool) <= set(texts) for pool in found.values())
+    monkeypatch.setattr(BgrPipeline, "from_pretrained", None)
+    assert own_pools(*places, 3, tmp_path / "cache") == found
+    with pytest.raises(TypeError):
+        own_pools(*places, 4, tmp_path / "cache")
+
+
+def test_collection_searcher_and_number_go_together():
+    with pytest.raises(ValueError, match="go together"):
+        BgrDataModule("data", pool=8, searched=5)
+    with pytest.raises(ValueError, match="searched needs a pool"):
+        BgrDataModule("data", searched=5, searcher="a", collection="b")
 
 
 def test_hard_facts_need_statements_and_a_pool(module):

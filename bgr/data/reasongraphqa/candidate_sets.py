@@ -101,12 +101,16 @@ class CandidateSets:
     def _fitting(self, example: Example, fill: str) -> Iterator[str]:
         orders: Mapping[str, Callable[[Example, np.random.Generator], Iterable[int]]]
         orders = {"random": self._random, "bm25": self._by_words, "rivals": self._by_structure}
-        gold, own = gold_facts(example, example.graph.nodes, self.table), set(example.facts)
         rng = np.random.default_rng(Random(f"{self.seed}|{fill}|{example.id}").getrandbits(64))
-        for number in orders[fill](example, rng):
-            sentence = self.sentences[number]
+        yield from self.fair(example, (self.sentences[number] for number in orders[fill](example, rng)))
+
+    def fair(self, example: Example, sentences: Iterable[str]) -> Iterator[str]:
+        """Those of the sentences that may be added to the candidates of a question, in order: they are in the textual
+        database, and neither candidates nor as good as a gold fact."""
+        gold, own = gold_facts(example, example.graph.nodes, self.table), set(example.facts)
+        for sentence in sentences:
             units = self.table.units_of(sentence)
-            if sentence not in own and all(unit.facts and gold.allows(unit) for unit in units):
+            if sentence not in own and units and all(unit.facts and gold.allows(unit) for unit in units):
                 yield sentence
 
     def _random(self, _: Example, rng: np.random.Generator) -> Iterable[int]:

@@ -1,4 +1,4 @@
-"""Options of the commands that use a checkpoint: `bgr export` and `bgr ask`."""
+"""Options of the commands that use a checkpoint: `bgr export`, `bgr ask` and `bgr predict`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from bgr.utils.options import File, Folder, MachineOptions, Metavar, Options, positional
+from bgr.utils.options import File, Folder, MachineOptions, Metavar, Options, Range, positional
 
 MAX_FACTS = 10_000
 """Maximum candidates of one question; more of them need a search first."""
+
+POOL = 200
+"""Number of texts that a search hop by hop finds in a collection for each question."""
+
+Pool = Annotated[int, Range(1, MAX_FACTS)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,32 +42,82 @@ class ExportOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskOptions(MachineOptions):
+class CheckpointOptions(MachineOptions):
+    """A checkpoint that answers questions.
+
+    Args:
+        checkpoint: folder of `bgr export` or of a training run.
+        reader: reader in place of the checkpoint's: a folder of `bgr train reader`, or a language model (smollm2, a
+            .gguf file, a folder, or http://host/v1#model).
+    """
+
+    checkpoint: Folder
+    reader: Annotated[str, Metavar("DIR|MODEL")] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectionOptions(Options):
+    """A collection in which questions find their candidates.
+
+    Args:
+        collection: folder of `bgr collection build`, in which each question finds its candidates.
+        pool: number of candidates from the collection (default: 200, or 20 from a checkpoint without a pruner).
+    """
+
+    collection: Folder | None = None
+    pool: Pool | None = None
+
+    def conflicts(self) -> Iterator[str]:
+        yield from super().conflicts()
+        if self.pool is not None and self.collection is None:
+            yield "--pool is a number of texts of --collection, which is missing"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskOptions(CheckpointOptions, CollectionOptions):
     """Options of `bgr ask`.
 
     Args:
         questions: the questions, each in quotes (default: from --file, else from standard input, or at a prompt).
-        checkpoint: folder of `bgr export` or of a training run.
         facts: text file with one fact a line; empty lines are skipped.
         file: text file with one question a line; - for standard input.
-        reader: reader in place of the checkpoint's: a folder of `bgr train reader`, or a language model (smollm2, a
-            .gguf file, a folder, or http://host/v1#model).
         draw: draw the graph of a single question to this .png, .svg or .html file.
         overwrite: replace the drawing if it exists.
     """
 
     questions: tuple[str, ...] = positional((), metavar="QUESTION")
-    checkpoint: Folder
-    facts: File
+    facts: File | None = None
     file: Annotated[str, Metavar("FILE|-")] | None = None
-    reader: Annotated[str, Metavar("DIR|MODEL")] | None = None
     draw: File | None = None
     overwrite: bool = False
 
     def conflicts(self) -> Iterator[str]:
+        yield from super().conflicts()
+        if (self.facts is None) == (self.collection is None):
+            yield "give the candidates either as --facts or as --collection"
         if any(not question.strip() for question in self.questions):
             yield "a question is empty"
         if self.questions and self.file is not None:
             yield "give questions either on the command line or in --file"
         if self.draw is not None and len(self.questions) != 1:
             yield "--draw draws the graph of one question, given on the command line"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictOptions(CheckpointOptions, CollectionOptions):
+    """Options of `bgr predict`.
+
+    Args:
+        questions: JSON lines {"id", "question"}; without --collection also "facts", a list of texts.
+        out: JSON lines, one record for each question.
+        overwrite: replace the file if it exists, and the unfinished file of another run.
+    """
+
+    questions: File
+    out: File
+    overwrite: bool = False
+
+    def conflicts(self) -> Iterator[str]:
+        yield from super().conflicts()
+        if self.questions.absolute() == self.out.absolute():
+            yield "--out names the file of the questions"

@@ -8,29 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from bgr.collection.corpus import Corpus, Passage
-from bgr.errors import BgrError
+from bgr.collection.sentences import split_sentences
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
 
 Sentences = Mapping[str, Sequence[str]] | Callable[[Passage], Sequence[str]]
 """The sentences of passages: by the passage's id, or a function of the passage."""
 
 _WORD = re.compile(r"\w+")
-
-
-def split_sentences(text: str) -> tuple[str, ...]:
-    """Split English text into sentences, without blank ones. Abbreviations, initials and numbers do not end a sentence.
-    The same text always gives the same sentences, since references rely on it.
-
-    Raises:
-        BgrError: sentencex is not installed.
-    """
-    try:
-        import sentencex
-    except ImportError as error:
-        raise BgrError(f"passages without sentences: {error} (pip install 'bgr[llm]')") from None
-    lines = (line for line in text.splitlines() if line.strip())
-    found = (sentence.strip() for line in lines for sentence in sentencex.segment("en", line))
-    return tuple(sentence for sentence in found if sentence)
 
 
 def sentences_of(passage: Passage, sentences: Sentences | None) -> tuple[str, ...]:

@@ -131,6 +131,31 @@ def test_published_corpora_get_ids_of_their_text(tmp_path, good):
     assert len(ids[0][0]) == 20
 
 
+def test_documents_by_the_sentence(tmp_path, good, misused):
+    folder = tmp_path / "sentences"
+    long = write(tmp_path / "long.jsonl", [("p", "Persona", "It was made in Sweden. Bergman made it.")])
+    words = ["--corpus", long, "--sentences", "--words-only"]
+    assert "2 passages" in good("build", *words, "--out", folder)
+    assert found(good("search", folder, "Bergman", "-k", "1", "--json")) == [["p#1"]]
+    more = write(tmp_path / "more.jsonl", [("q", "", "One. Two. Three.")])
+    assert "5 passages" in good("add", folder, "--corpus", more, "--sentences")
+    options = ["--triples", tmp_path / "openie.json", "--out", folder, "--overwrite"]
+    assert "--triples belong to whole texts" in misused("build", *words, *options)
+
+
+def test_the_facts_of_a_dataset(tmp_path, good, refused):
+    fact = {"head": "p", "name": "Persona", "predicate": "director", "tail": "b", "tail_name": "Bergman"}
+    first = json.dumps({"id": "F0", "sentence": "Bergman made Persona.", "gold": True, "facts": [fact]})
+    (tmp_path / "facts.jsonl").write_text(f"{first}\n")
+    good("build", "--corpus", tmp_path, "--out", tmp_path / "facts", "--words-only")
+    [shown] = json.loads(good("search", tmp_path / "facts", "Who made Persona?", "--json"))
+    assert [(one["id"], one["title"], one["text"]) for one in shown["passages"]] == [
+        ("F0", "", "Bergman made Persona.")
+    ]
+    (tmp_path / "facts.jsonl").write_text(f"{first}\n{first}\n")
+    assert "facts.jsonl" in refused("build", "--corpus", tmp_path, "--out", tmp_path / "more", "--words-only")
+
+
 def test_what_is_no_corpus(tmp_path, corpus, refused):
     out = ["--out", tmp_path / "out", "--words-only"]
     for raw, message in (

@@ -122,6 +122,16 @@ def test_scores_are_those_of_a_fresh_index_to_the_bit(tmp_path_factory, parts, d
         assert list(zip(hits.indices.tolist(), hits.scores.tolist(), strict=True)) == fresh.top(query, 3)
 
 
+def test_a_part_of_a_part_scores_as_a_fresh_index(tmp_path):
+    texts = ["fish sea", "ship sea sea", "fish", "ship fish", "sea ship ship"]
+    save_counts(tmp_path, count_words(texts))
+    whole = CountedBm25Search([CountsFolder(tmp_path, 5)], LiveRows(5, np.array([0], dtype=np.int64)))
+    part = whole.subset(np.array([3, 0, 2])).subset(np.array([2, 0]))
+    fresh = Bm25Search([texts[3], texts[4]])
+    for query in ("sea ship", "fish", "the"):
+        assert np.array_equal(part.scores(query), fresh.scores(query))
+
+
 FILES = ["words", "word_ends", "starts", "rows", "counts", "lengths"]
 
 

@@ -89,6 +89,17 @@ def test_scores_equal_the_plain_ones(leaders):
         assert (found[:, question, len(facts) :] == float("-inf")).all()
 
 
+def test_padding_leads_nowhere():
+    """A question with fewer candidates than leaders, beside one with more: padding is no copy of the first fact."""
+    torch.manual_seed(0)
+    part, embeddings = Pruner(embedding=12, leaders=4), torch.randn(30, 12)
+    rows = Rows.from_lists([[2, 5, 6, 3], [2, 7, 8, 3], [2, 5, 6, 9, 3], [2, 9, 10, 3], [2, 11, 6, 3]])
+    asked = Rows.from_lists([[2, 7, 3], [2, 11, 3]])
+    together = part(embeddings, asked, rows, torch.tensor([[2, 1, -1, -1, -1], [0, 1, 2, 3, 4]]))
+    alone = part(embeddings, asked.select(torch.tensor([0])), rows, torch.tensor([[2, 1]]))
+    torch.testing.assert_close(together[:, :1, :2], alone)
+
+
 def test_a_fact_of_the_second_hop_is_found_by_the_name_it_shares_with_the_first():
     """The question shares a word with the first fact only, which shares another one with the second."""
     torch.manual_seed(0)

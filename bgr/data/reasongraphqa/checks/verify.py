@@ -75,8 +75,8 @@ class FactTable:
         return tuple(self._units)
 
     def units_of(self, sentence: str) -> tuple[FactUnit, ...]:
-        """The units of one of `sentences`."""
-        return self._units[sentence]
+        """The units of a sentence, none if it is not one of `sentences`."""
+        return self._units.get(sentence, ())
 
     def units(self, example: Example, number: int) -> tuple[FactUnit, ...]:
         """The units of a sample's candidate.

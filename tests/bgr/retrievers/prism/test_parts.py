@@ -20,7 +20,6 @@ from bgr.retrievers.prism.evidence import (
     nearest_sub_question,
     ordered_graph,
     sentences_of,
-    split_sentences,
 )
 from bgr.retrievers.prism.run import PAPER, Named, PrismSettings, Run
 from bgr.retrievers.prism.steps import (
@@ -42,31 +41,6 @@ A, B, C, D = Reference(0, 0), Reference(0, 1), Reference(2, 0), Reference(4, 1)
 
 def reply(value, failure=None):
     return Reply(value, "…", failure, Usage(calls=1, failed=int(failure is not None)))
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("One. Two! Three?", ("One.", "Two!", "Three?")),
-        (
-            "J. R. R. Tolkien wrote it. He left the U.S. in 1930.",
-            ("J. R. R. Tolkien wrote it.", "He left the U.S. in 1930."),
-        ),
-        ("Mr. Smith of Acme Inc. paid $3.50. See No. 7.", ("Mr. Smith of Acme Inc. paid $3.50.", "See No. 7.")),
-        ("Born c. 1830, he wrote Op. 23. It won.", ("Born c. 1830, he wrote Op. 23.", "It won.")),
-        ("A heading\n\nA text. ", ("A heading", "A text.")),
-        ("no end", ("no end",)),
-        ("", ()),
-        (" \n ", ()),
-    ],
-)
-def test_sentences_are_split(text, wanted):
-    assert split_sentences(text) == wanted
-
-
-def test_no_word_is_lost_in_splitting():
-    text = 'He said "no." She (Ann B. Lee, Ph.D.) left at 5 p.m. for St. Louis…  And then?!\tYes: 1,000.5 m. x'
-    assert " ".join(split_sentences(text)).split() == text.split()
 
 
 def test_sentences_are_given_or_split_or_the_title():

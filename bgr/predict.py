@@ -1,0 +1,234 @@
+"""Answers to a file of questions, as `bgr predict` writes them: in batches, and resumed after an interruption.
+
+Records are appended to ``OUT.part``, whose first line names the run. A run that is repeated keeps its whole batches and
+goes on after them, so that every question is answered in the same batch, and the file has the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock, Timeout
+
+from bgr import __version__
+from bgr.ask import check_checkpoint, check_collection, open_collection
+from bgr.data.records import as_record, get_field, get_text, get_texts
+from bgr.errors import DataError
+from bgr.retrievers.graph_hop.options import MAX_FACTS, PredictOptions
+from bgr.utils.atomic_io import new_file, writing
+from bgr.utils.hashing import hash_files, hash_texts
+from bgr.utils.json_utils import is_text, parse_json, repr_short
+from bgr.utils.progress import progress_bar
+
+if TYPE_CHECKING:
+    from bgr.reader.answer import Answer
+
+BATCH = 64
+"""Number of questions that are answered and written together."""
+
+FIELDS = ("question", "answer", "confidence", "completeness", "edges", "evidence", "limits")
+"""Fields of an answer's record (`Answer.to_json`) that are written, after the id."""
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """The number of records in the file, and of those with an error."""
+
+    records: int
+    failed: int
+
+    def to_json(self) -> dict[str, int]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A line of the file of questions.
+
+    Args:
+        id: text or number; ``None`` if the line has no valid one.
+        question: without repeated spaces.
+        facts: the candidates; ``None`` if a collection is searched.
+        error: why the line is not valid; empty if it is.
+    """
+
+    id: str | int | None
+    question: str = ""
+    facts: tuple[str, ...] | None = None
+    error: str = ""
+
+
+def predict(options: PredictOptions) -> Predicted:
+    """Answer a file of questions.
+
+    Raises:
+        DataError: the questions or the collection cannot be read, or the output exists or cannot be written, or it is
+            being written by another process, or its unfinished file is of another run.
+        CheckpointError: the checkpoint or its reader cannot be loaded.
+    """
+    check_checkpoint(options.checkpoint)
+    corpus = "" if options.collection is None else check_collection(options.collection)
+    if options.out.exists() and not options.overwrite:
+        raise DataError(f"{options.out}: exists already; give --overwrite to replace it")
+    if options.out.is_dir():
+        raise DataError(f"{options.out}: is a folder, allowed: a file")
+    asked = read_questions(options.questions, own_facts=options.collection is None)
+    part = options.out.with_name(f"{options.out.name}.part")
+    header = json.dumps({"run": _run_key(options, corpus)}).encode() + b"\n"
+    with _alone(options.out):
+        done = _resume(part, header, asked, overwrite=options.overwrite)
+        if done < len(asked):
+            _answer_rest(options, asked, done, part)
+        with part.open("rb") as file, new_file(options.out) as half, half.open("wb") as target:
+            file.readline()
+            shutil.copyfileobj(file, target)
+        part.unlink()
+    return Predicted(len(asked), sum(bool(one.error) for one in asked))
+
+
+def read_questions(path: Path, *, own_facts: bool) -> list[Asked]:
+    """The lines of a file of questions; empty ones are skipped.
+
+    Args:
+        own_facts: each line has its candidates.
+
+    Raises:
+        DataError: the file cannot be read, or has no line.
+    """
+    try:
+        lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+    first: dict[str | int, int] = {}
+    found = [_asked(line, number, first, own_facts) for number, line in enumerate(lines, 1) if line.strip()]
+    if not found:
+        raise DataError(f'{path}: no questions; one {{"id", "question"}} a line is expected')
+    return found
+
+
+def _asked(raw: bytes, number: int, first: dict[str | int, int], own_facts: bool) -> Asked:
+    """A line, and if it is not valid why; `first` has the line of each id so far."""
+    where, name = f"line {number}", None
+    try:
+        record = as_record(parse_json(raw.decode(), where), where)
+        found = get_field(record, "id", where, "a text or an integer")
+        if not (is_text(found) or (isinstance(found, int) and not isinstance(found, bool))):
+            raise DataError(f"{where}: id is {repr_short(found)}, allowed: a text or an integer")
+        name = found
+        if first.setdefault(found, number) != number:
+            raise DataError(f"{where}: the id {repr_short(found)} is that of line {first[found]}; ids are unique")
+        question = " ".join(get_text(record, "question", where).split())
+        if not question:
+            raise DataError(f"{where}: the question is empty")
+        if not own_facts:
+            return Asked(name, question)
+        facts = get_texts(record, "facts", where)
+        if not 1 <= len(facts) <= MAX_FACTS:
+            raise DataError(f"{where}: {len(facts):,} facts, allowed: 1 to {MAX_FACTS:,}")
+        return Asked(name, question, facts)
+    except UnicodeDecodeError:
+        return Asked(name, error=f"{where}: not UTF-8 text")
+    except DataError as error:
+        return Asked(name, error=str(error))
+
+
+def _answer_rest(options: PredictOptions, asked: Sequence[Asked], done: int, part: Path) -> None:
+    """Answer the questions after the first `done`, and append their records, one batch at a time."""
+    from bgr.pipeline import BgrPipeline
+    from bgr.retrievers.base import Query
+
+    pipeline = BgrPipeline.from_pretrained(
+        options.checkpoint, reader=options.reader, device=options.device, precision=options.precision
+    )
+    collection = None if options.collection is None else open_collection(options.collection, pipeline)
+    with progress_bar(len(asked) - done, "predict", "question") as bar, writing(part), part.open("ab") as file:
+        for start in range(done, len(asked), BATCH):
+            batch = asked[start : start + BATCH]
+            queries = [Query(one.question, one.facts) for one in batch if not one.error]
+            answers = iter(pipeline.answer_all(queries, collection=collection, pool=options.pool))
+            rows = [_record(one, None if one.error else next(answers)) for one in batch]
+            file.write("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode())
+            file.flush()
+            bar.update(len(batch))
+
+
+def _record(asked: Asked, answer: Answer | None) -> dict[str, Any]:
+    if answer is None:
+        return {"id": asked.id, "error": asked.error}
+    found = answer.to_json()
+    return {"id": asked.id, **{name: found[name] for name in FIELDS}}
+
+
+def _run_key(options: PredictOptions, corpus: str) -> str:
+    """A hash of all that the records depend on."""
+    folder = options.checkpoint
+    files = [path for part in ("", "encoder", "forward", "backward") for path in (folder / part).glob("*")]
+    files += (folder / "reader").rglob("*")
+    names = sorted(
+        path.relative_to(folder).as_posix()
+        for path in files
+        if path.is_file() and path.suffix in (".json", ".safetensors", ".txt")
+    )
+    with writing(options.questions):
+        given = hash_files(options.questions.parent, [options.questions.name])
+        settings = (options.pool, options.reader, options.device, options.precision)
+        return hash_texts(__version__, given, hash_files(folder, names), corpus, *map(str, settings))
+
+
+def _resume(part: Path, header: bytes, asked: Sequence[Asked], *, overwrite: bool) -> int:
+    """Cut the unfinished file to the whole batches of this run, or begin it. Returns the number of its records."""
+    with writing(part):
+        part.touch()
+        with part.open("r+b") as file:
+            first = file.readline()
+            ours = first == header
+            if first.endswith(b"\n") and not ours and not overwrite:
+                raise DataError(
+                    f"{part}: left by a run with other questions, options, checkpoint or collection; repeat that run, "
+                    "or give --overwrite to begin anew"
+                )
+            done, end = 0, file.tell()
+            for number, line in enumerate(file if ours else (), 1):
+                if number > len(asked) or not _is_record(line, asked[number - 1]):
+                    break
+                if number % BATCH == 0 or number == len(asked):
+                    done, end = number, file.tell()
+            file.seek(end if ours else 0)
+            file.truncate()
+            if not ours:
+                file.write(header)
+            return done
+
+
+def _is_record(line: bytes, asked: Asked) -> bool:
+    """Whether a line is whole, and of this question."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return False
+    return line.endswith(b"\n") and isinstance(record, dict) and record.get("id") == asked.id
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Let no other process write the same file; create its folder if it is missing."""
+    lock = FileLock(out.with_name(f".{out.name}.lock"))
+    with writing(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise DataError(f"{out}: another process is writing it; wait until it ends") from None
+    try:
+        yield
+    finally:
+        lock.release()
+        Path(lock.lock_file).unlink(missing_ok=True)

@@ -1,0 +1,269 @@
+"""`bgr ablate database`: questions over a whole database, with the candidates that several searches propose.
+
+Every system gets the same number of candidates. The graph can be no better than the pool, so the recall of the pool
+stands beside its scores. They are fair to other words of the same statements (`eval.run.pooled`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from bgr.collection.collection import Collection
+from bgr.collection.search import Search
+from bgr.data.example import Example
+from bgr.data.reasongraphqa.checks.verify import FactTable
+from bgr.data.reasongraphqa.io.dataset import FACTS_FILE, dataset_hash, load_split, recipe_of
+from bgr.errors import DataError
+from bgr.metrics.answers import answer_match
+from bgr.metrics.evidence_set import evidence_set
+from bgr.metrics.gm_gs import graph_match, graph_structure_match
+from bgr.pipeline import BgrPipeline
+from bgr.reader.reader import Reader, ReaderInput
+from bgr.retrievers.base import Retriever
+from bgr.utils.atomic_io import output_folder, write_json, write_text
+from bgr.utils.json_utils import repr_short
+from eval.ablations.candidates import MAIN, load_systems
+from eval.report.document import NONE, Document, Section, Table, percent
+from eval.run.pooled import Pooled, pooled
+from eval.run.significance import bootstrap_means, interval
+from eval.systems.options import AblateDatabaseOptions
+
+GROUP = 64
+"""Questions at a time."""
+
+SCORES = ("gm", "gs", "f1", "exact")
+"""The columns with intervals; ``exact`` is whether the answer of the reader is right."""
+
+NOTES = (
+    "In percent. All R: questions whose pool holds every gold fact, and R: the mean share of the gold facts in it. "
+    "GM, GS, F1 and the answer are scores of the graph over the pool; in brackets 95 % intervals (bootstrap over "
+    "questions).",
+    "A sentence that states what a gold fact states counts as this fact. Search and read: milliseconds a question.",
+)
+
+
+@dataclass(frozen=True)
+class DatabaseScore:
+    """One question with one search and one system.
+
+    Args:
+        recall: share of the gold facts in the pool.
+        exact: whether the answer is right; ``None`` without a reader.
+    """
+
+    id: str
+    hops: int
+    structure: str
+    pool: int
+    recall: float
+    gm: bool
+    gs: bool
+    f1: float
+    exact: bool | None
+    searched_ms: float
+    read_ms: float
+
+
+@dataclass(frozen=True)
+class DatabaseRow:
+    """All questions of one system over the pools of one search."""
+
+    system: str
+    search: str
+    scores: tuple[DatabaseScore, ...]
+
+
+@dataclass(frozen=True)
+class DatabaseStudy:
+    """All rows, and what was run."""
+
+    rows: tuple[DatabaseRow, ...]
+    about: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"about": dict(self.about), "rows": [asdict(row) for row in self.rows]}
+
+    def table(self) -> Table:
+        """One row for each system and search, and for each number of hops."""
+        header = ["system", "search", "hops", "pool", "all R", "R", "GM", "GS", "F1", "answer", "search", "read", "n"]
+        cells = []
+        for row in self.rows:
+            hops = sorted({one.hops for one in row.scores})
+            cells.append(_cells(row, "all", row.scores))
+            if len(hops) > 1:
+                cells += [_cells(row, str(hop), [one for one in row.scores if one.hops == hop]) for hop in hops]
+        return Table.of(header, cells, notes=NOTES)
+
+
+def ablate_database(options: AblateDatabaseOptions) -> DatabaseStudy:
+    """Run all systems over the collection, and write the report.
+
+    Raises:
+        BgrError: the checkpoint, the collection or the data are damaged or do not fit together, a system is unknown, or
+            the folder exists.
+    """
+    with output_folder(options.out, overwrite=options.overwrite) as folder:
+        examples = load_split(options.data, options.split)[: options.limit]
+        if not examples:
+            raise DataError(f"{options.data}: the split {options.split!r} is empty")
+        collection = Collection.open(options.collection, progress=True)
+        texts = [one.whole for one in collection.corpus]
+        home = options.database or options.data
+        table = FactTable.read(home, progress=True)
+        known = set(table.sentences)
+        if strange := next((text for text in texts if text not in known), None):
+            raise DataError(f"{options.collection}: not a sentence of {home}/{FACTS_FILE}: {repr_short(strange)}")
+        pipeline = BgrPipeline.from_pretrained(
+            options.checkpoint, reader=options.reader, device=options.device, precision=options.precision
+        )
+        searches = {name: _search(name, collection, pipeline) for name in options.searches}
+        others = {name: one for name, one in load_systems(options).items() if name != MAIN}
+        last = options.searches[-1]
+        systems: list[tuple[str, str, Retriever]] = [(MAIN, name, pipeline) for name in options.searches]
+        systems += [(name, last, one) for name, one in others.items()]
+        reader = pipeline.reader
+        rows = measure(searches, systems, texts, examples, table, pool=options.pool, reader=reader, progress=True)
+        about = {
+            "checkpoint": str(options.checkpoint),
+            "reader": "none" if reader is None else options.reader or "the checkpoint's",
+            "collection": str(options.collection),
+            "sentences": len(texts),
+            "database": str(home),
+            "data": str(options.data),
+            "recipe": recipe_of(options.data),
+            "data_hash": dataset_hash(options.data),
+            "split": options.split,
+            "questions": len(examples),
+            "pool": options.pool,
+            "seed": options.seed,
+        }
+        found = DatabaseStudy(rows, about)
+        write_json(folder / "database.json", found.to_json())
+        document = Document("Over a database", (Section("database", "Systems and searches", (found.table(),)),), about)
+        write_text(folder / "database.md", document.as_markdown())
+    return found
+
+
+def _search(name: str, collection: Collection, pipeline: BgrPipeline) -> Search:
+    if name == "hops":
+        return pipeline.search_over(collection)
+    found: Search = getattr(collection, name)
+    return found
+
+
+def measure(
+    searches: Mapping[str, Search],
+    systems: Sequence[tuple[str, str, Retriever]],
+    texts: Sequence[str],
+    examples: Sequence[Example],
+    table: FactTable,
+    *,
+    pool: int,
+    reader: Reader | None = None,
+    progress: bool = False,
+) -> tuple[DatabaseRow, ...]:
+    """Run each system, given as name, name of its search and retriever, over the pools of its search.
+
+    Raises:
+        DataError: a gold fact is not among the sentences of the table.
+    """
+    pools: dict[str, list[tuple[Pooled, float]]] = {}
+    for name in dict.fromkeys(search for _, search, _ in systems):
+        pools[name] = _pools(searches[name], name, texts, examples, table, pool, progress)
+    return tuple(
+        DatabaseRow(name, search, tuple(_scores(name, retriever, pools[search], reader, progress)))
+        for name, search, retriever in systems
+    )
+
+
+def _pools(
+    search: Search,
+    name: str,
+    texts: Sequence[str],
+    examples: Sequence[Example],
+    table: FactTable,
+    pool: int,
+    progress: bool,
+) -> list[tuple[Pooled, float]]:
+    """The pool of each question, with the seconds that the search took."""
+    found: list[tuple[Pooled, float]] = []
+    with tqdm(total=len(examples), desc=f"search {name}", unit="question", disable=not progress) as bar:
+        for start in range(0, len(examples), GROUP):
+            group = examples[start : start + GROUP]
+            began = time.perf_counter()
+            hits = search.search([one.question for one in group], pool)
+            share = (time.perf_counter() - began) / len(group)
+            for example, one in zip(group, hits, strict=True):
+                found.append((pooled(example, [texts[index] for index in one.indices.tolist()], table), share))
+            bar.update(len(group))
+    return found
+
+
+def _scores(
+    name: str, retriever: Retriever, pools: Sequence[tuple[Pooled, float]], reader: Reader | None, progress: bool
+) -> list[DatabaseScore]:
+    found = []
+    with tqdm(total=len(pools), desc=name, unit="question", disable=not progress) as bar:
+        for start in range(0, len(pools), GROUP):
+            group = pools[start : start + GROUP]
+            began = time.perf_counter()
+            results = retriever.retrieve([one.query for one, _ in group])
+            answers: Sequence[Any] = [None] * len(group)
+            if reader is not None:
+                answers = reader.answer(
+                    [
+                        ReaderInput(one.example.question, one.example.facts, result.graph, result.completeness)
+                        for (one, _), result in zip(group, results, strict=True)
+                    ]
+                )
+            share = (time.perf_counter() - began) / len(group)
+            for (one, seconds), result, answer in zip(group, results, answers, strict=True):
+                graph, gold = one.judged(result).graph, one.example.graph
+                found.append(
+                    DatabaseScore(
+                        id=one.example.id,
+                        hops=gold.hops,
+                        structure=gold.structure,
+                        pool=one.pool,
+                        recall=one.found,
+                        gm=graph_match(graph, gold),
+                        gs=graph_structure_match(graph, gold),
+                        f1=evidence_set(graph, gold).f1,
+                        exact=None if answer is None else answer_match(answer.text, one.example.answer),
+                        searched_ms=1000 * seconds,
+                        read_ms=1000 * share,
+                    )
+                )
+            bar.update(len(group))
+    return found
+
+
+def _cells(row: DatabaseRow, hops: str, scores: Sequence[DatabaseScore]) -> list[str]:
+    columns = [name for name in SCORES if scores[0].exact is not None or name != "exact"]
+    values = np.array([[float(getattr(one, name)) for name in columns] for one in scores])
+    means = bootstrap_means(values)
+    texts = {name: _with_interval(values[:, n], means[:, n]) for n, name in enumerate(columns)}
+    return [
+        row.system,
+        row.search,
+        hops,
+        f"{fmean(one.pool for one in scores):.0f}",
+        percent(fmean(one.recall == 1 for one in scores)),
+        percent(fmean(one.recall for one in scores)),
+        *(texts.get(name, NONE) for name in SCORES),
+        f"{fmean(one.searched_ms for one in scores):.0f}",
+        f"{fmean(one.read_ms for one in scores):.0f}",
+        str(len(scores)),
+    ]
+
+
+def _with_interval(scores: np.ndarray, means: np.ndarray) -> str:
+    found = interval(scores, means)
+    return f"{100 * found.mean:.1f} [{100 * found.low:.0f}, {100 * found.high:.0f}]"

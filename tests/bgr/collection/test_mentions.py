@@ -1,0 +1,104 @@
+"""Names in texts, and the texts of a name."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bgr.collection.mentions import Mentions, NameFinder, capitalized, name_key
+from bgr.errors import DataError
+
+TEXTS = [
+    "Persona was directed by Ingmar Bergman.",
+    "Watching Last of the Dogmen takes 113 minutes.",
+    "Ingmar Bergman was born in Uppsala.",
+    "The film Made was made in the USA, as was Last of the Dogmen.",
+    "Fårö, an island, was the home of Ingmar Bergman.",
+]
+KNOWN = ["Persona", "Made", "Uppsala", "Faro"]
+
+
+@pytest.fixture
+def mentions():
+    return Mentions.build(TEXTS, KNOWN)
+
+
+def names(found, numbers):
+    return [found.finder.names[number] for number in numbers]
+
+
+def test_titles_and_shared_runs_of_capitals_are_names(mentions):
+    assert set(mentions.finder.names) == {"persona", "made", "uppsala", "faro", "ingmar bergman", "last of the dogmen"}
+    assert [names(mentions, mentions.of_text(n)) for n in range(5)] == [
+        ["persona", "ingmar bergman"],
+        ["last of the dogmen"],
+        ["ingmar bergman", "uppsala"],
+        ["made", "last of the dogmen"],
+        ["faro", "ingmar bergman"],
+    ]
+    number = mentions.finder.names.index("ingmar bergman")
+    assert mentions.of_name(number).tolist() == [0, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("question", "strict", "wanted"),
+    [
+        ("Who was born in UPPSALA?", True, ["uppsala"]),
+        ("who made persona", True, []),
+        ("who made persona", False, ["made", "persona"]),
+        ("what did ingmar bergman do", True, ["ingmar bergman"]),
+        ("Bergman?", False, []),
+        ("", True, []),
+    ],
+)
+def test_names_of_questions(mentions, question, strict, wanted):
+    assert names(mentions, mentions.finder.find(question, strict=strict)) == wanted
+
+
+def test_the_longest_name_counts():
+    finder = NameFinder([name_key(one) for one in ("New York", "New York City", "York", "City Hall")])
+    assert [finder.names[n] for n in finder.find("New York City Hall in New York, York.")] == [
+        "new york city",
+        "new york",
+        "york",
+    ]
+
+
+def test_runs_end_at_marks_and_small_words():
+    assert capitalized("We saw The Lord of the Rings, Alien and it.") == {"the lord of the rings", "alien"}
+    assert capitalized("In 1999 Fargo won.") == {"in 1999 fargo", "1999 fargo"}
+    assert capitalized("Who won?") == set()
+
+
+@given(
+    st.lists(st.text(st.sampled_from("ABab .é'1"), max_size=12), max_size=8),
+    st.lists(st.text(st.sampled_from("ABab é"), max_size=5), max_size=5),
+)
+def test_tables_agree_with_a_plain_search(texts, known):
+    found = Mentions.build(texts, known)
+    for number in range(len(texts)):
+        of_text = found.of_text(number).tolist()
+        assert of_text == found.finder.find(texts[number])
+        for name in of_text:
+            assert number in found.of_name(name)
+            words = re.findall(r"\w+", name_key(texts[number]) or texts[number].lower())
+            assert all(word in words for word in found.finder.names[name].split(" ")) or len(words) > 16
+    assert len(found.names) == len(found.texts)
+
+
+def test_saved_and_opened(mentions, tmp_path):
+    mentions.save(tmp_path)
+    again = Mentions.open(tmp_path)
+    assert list(again.finder.names) == list(mentions.finder.names)
+    assert all(np.array_equal(again.of_text(n), mentions.of_text(n)) for n in range(len(mentions)))
+    (tmp_path / "texts.npy").write_bytes((tmp_path / "texts.npy").read_bytes()[:-4])
+    with pytest.raises(DataError, match=r"texts\.npy"):
+        Mentions.open(tmp_path)
+    np.save(tmp_path / "texts.npy", np.zeros(2, dtype=np.int32))
+    with pytest.raises(DataError, match="do not fit together"):
+        Mentions.open(tmp_path)
+    (tmp_path / "names.txt").unlink()
+    with pytest.raises(DataError, match=r"names\.txt: cannot be read"):
+        Mentions.open(tmp_path)

@@ -1,0 +1,142 @@
+"""Candidates of a question, hop by hop, in comparison with a plain search."""
+
+import numpy as np
+import pytest
+import torch
+
+from bgr.collection.collection import Collection
+from bgr.models.batching import Sentences
+from bgr.retrievers.graph_hop import hop_search
+from bgr.retrievers.graph_hop.hop_search import HopSearch, HopSettings
+
+TEXTS = [
+    "Persona was made by Ingmar Bergman .",
+    "Ingmar Bergman was in Uppsala .",
+    "Uppsala lies in Sweden .",
+    "Theta is a city in Sweden .",
+    "The city Theta has 3 people .",
+    "Radium was discovered in Paris .",
+    "Paris lies in France , as Uppsala lies in Sweden .",
+    "Made is a film , and Persona is a film .",
+    "it has people , as Persona has",
+]
+QUESTIONS = [
+    "Who made Persona ?",
+    "In which country was the one who made Persona discovered ?",
+    "who made persona",
+    "WHO MADE PERSONA",
+    "Which city lies in Sweden ?",
+    "How many people has Theta ?",
+    "Qwertz ?",
+]
+SMALL = HopSettings(seeds=2, of_question=2, of_candidate=2, leaders=2, hops=2, common=3)
+
+
+@pytest.fixture(scope="module")
+def collection():
+    return Collection.in_memory(TEXTS, encoder=None)
+
+
+@pytest.fixture(scope="module")
+def models(make_retriever):
+    return [make_retriever(direction, seed=seed, prune=4) for direction, seed in (("forward", 0), ("backward", 1))]
+
+
+@pytest.fixture
+def search(collection, models, tokenizer):
+    def make(settings=SMALL, models=models, over=collection):
+        return HopSearch(over.bm25, over.hop_index(tokenizer, max_tokens=16), models, tokenizer, settings)
+
+    return make
+
+
+def plain_search(collection, models, tokenizer, question, settings):
+    """The same for one question, in plain Python: texts and scores, best first."""
+    near = collection.bm25.scores(question).tolist()
+    mentions = collection.hop_index(tokenizer, max_tokens=16).mentions
+
+    def nearest(texts, most):
+        return sorted(texts, key=lambda text: (-near[text], text))[:most]
+
+    def scored(pool):
+        asked = Sentences([question], tokenizer, max_tokens=models[0].config.question_tokens).take([0])
+        facts = Sentences([TEXTS[text] for text in pool], tokenizer, max_tokens=16)
+        rows = facts.take([facts.number[TEXTS[text]] for text in pool])
+        with torch.inference_mode():
+            logits = [model.prune(asked, rows, torch.arange(len(pool))[None])[-1][0] for model in models]
+        values = (sum(logits) / len(models)).tolist()
+        return sorted(zip(pool, values, strict=True), key=lambda pair: (-pair[1], pair[0]))
+
+    capitals = any(c.isupper() for c in question[1:]) and question != question.upper()
+    names = mentions.finder.find(question, strict=capitals)
+    pool = [text for text in nearest(range(len(TEXTS)), settings.seeds) if near[text] > 0]
+    for name in names:
+        pool += nearest(mentions.of_name(name).tolist(), settings.of_question)
+    pool, seen = list(dict.fromkeys(pool)), set(names)
+    if not pool:
+        return []
+    for _ in range(settings.hops):
+        for text, _ in scored(pool)[: settings.leaders]:
+            for name in mentions.of_text(text).tolist():
+                if name not in seen and len(mentions.of_name(name)) <= settings.common:
+                    pool += nearest(mentions.of_name(name).tolist(), settings.of_candidate)
+                seen |= {name} if len(mentions.of_name(name)) <= settings.common else set()
+        pool = list(dict.fromkeys(pool))
+    return scored(pool)
+
+
+@pytest.mark.parametrize("batch", [1, 3, 100])
+@pytest.mark.parametrize("settings", [SMALL, HopSettings(), HopSettings(seeds=1, of_question=1, hops=1)])
+def test_it_equals_a_plain_search(search, collection, models, tokenizer, batch, settings, monkeypatch):
+    monkeypatch.setattr(hop_search, "BATCH", batch)
+    hits = search(settings).search(QUESTIONS, 100)
+    for question, found in zip(QUESTIONS, hits, strict=True):
+        wanted = plain_search(collection, models, tokenizer, question, settings)
+        assert found.indices.tolist() == [text for text, _ in wanted]
+        np.testing.assert_allclose(found.scores, [score for _, score in wanted], atol=1e-5)
+
+
+def test_the_best_come_first_and_no_more_than_asked(search):
+    [all_of_them] = search().search(QUESTIONS[:1], 100)
+    [two] = search().search(QUESTIONS[:1], 2)
+    assert two.indices.tolist() == all_of_them.indices[:2].tolist()
+    assert (np.diff(all_of_them.scores) <= 0).all()
+    assert two.indices.dtype == np.int64
+    assert two.scores.dtype == np.float32
+
+
+def test_names_lead_where_no_word_does(search):
+    """The city of the director: neither text shares a word with the question."""
+    [found] = search(HopSettings(seeds=2, of_question=2)).search(["Who made Persona ?"], 100)
+    assert {1, 2} <= set(found.indices.tolist())
+    [near] = search(HopSettings(seeds=2, of_question=2, hops=0)).search(["Who made Persona ?"], 100)
+    assert 2 not in near.indices
+
+
+def test_a_question_in_lower_case_finds_its_names(search):
+    nothing = HopSettings(seeds=0, hops=0)
+    found = [set(one.indices.tolist()) for one in search(nothing).search(["is Persona it ?", "is persona it ?"], 100)]
+    assert found[0] == found[1] == {0, 7, 8}
+
+
+def test_nothing_fits(search, tokenizer, models):
+    assert [len(one.indices) for one in search().search(["Qwertz ?", "", "of the"], 10)] == [0, 0, 0]
+    empty = Collection.in_memory([], encoder=None)
+    assert [len(one.indices) for one in search(over=empty).search(["Who ?"], 10)] == [0]
+    assert search().search([], 10) == []
+
+
+def test_a_part_of_a_collection_in_a_folder(search, tmp_path):
+    whole = Collection.build(["Nothing .", *TEXTS, "Persona ."], tmp_path / "films", encoder=None)
+    whole.delete([whole.corpus[0].id])
+    part = whole.subset(list(range(len(TEXTS)))[::-1]).subset(list(range(len(TEXTS)))[::-1])
+    for found, wanted in zip(search(over=part).search(QUESTIONS, 50), search().search(QUESTIONS, 50), strict=True):
+        assert found.indices.tolist() == wanted.indices.tolist()
+
+
+def test_models_and_texts_must_fit(search, make_retriever, collection, models, tokenizer):
+    with pytest.raises(ValueError, match="needs models with a pruner"):
+        search(models=[make_retriever("forward")])
+    other = Collection.in_memory(TEXTS[:1], encoder=None).hop_index(tokenizer, max_tokens=16)
+    with pytest.raises(ValueError, match="BM25 over 9 texts, and an index of 1"):
+        HopSearch(collection.bm25, other, models, tokenizer)

@@ -1,0 +1,132 @@
+"""Questions over a whole database: pools of a search, and scores that are fair to other words."""
+
+import numpy as np
+import pytest
+
+from bgr.collection.bm25 import Bm25Search
+from bgr.collection.search import Hits, Search
+from bgr.data.reasongraphqa.checks.verify import FactTable
+from bgr.data.reasongraphqa.io.dataset import load_split
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+from bgr.reader.reader import ReaderAnswer
+from bgr.retrievers.base import RetrievalResult, Retriever
+from eval.ablations.database import DatabaseStudy, measure
+from eval.run.pooled import pooled
+
+
+@pytest.fixture
+def table(films):
+    return FactTable.read(films)
+
+
+@pytest.fixture
+def examples(films):
+    return load_split(films, "test")
+
+
+def parts(example):
+    """The film's country, the country's capital, and the film's country in other words."""
+    capital, country = (example.facts[node] for node in (2, 3))
+    return country, capital, f"{country.split()[-2]} has made {example.id} ."
+
+
+def strangers(table, example, count=5):
+    others = [s for s in table.sentences if s not in example.facts and s != parts(example)[2]]
+    return others[:count]
+
+
+def test_the_pool_comes_first_and_what_it_lacks_after_it(table, examples):
+    for example in examples:
+        country, capital, _ = parts(example)
+        found = pooled(example, [*strangers(table, example), country], table)
+        assert found.example.facts == (*strangers(table, example), country, capital)
+        assert found.example.graph == EvidenceGraph([(ROOT, 5), (5, 6)])
+        assert tuple(found.query.candidates) == found.example.facts[:6]
+        assert (found.found, found.complete) == (0.5, False)
+        whole = pooled(example, [country, *strangers(table, example), capital], table)
+        assert (whole.found, whole.complete, whole.first(6), whole.first(7)) == (1.0, True, False, True)
+
+
+def test_other_words_of_a_gold_fact_count_as_this(table, examples):
+    for example in examples:
+        country, capital, other = parts(example)
+        found = pooled(example, [other, capital], table)
+        assert found.complete
+        assert found.example.graph == EvidenceGraph([(ROOT, 0), (0, 1)])
+        both = pooled(example, [other, capital, country], table)
+        gold = both.example.graph
+        assert gold == EvidenceGraph([(ROOT, 2), (2, 1)])  # the sentence itself comes first
+        for edges in ([(ROOT, 0), (0, 1)], [(ROOT, 2), (2, 1)], [(ROOT, 0), (ROOT, 2), (0, 1), (2, 1)]):
+            assert both.judged(RetrievalResult(EvidenceGraph(edges))).graph == gold
+        # one follows the other: no step of its own
+        assert both.judged(RetrievalResult(EvidenceGraph([(ROOT, 0), (0, 2), (2, 1)]))).graph == gold
+        wrong = EvidenceGraph([(ROOT, 1), (1, 0)])
+        assert both.judged(RetrievalResult(wrong)).graph == EvidenceGraph([(ROOT, 1), (1, 2)])
+
+
+def test_a_way_through_a_third_fact_is_not_made_a_cycle(table, examples):
+    country, capital, other = parts(examples[0])
+    both = pooled(examples[0], [other, capital, country], table)
+    round_about = EvidenceGraph([(ROOT, 0), (0, 1), (1, 2)])
+    assert len(both.judged(RetrievalResult(round_about)).graph.nodes) == 3
+
+
+class Given(Search):
+    """Finds the same texts for each question."""
+
+    def __init__(self, found):
+        self.found = found
+
+    def __len__(self):
+        return 1000
+
+    def search_all(self, queries, k):
+        return [Hits(np.array(self.found[:k]), np.zeros(len(self.found[:k]), np.float32)) for _ in queries]
+
+
+class Chain(Retriever):
+    """The first two candidates that share the film's name or its country, one after the other."""
+
+    def retrieve(self, queries):
+        found = []
+        for query in queries:
+            film = query.question.split()[-3]
+            first = next((n for n, text in enumerate(query.facts) if film in text and ("made" in text)), None)
+            if first is None:
+                found.append(RetrievalResult(EvidenceGraph()))
+                continue
+            land = next(word for word in query.facts[first].split() if word in ("france", "italy", "sweden", "beta"))
+            later = [n for n, text in enumerate(query.facts) if f"capital of {land}" in text]
+            found.append(RetrievalResult(EvidenceGraph([(ROOT, first), *((first, n) for n in later)])))
+        return found
+
+
+class Capital:
+    """Reads the first word of the last fact."""
+
+    def answer(self, items, **_):
+        last = [item.facts[item.graph.leaves[-1]].split()[0] if item.graph.nodes else None for item in items]
+        return [ReaderAnswer(text, 1.0) for text in last]
+
+
+def test_systems_over_the_pools_of_searches(table, examples):
+    texts = table.sentences
+    searches = {"bm25": Bm25Search(texts), "nothing": Given([len(texts) - 1])}
+    systems = [("chain", "bm25", Chain()), ("chain", "nothing", Chain())]
+    found, lost = measure(searches, systems, texts, examples, table, pool=len(texts), reader=Capital())
+    assert [one.id for one in found.scores] == [example.id for example in examples]
+    assert all(one.gm and one.gs and one.f1 == one.recall == 1 and one.exact for one in found.scores)
+    assert all(one.pool == len(texts) and one.hops == 2 for one in found.scores)
+    assert all((one.gm, one.f1, one.recall, one.exact) == (False, 0, 0, False) for one in lost.scores)
+    [row, other] = DatabaseStudy((found, lost), {}).table().frame.values.tolist()
+    assert row[:3] == ["chain", "bm25", "all"]
+    assert row[4] == "100.0"
+    assert row[6] == row[9] == "100.0 [100, 100]"
+    assert other[4] == "0.0"
+
+
+def test_a_small_pool_limits_what_can_be_found(table, examples):
+    texts = table.sentences
+    [row] = measure({"bm25": Bm25Search(texts)}, [("chain", "bm25", Chain())], texts, examples, table, pool=1)
+    assert all(one.pool == 1 and not one.gm and one.exact is None for one in row.scores)
+    assert 0 < sum(one.recall for one in row.scores) < len(row.scores)

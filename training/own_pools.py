@@ -1,0 +1,60 @@
+"""Candidates that a trained retriever finds for training questions in a collection: the near facts of its own search.
+
+Training on them is repeated by hand: train, search, train again from the checkpoint (``--init``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bgr.collection.collection import Collection
+from bgr.data.example import Example
+from bgr.errors import DataError
+from bgr.pipeline import BgrPipeline
+from bgr.retrievers.graph_hop.checkpoint import SETTINGS
+from bgr.utils.cache import ChunkCache
+from bgr.utils.hashing import hash_files, hash_texts
+from bgr.utils.progress import progress_bar
+
+GROUP = 64
+"""Questions whose pools are searched and kept together."""
+
+FORMAT = 1
+
+
+def own_pools(
+    checkpoint: Path, folder: Path, examples: Sequence[Example], size: int, cache: Path, *, progress: bool = False
+) -> Mapping[str, list[str]]:
+    """The `size` best texts of a collection for each question, by the question's id. They are kept in `cache`, group by
+    group, so that both directions share them and an interrupted search goes on.
+
+    Raises:
+        BgrError: the checkpoint or the collection cannot be loaded.
+        DataError: the cache cannot be written.
+    """
+    collection = Collection.open(folder, encoder=None)
+    parts = ("forward", "backward")
+    weights = hash_files(checkpoint, [SETTINGS, *(f"{part}/model.safetensors" for part in parts)])
+    kept = ChunkCache(cache, "pools")
+    pipeline: BgrPipeline | None = None
+    found: dict[str, list[str]] = {}
+    with progress_bar(len(examples), "own pools", "question", show=progress) as bar:
+        for start in range(0, len(examples), GROUP):
+            group = examples[start : start + GROUP]
+            questions = [example.question for example in group]
+            name = hash_texts(str(FORMAT), weights, collection.hash, str(size), *questions)
+            body = kept.load(name)
+            if body is None:
+                pipeline = pipeline or BgrPipeline.from_pretrained(checkpoint)
+                hits = pipeline.search_over(collection).search(questions, size)
+                rows = [[collection.corpus[index].whole for index in one.indices.tolist()] for one in hits]
+                body = json.dumps(rows, ensure_ascii=False).encode()
+                kept.save(name, body)
+            rows = json.loads(body)
+            if len(rows) != len(group):
+                raise DataError(f"{cache}: a damaged group of pools; remove the folder")
+            found.update({example.id: row for example, row in zip(group, rows, strict=True)})
+            bar.update(len(group))
+    return found
