@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from bgr.llm.options import LlmOptions
-from bgr.utils.options import File, Folder, Metavar, Options, Positive, positional
+from bgr.utils.options import File, Folder, Metavar, Options, OutFile, OutFolder, Positive, positional
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ class BuildOptions(EncoderOptions):
     """
 
     corpus: File
-    out: Folder
+    out: OutFolder
     triples: File | None = None
     words_only: bool = False
     half: bool = False
@@ -179,7 +179,7 @@ class ExtractOptions(EncoderOptions, LlmOptions):
 
     folder: Folder | None = positional(None, metavar="DIR")
     corpus: File | None = None
-    out: File | None = None
+    out: OutFile | None = None
     limit: Positive | None = None
     overwrite: bool = False
 
@@ -203,6 +203,6 @@ class FactsOptions(Options):
     """
 
     dataset: Folder = positional(metavar="DATASET")
-    out: File
-    corpus_out: File | None = None
+    out: OutFile
+    corpus_out: OutFile | None = None
     overwrite: bool = False

@@ -7,7 +7,19 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Literal
 
-from bgr.utils.options import Amount, File, Folder, Fraction, MachineOptions, Metavar, Natural, Positive, option
+from bgr.errors import BgrError
+from bgr.utils.options import (
+    Amount,
+    File,
+    Folder,
+    Fraction,
+    MachineOptions,
+    Metavar,
+    Natural,
+    OutFolder,
+    Positive,
+    option,
+)
 
 SystemText = Annotated[str, Metavar("SYSTEM")]
 ModelText = Annotated[str, Metavar("SPEC")]
@@ -55,8 +67,22 @@ class EvaluateOptions(MachineOptions):
     ged_seconds: Amount = 1.0
     released_ged: bool = False
     errors: bool = False
-    out: Folder | None = None
+    out: OutFolder | None = None
     overwrite: bool = False
+
+    @property
+    def output(self) -> Path:
+        """Folder of the report."""
+        if self.out is not None:
+            return self.out
+        if self.checkpoint is None:
+            raise BgrError("without --checkpoint, --out must name the folder of the report")
+        checkpoint = self.checkpoint.resolve()
+        kind = f"sweep-{self.split or 'dev'}" if self.sweep else f"evaluation-{self.split or 'test'}"
+        return checkpoint.parent / f"{checkpoint.name}-{kind}"
+
+    def outputs(self) -> Iterator[Path]:
+        yield self.output
 
     def conflicts(self) -> Iterator[str]:
         if self.sweep:
@@ -108,7 +134,7 @@ class ResourceOptions(MachineOptions):
     """
 
     data: Place
-    out: Folder
+    out: OutFolder
     overwrite: bool = False
     limit: Positive | None = None
     batch_size: Positive = 16
@@ -239,7 +265,7 @@ class AblateSpellingOptions(MachineOptions):
     split: Literal["train", "dev", "test"] = "test"
     limit: Positive | None = None
     seed: int = 0
-    out: Folder
+    out: OutFolder
     overwrite: bool = False
 
 
@@ -271,7 +297,7 @@ class AblateCandidatesOptions(MachineOptions):
     limit: Positive | None = None
     batch_size: Positive = 1
     seed: int = 0
-    out: Folder
+    out: OutFolder
     overwrite: bool = False
 
     @property

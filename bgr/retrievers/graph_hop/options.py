@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from bgr.utils.options import File, Folder, MachineOptions, Metavar, Options, positional
+from bgr.utils.options import File, Folder, MachineOptions, Metavar, Options, OutFile, OutFolder, positional
 
 MAX_FACTS = 10_000
 """Maximum candidates of one question; more of them need a search first."""
@@ -28,7 +28,7 @@ class ExportOptions(Options):
     """
 
     run: Folder
-    out: Folder
+    out: OutFolder
     reader: Folder | None = None
     half: bool = False
     without_encoder: bool = False
@@ -56,7 +56,7 @@ class AskOptions(MachineOptions):
     facts: File
     file: Annotated[str, Metavar("FILE|-")] | None = None
     reader: Annotated[str, Metavar("DIR|MODEL")] | None = None
-    draw: File | None = None
+    draw: OutFile | None = None
     overwrite: bool = False
 
     def conflicts(self) -> Iterator[str]:
