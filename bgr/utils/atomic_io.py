@@ -32,6 +32,8 @@ def read_json(path: str | Path) -> Any:
     """Parse a JSON file; DataError if it is unreadable or not valid JSON, with file, line and column."""
     path = Path(path)
     try:
+        if path.exists() and not path.is_file():
+            raise DataError(f"{path}: not a regular file")  # reading a pipe or a device may never end
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from bgr.errors import BgrError
+from bgr.utils.json_utils import is_text
 
 
 class OptionsError(BgrError):
@@ -261,10 +262,17 @@ def _of_type(value: Any, allowed: tuple[type, ...], noun: str, make: Callable[[A
     return make(value)
 
 
+def _text(value: Any) -> str:
+    text: str = _of_type(value, (str, int, float, Path), "a text", str)
+    if not is_text(text):  # bytes of the command line that are not UTF-8
+        raise ValueError(f"{text!r}: not valid UTF-8; allowed: a text")
+    return text
+
+
 _CONVERTERS: dict[Any, tuple[Callable[[Any, Range | None], Any], str]] = {
     int: (lambda value, bounds: _number(value, int, bounds), "N"),
     float: (lambda value, bounds: _number(value, float, bounds), "X"),
-    str: (lambda value, _: _of_type(value, (str, int, float, Path), "a text", str), "TEXT"),
+    str: (lambda value, _: _text(value), "TEXT"),
     Path: (lambda value, _: _of_type(value, (str, Path), "a path", Path), "PATH"),
     bool: (lambda value, _: _of_type(value, (bool,), "true or false", bool), ""),
 }

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
+from bgr.utils.json_utils import text_problem
 from bgr.utils.options import File, Folder, MachineOptions, Metavar, Options, OutFile, OutFolder, positional
 
 MAX_FACTS = 10_000
@@ -62,6 +63,7 @@ class AskOptions(MachineOptions):
     def conflicts(self) -> Iterator[str]:
         if any(not question.strip() for question in self.questions):
             yield "a question is empty"
+        yield from (f"a question {found}" for found in map(text_problem, self.questions) if found)
         if self.questions and self.file is not None:
             yield "give questions either on the command line or in --file"
         if self.draw is not None and len(self.questions) != 1:

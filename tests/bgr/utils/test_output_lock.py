@@ -104,7 +104,7 @@ def test_a_lock_that_cannot_be_written_is_one_line(tmp_path):
     (tmp_path / "file").touch()
     for place in ("file/out", "x" * 250):
         with (
-            pytest.raises(BgrError, match="cannot be written: (File exists|File name)"),
+            pytest.raises(BgrError, match=r"cannot be written: (File exists|File name)"),
             output_locks([tmp_path / place]),
         ):
             pass
