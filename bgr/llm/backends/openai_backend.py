@@ -170,8 +170,9 @@ class OpenAIBackend(Backend):
                     return self._checked(request, completion_of(b"".join([block async for block in blocks])))
             except Exception as error:  # from openai, its HTTP library, or the response; `fault_of` classifies it
                 fault = fault_of(error, self._key)
-            wait = pause(fault, tried, self.first_wait)
-            if not fault.again or tried > self.retries or time.monotonic() + wait >= end:
+            if not fault.again or tried > self.retries:
+                break
+            if time.monotonic() + (wait := pause(fault, tried, self.first_wait)) >= end:
                 break
             await asyncio.sleep(wait)
         kind = Unreachable if fault.shared else LlmError

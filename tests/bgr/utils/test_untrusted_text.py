@@ -49,8 +49,8 @@ def test_a_key_twice_is_refused_in_a_corpus_and_in_a_dataset(dataset, tmp_path):
     path.write_text('{"id": "a", "text": "one", "text": "two"}\n')
     with pytest.raises(DataError, match=r"corpus.jsonl:1: .*key 'text' is repeated"):
         load_corpus(path)
-    folder = dataset("dataset.json", lambda text: text.replace("{", '{"recipe": "x", ', 1))
-    with pytest.raises(DataError, match=r"dataset.json: .*key 'recipe' is repeated"):
+    folder = dataset("dataset.json", lambda text: text.replace("{", '{"sha256": "x", ', 1))
+    with pytest.raises(DataError, match=r"dataset.json: .*key 'sha256' is repeated"):
         load_split(folder, "test")
 
 
