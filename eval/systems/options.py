@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from bgr.errors import BgrError
-from bgr.llm.options import TIMEOUT, Seconds
+from bgr.llm.options import Seconds
 from bgr.utils.options import (
     Amount,
     File,
@@ -125,7 +125,7 @@ class ResourceOptions(MachineOptions):
         openie: triples of the passages, in the form of HippoRAG's files.
         llm: language model: smollm2, a .gguf file, a folder, or http://host/v1#model.
         reader: reader of the answers: a language model, or a folder of `bgr train reader`.
-        timeout: seconds that a server may take to reply; a call is given up after twice as long.
+        timeout: seconds that a server may take to reply (default: 300); a call is given up after twice as long.
         replay: file in which the language model's replies are kept; with it, questions in which a step failed are
             run again.
         replay_only: refuse calls that the replay file cannot answer.
@@ -147,7 +147,7 @@ class ResourceOptions(MachineOptions):
     openie: File | None = None
     llm: ModelText | None = None
     reader: ModelText | None = None
-    timeout: Seconds = TIMEOUT
+    timeout: Seconds | None = None
     replay: File | None = None
     replay_only: bool = False
     price: tuple[Amount, Amount] | None = option(None, metavar=("IN", "OUT"))

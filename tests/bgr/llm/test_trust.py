@@ -2,6 +2,7 @@
 
 import socket
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -35,11 +36,12 @@ def test_a_server_that_never_answers_is_given_up():
 def test_the_patience_is_an_option(tmp_path):
     spec = "http://127.0.0.1:9/v1#tiny"
     options = {"data": tmp_path, "out": tmp_path / "out", "systems": ["bm25"]}
-    assert Resources(CompareOptions(**options, timeout=7), None).backend(spec).timeout == 7
-    assert Resources(CompareOptions(**options), None).backend(spec).timeout == TIMEOUT
+    data = SimpleNamespace(corpus=None, sentences={})
+    assert Resources(CompareOptions(**options, timeout=7), data).backend(spec).timeout == 7
+    assert Resources(CompareOptions(**options), data).backend(spec).timeout == TIMEOUT
     words = {"source": tmp_path, "out": tmp_path / "out", "llm": spec}
     assert ParaphraseOptions(**words, timeout=9).timeout == 9
-    with pytest.raises(OptionsError, match="--timeout: 0: allowed: 0.1 to 86400"):
+    with pytest.raises(OptionsError, match=r"--timeout: 0: allowed: 0\.1 to 86400"):
         ParaphraseOptions(**words, timeout=0)
 
 

@@ -91,9 +91,10 @@ def load_split(folder: str | Path, split: str, *, unanswerable: bool = False, pr
     Raises:
         DataError: also if a file of the dataset was changed after it was written (`check_unchanged`).
     """
-    check_unchanged(folder)
     found = read_split(folder, split, progress=progress)
-    return [example for example in found if unanswerable or example.answerable]
+    examples = [example for example in found if unanswerable or example.answerable]
+    check_unchanged(folder)  # last: the error of a damaged line says more
+    return examples
 
 
 def recipe_of(folder: str | Path) -> str:
