@@ -137,7 +137,7 @@ def _text(error: BaseException, key: str) -> str:
 
 def without_key(text: str, key: str) -> str:
     """The text with ``***`` for the key and for every part of it of `PART` characters: some servers show its end."""
-    hidden = set()
+    hidden: set[int] = set()
     size = min(PART, len(key))
     for start in range(len(text) - size + 1 if size else 0):
         if text[start : start + size] in key:
