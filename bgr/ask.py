@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from bgr.errors import CheckpointError, DataError
 from bgr.retrievers.graph_hop.options import MAX_FACTS, AskOptions
+from bgr.utils.json_utils import text_problem
 
 if TYPE_CHECKING:
     from bgr.collection.collection import Collection
@@ -167,6 +168,13 @@ def read_sentences(path: Path, what: str = "fact") -> list[str]:
 
 
 def _sentences(lines: list[str], where: str, what: str) -> list[str]:
+    # the mark at the beginning of a file, which some editors write, is not part of its first sentence
+    lines = [line.removeprefix("\ufeff") for line in lines[:1]] + lines[1:]
+    for number, line in enumerate(lines, 1):
+        if "\0" in line:
+            raise DataError(f"{where}: line {number}: holds NUL characters, as UTF-16 does; save it as UTF-8")
+        if found := text_problem(line):
+            raise DataError(f"{where}: line {number}: the {what} {found}")
     found = [" ".join(line.split()) for line in lines if line.strip()]
     if not found:
         raise DataError(f"{where}: no {what}s; one {what} a line is expected")

@@ -37,7 +37,7 @@ from bgr.retrievers.llm_graph.reader import open_reader
 from bgr.retrievers.scope import Scope, SearchName
 from bgr.retrievers.search import CANDIDATES, TwoStage
 from bgr.utils.devices import autocast, hold_in, pick_device, pick_precision
-from bgr.utils.json_utils import one_line
+from bgr.utils.json_utils import one_line, text_problem
 from bgr.utils.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -175,7 +175,8 @@ class BgrPipeline(Retriever):
         """Run both directions without merging them, since the caller may want several rules.
 
         Raises:
-            DataError: a query has no fact, more than `MAX_FACTS`, or no question.
+            DataError: a query has no fact, more than `MAX_FACTS`, no question, or a text that is too long or not valid
+                UTF-8.
         """
         _check(queries)
         found: list[DirectedGraphs] = []
@@ -380,6 +381,11 @@ def _check(queries: Sequence[Query]) -> None:
             raise DataError(f"query {number}: there are no facts")
         if len(query.facts) > MAX_FACTS:
             raise DataError(f"query {number}: {len(query.facts)} facts, allowed: {MAX_FACTS}")
+        if found := text_problem(query.question):
+            raise DataError(f"query {number}: the question {found}")
+        for place, fact in enumerate(query.facts):
+            if found := text_problem(fact):
+                raise DataError(f"query {number}: fact {place} {found}")
 
 
 def read_alike(forward: BgrRetriever, backward: BgrRetriever) -> bool:

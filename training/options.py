@@ -6,11 +6,16 @@ The sections of a training config (trainer, model, data, checkpoint, early_stop)
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
-from bgr.utils.options import Folder, Metavar, Options, option
+from bgr.utils.options import Folder, Metavar, Options, OutFolder, option
+
+_RANKS = ("RANK", "LOCAL_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK")
+"""Environment variables with the number of a process among several, as Lightning reads them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +32,16 @@ class TrainOptions(Options):
     """
 
     config: Annotated[str, Metavar("FILE|NAME")]
-    out: Folder
+    out: OutFolder
     seed: int | None = None
     resume: bool = False
     overwrite: bool = False
     settings: tuple[str, ...] = option((), hidden=True)
+
+    def outputs(self) -> Iterator[Path]:
+        # of several processes only the first one writes
+        if all(os.environ.get(name, "0") == "0" for name in _RANKS):
+            yield self.out
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from typing import Any
 from lightning.fabric.utilities import rank_zero
 
 from bgr.errors import BgrError, DataError
-from bgr.utils.atomic_io import read_json, write_text
+from bgr.utils.atomic_io import is_empty, read_json, write_text
 from bgr.utils.cache import cache_folder, writable_folder
 
 FINISHED = "finished.json"
@@ -87,7 +87,7 @@ def check_folder(run: Run, *, overwrite: bool, alone: bool = False) -> None:
     if run.out.exists() and not run.out.is_dir():
         raise BgrError(f"{run.out}: is a file, allowed: a folder")
     allowed = overwrite or run.resume or alone
-    if first_process() and not allowed and run.out.exists() and any(run.out.iterdir()):
+    if first_process() and not allowed and run.out.exists() and not is_empty(run.out):
         raise BgrError(f"{run.out}: exists already; give --resume to resume or --overwrite to start again")
 
 

@@ -10,6 +10,8 @@ from bgr.errors import BgrError
 from bgr.models.config import DIRECTIONS
 from bgr.retrievers.baselines.baseline_config import KINDS
 from bgr.retrievers.graph_hop.checkpoint import Settings
+from bgr.utils.atomic_io import share_files
+from bgr.utils.checksums import write_sums
 from bgr.utils.configs import find_config, overrides
 from training.baseline import train as baseline
 from training.lightning_cli import result_settings
@@ -92,10 +94,17 @@ def start_reader(options: ReaderOptions) -> Training:
         check_folder(run, overwrite=options.overwrite)
         run = with_states(run, options.states, result_settings(read_config(run)))
         prepare_folder(run, overwrite=options.overwrite)
-        return Training(run.out, train_extractive_reader(run, options.retriever))
+        metrics = train_extractive_reader(run, options.retriever)
+        if first_process():
+            share_files(run.out)
+            write_sums(run.out)
+        return Training(run.out, metrics)
     if options.retriever is not None:
         raise BgrError("--retriever: only for an extractive reader; a seq2seq reader has --data.retrieved=FILE")
-    return Training(run.out, train_reader(run, overwrite=options.overwrite))
+    metrics = train_reader(run, overwrite=options.overwrite)
+    share_files(run.out)
+    write_sums(run.out)
+    return Training(run.out, metrics)
 
 
 def start_verbalizer(options: VerbalizerOptions) -> Training:
@@ -107,7 +116,9 @@ def start_verbalizer(options: VerbalizerOptions) -> Training:
     run = _run(options, options.kqapro, init=options.init)
     if options.seed is not None:
         run = replace(run, overrides=[*run.overrides, f"--data.seed={options.seed}"])
-    return Training(run.out, train_verbalizer(run, overwrite=options.overwrite))
+    metrics = train_verbalizer(run, overwrite=options.overwrite)
+    share_files(run.out)
+    return Training(run.out, metrics)
 
 
 def _run(options: TrainOptions, data: Path, *, name: str = "", init: object = None) -> Run:

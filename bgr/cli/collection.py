@@ -62,7 +62,7 @@ def command() -> Group:
                 description="""Opening a collection compares only sizes and shapes. The exit code is 1 if a file is
                     damaged.""",
                 options=opt.VerifyOptions,
-                run=_verify,
+                run=verify_collection,
                 example="bgr collection verify work/films --corpus corpus.jsonl",
             ),
             "compact": Command(
@@ -173,7 +173,7 @@ def _show(options: opt.FolderOptions) -> Output:
     return Output("\n".join(lines), about)
 
 
-def _verify(options: opt.VerifyOptions) -> Output:
+def verify_collection(options: opt.VerifyOptions) -> Output:
     from bgr.data.collections import summary, verify
 
     collection, found = verify(options)

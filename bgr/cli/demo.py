@@ -13,7 +13,7 @@ from typing import Annotated
 from bgr.cli import child_process
 from bgr.cli.parser import Command, Output
 from bgr.errors import BgrError
-from bgr.utils.options import Folder, Metavar, Options
+from bgr.utils.options import Metavar, Options, OutFolder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class DemoOptions(Options):
         seed: seed of the data.
     """
 
-    out: Folder = Path("work/demo")
+    out: OutFolder = Path("work/demo")
     retriever_config: Annotated[str, Metavar("FILE|NAME")] = "demo"
     reader_config: Annotated[str, Metavar("FILE|NAME")] = "reader_demo"
     questions: int = 10_000

@@ -44,6 +44,7 @@ from typing import Any, NoReturn
 
 from bgr.errors import BgrError
 from bgr.utils.options import Options, OptionsError, flag, group_of, kind_of, option_texts, ordered_fields
+from bgr.utils.output_lock import output_locks
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ def execute(name: str, entry: Command | Group, words: Sequence[str]) -> int:
         word = choose(name, entry.summary, {word: each.summary for word, each in entry.commands.items()}, words)
         name, entry, words = f"{name} {word}", entry.commands[word], words[1:]
     options, as_json = parse(name, entry, words)
-    output = entry.run(options)
+    with output_locks(options.outputs()):
+        output = entry.run(options)
     if as_json:
         if output.data is not None:
             print(json.dumps(output.data, ensure_ascii=False))

@@ -13,7 +13,7 @@ from typing import Any, overload
 
 from bgr.errors import DataError
 from bgr.utils.atomic_io import replaced
-from bgr.utils.json_utils import is_text, parse_json, repr_short
+from bgr.utils.json_utils import MAX_TEXT, is_text, parse_json, repr_short, text_problem
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,15 @@ class Passage:
 
 
 class Corpus(Sequence[Passage]):
-    """Passages in a fixed order; `index_of` maps ids to indices. ValueError if two passages have the same id."""
+    """Passages in a fixed order; `index_of` maps ids to indices. ValueError if two passages have the same id;
+    DataError if a text is longer than `MAX_TEXT`."""
 
     def __init__(self, passages: Iterable[Passage]) -> None:
         self.passages = tuple(passages)
         self.index_of: dict[str, int] = {}
         for index, passage in enumerate(self.passages):
+            if len(passage.text) > MAX_TEXT:
+                raise DataError(f"passage {repr_short(passage.id)}: text {text_problem(passage.text)}")
             if self.index_of.setdefault(passage.id, index) != index:
                 raise ValueError(f"two passages have the id {passage.id!r}")
 
@@ -151,4 +154,6 @@ def _passage(row: Any, where: str) -> Passage:
     for key in ("id", "text", "title"):
         if not is_text(row.get(key)):
             raise DataError(f"{where}: {key} is {repr_short(row[key]) if key in row else 'missing'}; {ALLOWED}")
+        if problem := text_problem(row[key]):
+            raise DataError(f"{where}: {key} {problem}")
     return Passage(**row)

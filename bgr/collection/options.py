@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from bgr.llm.options import LlmOptions
-from bgr.utils.options import File, Folder, Metavar, Options, Positive, positional
+from bgr.utils.options import File, Folder, Metavar, Options, OutFile, OutFolder, Positive, positional
 
 CorpusPath = Annotated[Path, Metavar("FILE|DIR")]
 
@@ -64,7 +64,7 @@ class BuildOptions(EncoderOptions):
     """
 
     corpus: CorpusPath
-    out: Folder
+    out: OutFolder
     sentences: bool = False
     triples: File | None = None
     words_only: bool = False
@@ -196,7 +196,7 @@ class ExtractOptions(EncoderOptions, LlmOptions):
 
     folder: Folder | None = positional(None, metavar="DIR")
     corpus: File | None = None
-    out: File | None = None
+    out: OutFile | None = None
     limit: Positive | None = None
     overwrite: bool = False
 
@@ -220,6 +220,6 @@ class FactsOptions(Options):
     """
 
     dataset: Folder = positional(metavar="DATASET")
-    out: File
-    corpus_out: File | None = None
+    out: OutFile
+    corpus_out: OutFile | None = None
     overwrite: bool = False

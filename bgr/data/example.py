@@ -8,7 +8,7 @@ from typing import Any
 
 from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import EvidenceGraph
-from bgr.utils.json_utils import is_text, repr_short
+from bgr.utils.json_utils import MAX_TEXT, is_text, repr_short, text_problem
 
 QUESTION_TYPES = ("query", "comparison", "count", "boolean", "qualifier")
 STRUCTURES = ("SC-SH", "SC-MH", "MC-SH", "MC-MH")
@@ -125,6 +125,14 @@ def _are_texts(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(map(is_text, value))
 
 
+def _is_short(value: Any) -> bool:
+    return not text_problem(value)
+
+
+def _are_facts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(map(_is_short, value))
+
+
 def _are_numbers(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(type(number) is int and abs(number) < 2**63 for number in value)
 
@@ -146,8 +154,8 @@ def _are_steps(value: Any) -> bool:
 
 _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "id": (is_text, "a text"),
-    "question": (is_text, "a text"),
-    "facts": (_are_texts, "a list of texts"),
+    "question": (_is_short, f"a text of at most {MAX_TEXT:,} characters"),
+    "facts": (_are_facts, f"a list of texts of at most {MAX_TEXT:,} characters"),
     "edges": (_are_pairs, "a list of pairs of integers"),
     "answer": (is_text, "a text"),
     "program": (_are_steps, f"a list of steps {{{', '.join(STEP_FIELDS)}}} with a text, integers and texts"),

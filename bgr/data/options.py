@@ -7,13 +7,25 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from bgr.llm.options import LlmOptions
-from bgr.utils.options import File, Folder, Metavar, Natural, Options, Positive, Range, option, positional
+from bgr.utils.options import (
+    File,
+    Folder,
+    Metavar,
+    Natural,
+    Options,
+    OutFile,
+    OutFolder,
+    Positive,
+    Range,
+    option,
+    positional,
+)
 
 PACKAGED = "minilm"
 """Name of the sentence encoder that is installed as a package."""
 
 Split = Literal["train", "dev", "test"]
-Picture = Annotated[File, Metavar("FILE.png")]
+Picture = Annotated[OutFile, Metavar("FILE.png")]
 Sheet = Annotated[File, Metavar("FILE.csv")]
 
 
@@ -30,7 +42,7 @@ class AtlasOptions(Options):
         overwrite: replace the folder if it exists.
     """
 
-    out: Folder
+    out: OutFolder
     questions: int = 15_000
     size: int = 20_000
     full: bool = False
@@ -51,7 +63,7 @@ class UnseenOptions(Options):
 
     data: Folder = positional(metavar="DIR")
     trained: Folder
-    out: Folder
+    out: OutFolder
     overwrite: bool = False
 
 
@@ -69,7 +81,7 @@ class DatabaseOptions(Options):
 
     kqapro: Folder
     data: Folder
-    out: Folder
+    out: OutFolder
     seed: int = 0
     overwrite: bool = False
 
@@ -106,7 +118,7 @@ class BuildOptions(Options):
     """
 
     kqapro: Folder
-    out: Folder
+    out: OutFolder
     questions: Annotated[File, Metavar("FILE.json")] | None = None
     limit: int | None = None
     seed: int = 0
@@ -150,7 +162,7 @@ class ParaphraseOptions(LlmOptions):
     """
 
     source: File = positional(metavar="DIR|FILE")
-    out: File
+    out: OutFile
     wordings: Annotated[int, Range(1, 10)] = 2
     attested: Natural = 3
     samples: Positive | None = None
@@ -199,7 +211,7 @@ class ShowOptions(DatasetOptions):
     number: int | None = None
     random: bool = False
     seed: int = 0
-    draw: File | None = None
+    draw: OutFile | None = None
     overwrite: bool = False
 
     def conflicts(self) -> Iterator[str]:
@@ -234,7 +246,7 @@ class QualityOptions(DatasetOptions):
 
     facts: int = 2000
     seed: int = 0
-    sheet: Sheet | None = None
+    sheet: Annotated[OutFile, Metavar("FILE.csv")] | None = None
     overwrite: bool = False
     marks: tuple[Sheet, ...] | None = None
 
@@ -252,7 +264,7 @@ class ConvertOptions(Options):
     """
 
     source: Folder = positional(metavar="IN")
-    out: Folder = positional(metavar="OUT")
+    out: OutFolder = positional(metavar="OUT")
     to: Literal["released", "bgr"]
     shares: tuple[int, int, int] | None = option(None, metavar=("TRAIN", "DEV", "TEST"))
     overwrite: bool = False

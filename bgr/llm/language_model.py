@@ -149,11 +149,13 @@ class Llm(LanguageModel):
         return {key: self._counted(why, Usage()) for key, why in found.items() if why is not None}
 
     def _cached(self, key: str, request: Request, result: Result, seconds: float) -> Result:
-        """The result; a reply is cached without characters that cannot be encoded."""
+        """The result; a reply is cached without characters that cannot be encoded, and an empty one not at all."""
         if isinstance(result, LlmError):
             return result
         clean = replace(result, text=result.text.encode("utf-8", "replace").decode(), seconds=seconds)
-        return clean if self._replay is None else self._replay.put(key, self.backend.name, request.step, clean)
+        if self._replay is None or not clean.text.strip():
+            return clean
+        return self._replay.put(key, self.backend.name, request.step, clean)
 
     def _counted(self, result: Result, usage: Usage) -> _Call:
         """The call with its tokens, added to the usage. Failed calls are not counted as answered."""

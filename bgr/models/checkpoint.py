@@ -17,6 +17,7 @@ from bgr.models.encoder import SentenceStates
 from bgr.models.loading import Shared, save_shared
 from bgr.models.packaged import MINILM_SHA256, PACKAGED_MINILM, packaged_minilm
 from bgr.utils.atomic_io import new_file, read_json
+from bgr.utils.checksums import check_file, check_folder
 from bgr.utils.json_utils import one_line, repr_short
 
 SHARED = Path("encoder", "model.safetensors")
@@ -47,6 +48,7 @@ def shared_tensors(folder: Path) -> Shared:
         return Shared(folder / SHARED)
     if (named := read_json(folder / BY_NAME)) != PUBLISHED:
         raise CheckpointError(f"{folder / BY_NAME}: is {repr_short(named)}, allowed: {PUBLISHED}")
+    check_file(folder / BY_NAME)
     return Shared(packaged_minilm() / "model.safetensors", ENCODER)
 
 
@@ -87,10 +89,12 @@ def load_tokenizer(folder: Path, words: int | None = None) -> Any:
     `words` is the size of the encoder's vocabulary, which the tokenizer's must not exceed.
 
     Raises:
-        CheckpointError: it is missing, damaged, or has too many words.
+        CheckpointError: it is missing, damaged, or has too many words, or a file of the folder is not as it was
+            written (`bgr.utils.checksums`).
     """
     if not (folder / "tokenizer.json").is_file():
         raise CheckpointError(f"{folder / 'tokenizer.json'}: no such file")
+    check_folder(folder)
     if not isinstance(read_json(folder / "tokenizer.json"), dict):
         raise CheckpointError(f"{folder / 'tokenizer.json'}: must hold an object")
     try:

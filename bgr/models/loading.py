@@ -6,6 +6,8 @@ that of a published encoder.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +19,14 @@ from transformers import PretrainedConfig, PreTrainedModel
 
 from bgr.errors import CheckpointError
 from bgr.utils.atomic_io import new_file, read_json
+from bgr.utils.checksums import check_file
 from bgr.utils.json_utils import one_line, repr_short
+
+MAX_LAYERS = 1_000
+"""Maximum number of layers of an encoder: they are built before their weights are compared."""
+
+_OTHER_FIELDS = {"torch_dtype", "attn_implementation", "_attn_implementation_autoset"}
+"""Fields that other versions of `transformers` write."""
 
 
 class Shared(NamedTuple):
@@ -36,7 +45,8 @@ def load_weights(
     A model that has all of its tensors does not need the `shared` ones.
 
     Raises:
-        CheckpointError: a file is damaged, or a tensor is missing, unexpected, of the wrong shape or not finite.
+        CheckpointError: a file is damaged or not as it was written (`bgr.utils.checksums`), or a tensor is missing,
+            unexpected, of the wrong shape or not finite.
     """
     files = _checked_files(kind, config, home, shared)
     try:
@@ -52,6 +62,8 @@ def load_weights(
         for name in names:
             if name in weights and not torch.isfinite(weights[name]).all():
                 raise CheckpointError(f"{path}: tensor {name} holds values that are not finite")
+    for path in files:
+        check_file(path)
     return model.eval()
 
 
@@ -80,16 +92,41 @@ def read_config(path: Path, kind: type[PretrainedConfig]) -> Any:
 
     Raises:
         DataError: the file is not JSON.
-        CheckpointError: a field has the wrong type or is out of range.
+        CheckpointError: a field is unknown, has the wrong type or is out of range, or the file is not as it was
+            written.
     """
     record = read_json(path)
     if not isinstance(record, dict):
         raise CheckpointError(f"{path}: is {repr_short(record)}, allowed: an object")
-    check_types(path, record, kind().to_dict())
+    usual = kind().to_dict()
+    check_names(path, record, usual)
+    check_types(path, record, usual)
     try:
-        return kind.from_dict(record)
+        config = kind.from_dict(record)
     except Exception as error:  # the validators of transformers raise many types
         raise CheckpointError(f"{path}: {one_line(error)}") from None
+    check_file(path)
+    return config
+
+
+def check_names(path: Path, record: dict[str, Any], usual: dict[str, Any]) -> None:
+    """Check that no field is misspelled, which would silently have its default.
+
+    A published encoder may have fields that `transformers` does not know; there only a name is refused that resembles
+    a known one which is not given.
+    """
+    for name in sorted(record.keys() - usual.keys() - _OTHER_FIELDS):
+        raise CheckpointError(f"{path}: unknown field {repr_short(name)}{_advice(name, usual)}")
+    encoder, known = record.get("encoder"), usual.get("encoder", {})
+    for name in sorted(encoder.keys() - known.keys()) if isinstance(encoder, dict) else ():
+        missing = [one for one in known.keys() - encoder.keys() if not one.endswith("_token_id")]
+        if advice := _advice(name, missing):
+            raise CheckpointError(f"{path}: unknown field {repr_short(f'encoder.{name}')}{advice}")
+
+
+def _advice(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, known, n=1, cutoff=0.85)
+    return f", did you mean {near[0]!r}?" if near else ""
 
 
 def check_types(path: Path, record: dict[str, Any], usual: dict[str, Any]) -> None:
@@ -98,12 +135,16 @@ def check_types(path: Path, record: dict[str, Any], usual: dict[str, Any]) -> No
         default = usual.get(name)
         if name == "dtype":
             sound = value is None or isinstance(getattr(torch, str(value), None), torch.dtype)
+        elif value is None and name.endswith("_token_id"):
+            sound = True  # there is no such token
         elif isinstance(default, int | float) and not isinstance(default, bool):
             sound = isinstance(value, int | float) and not isinstance(value, bool)
         else:
             sound = default is None or isinstance(value, type(default))
         if not sound:
             raise CheckpointError(f"{path}: {name} is {repr_short(value)}, usually it is {repr_short(default)}")
+        if name.endswith("layers") and isinstance(value, int | float) and value > MAX_LAYERS:
+            raise CheckpointError(f"{path}: {name} is {repr_short(value)}, allowed: {MAX_LAYERS} or less")
         if name == "encoder":
             check_types(path, value, usual["encoder"])
 

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
-from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig, PreTrainedModel
+import torch
+from safetensors import SafetensorError, safe_open
+from transformers import (
+    CONFIG_MAPPING,
+    AutoConfig,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    GenerationConfig,
+    PreTrainedModel,
+)
 from transformers.utils import logging
 
 from bgr.errors import CheckpointError
+from bgr.models.loading import check_types
+from bgr.utils.atomic_io import read_json
+from bgr.utils.json_utils import one_line, repr_short
 
 _KEPT = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id", "forced_bos_token_id")
 
@@ -35,8 +47,11 @@ def load_seq2seq(source: str) -> tuple[PreTrainedModel, Any]:
         model, report = AutoModelForSeq2SeqLM.from_pretrained(
             name, use_safetensors=True, output_loading_info=True, **where
         )
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
-        raise CheckpointError(f"{source}: not an encoder-decoder that transformers can load: {error}") from error
+    except CheckpointError:
+        raise
+    except Exception as error:  # damaged files raise all kinds of errors
+        text = f"{source}: not an encoder-decoder that transformers can load: {one_line(error)}"
+        raise CheckpointError(text) from error
     finally:
         if bars:
             logging.enable_progress_bar()
@@ -44,6 +59,45 @@ def load_seq2seq(source: str) -> tuple[PreTrainedModel, Any]:
         missing = sorted(report["missing_keys"])
         raise CheckpointError(f"{source}: the weights lack {len(missing)} parts, the first: {missing[0]}")
     return model, tokenizer
+
+
+def check_config(folder: Path) -> None:
+    """Check the ``config.json`` of an encoder-decoder before a model of that size is made.
+
+    Raises:
+        DataError: the file is missing or not JSON.
+        CheckpointError: a field has the wrong type, or the model has far more weights than the folder.
+    """
+    path = folder / "config.json"
+    record = read_json(path)
+    if not isinstance(record, dict):
+        raise CheckpointError(f"{path}: is {repr_short(record)}, allowed: an object")
+    name = record.get("model_type")
+    if not isinstance(name, str) or name not in CONFIG_MAPPING:
+        raise CheckpointError(f"{path}: model_type is {repr_short(name)}, allowed: an encoder-decoder such as 't5'")
+    check_types(path, record, CONFIG_MAPPING[name]().to_dict())
+    try:
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        with torch.device("meta"):
+            model = AutoModelForSeq2SeqLM.from_config(config)
+    except Exception as error:  # contradictory sizes raise all kinds of errors
+        raise CheckpointError(f"{path}: does not describe a valid encoder-decoder: {one_line(error)}") from None
+    size, stored = sum(weight.numel() for weight in model.parameters()), _stored(folder)
+    # embeddings that up to four parts share are stored once
+    if size > 4 * stored:
+        raise CheckpointError(f"{path}: describes {size:,} weights, model.safetensors holds {stored:,}")
+
+
+def _stored(folder: Path) -> int:
+    """Number of weights in the folder's safetensors files."""
+    count = 0
+    for path in sorted(folder.glob("*.safetensors")):
+        try:
+            with safe_open(path, framework="pt") as file:
+                count += sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
+        except (SafetensorError, OSError) as error:
+            raise CheckpointError(f"{path}: not a complete safetensors file: {error}") from None
+    return count
 
 
 def greedy(model: PreTrainedModel, max_tokens: int, *, scored: bool = False) -> GenerationConfig:

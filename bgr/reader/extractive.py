@@ -18,8 +18,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import torch
-from pydantic import Field
+from pydantic import Field, with_config
+from typing_extensions import TypedDict
 
+from bgr.errors import CheckpointError
+from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.models.batching import Sentences
 from bgr.models.checkpoint import BY_NAME, load_tokenizer, save_part, shared_tensors
 from bgr.models.extractive_reader import ExtractiveReaderConfig, ExtractiveReaderModel
@@ -28,8 +31,9 @@ from bgr.reader.evidence import EvidenceTexts, Told, evidence_batch
 from bgr.reader.extraction import Extracted, extract
 from bgr.reader.reader import NOT_ANSWERABLE, SETTINGS, ReaderAnswer, ReaderInput, Span
 from bgr.utils.devices import autocast, pick_device, pick_precision
+from bgr.utils.json_utils import one_line
 from bgr.utils.progress import progress_bar
-from bgr.utils.settings import STRICT, load_settings, save_settings
+from bgr.utils.settings import STRICT, load_settings, problems, save_settings
 
 FORMAT = 2
 
@@ -46,6 +50,21 @@ class Joint:
     reader: LogOdds
     completeness: LogOdds
     offset: LogOdds
+
+
+@with_config(STRICT)
+class _Limits(TypedDict):
+    """Limits of the fields of a configuration that the weights do not determine, and of the number of layers, which are
+    built to compare them."""
+
+    frozen_layers: Annotated[int, Field(ge=0, le=1_000)]
+    width: Annotated[int, Field(ge=1, le=65_536)]
+    layers: Annotated[int, Field(ge=0, le=100)]
+    labels: Annotated[list[str], Field(max_length=100_000)]
+    units: Annotated[list[str], Field(max_length=100_000)]
+    dropout: Annotated[float, Field(ge=0, le=1)]
+    question_tokens: Annotated[int, Field(ge=3, le=1_000_000)]
+    fact_tokens: Annotated[int, Field(ge=3, le=1_000_000)]
 
 
 @dataclass(frozen=True)
@@ -126,17 +145,24 @@ class ExtractiveReader:
 
         Raises:
             DataError: a file is missing.
-            CheckpointError: a file is damaged or inconsistent with the others.
+            CheckpointError: a file is damaged or inconsistent with the others, or a test question fails.
         """
         folder = Path(folder)
         settings = load_settings(folder / SETTINGS, ExtractiveSettings, "reader")
         config = read_config(folder / "config.json", ExtractiveReaderConfig)
+        if found := problems(_Limits, {name: getattr(config, name) for name in _Limits.__annotations__}):
+            raise CheckpointError(f"{folder / 'config.json'}: {'; '.join(found)}")
         # in a checkpoint, the retriever's encoder is beside the reader
         home = folder if (folder / "encoder").exists() else folder.parent
         model = load_weights(folder, ExtractiveReaderModel, config, shared=shared_tensors(home))
         tokens = folder if (folder / "tokenizer.json").exists() else folder.parent
         tokenizer = load_tokenizer(tokens, config.encoder.vocab_size)
-        return cls(model, tokenizer, settings, device=device, precision=precision)
+        reader = cls(model, tokenizer, settings, device=device, precision=precision)
+        try:
+            reader.answer([ReaderInput("?", (".",), EvidenceGraph([(ROOT, 0)]))])
+        except Exception as error:  # weights may fit a configuration that cannot be run
+            raise CheckpointError(f"{folder}: the reader cannot be run: {one_line(error)}") from None
+        return reader
 
     def answer(
         self, items: Sequence[ReaderInput], *, batch_size: int = 32, progress: bool = False

@@ -6,6 +6,7 @@ import glob
 import json
 import math
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -16,23 +17,34 @@ from typing import IO, Any
 
 from bgr.errors import DataError
 from bgr.utils.json_utils import parse_json
+from bgr.utils.os_errors import problem, system_error
 
 if sys.platform != "win32":
     import fcntl
 
 _HALF, _OLD = "bgr-half-", "bgr-old-"
 
+LOCK_FILE = re.compile(r"\..+\.lock")
+"""Name of a file of `bgr.utils.output_lock`."""
+
 
 def read_json(path: str | Path) -> Any:
     """Parse a JSON file; DataError if it is unreadable or not valid JSON, with file, line and column."""
     path = Path(path)
     try:
+        if path.exists() and not path.is_file():
+            raise DataError(f"{path}: not a regular file")  # reading a pipe or a device may never end
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from None
     return parse_json(text, str(path), lines=True)
+
+
+def is_empty(path: Path) -> bool:
+    """True for a folder that holds nothing, or only lock files that killed processes left."""
+    return path.is_dir() and all(LOCK_FILE.fullmatch(file.name) for file in path.iterdir())
 
 
 @contextmanager
@@ -45,7 +57,7 @@ def output_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path
         DataError: `path` exists and `overwrite` is false (an empty folder counts as free).
     """
     path = Path(path)
-    if path.exists() and not overwrite and not (path.is_dir() and not any(path.iterdir())):
+    if path.exists() and not overwrite and not is_empty(path):
         raise DataError(f"{path}: exists already; give --overwrite to replace it")
     path.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as held:
@@ -54,8 +66,10 @@ def output_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path
             work = Path(tempfile.mkdtemp(prefix=f".{path.name}.{_HALF}", dir=path.parent))
             held.callback(shutil.rmtree, work, ignore_errors=True)
             held.enter_context(_locked(work))
-        work.chmod(0o755)
-        yield work
+        work.chmod(0o777 & ~_umask())
+        with _writing_within(path, work):
+            yield work
+            share_files(work)
         if path.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{path.name}.{_OLD}", dir=path.parent)) / "old"
             os.replace(path, old)
@@ -91,6 +105,20 @@ def _locked(folder: Path, *, wait: bool = False) -> Iterator[bool]:
         yield free
 
 
+def share_files(folder: Path) -> None:
+    """Give the files below a folder the usual permissions: some libraries let only their owner read them."""
+    mode = 0o666 & ~_umask()
+    for file in folder.rglob("*"):
+        if file.is_file() and not file.is_symlink():
+            file.chmod(mode)
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
 @contextmanager
 def new_file(path: str | Path, *, parents: bool = False, durable: bool = False, single: bool = False) -> Iterator[Path]:
     """A temporary file beside `path`, of another ending, that replaces `path` when the block succeeds.
@@ -118,7 +146,7 @@ def new_file(path: str | Path, *, parents: bool = False, durable: bool = False, 
             if durable:
                 with half.open("rb+") as file:
                     os.fsync(file.fileno())
-            half.chmod(0o644)
+            half.chmod(0o666 & ~_umask())
             os.replace(half, path)
         finally:
             half.unlink(missing_ok=True)
@@ -133,11 +161,27 @@ def replaced(path: str | Path) -> Iterator[IO[str]]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn an OSError of the block into a DataError of one line."""
+    """Turn an error of the system in the block into a DataError of one line."""
     try:
         yield
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from None
+    except Exception as error:
+        if (of_system := system_error(error)) is None:
+            raise
+        raise DataError(f"{path}: cannot be written: {problem(of_system)}") from None
+
+
+@contextmanager
+def _writing_within(path: Path, work: Path) -> Iterator[None]:
+    """`writing` for the errors of files in `work`, and of those that name no file; others are left as they are."""
+    try:
+        yield
+    except Exception as error:
+        of_system = system_error(error)
+        if of_system is None or isinstance(error, BrokenPipeError):
+            raise
+        if of_system.filename is not None and not Path(os.fsdecode(of_system.filename)).is_relative_to(work):
+            raise
+        raise DataError(f"{path}: cannot be written: {problem(of_system)}") from None
 
 
 def write_text(path: str | Path, text: str, *, encoding: str = "utf-8") -> None:

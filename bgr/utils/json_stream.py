@@ -19,7 +19,7 @@ from typing import Any, NoReturn, TextIO
 from tqdm import tqdm
 
 from bgr.errors import DataError
-from bgr.utils.json_utils import json_problem, repr_short
+from bgr.utils.json_utils import json_problem, repr_short, unique_keys
 
 BLOCK = 1 << 20
 LONGEST = 1 << 26
@@ -73,7 +73,7 @@ class JsonText:
         self.where = where
         self.entry = ""
         self._file, self._bar, self._block = file, bar, block
-        self._decode = json.JSONDecoder().raw_decode
+        self._decode = json.JSONDecoder(object_pairs_hook=unique_keys).raw_decode
         self._text, self._at, self._ended = "", 0, False
         self._line, self._column = 1, 1  # of the first character of `_text`
 

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from bgr.errors import BgrError
+from bgr.utils.json_utils import is_text
 
 
 class OptionsError(BgrError):
@@ -55,12 +56,19 @@ class Metavar:
     text: str
 
 
+@dataclass(frozen=True)
+class Written:
+    """Mark of a path that the command writes: it is locked while the command runs."""
+
+
 Positive = Annotated[int, Range(1)]
 Natural = Annotated[int, Range(0)]
 Amount = Annotated[float, Range(0)]
 Fraction = Annotated[float, Range(0, 1)]
 Folder = Annotated[Path, Metavar("DIR")]
 File = Annotated[Path, Metavar("FILE")]
+OutFolder = Annotated[Path, Metavar("DIR"), Written()]
+OutFile = Annotated[Path, Metavar("FILE"), Written()]
 
 
 def positional(default: Any = MISSING, *, metavar: str | None = None) -> Any:
@@ -103,6 +111,12 @@ class Options:
         """One line for each combination of options that is not allowed."""
         return iter(())
 
+    def outputs(self) -> Iterator[Path]:
+        """Files and folders that the command writes as a whole: no other command may write them while it runs."""
+        for one in fields(self):
+            if kind_of(type(self), one).is_written and (path := getattr(self, one.name)) is not None:
+                yield path
+
 
 @dataclass(frozen=True, kw_only=True)
 class MachineOptions(Options):
@@ -134,6 +148,7 @@ class Kind:
         is_flag: whether it is true or false.
         choices: the allowed texts of a ``Literal``.
         metavar: placeholder of one value.
+        is_written: whether it is the path of a file or folder that the command writes.
     """
 
     convert_one: Callable[[Any], Any]
@@ -142,6 +157,7 @@ class Kind:
     is_flag: bool
     choices: tuple[str, ...]
     metavar: str
+    is_written: bool = False
 
     def convert(self, value: Any) -> Any:
         """The value for the dataclass; ValueError says what is allowed."""
@@ -179,6 +195,7 @@ def kind_of(options: type[Options], one: Field[Any]) -> Kind:
         hint, *rest = get_args(hint)
         notes = tuple(rest)
     bounds = next((note for note in notes if isinstance(note, Range)), None)
+    is_written = any(isinstance(note, Written) for note in notes)
     choices = get_args(hint) if get_origin(hint) is Literal else ()
     placeholder = next((note.text for note in notes if isinstance(note, Metavar)), None)
     if choices:
@@ -186,7 +203,9 @@ def kind_of(options: type[Options], one: Field[Any]) -> Kind:
     if hint not in _CONVERTERS:
         raise TypeError(f"{options.__name__}.{one.name}: no option has the type {hint}")
     convert, default = _CONVERTERS[hint]
-    return Kind(lambda value: convert(value, bounds), optional, count, hint is bool, (), placeholder or default)
+    return Kind(
+        lambda value: convert(value, bounds), optional, count, hint is bool, (), placeholder or default, is_written
+    )
 
 
 def ordered_fields(options: type[Options]) -> Iterator[Field[Any]]:
@@ -243,10 +262,17 @@ def _of_type(value: Any, allowed: tuple[type, ...], noun: str, make: Callable[[A
     return make(value)
 
 
+def _text(value: Any) -> str:
+    text: str = _of_type(value, (str, int, float, Path), "a text", str)
+    if not is_text(text):  # bytes of the command line that are not UTF-8
+        raise ValueError(f"{text!r}: not valid UTF-8; allowed: a text")
+    return text
+
+
 _CONVERTERS: dict[Any, tuple[Callable[[Any, Range | None], Any], str]] = {
     int: (lambda value, bounds: _number(value, int, bounds), "N"),
     float: (lambda value, bounds: _number(value, float, bounds), "X"),
-    str: (lambda value, _: _of_type(value, (str, int, float, Path), "a text", str), "TEXT"),
+    str: (lambda value, _: _text(value), "TEXT"),
     Path: (lambda value, _: _of_type(value, (str, Path), "a path", Path), "PATH"),
     bool: (lambda value, _: _of_type(value, (bool,), "true or false", bool), ""),
 }

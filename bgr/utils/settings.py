@@ -23,6 +23,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from bgr.errors import CheckpointError
 from bgr.utils.atomic_io import read_json, write_text
+from bgr.utils.checksums import check_file
 from bgr.utils.json_utils import repr_short
 
 STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
@@ -41,7 +42,8 @@ def load_settings(path: Path, kind: type[Kind], name: str) -> Kind:
 
     Raises:
         DataError: the file is missing or not JSON.
-        CheckpointError: not a `name` of this version, or fields that are unknown, missing or not allowed.
+        CheckpointError: not a `name` of this version, fields that are unknown, missing or not allowed, or the file is
+            not as it was written (`bgr.utils.checksums`).
     """
     record = read_json(path)
     (version,) = (one.default for one in fields(kind) if one.name == "format")  # type: ignore[arg-type]
@@ -49,6 +51,7 @@ def load_settings(path: Path, kind: type[Kind], name: str) -> Kind:
         raise CheckpointError(f"{path}: not a {name} of format {version}")
     if found := problems(kind, record):
         raise CheckpointError(f"{path}: {'; '.join(found)}")
+    check_file(path)
     return cast(Kind, validated(kind, record))
 
 

@@ -55,7 +55,7 @@ def evaluate_checkpoint(options: EvaluateOptions) -> CheckpointEvaluation:
         BgrError: a rule or baseline is unknown, the checkpoint or the data are damaged, or the folder exists.
     """
     split = options.split or "test"
-    out = _output(options, f"evaluation-{split}")
+    out = options.output
     # opened first: a folder that is in the way is reported before the work, not after it
     with output_folder(out, overwrite=options.overwrite) as folder:
         examples, unanswerable = _examples(options, split)
@@ -96,7 +96,7 @@ def sweep_checkpoint(options: EvaluateOptions) -> CheckpointSweep:
     if options.checkpoint is None:
         raise BgrError("--sweep needs --checkpoint")
     split = options.split or "dev"
-    rules, out = chosen_rules(options.rule), _output(options, f"sweep-{split}")
+    rules, out = chosen_rules(options.rule), options.output
     with output_folder(out, overwrite=options.overwrite) as folder:
         examples, _ = _examples(options, split)
         about_data = _about_data(options, split, examples)
@@ -119,15 +119,6 @@ def sweep_checkpoint(options: EvaluateOptions) -> CheckpointSweep:
         }
         write_sweep(folder, result, about)
     return CheckpointSweep(result, about, out)
-
-
-def _output(options: EvaluateOptions, kind: str) -> Path:
-    if options.out:
-        return options.out
-    if not options.checkpoint:
-        raise BgrError("without --checkpoint, --out must name the folder of the report")
-    checkpoint = options.checkpoint.resolve()
-    return checkpoint.parent / f"{checkpoint.name}-{kind}"
 
 
 def _examples(options: EvaluateOptions, split: str) -> tuple[list[Example], list[Example]]:

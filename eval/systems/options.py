@@ -7,7 +7,20 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Literal
 
-from bgr.utils.options import Amount, File, Folder, Fraction, MachineOptions, Metavar, Natural, Positive, option
+from bgr.errors import BgrError
+from bgr.llm.options import Seconds
+from bgr.utils.options import (
+    Amount,
+    File,
+    Folder,
+    Fraction,
+    MachineOptions,
+    Metavar,
+    Natural,
+    OutFolder,
+    Positive,
+    option,
+)
 
 SystemText = Annotated[str, Metavar("SYSTEM")]
 ModelText = Annotated[str, Metavar("SPEC")]
@@ -55,8 +68,22 @@ class EvaluateOptions(MachineOptions):
     ged_seconds: Amount = 1.0
     released_ged: bool = False
     errors: bool = False
-    out: Folder | None = None
+    out: OutFolder | None = None
     overwrite: bool = False
+
+    @property
+    def output(self) -> Path:
+        """Folder of the report."""
+        if self.out is not None:
+            return self.out
+        if self.checkpoint is None:
+            raise BgrError("without --checkpoint, --out must name the folder of the report")
+        checkpoint = self.checkpoint.resolve()
+        kind = f"sweep-{self.split or 'dev'}" if self.sweep else f"evaluation-{self.split or 'test'}"
+        return checkpoint.parent / f"{checkpoint.name}-{kind}"
+
+    def outputs(self) -> Iterator[Path]:
+        yield self.output
 
     def conflicts(self) -> Iterator[str]:
         if self.sweep:
@@ -98,6 +125,7 @@ class ResourceOptions(MachineOptions):
         openie: triples of the passages, in the form of HippoRAG's files.
         llm: language model: smollm2, a .gguf file, a folder, or http://host/v1#model.
         reader: reader of the answers: a language model, or a folder of `bgr train reader`.
+        timeout: seconds that a server may take to reply (default: 300); a call is given up after twice as long.
         replay: file in which the language model's replies are kept; with it, questions in which a step failed are
             run again.
         replay_only: refuse calls that the replay file cannot answer.
@@ -108,7 +136,7 @@ class ResourceOptions(MachineOptions):
     """
 
     data: Place
-    out: Folder
+    out: OutFolder
     overwrite: bool = False
     limit: Positive | None = None
     batch_size: Positive = 16
@@ -119,6 +147,7 @@ class ResourceOptions(MachineOptions):
     openie: File | None = None
     llm: ModelText | None = None
     reader: ModelText | None = None
+    timeout: Seconds | None = None
     replay: File | None = None
     replay_only: bool = False
     price: tuple[Amount, Amount] | None = option(None, metavar=("IN", "OUT"))
@@ -239,7 +268,7 @@ class AblateSpellingOptions(MachineOptions):
     split: Literal["train", "dev", "test"] = "test"
     limit: Positive | None = None
     seed: int = 0
-    out: Folder
+    out: OutFolder
     overwrite: bool = False
 
 
@@ -265,7 +294,7 @@ class SystemsOptions(MachineOptions):
     systems: tuple[SystemText, ...] = option(("bm25",), nargs="*")
     limit: Positive | None = None
     seed: int = 0
-    out: Folder
+    out: OutFolder
     overwrite: bool = False
 
 

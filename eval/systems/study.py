@@ -8,7 +8,7 @@ from typing import Any
 
 from bgr.data.multihop.assemble import MultihopData
 from bgr.errors import BgrError, DataError
-from bgr.utils.atomic_io import writing
+from bgr.utils.atomic_io import is_empty, writing
 from eval.run.question_result import QuestionResult
 from eval.run.run_system import ResultLog, System, run_system
 from eval.systems.options import ResourceOptions
@@ -49,7 +49,7 @@ def open_output(options: ResourceOptions) -> None:
         DataError: the folder holds something else, or cannot be written.
     """
     out = options.out
-    free = not out.exists() or (out / RESULTS).is_file() or (out.is_dir() and not any(out.iterdir()))
+    free = not out.exists() or (out / RESULTS).is_file() or is_empty(out)
     if not free and not options.overwrite:
         raise DataError(f"{out}: exists already and holds no {RESULTS}; give --overwrite to replace it")
     with writing(out):

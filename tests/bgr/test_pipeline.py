@@ -16,6 +16,7 @@ from bgr.retrievers.graph_hop.checkpoint import Settings
 from bgr.retrievers.graph_hop.export import export
 from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
 from bgr.retrievers.graph_hop.options import ExportOptions
+from bgr.utils.checksums import write_sums
 
 FACTS = ["Paris lies in France .", "Rome lies in Italy .", "Persona was made in Sweden .", "Alpha has 3 people ."]
 QUESTION = "In which country was Persona made ?"
@@ -322,6 +323,7 @@ def test_ask_warns_of_what_was_not_read(small_checkpoint, small_reader, tmp_path
     export(ExportOptions(run=small_checkpoint, out=tmp_path / "out", reader=small_reader))
     settings = json.loads((tmp_path / "out" / "reader" / "reader.json").read_text())
     (tmp_path / "out" / "reader" / "reader.json").write_text(json.dumps({**settings, "most_tokens": 4}))
+    write_sums(tmp_path / "out")
     (tmp_path / "facts.txt").write_text("\n".join([*FACTS, LONG]))
     words = ["--checkpoint", str(tmp_path / "out"), "--facts", str(tmp_path / "facts.txt")]
     assert main(["ask", LONG, *words]) == 0

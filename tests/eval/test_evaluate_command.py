@@ -18,9 +18,8 @@ from eval.run.read_evaluation import read_evaluation
 
 @pytest.fixture
 def data(examples, tmp_path):
-    splits = {"train": examples[:1], "dev": examples[1:2], "test": examples[2:14]}
+    splits = {"train": examples[:1], "dev": [], "test": examples[2:14]}
     write_dataset(tmp_path / "data", splits, [], {})
-    (tmp_path / "data" / "dev.jsonl").write_text("")
     return tmp_path / "data"
 
 

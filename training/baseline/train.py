@@ -25,6 +25,7 @@ from bgr.retrievers.baselines.beam import AllPaths, Keep, NearBest, Search, TopF
 from bgr.retrievers.baselines.model import BaselineModel
 from bgr.retrievers.baselines.trained import result_of, untrained
 from bgr.utils.atomic_io import output_folder
+from bgr.utils.checksums import SUMS, remove_sums, write_sums
 from bgr.utils.devices import autocast
 from bgr.utils.progress import progress_bar
 from training.baseline.module import BaselineModule
@@ -108,13 +109,20 @@ def train_baseline(run: Run, plan: Plan) -> dict[str, Any]:
         The dev metrics; empty in processes that do not write.
     """
     if plan.untrained is not None:
-        return _choose_untrained(run, plan.untrained) if first_process() else {}
+        if not first_process():
+            return {}
+        found = _choose_untrained(run, plan.untrained)
+        write_sums(run.out)
+        return found
     if not (run.resume and is_finished(run, plan.kind, plan.settings)):
         if first_process():
             (run.out / SETTINGS).unlink(missing_ok=True)  # it describes the previous weights
+            remove_sums(run.out)
         _fit(run, plan)
     if not first_process():
         return {}
+    if not (run.out / SUMS).exists():
+        write_sums(run.out)
     return dict(BaselineSettings.load(run.out).metrics["dev"])
 
 

@@ -18,6 +18,7 @@ from bgr.errors import BgrError
 from bgr.metrics.answers import answer_match
 from bgr.metrics.calibration import expected_calibration_error
 from bgr.reader.extractive import ExtractiveReader, ExtractiveSettings, Joint, logit
+from bgr.utils.checksums import remove_sums
 from bgr.utils.devices import autocast
 from bgr.utils.progress import progress_bar
 from training.callbacks import Reporter, to_stderr
@@ -81,6 +82,8 @@ def train_extractive_reader(run: Run, retriever: Path | None = None) -> dict[str
             data.retrieved = graphs
         return cli
 
+    if first_process():
+        remove_sums(run.out)
     cli = fit_retriever(run, parse, NAME, to_stderr)
     if cli is None or not first_process():
         return {}

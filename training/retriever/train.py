@@ -22,6 +22,7 @@ from bgr.retrievers.graph_hop.checkpoint import SETTINGS, Settings, load_retriev
 from bgr.retrievers.graph_hop.known_words import KnownWords
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from bgr.utils.atomic_io import output_folder
+from bgr.utils.checksums import SUMS, remove_sums, write_sums
 from training.callbacks import Report, Reporter, to_stderr
 from training.data_module import BgrDataModule
 from training.lightning_cli import BgrCLI, RetrieverCLI, fit_retriever, prepare, result_settings, retriever_cli
@@ -65,6 +66,7 @@ def train_retriever(run: Run, plan: Plan, directions: Sequence[str] = DIRECTIONS
     missing = [d for d in directions if not (run.resume and is_finished(run, d, settings[d]))]
     if missing and first_process():
         (run.out / SETTINGS).unlink(missing_ok=True)  # it describes the previous pair
+        remove_sums(run.out)
         if len(missing) == len(DIRECTIONS):
             (run.out / SHARED).unlink(missing_ok=True)  # no direction that remains needs it
     first = missing[0] if missing else None
@@ -81,6 +83,8 @@ def train_retriever(run: Run, plan: Plan, directions: Sequence[str] = DIRECTIONS
     if not first_process() or not all((run.out / direction).is_dir() for direction in DIRECTIONS):
         return {}
     if run.resume and (run.out / SETTINGS).exists():
+        if not (run.out / SUMS).exists():  # killed before its last step
+            write_sums(run.out)
         return dict(Settings.load(run.out).metrics["dev"])
     return calibrate_pair(run)
 
@@ -132,5 +136,6 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
     settings = replace(settings, data_hash=dataset_hash(run.data), recipe=data.recipe)
     settings = replace(settings, truncation=data.truncation)
     KnownWords.learn(example.question for example in data.splits["train"]).save(run.out)
-    settings.save(run.out)  # the last file marks the run as complete
+    settings.save(run.out)  # it marks the run as complete
+    write_sums(run.out)
     return dict(settings.metrics["dev"])

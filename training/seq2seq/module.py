@@ -21,6 +21,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase, T5Config, T5F
 
 from bgr import __version__
 from bgr.models.seq2seq import load_seq2seq
+from bgr.utils.checksums import remove_sums
 from training.callbacks import Reporter, StopAtNotFinite, to_stderr
 from training.lightning_cli import fit, lightning_cli
 from training.optimizer import make_optimizer, with_schedule
@@ -194,6 +195,7 @@ def start_seq2seq(
 def fit_seq2seq(run: Run, cli: LightningCLI, *, overwrite: bool) -> float:
     """Train, load the best epoch, save it as a checkpoint of transformers with its tokenizer, and return its score."""
     prepare_folder(run, overwrite=overwrite)
+    remove_sums(run.out)
     fit(run, cli, run.out / "training" / "epochs" / "last.ckpt")
     kept = next(c for c in cli.trainer.checkpoint_callbacks if isinstance(c, ModelCheckpoint))
     state: dict[str, Any] = torch.load(kept.best_model_path, map_location="cpu", weights_only=True)

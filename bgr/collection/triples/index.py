@@ -21,7 +21,7 @@ from bgr.collection.search import Hits, Search
 from bgr.collection.triples.triple import Triple, TripleList, members_of, pack
 from bgr.collection.vectors import Encoder, VectorRows
 from bgr.errors import DataError
-from bgr.utils.atomic_io import output_folder, read_json, writing
+from bgr.utils.atomic_io import is_empty, output_folder, read_json, writing
 from bgr.utils.hashing import hash_files
 from bgr.utils.json_utils import repr_short
 
@@ -159,7 +159,7 @@ class TripleIndex(Search):
             DataError: the folder holds something else, or cannot be written.
         """
         ours = (folder / SHEET).is_file()
-        if folder.exists() and not ours and not (folder.is_dir() and not any(folder.iterdir())):
+        if folder.exists() and not ours and not is_empty(folder):
             raise DataError(f"{folder}: exists and is not a triple index; name another folder")
         named = {"text": self.triples.text, "offsets": self.triples.offsets, "places": self.passages}
         arrays = {name: named[name] if name in named else getattr(self, name) for name in (*KINDS, "vectors")}

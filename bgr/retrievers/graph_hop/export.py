@@ -20,6 +20,7 @@ from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever
 from bgr.retrievers.graph_hop.known_words import KnownWords
 from bgr.retrievers.graph_hop.options import ExportOptions
 from bgr.utils.atomic_io import output_folder, read_json
+from bgr.utils.checksums import write_sums
 
 
 def export(options: ExportOptions) -> Path:
@@ -57,6 +58,7 @@ def export(options: ExportOptions) -> Path:
             reader.save(folder / READER, half=options.half, checkpoint=folder)
         card = model_card(settings, models["forward"].config, models["backward"].config, reader=reader)
         (folder / "README.md").write_text(card, encoding="utf-8")
+        write_sums(folder)
     return options.out
 
 

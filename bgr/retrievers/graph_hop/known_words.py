@@ -11,6 +11,7 @@ from typing import Self
 
 from bgr.errors import CheckpointError
 from bgr.utils.atomic_io import new_file
+from bgr.utils.checksums import check_file
 
 FILE = "words.txt"
 
@@ -48,15 +49,19 @@ class KnownWords:
         """Those of a checkpoint; ``None`` if it has none.
 
         Raises:
-            CheckpointError: the file cannot be read.
+            CheckpointError: the file cannot be read, or is not as it was written.
         """
         path = folder / FILE
         if not path.exists():
             return None
         try:
-            return cls(path.read_text(encoding="utf-8").split())
+            if not path.is_file():
+                raise CheckpointError(f"{path}: not a regular file")
+            words = path.read_text(encoding="utf-8").split()
         except (OSError, UnicodeDecodeError) as error:
             raise CheckpointError(f"{path}: cannot be read: {error}") from None
+        check_file(path)
+        return cls(words)
 
     def save(self, folder: Path) -> None:
         with new_file(folder / FILE) as part:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from bgr.utils.options import File, Folder, MachineOptions, Metavar, Options, Range, positional
+from bgr.utils.json_utils import text_problem
+from bgr.utils.options import File, Folder, MachineOptions, Metavar, Options, OutFile, OutFolder, Range, positional
 
 MAX_FACTS = 10_000
 """Maximum candidates of one question; more of them need a search first."""
@@ -33,7 +34,7 @@ class ExportOptions(Options):
     """
 
     run: Folder
-    out: Folder
+    out: OutFolder
     reader: Folder | None = None
     half: bool = False
     without_encoder: bool = False
@@ -88,7 +89,7 @@ class AskOptions(CheckpointOptions, CollectionOptions):
     questions: tuple[str, ...] = positional((), metavar="QUESTION")
     facts: File | None = None
     file: Annotated[str, Metavar("FILE|-")] | None = None
-    draw: File | None = None
+    draw: OutFile | None = None
     overwrite: bool = False
 
     def conflicts(self) -> Iterator[str]:
@@ -97,6 +98,7 @@ class AskOptions(CheckpointOptions, CollectionOptions):
             yield "give the candidates either as --facts or as --collection"
         if any(not question.strip() for question in self.questions):
             yield "a question is empty"
+        yield from (f"a question {found}" for found in map(text_problem, self.questions) if found)
         if self.questions and self.file is not None:
             yield "give questions either on the command line or in --file"
         if self.draw is not None and len(self.questions) != 1:
@@ -114,7 +116,7 @@ class PredictOptions(CheckpointOptions, CollectionOptions):
     """
 
     questions: File
-    out: File
+    out: OutFile
     overwrite: bool = False
 
     def conflicts(self) -> Iterator[str]:

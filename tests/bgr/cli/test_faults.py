@@ -50,8 +50,8 @@ FAULTS = {
     "schema": odd('{"oops": 1}'),
     "empty": odd(""),
 }
-SAID = ("schema", "empty")
-"""An unusable reply of the model is cached like any other."""
+SAID = ("schema",)
+"""An unusable reply of the model is cached like any other, unless it is empty."""
 
 QUICK = ("limit", "schema")
 """To a system a fault is one of two things: a reply that never came, or one that is of no use."""

@@ -21,6 +21,7 @@ from bgr.data.reasongraphqa.verbalize.seq2seq import BertScorer, Seq2seqVerbaliz
 from bgr.data.reasongraphqa.verbalize.verbalizer import Verbalizer
 from bgr.errors import DataError
 from bgr.models.packaged import packaged_minilm
+from bgr.utils.atomic_io import is_empty
 from bgr.utils.cache import ChunkCache
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def build_dataset(options: BuildOptions) -> dict[str, Any]:
         CheckpointError: the verbalizer or the encoder cannot be loaded.
     """
     settings, out = _settings(options), options.out
-    if out.exists() and not options.overwrite and (not out.is_dir() or any(out.iterdir())):
+    if out.exists() and not options.overwrite and not is_empty(out):
         raise DataError(f"{out}: exists already; give --overwrite to replace it")
     generator = None
     if options.verbalizer is not None:  # loaded first, so that a wrong name fails at once

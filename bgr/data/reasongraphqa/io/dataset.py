@@ -87,9 +87,14 @@ def load_split(folder: str | Path, split: str, *, unanswerable: bool = False, pr
 
     Questions without an answer are left out unless `unanswerable`, because their gold graph is empty: most metrics and
     losses are about graphs that are not.
+
+    Raises:
+        DataError: also if a file of the dataset was changed after it was written (`check_unchanged`).
     """
     found = read_split(folder, split, progress=progress)
-    return [example for example in found if unanswerable or example.answerable]
+    examples = [example for example in found if unanswerable or example.answerable]
+    check_unchanged(folder)  # last: the error of a damaged line says more
+    return examples
 
 
 def recipe_of(folder: str | Path) -> str:
@@ -200,6 +205,23 @@ def dataset_hash(folder: str | Path) -> str:
     if missing:
         raise DataError(f"{folder}: lacks {', '.join(missing)} (a dataset folder comes from bgr data build)")
     return hash_files(folder, HASHED_FILES)
+
+
+def check_unchanged(folder: str | Path) -> None:
+    """Compare the dataset's JSON lines with the hash in ``dataset.json``; without one, or with a file that is missing,
+    nothing is compared.
+
+    Raises:
+        DataError: a file was changed.
+    """
+    if not all((Path(folder) / name).is_file() for name in [*HASHED_FILES, METADATA_FILE]):
+        return
+    expected = load_metadata(folder).get("sha256")
+    if expected is not None and expected != (found := dataset_hash(folder)):
+        raise DataError(
+            f"{folder}: a file was changed after the dataset was written: sha256 is {repr_short(expected)} in "
+            f"{METADATA_FILE}, the files have {found!r}; build it again, or write this value there to accept the change"
+        )
 
 
 def _json_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from bgr.data.kb.schema import Fact, Value
 from bgr.data.reasongraphqa.io.dataset import FACTS_FILE, numbered_lines, read_lines
 from bgr.data.records import as_record, get_field, get_flag, get_list, get_text
 from bgr.errors import DataError
-from bgr.utils.json_utils import is_text, parse_json, repr_short
+from bgr.utils.json_utils import is_text, parse_json, repr_short, text_problem
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,8 @@ def _parse(line: str, where: str) -> FactRecord:
     record = as_record(parse_json(line, where), where)
     names: dict[str, str] = {}
     id, sentence = _text(record, "id", where), _text(record, "sentence", where)
+    if problem := text_problem(sentence):
+        raise DataError(f"{where}: sentence {problem}")
     rows = get_list(record, "facts", where) if "facts" in record else []
     facts = tuple(_fact(row, names, f"{where}: fact {n}") for n, row in enumerate(rows))
     gold = "gold" in record and get_flag(record, "gold", where)

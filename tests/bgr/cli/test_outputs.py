@@ -1,0 +1,150 @@
+"""What every command shares when it writes: one lock for its output, and errors of the system in one line."""
+
+import errno
+import os
+import resource
+import subprocess
+import sys
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from bgr.cli import COMMANDS, main
+from bgr.cli.parser import Group
+from bgr.utils.options import kind_of
+from bgr.utils.output_lock import output_locks
+
+
+def commands(name, entry):
+    if isinstance(entry, Group):
+        for word, each in entry.commands.items():
+            yield from commands(f"{name} {word}", each)
+    else:
+        yield name, entry.options
+
+
+ALL = [each for name in COMMANDS for each in commands(name, import_module(f"bgr.cli.{name}").command())]
+
+
+@pytest.mark.parametrize(("name", "options"), ALL, ids=[name for name, _ in ALL])
+def test_every_output_is_locked(name, options):
+    for one in fields(options):
+        if one.name in ("out", "draw", "plot", "sheet", "corpus_out"):
+            assert kind_of(options, one).is_written, (name, one.name)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "evaluate --data a --checkpoint b --out",
+        "evaluate --data a --checkpoint b --sweep --out",
+        "compare --data a --systems bm25 --out",
+        "ablate spelling --checkpoint a --data b --out",
+        "export --run a --out",
+        "atlas --out",
+        "data build --kqapro a --out",
+        "data convert a --to bgr",
+        "train retriever --config demo --data a --resume --out",
+        "train baseline --config bm25 --data a --out",
+    ],
+)
+def test_the_second_command_is_refused_in_one_line_before_it_reads_anything(words, tmp_path, capsys):
+    with output_locks([tmp_path / "out"]):
+        os.environ.pop("BGR_LOCKED")
+        assert main([*words.split(), str(tmp_path / "out")]) == 1
+        os.environ["BGR_LOCKED"] = ""
+    err = capsys.readouterr().err
+    assert f"{tmp_path / 'out'}: another process is writing it" in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_default_output_of_an_evaluation_is_locked(tmp_path, capsys):
+    with output_locks([tmp_path / "run-evaluation-dev"]):
+        os.environ.pop("BGR_LOCKED")
+        words = ["evaluate", "--data", "a", "--split", "dev", "--checkpoint", str(tmp_path / "run")]
+        assert main(words) == 1
+        os.environ["BGR_LOCKED"] = ""
+    assert "another process is writing it" in capsys.readouterr().err
+
+
+def test_only_the_first_of_several_training_processes_takes_the_lock(monkeypatch, tmp_path):
+    from training.options import BaselineOptions
+
+    options = BaselineOptions(config="bm25", data="a", out=tmp_path)
+    assert list(options.outputs()) == [tmp_path]
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    assert list(options.outputs()) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "standard output: No space left on device; free some space"),
+        (PermissionError(errno.EACCES, "Permission denied", "a/b"), "a/b: Permission denied; change its permissions"),
+        (OSError(errno.ENAMETOOLONG, "File name too long", "a", None, "b"), "a and b: File name too long; name a sh"),
+    ],
+)
+def test_an_error_of_the_system_is_one_line(error, line, monkeypatch, capsys, tmp_path):
+    def fail(_):
+        raise error
+
+    monkeypatch.setattr("bgr.cli.export.run", fail)
+    monkeypatch.setattr("bgr.cli._discard_output", lambda: None)
+    assert main(["export", "--run", "a", "--out", str(tmp_path / "b")]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith(f"bgr export: error: {line}")
+    assert err.count("\n") == 1
+
+
+def run_bgr(words, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "bgr.cli", *map(str, words)],
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=120,
+        check=False,
+        **options,
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+@pytest.mark.parametrize("words", [["--help"], ["data", "--help"], ["--version"]])
+def test_a_full_standard_output_is_one_line(words):
+    with open("/dev/full", "w") as full:
+        done = run_bgr(words, stdout=full)
+    assert done.returncode == 1
+    assert "standard output: No space left on device" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_reader_that_has_gone_is_quiet():
+    out, into = os.pipe()
+    os.close(out)
+    done = run_bgr(["--help"], stdout=into)
+    os.close(into)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def small_files():
+    """As on a full disk, no file may grow beyond 20 kB."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+
+@pytest.mark.parametrize("command", ["atlas", "export", "convert"])
+def test_a_full_disk_is_one_line_and_leaves_nothing(command, tmp_path, request):
+    out = tmp_path / "out"
+    words = {
+        "atlas": lambda: ["atlas", "--questions", 20, "--size", 3000, "--out", out],
+        "export": lambda: ["export", "--run", request.getfixturevalue("random_checkpoint"), "--out", out],
+        "convert": lambda: [
+            "data", "convert", request.getfixturevalue("short_data"), out, "--to", "released"
+        ],
+    }[command]()  # fmt: skip
+    done = run_bgr(words, stdout=subprocess.PIPE, preexec_fn=small_files)
+    assert done.returncode == 1, done.stderr
+    assert "File too large" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
