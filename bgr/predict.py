@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from filelock import FileLock, Timeout
 
 from bgr import __version__
 from bgr.ask import check_checkpoint, check_collection, open_collection
@@ -24,6 +21,7 @@ from bgr.retrievers.graph_hop.options import MAX_FACTS, PredictOptions
 from bgr.utils.atomic_io import new_file, writing
 from bgr.utils.hashing import hash_files, hash_texts
 from bgr.utils.json_utils import is_text, parse_json, repr_short
+from bgr.utils.output_lock import output_locks
 from bgr.utils.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -68,9 +66,10 @@ def predict(options: PredictOptions) -> Predicted:
     """Answer a file of questions.
 
     Raises:
-        DataError: the questions or the collection cannot be read, or the output exists or cannot be written, or it is
-            being written by another process, or its unfinished file is of another run.
+        DataError: the questions or the collection cannot be read, or the output exists or cannot be written, or its
+            unfinished file is of another run.
         CheckpointError: the checkpoint or its reader cannot be loaded.
+        BgrError: another process is writing the output.
     """
     check_checkpoint(options.checkpoint)
     corpus = "" if options.collection is None else check_collection(options.collection)
@@ -81,7 +80,7 @@ def predict(options: PredictOptions) -> Predicted:
     asked = read_questions(options.questions, own_facts=options.collection is None)
     part = options.out.with_name(f"{options.out.name}.part")
     header = json.dumps({"run": _run_key(options, corpus)}).encode() + b"\n"
-    with _alone(options.out):
+    with output_locks([options.out]):
         done = _resume(part, header, asked, overwrite=options.overwrite)
         if done < len(asked):
             _answer_rest(options, asked, done, part)
@@ -215,20 +214,3 @@ def _is_record(line: bytes, asked: Asked) -> bool:
     except ValueError:
         return False
     return line.endswith(b"\n") and isinstance(record, dict) and record.get("id") == asked.id
-
-
-@contextmanager
-def _alone(out: Path) -> Iterator[None]:
-    """Let no other process write the same file; create its folder if it is missing."""
-    lock = FileLock(out.with_name(f".{out.name}.lock"))
-    with writing(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            raise DataError(f"{out}: another process is writing it; wait until it ends") from None
-    try:
-        yield
-    finally:
-        lock.release()
-        Path(lock.lock_file).unlink(missing_ok=True)

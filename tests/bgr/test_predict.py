@@ -8,7 +8,7 @@ from filelock import FileLock
 from bgr import predict as module
 from bgr.cli import main
 from bgr.collection.collection import Collection
-from bgr.errors import CheckpointError, DataError
+from bgr.errors import BgrError, CheckpointError, DataError
 from bgr.pipeline import BgrPipeline
 from bgr.predict import predict, read_questions
 from bgr.retrievers.graph_hop.options import PredictOptions
@@ -153,7 +153,7 @@ def test_only_one_process_writes(given):
     given["out"].parent.mkdir()
     with (
         FileLock(given["out"].parent / ".out.jsonl.lock"),
-        pytest.raises(DataError, match="another process is writing"),
+        pytest.raises(BgrError, match="another process is writing"),
     ):
         predict(PredictOptions(**given))
 

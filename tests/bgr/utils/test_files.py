@@ -23,7 +23,7 @@ def test_read_json_errors_name_file_and_place(tmp_path):
     cut.write_bytes(b'"\xff"')
     with pytest.raises(DataError, match=r"cut\.json: cannot be read"):
         read_json(cut)
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="not a regular file"):
         read_json(tmp_path)
 
 
