@@ -153,7 +153,7 @@ class Llm(LanguageModel):
         if isinstance(result, LlmError):
             return result
         clean = replace(result, text=result.text.encode("utf-8", "replace").decode(), seconds=seconds)
-        if self._replay is None or not clean.text.strip():
+        if self._replay is None or not (clean.text.strip() or clean.first):
             return clean
         return self._replay.put(key, self.backend.name, request.step, clean)
 
