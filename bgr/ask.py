@@ -173,8 +173,8 @@ def _sentences(lines: list[str], where: str, what: str) -> list[str]:
     for number, line in enumerate(lines, 1):
         if "\0" in line:
             raise DataError(f"{where}: line {number}: holds NUL characters, as UTF-16 does; save it as UTF-8")
-        if found := text_problem(line):
-            raise DataError(f"{where}: line {number}: the {what} {found}")
+        if problem := text_problem(line):
+            raise DataError(f"{where}: line {number}: the {what} {problem}")
     found = [" ".join(line.split()) for line in lines if line.strip()]
     if not found:
         raise DataError(f"{where}: no {what}s; one {what} a line is expected")

@@ -118,7 +118,9 @@ def check_names(path: Path, record: dict[str, Any], usual: dict[str, Any]) -> No
     for name in sorted(record.keys() - usual.keys() - _OTHER_FIELDS):
         raise CheckpointError(f"{path}: unknown field {repr_short(name)}{_advice(name, usual)}")
     encoder, known = record.get("encoder"), usual.get("encoder", {})
-    for name in sorted(encoder.keys() - known.keys()) if isinstance(encoder, dict) else ():
+    if not isinstance(encoder, dict):
+        return
+    for name in sorted(encoder.keys() - known.keys()):
         missing = [one for one in known.keys() - encoder.keys() if not one.endswith("_token_id")]
         if advice := _advice(name, missing):
             raise CheckpointError(f"{path}: unknown field {repr_short(f'encoder.{name}')}{advice}")

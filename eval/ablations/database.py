@@ -123,7 +123,7 @@ def ablate_database(options: AblateDatabaseOptions) -> DatabaseStudy:
         pipeline = BgrPipeline.from_pretrained(
             options.checkpoint, reader=options.reader, device=options.device, precision=options.precision
         )
-        searches = {name: _search(name, collection, pipeline) for name in options.searches}
+        searches: dict[str, Search] = {name: _search(name, collection, pipeline) for name in options.searches}
         others = {name: one for name, one in load_systems(options).items() if name != MAIN}
         last = options.searches[-1]
         systems: list[tuple[str, str, Retriever]] = [(MAIN, name, pipeline) for name in options.searches]

@@ -151,10 +151,7 @@ def test_an_existing_file_stays_unless_it_is_overwritten(given):
 
 def test_only_one_process_writes(given):
     given["out"].parent.mkdir()
-    with (
-        FileLock(given["out"].parent / ".out.jsonl.lock"),
-        pytest.raises(BgrError, match="another process is writing"),
-    ):
+    with FileLock(given["out"].parent / ".out.jsonl.lock"), pytest.raises(BgrError, match="another process is writing"):
         predict(PredictOptions(**given))
 
 
