@@ -1,9 +1,13 @@
 """Questions over a whole database: pools of a search, and scores that are fair to other words."""
 
+import json
+
 import numpy as np
 import pytest
 
+from bgr.cli import main
 from bgr.collection.bm25 import Bm25Search
+from bgr.collection.collection import Collection
 from bgr.collection.search import Hits, Search
 from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.data.reasongraphqa.io.dataset import load_split
@@ -130,3 +134,33 @@ def test_a_small_pool_limits_what_can_be_found(table, examples):
     [row] = measure({"bm25": Bm25Search(texts)}, [("chain", "bm25", Chain())], texts, examples, table, pool=1)
     assert all(one.pool == 1 and not one.gm and one.exact is None for one in row.scores)
     assert 0 < sum(one.recall for one in row.scores) < len(row.scores)
+
+
+@pytest.fixture
+def ablate(films, pruned_checkpoint, tmp_path):
+    """The command over a collection of some texts."""
+
+    def run(texts, *more):
+        if not (tmp_path / "texts").exists():
+            Collection.build(texts, tmp_path / "texts", encoder=None)
+        words = ["--checkpoint", str(pruned_checkpoint), "--data", str(films), "--collection", str(tmp_path / "texts")]
+        return main(["ablate", "database", *words, "--out", str(tmp_path / "report"), *more])
+
+    return run
+
+
+def test_the_command_writes_a_report(ablate, table, tmp_path, capsys):
+    options = ["--pool", "9", "--limit", "3", "--systems", "bm25"]
+    assert ablate(table.sentences, *options) == 0
+    said = capsys.readouterr().out
+    rows = json.loads((tmp_path / "report" / "database.json").read_text())["rows"]
+    assert [(row["system"], row["search"]) for row in rows] == [("bgr", "hops"), ("bgr", "bm25"), ("bm25", "bm25")]
+    assert all(len(row["scores"]) == 3 and all(one["pool"] <= 9 for one in row["scores"]) for row in rows)
+    assert "all R" in said
+    assert "all R" in (tmp_path / "report" / "database.md").read_text()
+
+
+def test_a_collection_of_other_texts_is_refused(ablate, table, tmp_path, capsys):
+    assert ablate([*table.sentences, "Nobody stated this."]) == 1
+    assert "not a sentence of" in capsys.readouterr().err
+    assert not (tmp_path / "report").exists()
