@@ -63,7 +63,7 @@ def kill(process, rng):
 
 
 @pytest.mark.workflow
-@pytest.mark.parametrize(("cores", "count"), [(1, 6), (2, 2)], ids=["one process", "side by side"])
+@pytest.mark.parametrize(("cores", "count"), [(1, 3), (2, 2)], ids=["one process", "side by side"])
 def test_kills(config, short_data, tmp_path, cores, count):
     rng = random.Random(0)
     words = ["train", "retriever", f"--config={config(8)}", f"--data={short_data}", *SETTINGS]
