@@ -20,10 +20,25 @@ from bgr.models.projection import Projection
 from bgr.models.ragged import Ragged, Rows
 from bgr.models.token_match import WAYS, Layout, TokenMarks, TokenMatch
 
-KINDS = ("span", "quantity", "boolean", "count", "choice", "label", "none")
-"""What an answer is: words of a fact; a number or date of a fact; yes or no; how many facts count; the one of several
-facts with the most or the least; one of the answers that no fact contains; or nothing, since the evidence is not
-enough."""
+KINDS = ("span", "quantity", "verify", "boolean", "count", "choice", "label", "none")
+"""What an answer is: words of a fact; a number or date of a fact; whether a value of a fact is as the question says; yes
+or no for another reason; how many facts count; the one of several facts with the most or the least; one of the answers
+that no fact contains; or nothing, since the evidence is not enough."""
+
+OPERATORS = ("=", "!=", "<", ">", "said")
+"""How a value is verified: a number of a fact against one of the question, or whether the question has the words."""
+
+CASES = 5
+"""What a token begins with: nothing, for special tokens and marks; a small letter; a capital; a digit; or it goes on with
+a word (`INSIDE`). The word decides, since an uncased encoder sees no capitals."""
+
+INSIDE = 4
+
+LONGEST_SPAN = 24
+"""Maximum tokens of an answer."""
+
+PAIR = 64
+"""Width in which the ends of a span are compared."""
 
 DEPTHS = 8
 """Depths of facts in the graph that are distinguished; deeper ones are like the last."""
@@ -89,14 +104,16 @@ class Evidence:
             padded with −1.
         depth: ``[q, c]`` number of edges from the question to each fact, on the longest path.
         leaf: ``[q, c]`` bool, true for a fact without successors.
+        case: ``[total]`` what each token of the facts of each question in turn begins with (`CASES`).
     """
 
     facts: Tensor
     depth: Tensor
     leaf: Tensor
+    case: Tensor
 
     def to(self, *args: Any, **kwargs: Any) -> Evidence:
-        return Evidence(*(part.to(*args, **kwargs) for part in (self.facts, self.depth, self.leaf)))
+        return Evidence(*(part.to(*args, **kwargs) for part in (self.facts, self.depth, self.leaf, self.case)))
 
 
 @dataclass(frozen=True)
@@ -107,27 +124,54 @@ class ReaderScores:
     Args:
         kind: ``[q, K]`` of each of `KINDS`.
         yes: ``[q]`` of *yes* against *no*.
+        operator: ``[q, O]`` of each of `OPERATORS`.
         most: ``[q]`` of the most against the least.
         label: ``[q, L]`` of each of the configuration's labels.
         support: ``[f]`` that a fact is what is asked for: it holds the answer, is compared, or is counted.
         start, end: ``[total]`` that a span begins or ends at a token.
+        first, last: ``[total, PAIR]`` vectors, whose inner product says whether a span begins here and ends there.
+        length: ``[LONGEST_SPAN]`` of a span's number of tokens.
         quantity: ``[total]`` that the number of a token is what is asked for, −inf without a number.
         unit: ``[total, U]`` of each of the configuration's units.
+        asked: of each token of the questions that its number is what a fact is compared with, −inf without a number.
+        asked_lengths: ``[q]`` tokens of each question.
         lengths: ``[f]`` tokens of each fact.
         question: ``[f]`` the question of each fact.
+        case: ``[total]`` as in `Evidence`.
     """
 
     kind: Tensor
     yes: Tensor
+    operator: Tensor
     most: Tensor
     label: Tensor
     support: Tensor
     start: Tensor
     end: Tensor
+    first: Tensor
+    last: Tensor
+    length: Tensor
     quantity: Tensor
     unit: Tensor
+    asked: Tensor
+    asked_lengths: Tensor
     lengths: Tensor
     question: Tensor
+    case: Tensor
+
+    def spans(self, begin: int, tokens: int) -> Tensor:
+        """Logits of the spans of a fact whose first token is number `begin`: ``[tokens, tokens]``, from the row's token
+        to the column's; −inf for what is no span: with special tokens, with a part of a word, or too long."""
+        rows = slice(begin, begin + tokens)
+        pairs = self.start[rows, None] + self.end[None, rows]
+        pairs = pairs + self.first[rows] @ self.last[rows].T / PAIR**0.5
+        place = torch.arange(tokens, device=pairs.device)
+        steps = place[None] - place[:, None]
+        inside = (place > 0) & (place < tokens - 1)
+        starts = inside & (self.case[rows] != INSIDE)
+        ends = inside & (torch.roll(self.case[rows], -1) != INSIDE)
+        allowed = (steps >= 0) & (steps < LONGEST_SPAN) & starts[:, None] & ends[None]
+        return (pairs + self.length[steps.clamp(0, LONGEST_SPAN - 1)]).masked_fill(~allowed, float("-inf"))
 
 
 class ExtractiveReaderModel(PreTrainedModel):
@@ -149,15 +193,21 @@ class ExtractiveReaderModel(PreTrainedModel):
         self.numbers = NumberMarks(width=width)
         self.place = nn.Embedding(1 + DEPTHS, width)
         self.leaf = nn.Parameter(torch.zeros(width))
+        self.case = nn.Embedding(CASES, width)
         layer = nn.TransformerEncoderLayer(
             width, config.heads, 2 * width, config.dropout, "gelu", batch_first=True, norm_first=True
         )
         self.layers = nn.TransformerEncoder(layer, config.layers, nn.LayerNorm(width), enable_nested_tensor=False)
-        self.of_question = nn.Linear(width, len(KINDS) + 2 + len(config.labels))
+        self.of_question = nn.Linear(width, len(KINDS) + len(OPERATORS) + 2 + len(config.labels))
+        self.asked_number = nn.Linear(2 * width, 1)
         self.support = nn.Sequential(nn.Linear(3 * width, width), nn.GELU(), nn.Linear(width, 1))
-        self.pointer = nn.Sequential(nn.Linear(2 * width, width), nn.GELU(), nn.Linear(width, 3 + len(config.units)))
+        self.pointer = nn.Sequential(
+            nn.Linear(2 * width, width), nn.GELU(), nn.Linear(width, 3 + 2 * PAIR + len(config.units))
+        )
+        self.length = nn.Parameter(torch.zeros(LONGEST_SPAN))
         nn.init.normal_(self.place.weight, std=0.3)
         nn.init.normal_(self.told.weight, std=0.5)
+        nn.init.normal_(self.case.weight, std=0.5)
         self.post_init()
         self.encoder.freeze()
 
@@ -171,29 +221,40 @@ class ExtractiveReaderModel(PreTrainedModel):
         there = evidence.facts >= 0
         asked, told = self._states(questions), self._states(facts).select(evidence.facts[there])
         sentences = Rows.cat([asked, told])
-        states = self._marked(asked, told, sentences, layout, evidence.depth[there], evidence.leaf[there])
+        states = self._marked(asked, told, sentences, layout, evidence)
         states = self._in_context(Ragged(states, sentences.lengths), layout)
         first = states[sentences.starts]  # [CLS] of each sentence
         count, tokens = len(asked), len(asked.flat)
         question = layout.question[count:]
-        kind, yes, most, label = self.of_question(first[:count]).split([len(KINDS), 1, 1, len(self.config.labels)], 1)
+        kind, operator, yes, most, label = self.of_question(first[:count]).split(
+            [len(KINDS), len(OPERATORS), 1, 1, len(self.config.labels)], 1
+        )
         mean = Ragged(states[tokens:], told.lengths).padded().sum(1) / told.lengths[:, None]
         support = self.support(torch.cat([first[count:], mean, first[question]], 1)).squeeze(1)
         of_token = first[question.repeat_interleave(told.lengths)]
         points = self.pointer(torch.cat([states[tokens:], of_token], 1))
-        start, end, quantity, unit = points.split([1, 1, 1, len(self.config.units)], 1)
+        start, end, quantity, begins, ends, unit = points.split([1, 1, 1, PAIR, PAIR, len(self.config.units)], 1)
+        of_asked = first[torch.arange(count, device=first.device).repeat_interleave(asked.lengths)]
+        number = self.asked_number(torch.cat([states[:tokens], of_asked], 1)).squeeze(1)
         return ReaderScores(
             kind=kind,
             yes=yes.squeeze(1),
+            operator=operator,
             most=most.squeeze(1),
             label=label,
             support=support,
             start=start.squeeze(1),
             end=end.squeeze(1),
+            first=begins,
+            last=ends,
+            length=self.length,
             quantity=quantity.squeeze(1).masked_fill(told.numbers.isnan(), float("-inf")),
             unit=unit,
+            asked=number.masked_fill(asked.numbers.isnan(), float("-inf")),
+            asked_lengths=asked.lengths,
             lengths=told.lengths,
             question=question,
+            case=evidence.case,
         )
 
     def _states(self, rows: Rows) -> Rows:
@@ -201,14 +262,16 @@ class ExtractiveReaderModel(PreTrainedModel):
         words = self.encoder.bert.embeddings.word_embeddings.weight
         return replace(rows, flat=self.project(states.flat, rows.ids, words))
 
-    def _marked(self, asked: Rows, told: Rows, sentences: Rows, layout: Layout, depth: Tensor, leaf: Tensor) -> Tensor:
+    def _marked(self, asked: Rows, told: Rows, sentences: Rows, layout: Layout, evidence: Evidence) -> Tensor:
         """The states of all tokens with what the other sentences say of them, and the place of their fact."""
         matches = self.match_tokens(sentences, layout)
         states = sentences.flat + self.asked(matches, sentences.lengths, layout)
         tokens = len(asked.flat)
         own = layout.column.repeat_interleave(sentences.lengths)
         among = matches.scatter(2, own[:, None, None].expand(-1, WAYS, -1), -2.0)[tokens:, :, 1:].amax(2)
-        marks = self.told(among) + self.leaf * leaf.repeat_interleave(told.lengths)[:, None]
+        there = evidence.facts >= 0
+        depth, leaf = evidence.depth[there], evidence.leaf[there]
+        marks = self.told(among) + self.leaf * leaf.repeat_interleave(told.lengths)[:, None] + self.case(evidence.case)
         states = states + torch.cat([marks.new_zeros(tokens, marks.shape[1]), marks])
         states = states + torch.cat(self.numbers(asked, told, layout.question[len(asked) :]))
         place = torch.cat([torch.zeros_like(layout.question[: len(asked)]), depth.clamp(1, DEPTHS)])

@@ -9,7 +9,7 @@ import torch
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.models.batching import Batch, Sentences, make_batch
-from bgr.models.extractive_reader import Evidence
+from bgr.models.extractive_reader import INSIDE, Evidence
 
 Spans = list[tuple[int, int]]
 """The characters of each token of a text; ``(0, 0)`` for special tokens."""
@@ -17,11 +17,14 @@ Spans = list[tuple[int, int]]
 
 class FactTexts(NamedTuple):
     """The facts of a question: their texts, the characters of each token, and the number that a token is a part of
-    (NaN for other tokens)."""
+    (NaN for other tokens); and the same of the question."""
 
     facts: Sequence[str]
     spans: Sequence[Spans]
     numbers: Sequence[Sequence[float]]
+    question: str = ""
+    asked_spans: Spans = []  # noqa: RUF012  (never changed)
+    asked_numbers: Sequence[float] = ()
 
 
 class Told(NamedTuple):
@@ -46,7 +49,9 @@ class Told(NamedTuple):
         )
 
 
-def evidence_batch(questions: Sentences, facts: Sentences, told: Sequence[Told]) -> tuple[Batch, Evidence]:
+def evidence_batch(
+    questions: Sentences, facts: Sentences, texts: EvidenceTexts, told: Sequence[Told]
+) -> tuple[Batch, Evidence]:
     """The input of an `ExtractiveReaderModel` for several questions."""
     batch = make_batch(questions, facts, [(one.question, one.facts) for one in told])
     depth = torch.zeros_like(batch.candidates)
@@ -54,19 +59,49 @@ def evidence_batch(questions: Sentences, facts: Sentences, told: Sequence[Told])
     for row, one in enumerate(told):
         depth[row, : len(one.depths)] = torch.tensor(one.depths)
         leaf[row, : len(one.leaves)] = torch.tensor(one.leaves)
-    return batch, Evidence(batch.candidates, depth, leaf)
+    case = torch.tensor([code for one in told for fact in one.facts for code in texts.cases[fact]], dtype=torch.long)
+    return batch, Evidence(batch.candidates, depth, leaf, case)
 
 
 class EvidenceTexts:
-    """The texts of facts with the characters and the numbers of their tokens, from which answers are cut out."""
+    """The texts of facts and questions with the characters, the numbers and the cases of their tokens, from which
+    answers are cut out."""
 
-    def __init__(self, facts: Sentences, tokenizer: Any, *, max_tokens: int) -> None:
-        texts = list(facts.number)
-        read = tokenizer(texts, truncation=True, max_length=max_tokens, return_offsets_mapping=True) if texts else {}
-        self.spans: dict[str, Spans] = dict(zip(texts, read.get("offset_mapping", []), strict=True))
-        numbers = facts.rows.numbers.split(facts.rows.lengths.tolist())
-        self.numbers = dict(zip(texts, (row.tolist() for row in numbers), strict=True))
+    def __init__(self, facts: Sentences, questions: Sentences, tokenizer: Any, *, limits: tuple[int, int]) -> None:
+        """`limits` are the maximum tokens of facts and of questions."""
+        self.spans, self.numbers = _read(facts, tokenizer, limits[0])
+        self.asked_spans, self.asked_numbers = _read(questions, tokenizer, limits[1])
+        self.cases = {text: cases(text, spans) for text, spans in self.spans.items()}
 
     def of(self, told: Told) -> FactTexts:
-        facts = told.facts
-        return FactTexts(facts, [self.spans[one] for one in facts], [self.numbers[one] for one in facts])
+        facts, question = told.facts, told.question
+        return FactTexts(
+            facts,
+            [self.spans[one] for one in facts],
+            [self.numbers[one] for one in facts],
+            question,
+            self.asked_spans[question],
+            self.asked_numbers[question],
+        )
+
+
+def cases(text: str, spans: Spans) -> list[int]:
+    """What each token begins with (`bgr.models.extractive_reader.CASES`)."""
+    found = []
+    for start, end in spans:
+        letter = text[start:end][:1]
+        if not letter.isalnum():
+            found.append(0)
+        elif start and text[start - 1].isalnum():
+            found.append(INSIDE)
+        else:
+            found.append(3 if letter.isdigit() else 2 if letter.isupper() else 1)
+    return found
+
+
+def _read(sentences: Sentences, tokenizer: Any, max_tokens: int) -> tuple[dict[str, Spans], dict[str, list[float]]]:
+    texts = list(sentences.number)
+    read = tokenizer(texts, truncation=True, max_length=max_tokens, return_offsets_mapping=True) if texts else {}
+    spans: dict[str, Spans] = dict(zip(texts, read.get("offset_mapping", []), strict=True))
+    numbers = sentences.rows.numbers.split(sentences.rows.lengths.tolist())
+    return spans, dict(zip(texts, (row.tolist() for row in numbers), strict=True))

@@ -7,18 +7,17 @@ times that of what was chosen within it.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from bgr.models.extractive_reader import KINDS, ExtractiveReaderConfig, ReaderScores
+from bgr.models.extractive_reader import KINDS, OPERATORS, ExtractiveReaderConfig, ReaderScores
+from bgr.models.numbers import compare
 from bgr.reader.evidence import FactTexts
 from bgr.utils.quantities import find_quantities
-
-LONGEST_SPAN = 24
-"""Maximum tokens of an answer."""
 
 MAX_COMPARED = 64
 """Maximum facts whose numbers are compared."""
@@ -56,10 +55,11 @@ def extract(scores: ReaderScores, texts: Sequence[FactTexts], config: Extractive
     """One answer for each question."""
     found, facts = [], torch.bincount(scores.question, minlength=len(texts)).tolist()
     lengths, first, token = scores.lengths.tolist(), 0, 0
+    asked = scores.asked.split(scores.asked_lengths.tolist())
     for number, one in enumerate(texts):
         rows = slice(first, first + facts[number])
         tokens = slice(token, token + sum(lengths[rows]))
-        found.append(_Reading(scores, number, rows, tokens, lengths[rows], one, config).answer())
+        found.append(_Reading(scores, number, rows, tokens, lengths[rows], one, config, asked[number]).answer())
         first, token = rows.stop, tokens.stop
     return found
 
@@ -76,20 +76,22 @@ class _Reading:
         lengths: Sequence[int],
         texts: FactTexts,
         config: ExtractiveReaderConfig,
+        asked: Tensor,
     ) -> None:
         self.texts, self.config, self.lengths = texts, config, lengths
+        self.operator, self.asked = scores.operator[number].softmax(0), asked
         self.kind = scores.kind[number].softmax(0).tolist()
         self.yes, self.most = float(scores.yes[number].sigmoid()), float(scores.most[number].sigmoid())
         self.label = scores.label[number]
         self.support = scores.support[rows].sigmoid().tolist()
-        self.start, self.end = scores.start[tokens].log_softmax(0), scores.end[tokens].log_softmax(0)
         self.quantity, self.unit = scores.quantity[tokens], scores.unit[tokens]
         self.of_fact = [fact for fact, length in enumerate(lengths) for _ in range(length)]
         self.begin = [sum(lengths[:fact]) for fact in range(len(lengths))]
+        self.pairs = [scores.spans(tokens.start + self.begin[fact], length) for fact, length in enumerate(lengths)]
 
     def answer(self) -> Extracted:
         ways: dict[str, Callable[[], Extracted | None]] = {
-            "span": self._span, "quantity": self._quantity, "boolean": self._boolean, "count": self._count,
+            "span": self._span, "quantity": self._quantity, "verify": self._verify, "boolean": self._boolean, "count": self._count,
             "choice": self._choice, "label": self._label, "none": lambda: Extracted(None, "none", 1.0),
         }  # fmt: skip
         for number in sorted(range(len(KINDS)), key=lambda number: -self.kind[number]):
@@ -101,26 +103,26 @@ class _Reading:
         return Extracted(None, "none", 0.0)
 
     def _span(self, only: int | None = None) -> Extracted | None:
-        """The best span, or the best one of a fact; without the special tokens at its ends."""
-        best: tuple[float, int, int, int] | None = None
-        for fact, length in enumerate(self.lengths):
-            if (only is not None and fact != only) or length < 3:
-                continue
-            inner = slice(self.begin[fact] + 1, self.begin[fact] + length - 1)
-            pairs = (self.start[inner][:, None] + self.end[inner][None]).triu().tril(LONGEST_SPAN - 1)
-            allowed = torch.ones_like(pairs, dtype=torch.bool).triu().tril(LONGEST_SPAN - 1)
-            pairs = pairs.masked_fill(~allowed, float("-inf"))
-            place = int(pairs.argmax())
-            value = float(pairs.flatten()[place])
-            if best is None or value > best[0]:
-                best = (value, fact, place // pairs.shape[1] + 1, place % pairs.shape[1] + 1)
-        if best is None:
+        """The best span, or the best one of a fact, with its probability among all, or among those of the fact."""
+        chosen = range(len(self.pairs)) if only is None else [only]
+        if not chosen:
             return None
-        value, fact, start, end = best
-        offsets = self.texts.spans[fact]
-        span = Span(fact, offsets[start][0], offsets[end][1])
-        text = self.texts.facts[fact][span.start : span.end].strip()
-        return Extracted(text, "span", math.exp(value), (fact,), (span,))
+        logits = torch.cat([self.pairs[fact].flatten() for fact in chosen]).float()
+        place = int(logits.argmax())
+        value = float(logits[place])
+        if value == float("-inf"):
+            return None
+        sure = math.exp(value - float(logits.logsumexp(0)))
+        for fact in chosen:
+            size = self.pairs[fact].numel()
+            if place < size:
+                start, end = divmod(place, len(self.pairs[fact]))
+                offsets = self.texts.spans[fact]
+                span = Span(fact, offsets[start][0], offsets[end][1])
+                text = self.texts.facts[fact][span.start : span.end].strip()
+                return Extracted(text, "span", sure, (fact,), (span,))
+            place -= size
+        return None
 
     def _number(self, only: int | None = None) -> tuple[float, int, int] | None:
         """Probability, fact and token of the best number, or of the best one of a fact."""
@@ -157,6 +159,32 @@ class _Reading:
         text = f"{there[1]} {self.config.units[chosen] if chosen >= 0 else ''}".strip()
         return Extracted(text, "quantity", chance * float(unit.max() if len(unit) else 1.0), (fact,), (there[0],))
 
+    def _verify(self) -> Extracted | None:
+        """Whether a number of a fact is equal to one of the question, less or greater; or the question has the words of a
+        span of a fact."""
+        operator = OPERATORS[int(self.operator.argmax())]
+        sure = float(self.operator.max())
+        if operator == "said":
+            said = self._span()
+            if said is None or not said.text:
+                return None
+            yes = whole_words(said.text) in whole_words(self.texts.question)
+            return Extracted("yes" if yes else "no", "verify", sure * said.confidence, said.support, said.spans)
+        best = self._number()
+        if best is None or not len(self.asked) or float(self.asked.max()) == float("-inf"):
+            return None
+        chance, fact, token = best
+        there = self._quantity_span(fact, token)
+        chances = self.asked.softmax(0)
+        place = int(chances.argmax())
+        numbers = self.texts.asked_numbers
+        same = [n for n, one in enumerate(numbers) if one == numbers[place]]
+        value = self.texts.numbers[fact][token - self.begin[fact]]
+        order = "<=>"[int(compare(torch.tensor(value), torch.tensor(numbers[place])))]
+        yes = order != "=" if operator == "!=" else order == operator
+        sure *= chance * float(chances[same].sum())
+        return Extracted("yes" if yes else "no", "verify", sure, (fact,), () if there is None else (there[0],))
+
     def _boolean(self) -> Extracted:
         yes = self.yes >= 0.5
         support = tuple(n for n, chance in enumerate(self.support) if chance >= 0.5)
@@ -186,8 +214,7 @@ class _Reading:
         name = self._span(fact)
         if name is None:
             return None
-        there = self.start[self.begin[fact] : self.begin[fact] + self.lengths[fact]].exp().sum()
-        sure = min(1.0, name.confidence / max(1e-9, float(there) ** 2)) * (self.most if most else 1 - self.most)
+        sure = name.confidence * (self.most if most else 1 - self.most)
         sure *= math.prod(max(chance, 1 - chance) for chance in self.support)
         spans = [self._quantity_span(one, best[2]) for _, one, best in compared]
         shown = tuple(one[0] for one in spans if one is not None)
@@ -199,3 +226,11 @@ class _Reading:
         chances: Tensor = self.label.softmax(0)
         chosen = int(chances.argmax())
         return Extracted(self.config.labels[chosen], "label", float(chances[chosen]))
+
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def whole_words(text: str) -> str:
+    """The words of a text in lower case, with a space before and after each, so that only whole words are found in it."""
+    return f" {' '.join(_WORD.findall(text.lower()))} "

@@ -208,8 +208,9 @@ class ExtractiveReader:
         told = [Told.of(item.question, item.facts, item.graph) for item in items]
         questions = Sentences([one.question for one in told], self.tokenizer, max_tokens=config.question_tokens)
         facts = Sentences((f for one in told for f in one.facts), self.tokenizer, max_tokens=config.fact_tokens)
-        texts = EvidenceTexts(facts, self.tokenizer, max_tokens=config.fact_tokens)
-        batch, evidence = evidence_batch(questions, facts, told)
+        limits = config.fact_tokens, config.question_tokens
+        texts = EvidenceTexts(facts, questions, self.tokenizer, limits=limits)
+        batch, evidence = evidence_batch(questions, facts, texts, told)
         batch = batch.to(self.device)
         with autocast(self.device, self.precision):
             scores = self.model(batch.questions, batch.facts, evidence.to(self.device))

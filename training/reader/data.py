@@ -106,7 +106,8 @@ class ReaderDataModule(BgrDataModule):
 
     def tokenize(self, tokenizer: Any, model: Any) -> None:
         super().tokenize(tokenizer, model)
-        self.texts = EvidenceTexts(self.facts, tokenizer, max_tokens=model.config.fact_tokens)
+        limits = model.config.fact_tokens, model.config.question_tokens
+        self.texts = EvidenceTexts(self.facts, self.questions, tokenizer, limits=limits)
 
     def statements(self, example: Example, node: int) -> Sequence[Fact]:
         """The statements of a candidate; none if the dataset has none."""
@@ -147,7 +148,7 @@ class ReaderDataModule(BgrDataModule):
 
     def _batch(self, rows: Sequence[tuple[Example, EvidenceGraph, Target]]) -> ReaderBatch:
         told = [Told.of(example.question, example.facts, graph) for example, graph, _ in rows]
-        batch, evidence = evidence_batch(self.questions, self.facts, told)
+        batch, evidence = evidence_batch(self.questions, self.facts, self.texts, told)
         texts = [self.texts.of(one) for one in told]
         return ReaderBatch(batch, evidence, [target for *_, target in rows], texts, [row[0] for row in rows])
 

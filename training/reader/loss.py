@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bgr.models.extractive_reader import KINDS, ExtractiveReaderConfig, ReaderScores
+from bgr.models.extractive_reader import KINDS, OPERATORS, ExtractiveReaderConfig, ReaderScores
 from bgr.reader.evidence import FactTexts
 from training.reader.targets import Place, Target
 
@@ -29,6 +29,7 @@ def reader_loss(
     total = F.cross_entropy(scores.kind.float(), kinds, reduction="sum")
     facts = torch.bincount(scores.question, minlength=len(targets)).tolist()
     lengths, first, token = scores.lengths.tolist(), 0, 0
+    questions = scores.asked.split(scores.asked_lengths.tolist())
     for number, (target, rows) in enumerate(zip(targets, (one.spans for one in texts), strict=True)):
         stop, end = first + facts[number], token + sum(lengths[first : first + facts[number]])
         begin = [token + sum(lengths[first : first + fact]) for fact in range(facts[number])]
@@ -46,13 +47,23 @@ def reader_loss(
         if target.label is not None and target.label in config.labels:
             wanted = torch.tensor(config.labels.index(target.label), device=total.device)
             total = total + F.cross_entropy(scores.label[number].float(), wanted)
+        if target.operator is not None:
+            wanted = torch.tensor(OPERATORS.index(target.operator), device=total.device)
+            total = total + F.cross_entropy(scores.operator[number].float(), wanted)
+        if target.asked:
+            pairs = [tokens_of_place(one, texts[number].asked_spans) for one in target.asked]
+            right = [n for pair in pairs if pair is not None for n in range(pair[0], pair[1] + 1)]
+            right = [n for n in right if n < len(questions[number])]
+            if right:
+                total = total - questions[number].float().log_softmax(0)[right].logsumexp(0)
         spans = [(one.fact, tokens_of_place(one, rows[one.fact])) for one in target.spans]
-        ends = [(begin[fact] + pair[0], begin[fact] + pair[1]) for fact, pair in spans if pair is not None]
+        ends = [(fact, *pair) for fact, pair in spans if pair is not None]
         if ends:
-            starts, stops = zip(*ends, strict=True)
-            start, stop_ = scores.start[token:end].float().log_softmax(0), scores.end[token:end].float().log_softmax(0)
-            chance = start[torch.tensor(starts) - token] + stop_[torch.tensor(stops) - token]
-            total = total - chance.logsumexp(0)
+            tables = [scores.spans(begin[fact], lengths[first + fact]).float() for fact in range(facts[number])]
+            chances = torch.stack([tables[fact][start, stop_] for fact, start, stop_ in ends])
+            chances = chances[chances.isfinite()]  # a longer answer than a span can be
+            if len(chances):
+                total = total + torch.cat([table.flatten() for table in tables]).logsumexp(0) - chances.logsumexp(0)
         places = [(one.fact, tokens_of_place(one, rows[one.fact])) for one in target.quantities]
         groups: dict[int, list[int]] = {}
         for fact, pair in places:

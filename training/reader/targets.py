@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import torch
 
 from bgr.data.example import Example
 from bgr.data.kb.schema import Fact
 from bgr.graph.evidence_graph import EvidenceGraph
+from bgr.models.extractive_reader import OPERATORS
+from bgr.models.numbers import compare
+from bgr.reader.extraction import whole_words
 from bgr.utils.quantities import Quantity, find_quantities
 
 StatementsOf = Callable[[Example, int], Sequence[Fact]]
@@ -43,6 +48,7 @@ class Target:
         spans, quantities: all places that are right.
         unit: printed after the number.
         yes, most, label: the answer of this kind; ``None`` if it is of another kind.
+        operator, asked: how a value is verified, and the numbers of the question (of fact −1) that it is compared with.
         support: positions of the facts that hold the answer, are compared or counted; ``None`` if unknown.
     """
 
@@ -53,6 +59,8 @@ class Target:
     yes: bool | None = None
     most: bool | None = None
     label: str | None = None
+    operator: str | None = None
+    asked: tuple[Place, ...] = ()
     support: frozenset[int] | None = field(default=None)
 
 
@@ -69,6 +77,9 @@ def target_of(example: Example, graph: EvidenceGraph, statements_of: StatementsO
     function, inputs = (program[-1]["function"], program[-1]["inputs"]) if program else ("", [])
     if example.answer in ("yes", "no") and (function.startswith("Verify") or not function):
         key = _key_before(program)
+        verified = None if key is None else _verified(example, texts, told, key, function, inputs)
+        if verified is not None:
+            return verified
         return Target("boolean", yes=example.answer == "yes", support=None if key is None else _about(told, key))
     if function == "Count":
         counted = _counted(example, told)
@@ -95,6 +106,42 @@ def _key_before(program: Sequence[Mapping[str, Any]]) -> str | None:
     """The attribute or relation whose value a last step verifies."""
     inputs = program[-2]["inputs"] if len(program) > 1 else []
     return str(inputs[0]) if inputs else None
+
+
+def _verified(
+    example: Example,
+    texts: Sequence[str],
+    told: Sequence[Sequence[Fact]],
+    key: str,
+    function: str,
+    inputs: Sequence[str],
+) -> Target | None:
+    """What decides a question that verifies a value: the value in the facts, and that of the question. ``None`` unless
+    this gives the right answer."""
+    about = _about(told, key)
+    if about is None or not inputs:
+        return None
+    values = [
+        fact.value for number in about for fact in told[number] if fact.predicate == key and fact.value is not None
+    ]
+    if function == "VerifyStr":
+        spans = tuple(one for value in values for one in _occurrences(texts, str(value)) if one.fact in about)
+        said = any(whole_words(texts[one.fact][one.start : one.end]) in whole_words(example.question) for one in spans)
+        sound = bool(spans) and len({str(value) for value in values}) == 1 and said == (example.answer == "yes")
+        support = frozenset(one.fact for one in spans)
+        return Target("verify", spans=spans, operator="said", support=support) if sound else None
+    wanted, operator = _quantity(str(inputs[0])), inputs[-1]
+    sizes = [found[0] for value in values if (found := find_quantities(str(value))[:1])]
+    if wanted is None or operator not in OPERATORS or len({one.size for one in sizes}) != 1:
+        return None
+    order = "<=>"[int(compare(torch.tensor(sizes[0].size), torch.tensor(wanted[0].size)))]
+    right = order != "=" if operator == "!=" else order == operator
+    quantities = tuple(one for one in _equal(texts, sizes[0]) if one.fact in about)
+    asked = tuple(replace(one, fact=-1) for one in _equal([example.question], wanted[0]))
+    if not quantities or not asked or right != (example.answer == "yes"):
+        return None
+    support = frozenset(one.fact for one in quantities)
+    return Target("verify", quantities=quantities, asked=asked, operator=operator, support=support)
 
 
 def _reads(function: str) -> bool:
