@@ -148,3 +148,22 @@ def packed_layer(layer: BertLayer, states: Tensor, packing: Packing) -> Tensor:
     seen = attend_in_rows(query, key, value, packing, heads=part.num_attention_heads, dropout=dropout)
     states = layer.attention.output(seen, states)
     return layer.output(layer.intermediate(states), states)
+
+
+class PackedLayer(nn.Module):
+    """One pre-norm transformer layer (arXiv:2002.04745) on packed rows."""
+
+    def __init__(self, *, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.heads = heads
+        self.inputs = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+        self.feed = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, states: Tensor, packing: Packing) -> Tensor:
+        """*Shape:* ``[total, d]`` → ``[total, d]``."""
+        query, key, value = self.inputs(self.norms[0](states)).chunk(3, dim=-1)
+        states = states + self.dropout(self.out(attend_in_rows(query, key, value, packing, heads=self.heads)))
+        return states + self.dropout(self.feed(self.norms[1](states)))

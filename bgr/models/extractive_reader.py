@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from transformers import BertConfig, PretrainedConfig, PreTrainedModel
 
+from bgr.models.attention import PackedLayer, Packing
 from bgr.models.encoder import SentenceStates
 from bgr.models.numbers import NumberMarks
 from bgr.models.projection import Projection
@@ -21,16 +22,16 @@ from bgr.models.ragged import Ragged, Rows
 from bgr.models.token_match import WAYS, Layout, TokenMarks, TokenMatch
 
 KINDS = ("span", "quantity", "verify", "boolean", "count", "choice", "label", "none")
-"""What an answer is: words of a fact; a number or date of a fact; whether a value of a fact is as the question says; yes
-or no for another reason; how many facts count; the one of several facts with the most or the least; one of the answers
-that no fact contains; or nothing, since the evidence is not enough."""
+"""What an answer is: words of a fact; a number or date of a fact; whether a value of a fact is as the question says;
+yes or no for another reason; how many facts count; the one of several facts with the most or the least; one of the
+answers that no fact contains; or nothing, since the evidence is not enough."""
 
 OPERATORS = ("=", "!=", "<", ">", "said")
 """How a value is verified: a number of a fact against one of the question, or whether the question has the words."""
 
 CASES = 5
-"""What a token begins with: nothing, for special tokens and marks; a small letter; a capital; a digit; or it goes on with
-a word (`INSIDE`). The word decides, since an uncased encoder sees no capitals."""
+"""What a token begins with: nothing, for special tokens and marks; a small letter; a capital; a digit; or it goes on
+with a word (`INSIDE`). An uncased encoder sees no capitals."""
 
 INSIDE = 4
 
@@ -194,10 +195,10 @@ class ExtractiveReaderModel(PreTrainedModel):
         self.place = nn.Embedding(1 + DEPTHS, width)
         self.leaf = nn.Parameter(torch.zeros(width))
         self.case = nn.Embedding(CASES, width)
-        layer = nn.TransformerEncoderLayer(
-            width, config.heads, 2 * width, config.dropout, "gelu", batch_first=True, norm_first=True
+        self.layers = nn.ModuleList(
+            PackedLayer(width=width, heads=config.heads, dropout=config.dropout) for _ in range(config.layers)
         )
-        self.layers = nn.TransformerEncoder(layer, config.layers, nn.LayerNorm(width), enable_nested_tensor=False)
+        self.norm = nn.LayerNorm(width)
         self.of_question = nn.Linear(width, len(KINDS) + len(OPERATORS) + 2 + len(config.labels))
         self.asked_number = nn.Linear(2 * width, 1)
         self.support = nn.Sequential(nn.Linear(3 * width, width), nn.GELU(), nn.Linear(width, 1))
@@ -283,7 +284,7 @@ class ExtractiveReaderModel(PreTrainedModel):
         order = torch.argsort(layout.question, stable=True)
         lengths = torch.zeros(layout.shape[0], dtype=torch.long, device=order.device)
         lengths = lengths.index_add(0, layout.question, rows.lengths)
-        grouped = Ragged(rows.select(order).flat, lengths)
-        mask = grouped.mask()
-        found = self.layers(grouped.padded(), src_key_padding_mask=~mask)[mask]
-        return Ragged(found, rows.lengths[order]).select(torch.argsort(order)).flat
+        states, packing = rows.select(order).flat, Packing.of(lengths)
+        for layer in self.layers:
+            states = layer(states, packing)
+        return Ragged(self.norm(states), rows.lengths[order]).select(torch.argsort(order)).flat

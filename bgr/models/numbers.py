@@ -8,7 +8,6 @@ than each number of the question. What a comparison means for the question remai
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 
 import torch
@@ -16,10 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bgr.models.ragged import Rows
-from bgr.utils.quantities import find_quantities
-
-SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
-_SCALE = re.compile(rf"\s+({'|'.join(SCALES)})\b", re.IGNORECASE)
+from bgr.utils.quantities import scaled_quantities
 
 YEARS = (1000, 2100)
 """Whole numbers in this range are compared as years: a date lies *in* its year."""
@@ -32,12 +28,10 @@ def token_numbers(text: str, spans: Sequence[tuple[int, int]]) -> list[float]:
     """The number that each token is a part of, NaN for other tokens; ``1.5 million`` is 1,500,000, and a date is its
     year with the day as a fraction (`bgr.utils.quantities`). `spans` are the characters of each token."""
     found = [math.nan] * len(spans)
-    for quantity in find_quantities(text):
-        scale = _SCALE.match(text, quantity.end)
-        size = quantity.size * (SCALES[scale[1].lower()] if scale else 1)
+    for quantity in scaled_quantities(text):
         for token, (start, end) in enumerate(spans):
             if start < end and start < quantity.end and end > quantity.start:
-                found[token] = size
+                found[token] = quantity.size
     return found
 
 

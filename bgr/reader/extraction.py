@@ -19,6 +19,9 @@ from bgr.models.numbers import compare
 from bgr.reader.evidence import FactTexts
 from bgr.utils.quantities import find_quantities
 
+BEST_SPANS = 16
+"""Spans whose probability is added up by their text."""
+
 MAX_COMPARED = 64
 """Maximum facts whose numbers are compared."""
 
@@ -91,8 +94,9 @@ class _Reading:
 
     def answer(self) -> Extracted:
         ways: dict[str, Callable[[], Extracted | None]] = {
-            "span": self._span, "quantity": self._quantity, "verify": self._verify, "boolean": self._boolean, "count": self._count,
-            "choice": self._choice, "label": self._label, "none": lambda: Extracted(None, "none", 1.0),
+            "span": self._span, "quantity": self._quantity, "verify": self._verify, "boolean": self._boolean,
+            "count": self._count, "choice": self._choice, "label": self._label,
+            "none": lambda: Extracted(None, "none", 1.0),
         }  # fmt: skip
         for number in sorted(range(len(KINDS)), key=lambda number: -self.kind[number]):
             found = ways[KINDS[number]]()
@@ -103,25 +107,32 @@ class _Reading:
         return Extracted(None, "none", 0.0)
 
     def _span(self, only: int | None = None) -> Extracted | None:
-        """The best span, or the best one of a fact, with its probability among all, or among those of the fact."""
+        """The best span of all facts, or of one. Its probability is that of its text, which may stand in several."""
         chosen = range(len(self.pairs)) if only is None else [only]
         if not chosen:
             return None
         logits = torch.cat([self.pairs[fact].flatten() for fact in chosen]).float()
-        place = int(logits.argmax())
-        value = float(logits[place])
-        if value == float("-inf"):
+        best = logits.softmax(0).topk(min(BEST_SPANS, len(logits)))
+        of_text: dict[str, tuple[float, Span]] = {}
+        for chance, place in zip(best.values.tolist(), best.indices.tolist(), strict=True):
+            span = self._place(place, chosen) if chance > 0 else None
+            if span is not None:
+                text = self.texts.facts[span.fact][span.start : span.end].strip()
+                before, first = of_text.get(text, (0.0, span))
+                of_text[text] = before + chance, first
+        if not of_text:
             return None
-        sure = math.exp(value - float(logits.logsumexp(0)))
-        for fact in chosen:
-            size = self.pairs[fact].numel()
-            if place < size:
+        text, (sure, span) = max(of_text.items(), key=lambda one: one[1][0])
+        return Extracted(text, "span", min(1.0, sure), (span.fact,), (span,))
+
+    def _place(self, place: int, facts: Sequence[int]) -> Span | None:
+        """The span of an entry of the tables of some facts."""
+        for fact in facts:
+            if place < self.pairs[fact].numel():
                 start, end = divmod(place, len(self.pairs[fact]))
                 offsets = self.texts.spans[fact]
-                span = Span(fact, offsets[start][0], offsets[end][1])
-                text = self.texts.facts[fact][span.start : span.end].strip()
-                return Extracted(text, "span", sure, (fact,), (span,))
-            place -= size
+                return Span(fact, offsets[start][0], offsets[end][1])
+            place -= self.pairs[fact].numel()
         return None
 
     def _number(self, only: int | None = None) -> tuple[float, int, int] | None:
@@ -160,8 +171,8 @@ class _Reading:
         return Extracted(text, "quantity", chance * float(unit.max() if len(unit) else 1.0), (fact,), (there[0],))
 
     def _verify(self) -> Extracted | None:
-        """Whether a number of a fact is equal to one of the question, less or greater; or the question has the words of a
-        span of a fact."""
+        """Whether a number of a fact is equal to one of the question, less or greater; or whether the question has the
+        words of a span of a fact."""
         operator = OPERATORS[int(self.operator.argmax())]
         sure = float(self.operator.max())
         if operator == "said":
@@ -232,5 +243,5 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def whole_words(text: str) -> str:
-    """The words of a text in lower case, with a space before and after each, so that only whole words are found in it."""
+    """The words of a text in lower case, a space before and after each, so that only whole words are found in it."""
     return f" {' '.join(_WORD.findall(text.lower()))} "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
@@ -21,6 +21,8 @@ _DATE = re.compile(
 )
 # possessive, so that a text of a hundred thousand digits is not tried in every way
 _NUMBER = re.compile(r"(?<![\w.,])[-−]?(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?(?:[eE][-+]?\d{1,3})?(?![\w])")
+SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_SCALE = re.compile(rf"\s+({'|'.join(SCALES)})\b", re.IGNORECASE)
 MAX_CHARACTERS = 40
 """Maximum number of characters of a number; anything longer is not a quantity."""
 
@@ -51,6 +53,15 @@ def find_quantities(text: str) -> list[Quantity]:
             plain = match[0].replace(",", "").replace("−", "-")
             found.append(Quantity(match.start(), match.end(), float(plain), plain))
     return sorted(found, key=lambda quantity: quantity.start)
+
+
+def scaled_quantities(text: str) -> list[Quantity]:
+    """The same with the size that the next word gives: ``1.5 million`` is 1,500,000."""
+    found = []
+    for quantity in find_quantities(text):
+        scale = _SCALE.match(text, quantity.end)
+        found.append(replace(quantity, size=quantity.size * SCALES[scale[1].lower()]) if scale else quantity)
+    return found
 
 
 def _date(match: re.Match[str]) -> Quantity | None:

@@ -32,7 +32,7 @@ def found(one, statements=True):
 
 def test_a_number_is_found_however_it_is_written():
     target = found(example("1120 minute", step("Find", "Alpha"), step("QueryAttr", "runtime")))
-    assert (target.kind, target.unit, target.support) == ("quantity", "minute", {0})
+    assert (target.kind, target.unit, target.supports) == ("quantity", "minute", ({0},))
     assert [FACTS[one.fact][one.start : one.end] for one in target.quantities] == ["1,120"]
 
 
@@ -44,7 +44,7 @@ def test_a_name_is_a_span_in_every_fact_that_has_it():
 
 def test_a_choice_compares_the_facts_with_the_attribute():
     target = found(example("Alpha", step("Find", "x"), step("SelectBetween", "runtime", "greater"), kind="comparison"))
-    assert (target.kind, target.most, target.support) == ("choice", True, {0, 1})
+    assert (target.kind, target.most, target.supports) == ("choice", True, ({0, 1},))
     assert [FACTS[one.fact][one.start : one.end] for one in target.quantities] == ["1,120", "90"]
     assert target.spans == (Place(0, 0, 5),)
 
@@ -57,14 +57,57 @@ def test_without_statements_a_choice_is_a_span():
 def test_a_count_names_one_fact_for_each_entity():
     program = step("Find", "Ann Lee"), step("Relate", "cast member", "backward"), step("Count")
     target = found(example("2", *program, kind="count"))
-    assert (target.kind, target.support) == ("count", {1, 2})
+    assert (target.kind, target.supports) == ("count", ({1, 2},))
     assert found(example("5", *program, kind="count")) is None
 
 
-def test_a_boolean_is_about_the_value_that_is_verified():
+def test_a_count_of_what_two_people_did_takes_the_facts_of_either():
+    statements = {
+        0: [Fact("A", "director", tail="L")],
+        1: [Fact("B", "director", tail="M")],
+        2: [Fact("A", "director", tail="M")],
+    }
+    program = step("Find", "L"), step("Relate", "director", "backward"), step("And"), step("Count")
+    one = example("1", *program, kind="count")
+    assert set(target_of(one, one.graph, lambda _, node: statements[node]).supports) == {frozenset({0})}
+    two = replace(one, answer="2")
+    assert set(target_of(two, two.graph, lambda _, node: statements[node]).supports) == {
+        frozenset({0, 1}),
+        frozenset({1, 2}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("answer", "value", "order"), [("yes", "1,000", ">"), ("no", "1,000", "<"), ("no", "1,120", "!=")]
+)
+def test_a_value_is_verified_against_the_number_of_the_question(answer, value, order):
+    program = (
+        step("Find", "Alpha"),
+        step("QueryAttr", "runtime"),
+        step("VerifyNum", f"{value.replace(',', '')} minute", order),
+    )
+    one = replace(example(answer, *program, kind="boolean", nodes=(0,)), question=f"Is Alpha {value} minutes long?")
+    target = found(one)
+    assert (target.kind, target.operator, target.supports) == ("verify", order, ({0},))
+    assert [FACTS[0][at.start : at.end] for at in target.quantities] == ["1,120"]
+    assert [one.question[at.start : at.end] for at in target.asked] == [value]
+    # what code would answer wrongly is learned as it is
+    assert found(replace(one, answer="no" if answer == "yes" else "yes")).kind == "boolean"
+
+
+@pytest.mark.parametrize(("answer", "said"), [("yes", "Is Ann Lee's name in it?"), ("no", "Is Ann Leery in it?")])
+def test_words_are_verified_by_the_question(answer, said):
+    facts = {0: [Fact("A", "lead", value=Value("string", "Ann Lee"))]}
+    program = step("Find", "Alpha"), step("QueryAttr", "lead"), step("VerifyStr", "x")
+    one = replace(example(answer, *program, kind="boolean", nodes=(2,)), question=said)
+    target = target_of(one, one.graph, lambda *_: facts[0])
+    assert (target.kind, target.operator, target.spans) == ("verify", "said", (Place(0, 0, 7),))
+
+
+def test_a_boolean_without_one_value_is_learned_as_it_is():
     program = step("Find", "Alpha"), step("QueryAttr", "runtime"), step("VerifyNum", "100 minute", ">")
     target = found(example("yes", *program, kind="boolean"))
-    assert (target.kind, target.yes, target.support) == ("boolean", True, {0, 1})
+    assert (target.kind, target.yes, target.supports) == ("boolean", True, ({0, 1},))
 
 
 def test_what_no_fact_says_is_a_label():

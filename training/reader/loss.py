@@ -33,9 +33,8 @@ def reader_loss(
     for number, (target, rows) in enumerate(zip(targets, (one.spans for one in texts), strict=True)):
         stop, end = first + facts[number], token + sum(lengths[first : first + facts[number]])
         begin = [token + sum(lengths[first : first + fact]) for fact in range(facts[number])]
-        if target.support is not None and facts[number]:
-            wanted = torch.tensor([float(n in target.support) for n in range(facts[number])], device=total.device)
-            total = total + F.binary_cross_entropy_with_logits(scores.support[first:stop].float(), wanted)
+        if target.supports and facts[number]:
+            total = total + _support(scores.support[first:stop].float(), target.supports)
         if target.yes is not None:
             total = total + F.binary_cross_entropy_with_logits(
                 scores.yes[number].float(), scores.yes.new_tensor(float(target.yes)).float()
@@ -73,6 +72,13 @@ def reader_loss(
             total = total + _quantities(scores, target, groups, token, end, begin, lengths[first:stop], config)
         first, token = stop, end
     return total / len(targets)
+
+
+def _support(logits: Tensor, supports: Sequence[frozenset[int]]) -> Tensor:
+    """That one of the sets is chosen, over the number of facts."""
+    wanted = torch.tensor([[float(n in one) for n in range(len(logits))] for one in supports], device=logits.device)
+    each = F.binary_cross_entropy_with_logits(logits.expand_as(wanted), wanted, reduction="none").sum(1)
+    return -(-each).logsumexp(0) / len(logits)
 
 
 def _quantities(

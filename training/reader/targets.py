@@ -7,8 +7,9 @@ of the textual database; without them, questions that need it are read as far as
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -19,7 +20,7 @@ from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.extractive_reader import OPERATORS
 from bgr.models.numbers import compare
 from bgr.reader.extraction import whole_words
-from bgr.utils.quantities import Quantity, find_quantities
+from bgr.utils.quantities import Quantity, find_quantities, scaled_quantities
 
 StatementsOf = Callable[[Example, int], Sequence[Fact]]
 """The statements of a sample's candidate; empty if they are unknown."""
@@ -49,7 +50,8 @@ class Target:
         unit: printed after the number.
         yes, most, label: the answer of this kind; ``None`` if it is of another kind.
         operator, asked: how a value is verified, and the numbers of the question (of fact −1) that it is compared with.
-        support: positions of the facts that hold the answer, are compared or counted; ``None`` if unknown.
+        supports: positions of the facts that hold the answer, are compared or counted. One set if it is known, and
+            several if each of them is right: films by two people are counted by the facts of either.
     """
 
     kind: str
@@ -61,7 +63,7 @@ class Target:
     label: str | None = None
     operator: str | None = None
     asked: tuple[Place, ...] = ()
-    support: frozenset[int] | None = field(default=None)
+    supports: tuple[frozenset[int], ...] = ()
 
 
 NOTHING = Target("none")
@@ -77,13 +79,13 @@ def target_of(example: Example, graph: EvidenceGraph, statements_of: StatementsO
     function, inputs = (program[-1]["function"], program[-1]["inputs"]) if program else ("", [])
     if example.answer in ("yes", "no") and (function.startswith("Verify") or not function):
         key = _key_before(program)
-        verified = None if key is None else _verified(example, texts, told, key, function, inputs)
+        verified = _verified(example, texts, told, key, function, inputs)
         if verified is not None:
             return verified
-        return Target("boolean", yes=example.answer == "yes", support=None if key is None else _about(told, key))
+        return Target("boolean", yes=example.answer == "yes", supports=_about(told, key))
     if function == "Count":
         counted = _counted(example, told)
-        return Target("count", support=counted) if counted is not None else None
+        return Target("count", supports=counted) if counted else None
     if function in ("SelectBetween", "SelectAmong"):
         choice = _choice(example, texts, told, key=inputs[0], most=MOST[inputs[1]])
         if choice is not None:
@@ -95,10 +97,10 @@ def target_of(example: Example, graph: EvidenceGraph, statements_of: StatementsO
         quantity, unit = found
         places = _of_key(tuple(_equal(texts, quantity)), told, key)
         if places:
-            return Target("quantity", quantities=places, unit=unit, support=frozenset(one.fact for one in places))
+            return Target("quantity", quantities=places, unit=unit, supports=_facts_of(places))
     places = _of_key(tuple(_occurrences(texts, example.answer)), told, key)
     if places:
-        return Target("span", spans=places, support=frozenset(one.fact for one in places))
+        return Target("span", spans=places, supports=_facts_of(places))
     return Target("label", label=example.answer) if example.answer else None
 
 
@@ -112,13 +114,13 @@ def _verified(
     example: Example,
     texts: Sequence[str],
     told: Sequence[Sequence[Fact]],
-    key: str,
+    key: str | None,
     function: str,
     inputs: Sequence[str],
 ) -> Target | None:
     """What decides a question that verifies a value: the value in the facts, and that of the question. ``None`` unless
     this gives the right answer."""
-    about = _about(told, key)
+    about = next(iter(_about(told, key)), None)
     if about is None or not inputs:
         return None
     values = [
@@ -128,8 +130,7 @@ def _verified(
         spans = tuple(one for value in values for one in _occurrences(texts, str(value)) if one.fact in about)
         said = any(whole_words(texts[one.fact][one.start : one.end]) in whole_words(example.question) for one in spans)
         sound = bool(spans) and len({str(value) for value in values}) == 1 and said == (example.answer == "yes")
-        support = frozenset(one.fact for one in spans)
-        return Target("verify", spans=spans, operator="said", support=support) if sound else None
+        return Target("verify", spans=spans, operator="said", supports=_facts_of(spans)) if sound else None
     wanted, operator = _quantity(str(inputs[0])), inputs[-1]
     sizes = [found[0] for value in values if (found := find_quantities(str(value))[:1])]
     if wanted is None or operator not in OPERATORS or len({one.size for one in sizes}) != 1:
@@ -140,8 +141,11 @@ def _verified(
     asked = tuple(replace(one, fact=-1) for one in _equal([example.question], wanted[0]))
     if not quantities or not asked or right != (example.answer == "yes"):
         return None
-    support = frozenset(one.fact for one in quantities)
-    return Target("verify", quantities=quantities, asked=asked, operator=operator, support=support)
+    return Target("verify", quantities=quantities, asked=asked, operator=operator, supports=_facts_of(quantities))
+
+
+def _facts_of(places: Sequence[Place]) -> tuple[frozenset[int], ...]:
+    return (frozenset(one.fact for one in places),)
 
 
 def _reads(function: str) -> bool:
@@ -149,16 +153,16 @@ def _reads(function: str) -> bool:
     return function == "Relate" or (function.startswith("Filter") and function != "FilterConcept")
 
 
-def _about(told: Sequence[Sequence[Fact]], key: str) -> frozenset[int] | None:
-    """The facts that state something under a key; ``None`` if there are none."""
+def _about(told: Sequence[Sequence[Fact]], key: str | None) -> tuple[frozenset[int], ...]:
+    """The facts that state something under a key, if there are any."""
     found = frozenset(n for n, facts in enumerate(told) if any(fact.predicate == key for fact in facts))
-    return found or None
+    return (found,) if found else ()
 
 
 def _of_key(places: tuple[Place, ...], told: Sequence[Sequence[Fact]], key: str | None) -> tuple[Place, ...]:
     """The places in facts that state something under the key, or all of them if there are none."""
-    about = None if key is None else _about(told, key)
-    return tuple(one for one in places if one.fact in about) or places if about else places
+    about = {fact for facts in _about(told, key) for fact in facts}
+    return tuple(one for one in places if one.fact in about) or places
 
 
 def _occurrences(texts: Sequence[str], answer: str) -> Iterator[Place]:
@@ -182,7 +186,7 @@ def _quantity(answer: str) -> tuple[Quantity, str] | None:
 
 def _equal(texts: Sequence[str], wanted: Quantity) -> Iterator[Place]:
     for number, text in enumerate(texts):
-        for one in find_quantities(text):
+        for one in scaled_quantities(text):
             if one.date == wanted.date and abs(one.size - wanted.size) <= TOLERANCE * abs(wanted.size):
                 yield Place(number, one.start, one.end)
 
@@ -205,23 +209,32 @@ def _choice(
     spans = [place for place in _occurrences(texts, example.answer) if place.fact in compared]
     if len(heads) < 2 or not spans:
         return None
-    return Target("choice", spans=tuple(spans), quantities=tuple(quantities), most=most, support=frozenset(compared))
+    return Target("choice", spans=tuple(spans), quantities=tuple(quantities), most=most, supports=_facts_of(quantities))
 
 
-def _counted(example: Example, told: Sequence[Sequence[Fact]]) -> frozenset[int] | None:
-    """One fact for each counted entity: the one that the last steps find it by. ``None`` if the statements show no set
-    of the right size."""
+def _counted(example: Example, told: Sequence[Sequence[Fact]]) -> tuple[frozenset[int], ...]:
+    """Sets with one fact for each counted entity, from the statements of the last steps that find entities; none if the
+    statements show no set of the right size."""
     wanted = int(example.answer) if example.answer.isdecimal() else 0
-    steps = [step["inputs"][0] for step in example.program if _reads(step["function"])]
+    steps = [step["inputs"] for step in example.program if _reads(step["function"])]
+    found = dict[frozenset[int], None]()
     for many in range(1, len(steps) + 1):
-        keys = set(steps[-many:])
-        for side in ("head", "tail"):
-            first: dict[str, int] = {}
-            for number, facts in enumerate(told):
-                for fact in facts:
-                    node = getattr(fact, side)
-                    if fact.predicate in keys and node is not None:
-                        first.setdefault(node, number)
-            if wanted and len(first) == wanted == len(set(first.values())):
-                return frozenset(first.values())
-    return None
+        sides = {str(key): "tail" if "forward" in more else "head" for key, *more in steps[-many:]}
+        for group in _groups(told, sides):
+            if wanted and len(group) == wanted == len(set(group.values())):
+                found[frozenset(group.values())] = None
+    return tuple(found)
+
+
+def _groups(told: Sequence[Sequence[Fact]], sides: Mapping[str, str]) -> Iterator[dict[str, int]]:
+    """The entities on some side of each key, with the first fact that has them: all of them, and those that one key
+    leads to from one entity."""
+    groups = defaultdict[tuple[str, ...], dict[str, int]](dict)
+    for number, facts in enumerate(told):
+        for fact in facts:
+            side = sides.get(fact.predicate, "head")
+            entity, start = (fact.head, fact.tail) if side == "head" else (fact.tail, fact.head)
+            if fact.predicate in sides and entity is not None:
+                groups[()].setdefault(entity, number)
+                groups[fact.predicate, str(start)].setdefault(entity, number)
+    yield from groups.values()

@@ -3,51 +3,85 @@
 import pytest
 import torch
 
-from bgr.models.extractive_reader import KINDS, ExtractiveReaderConfig, ReaderScores
-from bgr.reader.evidence import FactTexts
+from bgr.models.extractive_reader import (
+    INSIDE,
+    KINDS,
+    LONGEST_SPAN,
+    OPERATORS,
+    PAIR,
+    ExtractiveReaderConfig,
+    ReaderScores,
+)
+from bgr.reader.evidence import FactTexts, cases
 from bgr.reader.extraction import extract
 
 CONFIG = ExtractiveReaderConfig(labels=["cast member", "capital"], units=["", "minute"])
+QUESTION = "Does Alpha run for more than 1,000 minutes ?"
 FACTS = ["Alpha runs for 1,120 minutes .", "Beta runs for 90 minutes ."]
 LOW, HIGH = -9.0, 9.0
 NAN = float("nan")
 
 
+def words_of(text):
+    """The characters of each word, as tokens with special tokens around them, and their numbers."""
+    row, at = [(0, 0)], 0
+    for word in text.split():
+        row.append((at, at + len(word)))
+        at += len(word) + 1
+    row.append((0, 0))
+    return row, [float(text[a:b].replace(",", "")) if text[a:b][:1].isdigit() else NAN for a, b in row]
+
+
 def texts():
-    """Words as tokens, with special tokens around them."""
-    spans, numbers = [], []
-    for fact in FACTS:
-        row, at = [(0, 0)], 0
-        for word in fact.split():
-            row.append((at, at + len(word)))
-            at += len(word) + 1
-        spans.append([*row, (0, 0)])
-        value = 1120.0 if fact.startswith("Alpha") else 90.0
-        numbers.append([value if FACTS and fact[a:b] in ("1,120", "90") else NAN for a, b in spans[-1]])
-    return FactTexts(FACTS, spans, numbers)
+    spans, numbers = zip(*map(words_of, FACTS), strict=True)
+    return FactTexts(FACTS, spans, numbers, QUESTION, *words_of(QUESTION))
 
 
-def scores(kind, *, yes=0.0, most=0.0, label=(0.0, 0.0), support=(LOW, LOW), start=(), end=(), quantity=(), unit=1):
-    """High scores at the given tokens, counted over both facts."""
-    lengths = [len(row) for row in texts().spans]
+def scores(
+    kind,
+    *,
+    yes=0.0,
+    operator="=",
+    most=0.0,
+    label=(0.0, 0.0),
+    support=(LOW, LOW),
+    start=(),
+    end=(),
+    quantity=(),
+    asked=(),
+    unit=1,
+):
+    """High scores at the given tokens, counted over both facts, or over the question."""
+    here = texts()
+    lengths = [len(row) for row in here.spans]
     total = sum(lengths)
 
-    def at(places):
-        return torch.full((total,), LOW).index_fill(0, torch.tensor(places, dtype=torch.long), HIGH)
+    def high(places, count):
+        return torch.full((count,), LOW).index_fill(0, torch.tensor(places, dtype=torch.long), HIGH)
 
-    numbers = torch.tensor([one for row in texts().numbers for one in row])
+    def at(places, numbers):
+        numbers = torch.tensor(numbers)
+        return high(places, len(numbers)).masked_fill(numbers.isnan(), float("-inf"))
+
     return ReaderScores(
-        kind=torch.full((1, len(KINDS)), LOW).index_fill(1, torch.tensor([KINDS.index(kind)]), HIGH),
+        kind=high([KINDS.index(kind)], len(KINDS))[None],
         yes=torch.tensor([yes]),
+        operator=high([OPERATORS.index(operator)], len(OPERATORS))[None],
         most=torch.tensor([most]),
         label=torch.tensor([label]),
         support=torch.tensor(support),
-        start=at(start),
-        end=at(end),
-        quantity=at(quantity).masked_fill(numbers.isnan(), float("-inf")),
-        unit=torch.full((total, 2), LOW).index_fill(1, torch.tensor([unit]), HIGH),
+        start=high(start, total),
+        end=high(end, total),
+        first=torch.zeros(total, PAIR),
+        last=torch.zeros(total, PAIR),
+        length=torch.zeros(LONGEST_SPAN),
+        quantity=at(quantity, [one for row in here.numbers for one in row]),
+        unit=high([unit], 2).expand(total, 2),
+        asked=at(asked, here.asked_numbers),
+        asked_lengths=torch.tensor([len(here.asked_spans)]),
         lengths=torch.tensor(lengths),
         question=torch.zeros(2, dtype=torch.long),
+        case=torch.tensor([one for fact, row in zip(FACTS, here.spans, strict=True) for one in cases(fact, row)]),
     )
 
 
@@ -65,6 +99,67 @@ def test_a_span_is_cut_out_of_its_fact():
 def test_a_span_does_not_cross_facts_or_end_before_it_starts():
     assert answer("span", start=[9], end=[3]).text not in ("", None)
     assert " . " not in answer("span", start=[2], end=[12]).text
+
+
+def test_spans_are_whole_words_of_one_fact():
+    """Against a plain loop over all pairs of tokens."""
+    torch.manual_seed(0)
+    some = scores("span")
+    total = len(some.case)
+    noise = {"start": torch.randn(total), "end": torch.randn(total), "length": torch.randn(LONGEST_SPAN)}
+    noise |= {"first": torch.randn(total, PAIR), "last": torch.randn(total, PAIR)}
+    case = some.case.clone()
+    case[3] = INSIDE
+    some = ReaderScores(**{**vars(some), **noise, "case": case})
+    begin, tokens = 0, int(some.lengths[0])
+    table = some.spans(begin, tokens)
+    for a in range(tokens):
+        for b in range(tokens):
+            allowed = 0 < a <= b < tokens - 1 and case[a] != INSIDE and case[b + 1] != INSIDE
+            value = some.start[a] + some.end[b] + some.first[a] @ some.last[b] / PAIR**0.5 + some.length[max(0, b - a)]
+            assert float(table[a, b]) == pytest.approx(float(value) if allowed else float("-inf"), abs=1e-5)
+
+
+def test_a_text_in_two_facts_is_more_probable_than_each():
+    twice = scores("span", start=[2, 10], end=[2, 10])  # "runs" in both, as sure as one another
+    [found] = extract(twice, [texts()], CONFIG)
+    assert found.text == "runs"
+    assert found.confidence > 0.99
+
+
+@pytest.mark.parametrize(("operator", "text"), [(">", "yes"), ("<", "no"), ("=", "no"), ("!=", "yes")])
+def test_a_number_is_verified_against_that_of_the_question(operator, text):
+    found = answer("verify", operator=operator, quantity=[4], asked=[7])
+    assert (found.text, found.support) == (text, (0,))
+    assert [FACTS[one.fact][one.start : one.end] for one in found.spans] == ["1,120"]
+    assert found.confidence > 0.9
+
+
+@pytest.mark.parametrize(("token", "text"), [(1, "yes"), (9, "no")])
+def test_words_are_verified_by_whether_the_question_has_them(token, text):
+    assert answer("verify", operator="said", start=[token], end=[token]).text == text
+
+
+def test_without_a_number_in_the_question_nothing_is_compared_with_it():
+    found = scores("verify", operator=">", yes=HIGH, quantity=[4])
+    found = ReaderScores(**{**vars(found), "asked": torch.full_like(found.asked, float("-inf"))})
+    [found] = extract(found, [texts()], CONFIG)
+    assert found.kind != "verify"
+
+
+@pytest.mark.parametrize(
+    ("text", "spans", "wanted"),
+    [
+        (
+            "Ann's 12th 7up",
+            [(0, 0), (0, 3), (3, 4), (4, 5), (6, 8), (8, 10), (11, 12), (12, 14)],
+            [0, 2, 0, 1, 3, 4, 3, 4],
+        ),
+        ("élan vital", [(0, 0), (0, 2), (2, 4), (5, 10)], [0, 1, 4, 1]),
+    ],
+)
+def test_cases_say_where_words_begin(text, spans, wanted):
+    assert cases(text, spans) == wanted
 
 
 def test_a_number_has_its_plain_form_and_unit():
@@ -116,7 +211,8 @@ def test_random_scores_never_give_an_empty_answer():
     for _ in range(200):
         base = vars(scores("span"))
         noise = {name: torch.randn_like(part) * 5 for name, part in base.items() if part.is_floating_point()}
-        noise["quantity"] = noise["quantity"].masked_fill(base["quantity"] == float("-inf"), float("-inf"))
+        for name in ("quantity", "asked"):
+            noise[name] = noise[name].masked_fill(base[name] == float("-inf"), float("-inf"))
         [found] = extract(ReaderScores(**{**base, **noise}), [texts()], CONFIG)
         assert found.text is None or found.text.strip()
         assert found.text != ""
