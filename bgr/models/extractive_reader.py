@@ -7,7 +7,7 @@ numbers, and the facts that count. Comparing, counting and printing are left to 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import torch
@@ -37,6 +37,10 @@ INSIDE = 4
 
 LONGEST_SPAN = 24
 """Maximum tokens of an answer."""
+
+NAME_WAYS = 4
+"""What is known of a span that capital letters make a name: the ways of `bgr.reader.name_spans`, and whether another
+sentence of the question has it."""
 
 PAIR = 64
 """Width in which the ends of a span are compared."""
@@ -106,15 +110,19 @@ class Evidence:
         depth: ``[q, c]`` number of edges from the question to each fact, on the longest path.
         leaf: ``[q, c]`` bool, true for a fact without successors.
         case: ``[total]`` what each token of the facts of each question in turn begins with (`CASES`).
+        names: ``[n, 2]`` first and last token of each name, as indices into these tokens, ascending.
+        ways: ``[n, NAME_WAYS]`` what is known of it, 0 or 1.
     """
 
     facts: Tensor
     depth: Tensor
     leaf: Tensor
     case: Tensor
+    names: Tensor
+    ways: Tensor
 
     def to(self, *args: Any, **kwargs: Any) -> Evidence:
-        return Evidence(*(part.to(*args, **kwargs) for part in (self.facts, self.depth, self.leaf, self.case)))
+        return Evidence(*(getattr(self, one.name).to(*args, **kwargs) for one in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -132,13 +140,14 @@ class ReaderScores:
         start, end: ``[total]`` that a span begins or ends at a token.
         first, last: ``[total, PAIR]`` vectors, whose inner product says whether a span begins here and ends there.
         length: ``[LONGEST_SPAN]`` of a span's number of tokens.
+        named: ``[n]`` of a span's being a name of the evidence.
         quantity: ``[total]`` that the number of a token is what is asked for, −inf without a number.
         unit: ``[total, U]`` of each of the configuration's units.
         asked: of each token of the questions that its number is what a fact is compared with, −inf without a number.
         asked_lengths: ``[q]`` tokens of each question.
         lengths: ``[f]`` tokens of each fact.
         question: ``[f]`` the question of each fact.
-        case: ``[total]`` as in `Evidence`.
+        case, names: as in `Evidence`.
     """
 
     kind: Tensor
@@ -152,6 +161,7 @@ class ReaderScores:
     first: Tensor
     last: Tensor
     length: Tensor
+    named: Tensor
     quantity: Tensor
     unit: Tensor
     asked: Tensor
@@ -159,6 +169,7 @@ class ReaderScores:
     lengths: Tensor
     question: Tensor
     case: Tensor
+    names: Tensor
 
     def spans(self, begin: int, tokens: int) -> Tensor:
         """Logits of the spans of a fact whose first token is number `begin`: ``[tokens, tokens]``, from the row's token
@@ -166,6 +177,11 @@ class ReaderScores:
         rows = slice(begin, begin + tokens)
         pairs = self.start[rows, None] + self.end[None, rows]
         pairs = pairs + self.first[rows] @ self.last[rows].T / PAIR**0.5
+        first, last = torch.searchsorted(
+            self.names[:, 0].contiguous(), self.names.new_tensor([begin, begin + tokens])
+        ).tolist()
+        start, end = (self.names[first:last] - begin).unbind(1)
+        pairs = pairs.index_put((start, end), self.named[first:last].to(pairs.dtype), accumulate=True)
         place = torch.arange(tokens, device=pairs.device)
         steps = place[None] - place[:, None]
         inside = (place > 0) & (place < tokens - 1)
@@ -206,6 +222,7 @@ class ExtractiveReaderModel(PreTrainedModel):
             nn.Linear(2 * width, width), nn.GELU(), nn.Linear(width, 3 + 2 * PAIR + len(config.units))
         )
         self.length = nn.Parameter(torch.zeros(LONGEST_SPAN))
+        self.named = nn.Sequential(nn.Linear(NAME_WAYS + width, PAIR), nn.GELU(), nn.Linear(PAIR, 1))
         nn.init.normal_(self.place.weight, std=0.3)
         nn.init.normal_(self.told.weight, std=0.5)
         nn.init.normal_(self.case.weight, std=0.5)
@@ -249,6 +266,7 @@ class ExtractiveReaderModel(PreTrainedModel):
             first=begins,
             last=ends,
             length=self.length,
+            named=self.named(torch.cat([evidence.ways.to(states.dtype), of_token[evidence.names[:, 0]]], 1)).squeeze(1),
             quantity=quantity.squeeze(1).masked_fill(told.numbers.isnan(), float("-inf")),
             unit=unit,
             asked=number.masked_fill(asked.numbers.isnan(), float("-inf")),
@@ -256,6 +274,7 @@ class ExtractiveReaderModel(PreTrainedModel):
             lengths=told.lengths,
             question=question,
             case=evidence.case,
+            names=evidence.names,
         )
 
     def _states(self, rows: Rows) -> Rows:

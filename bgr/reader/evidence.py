@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.models.batching import Batch, Sentences, make_batch
-from bgr.models.extractive_reader import INSIDE, Evidence
+from bgr.models.extractive_reader import INSIDE, NAME_WAYS, Evidence
+from bgr.reader.name_spans import name_spans
 
 Spans = list[tuple[int, int]]
 """The characters of each token of a text; ``(0, 0)`` for special tokens."""
@@ -60,7 +62,17 @@ def evidence_batch(
         depth[row, : len(one.depths)] = torch.tensor(one.depths)
         leaf[row, : len(one.leaves)] = torch.tensor(one.leaves)
     case = torch.tensor([code for one in told for fact in one.facts for code in texts.cases[fact]], dtype=torch.long)
-    return batch, Evidence(batch.candidates, depth, leaf, case)
+    names, ways = texts.names_of(told)
+    return batch, Evidence(batch.candidates, depth, leaf, case, names, ways)
+
+
+class _Name(NamedTuple):
+    """A name: its first and last token in a text, the ways in which it was found, and its lower-case letters."""
+
+    start: int
+    end: int
+    ways: tuple[float, ...]
+    text: str
 
 
 class EvidenceTexts:
@@ -72,6 +84,7 @@ class EvidenceTexts:
         self.spans, self.numbers = _read(facts, tokenizer, limits[0])
         self.asked_spans, self.asked_numbers = _read(questions, tokenizer, limits[1])
         self.cases = {text: cases(text, spans) for text, spans in self.spans.items()}
+        self.names = {text: _names(text, spans) for text, spans in self.spans.items()}
 
     def of(self, told: Told) -> FactTexts:
         facts, question = told.facts, told.question
@@ -83,6 +96,21 @@ class EvidenceTexts:
             self.asked_spans[question],
             self.asked_numbers[question],
         )
+
+    def names_of(self, told: Sequence[Told]) -> tuple[Tensor, Tensor]:
+        """The names of the facts of each question in turn, as in `Evidence`."""
+        places: list[tuple[int, int]] = []
+        ways: list[tuple[float, ...]] = []
+        begin = 0
+        for one in told:
+            lower = [fact.lower() for fact in one.facts]
+            for number, fact in enumerate(one.facts):
+                beside = [one.question.lower(), *lower[:number], *lower[number + 1 :]]
+                for name in self.names[fact]:
+                    places.append((begin + name.start, begin + name.end))
+                    ways.append((*name.ways, float(any(name.text in other for other in beside))))
+                begin += len(self.spans[fact])
+        return torch.tensor(places, dtype=torch.long).reshape(-1, 2), torch.tensor(ways).reshape(-1, NAME_WAYS)
 
 
 def cases(text: str, spans: Spans) -> list[int]:
@@ -97,6 +125,18 @@ def cases(text: str, spans: Spans) -> list[int]:
         else:
             found.append(3 if letter.isdigit() else 2 if letter.isupper() else 1)
     return found
+
+
+def _names(text: str, spans: Spans) -> list[_Name]:
+    """The names of a text whose tokens are all there, in the order of their first tokens."""
+    first = {start: token for token, (start, end) in enumerate(spans) if start < end}
+    last = {end: token for token, (start, end) in enumerate(spans) if start < end}
+    found = [
+        _Name(first[start], last[end], ways, text[start:end].lower())
+        for (start, end), ways in name_spans(text).items()
+        if start in first and end in last
+    ]
+    return sorted(found)
 
 
 def _read(sentences: Sentences, tokenizer: Any, max_tokens: int) -> tuple[dict[str, Spans], dict[str, list[float]]]:

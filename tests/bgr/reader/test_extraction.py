@@ -75,6 +75,8 @@ def scores(
         first=torch.zeros(total, PAIR),
         last=torch.zeros(total, PAIR),
         length=torch.zeros(LONGEST_SPAN),
+        named=torch.zeros(1),
+        names=torch.tensor([[9, 10]]),
         quantity=at(quantity, [one for row in here.numbers for one in row]),
         unit=high([unit], 2).expand(total, 2),
         asked=at(asked, here.asked_numbers),
@@ -107,6 +109,7 @@ def test_spans_are_whole_words_of_one_fact():
     some = scores("span")
     total = len(some.case)
     noise = {"start": torch.randn(total), "end": torch.randn(total), "length": torch.randn(LONGEST_SPAN)}
+    noise |= {"named": torch.tensor([2.5, 1.0]), "names": torch.tensor([[1, 2], [9, 10]])}
     noise |= {"first": torch.randn(total, PAIR), "last": torch.randn(total, PAIR)}
     case = some.case.clone()
     case[3] = INSIDE
@@ -116,7 +119,14 @@ def test_spans_are_whole_words_of_one_fact():
     for a in range(tokens):
         for b in range(tokens):
             allowed = 0 < a <= b < tokens - 1 and case[a] != INSIDE and case[b + 1] != INSIDE
-            value = some.start[a] + some.end[b] + some.first[a] @ some.last[b] / PAIR**0.5 + some.length[max(0, b - a)]
+            name = 2.5 * ((a, b) == (1, 2))
+            value = (
+                name
+                + some.start[a]
+                + some.end[b]
+                + some.first[a] @ some.last[b] / PAIR**0.5
+                + some.length[max(0, b - a)]
+            )
             assert float(table[a, b]) == pytest.approx(float(value) if allowed else float("-inf"), abs=1e-5)
 
 
