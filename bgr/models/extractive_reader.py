@@ -38,9 +38,9 @@ INSIDE = 4
 LONGEST_SPAN = 24
 """Maximum tokens of an answer."""
 
-NAME_WAYS = 4
-"""What is known of a span that capital letters make a name: the ways of `bgr.reader.name_spans`, and whether another
-sentence of the question has it."""
+NAME_WAYS = 6
+"""What is known of a span that capital letters make a name: the ways of `bgr.reader.name_spans`, whether another
+sentence of the question has it, and whether none around it in its own sentence is such."""
 
 PAIR = 64
 """Width in which the ends of a span are compared."""

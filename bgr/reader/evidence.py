@@ -74,6 +74,10 @@ class _Name(NamedTuple):
     ways: tuple[float, ...]
     text: str
 
+    def holds(self, other: _Name) -> bool:
+        """Whether it is longer, and the other one a part of it."""
+        return self.start <= other.start and other.end <= self.end and self[:2] != other[:2]
+
 
 class EvidenceTexts:
     """The texts of facts and questions with the characters, the numbers and the cases of their tokens, from which
@@ -105,10 +109,14 @@ class EvidenceTexts:
         for one in told:
             lower = [fact.lower() for fact in one.facts]
             for number, fact in enumerate(one.facts):
+                names = self.names[fact]
                 beside = [one.question.lower(), *lower[:number], *lower[number + 1 :]]
-                for name in self.names[fact]:
+                shared = [any(name.text in other for other in beside) for name in names]
+                for name, found in zip(names, shared, strict=True):
+                    around = zip(names, shared, strict=True)
+                    longest = found and not any(there and other.holds(name) for other, there in around)
                     places.append((begin + name.start, begin + name.end))
-                    ways.append((*name.ways, float(any(name.text in other for other in beside))))
+                    ways.append((*name.ways, float(found), float(longest)))
                 begin += len(self.spans[fact])
         return torch.tensor(places, dtype=torch.long).reshape(-1, 2), torch.tensor(ways).reshape(-1, NAME_WAYS)
 

@@ -10,15 +10,16 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-WAYS = 3
-"""Ways to find names: words with capital letters side by side; the same with small words between them; and also with
-punctuation."""
+WAYS = 4
+"""Ways to find names: words with capital letters side by side; the same with small words between them; also with
+punctuation; and one of these with the mark or the parenthesis after it, as in *Them!* and *Faust (2011 film)*."""
 
 SMALL = frozenset("a an and at by de del der des di du e for from in la le of on or the to van von with y".split())
 """Words in lower case that a name may have inside."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’][a-z]{1,2}(?![^\W_]))?")
 _BESIDE = re.compile(r"\s+|['’.]?-?|\.\s")
+_AFTER = re.compile(r"[!?]|\s?\([^()]{1,40}\)")
 _PUNCTUATED = re.compile(r"\s*[-–—:,;!?&/.'’()+*]*\s*")
 
 Characters = tuple[int, int]
@@ -40,6 +41,8 @@ def name_spans(text: str) -> dict[Characters, tuple[float, ...]]:
     for way, spans in enumerate(ways):
         for span in spans:
             found.setdefault(span, [0.0] * WAYS)[way] = 1.0
+            if after := _AFTER.match(text, span[1]):
+                found.setdefault((span[0], after.end()), [0.0] * WAYS)[-1] = 1.0
     return {span: tuple(row) for span, row in found.items()}
 
 

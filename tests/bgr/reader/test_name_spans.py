@@ -1,0 +1,75 @@
+"""Names by their capital letters."""
+
+import pytest
+
+from bgr.reader.evidence import EvidenceTexts, Told, evidence_batch
+from bgr.reader.name_spans import WAYS, name_spans
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "ways"),
+    [
+        ("A writer of Güeros is Ann.", "Güeros", (1, 1, 1, 0)),
+        ("Snake in the Eagle's Shadow has a length of 98 minutes.", "Snake in the Eagle's Shadow", (0, 1, 1, 0)),
+        ("Few saw Free China: The Courage to Believe.", "Free China: The Courage to Believe", (0, 0, 1, 0)),
+        ("Planes for Daet use Daet Airport.", "Daet Airport", (1, 1, 1, 0)),
+        ("It was he who directed Merry Christmas, Mr. Lawrence.", "Merry Christmas, Mr. Lawrence", (0, 0, 1, 0)),
+        ("A writer of Alphaville is Jean-Luc Godard.", "Jean-Luc Godard", (1, 1, 1, 0)),
+        ("The director of Kamikaze 1989 is Ann.", "Kamikaze 1989", (1, 1, 1, 0)),
+        ("Ann acted in Them! and left.", "Them!", (0, 0, 0, 1)),
+        ("Ann acted in Faust (2011 film) and left.", "Faust (2011 film)", (0, 0, 0, 1)),
+        ("Featuring Randy Quaid, it ran.", "Randy Quaid", (1, 1, 1, 0)),  # without the first word
+    ],
+)
+def test_ways_to_find_a_name(text, name, ways):
+    start = text.index(name)
+    assert name_spans(text)[start, start + len(name)] == ways
+
+
+def test_every_name_begins_and_ends_with_a_capital_or_a_digit():
+    text = "In the 12th year of The Wars, of which ALPHA-9 and the rest are (see Beta!) a part, it ended."
+    found = name_spans(text)
+    assert found
+    for (start, end), ways in found.items():
+        words = text[start:end].split()
+        assert all(word.strip("(!,-")[0].isupper() or word[0].isdigit() for word in (words[0], words[-1]))
+        assert len(ways) == WAYS
+        assert any(ways)
+
+
+@pytest.mark.parametrize("text", ["", "nothing here is one", "…", "ß"])
+def test_no_name(text):
+    assert name_spans(text) == {}
+
+
+def test_names_are_found_among_the_tokens_of_several_questions(tokenizer):
+    from bgr.models.batching import Sentences
+
+    told = [
+        Told(
+            "Who wrote Alpha Two?",
+            ("Alpha Two was written by Ann.", "The fan of Alpha Two is Ann."),
+            (1, 1),
+            (True,) * 2,
+        ),
+        Told("What?", ("Beta ended.",), (1,), (True,)),
+    ]
+    facts = Sentences([fact for one in told for fact in one.facts], tokenizer, max_tokens=32)
+    questions = Sentences([one.question for one in told], tokenizer, max_tokens=32)
+    texts = EvidenceTexts(facts, questions, tokenizer, limits=(32, 32))
+    _, evidence = evidence_batch(questions, facts, texts, told)
+    flat = [(fact, *span) for one in told for fact in one.facts for span in texts.spans[fact]]
+    found = [
+        (flat[a][0][flat[a][1] : flat[b][2]], *map(bool, ways[-2:]))
+        for (a, b), ways in zip(evidence.names.tolist(), evidence.ways.tolist(), strict=True)
+    ]
+    # whether another sentence has it, and none of those around it
+    assert set(found) == {
+        ("Alpha Two", True, True),
+        ("Two", True, False),  # without the first word
+        ("Ann", True, True),
+        ("The", False, False),
+        ("Beta", False, False),
+    }
+    assert evidence.names[:, 0].tolist() == sorted(evidence.names[:, 0].tolist())
+    assert len(evidence.case) == len(flat)
