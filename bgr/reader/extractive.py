@@ -189,7 +189,7 @@ class ExtractiveReader:
     @property
     def description(self) -> str:
         """Kind and size, for a model card."""
-        own = sum(weight.numel() for weight in self.model.parameters() if weight.requires_grad)
+        own = sum(weight.numel() for name, weight in self.model.named_parameters() if not name.startswith("encoder."))
         return f"extractive, {own:,} weights and the encoder"
 
     def save(self, folder: Path, *, half: bool = False, checkpoint: Path | None = None) -> None:
