@@ -8,6 +8,10 @@ from bgr.cli.compare import passages_output
 from bgr.cli.parser import Command, Group, Output
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eval.ablations.database import DatabaseStudy
+    from eval.ablations.spelling import SpellingStudy
     from eval.systems.options import (
         AblateAnswersOptions,
         AblateBridgeragOptions,
@@ -176,14 +180,16 @@ def run_candidates(options: AblateCandidatesOptions) -> Output:
 def run_database(options: AblateDatabaseOptions) -> Output:
     from eval.ablations.database import ablate_database
 
-    found = ablate_database(options)
-    table = found.table()
-    return Output("\n".join([table.as_text(), *table.notes, "", f"written to {options.out}"]), found.to_json())
+    return _study_output(ablate_database(options), options.out)
 
 
 def run_spelling(options: AblateSpellingOptions) -> Output:
     from eval.ablations.spelling import ablate_spelling
 
-    found = ablate_spelling(options)
-    table = found.table()
-    return Output("\n".join([table.as_text(), *table.notes, "", f"written to {options.out}"]), found.to_json())
+    return _study_output(ablate_spelling(options), options.out)
+
+
+def _study_output(study: DatabaseStudy | SpellingStudy, out: Path) -> Output:
+    """The table of a study with its notes, and where the report is."""
+    table = study.table()
+    return Output("\n".join([table.as_text(), *table.notes, "", f"written to {out}"]), study.to_json())

@@ -25,14 +25,12 @@ from bgr.errors import DataError
 from bgr.utils.atomic_io import replaced
 from bgr.utils.json_utils import one_line
 from bgr.utils.progress import progress_bar
+from bgr.utils.spelling import SMALL_WORDS
 
 NAMES = "names.txt"
 
 MAX_WORDS = 16
 """Maximum number of words of a name; longer ones are not names."""
-
-SMALL = frozenset("a an and at by de del der des di du e for from in la le of on or the to van von with y".split())
-"""Words in lower case that a name may have inside."""
 
 ASKING = frozenset("who whom whose what which when where why how many much did does do has have had".split())
 """Words of questions that BM25 counts; as names they are found only with a capital."""
@@ -65,7 +63,7 @@ def capitalized(text: str) -> set[str]:
     first, starts = True, False
 
     def close() -> None:
-        while run and run[-1] in SMALL:
+        while run and run[-1] in SMALL_WORDS:
             run.pop()
         keys = [run, run[1:]] if starts else [run]
         found.update(" ".join(words) for words in keys if words and len(words) <= MAX_WORDS)
@@ -83,7 +81,7 @@ def capitalized(text: str) -> set[str]:
             if not run:
                 starts = first
             run.append(plain(word))
-        elif run and word in SMALL:
+        elif run and word in SMALL_WORDS:
             run.append(word)
         elif run:
             close()

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -90,7 +91,12 @@ class _Reading:
         self.quantity, self.unit = scores.quantity[tokens], scores.unit[tokens]
         self.of_fact = [fact for fact, length in enumerate(lengths) for _ in range(length)]
         self.begin = [sum(lengths[:fact]) for fact in range(len(lengths))]
-        self.pairs = [scores.spans(tokens.start + self.begin[fact], length) for fact, length in enumerate(lengths)]
+        self._scores, self._start = scores, tokens.start
+
+    @cached_property
+    def pairs(self) -> list[Tensor]:
+        """The logits of the spans of each fact (`ReaderScores.spans`); many kinds of answers need none."""
+        return [self._scores.spans(self._start + begin, n) for begin, n in zip(self.begin, self.lengths, strict=True)]
 
     def answer(self) -> Extracted:
         ways: dict[str, Callable[[], Extracted | None]] = {

@@ -10,12 +10,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
+from bgr.utils.spelling import SMALL_WORDS
+
 WAYS = 4
 """Ways to find names: words with capital letters side by side; the same with small words between them; also with
 punctuation; and one of these with the mark or the parenthesis after it, as in *Them!* and *Faust (2011 film)*."""
-
-SMALL = frozenset("a an and at by de del der des di du e for from in la le of on or the to van von with y".split())
-"""Words in lower case that a name may have inside."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’][a-z]{1,2}(?![^\W_]))?")
 _BESIDE = re.compile(r"\s+|['’.]?-?|\.\s")
@@ -76,4 +75,4 @@ def _is_capital(word: str) -> bool:
 
 
 def _may_be_inside(word: str) -> bool:
-    return _is_capital(word) or word in SMALL
+    return _is_capital(word) or word in SMALL_WORDS

@@ -1,9 +1,15 @@
-"""Questions as people type them: without a question mark, in lower case, with a typing mistake."""
+"""How people write: names with small words inside, and questions without a question mark, in lower case, with a typing
+mistake."""
 
 from __future__ import annotations
 
 import random
 import string
+
+SMALL_WORDS = frozenset(
+    "a an and at by de del der des di du e for from in la le of on or the to van von with y".split()
+)
+"""Words in lower case that a name may have inside."""
 
 
 def without_mark(question: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bgr.data.reasongraphqa.candidate_sets import CandidateSets
 from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_split, recipe_of
 from bgr.errors import BgrError, DataError
@@ -59,16 +61,25 @@ def ablate_candidates(options: AblateCandidatesOptions) -> CandidateStudy:
 
 
 def load_systems(options: SystemsOptions) -> dict[str, Retriever]:
-    """The checkpoint and the other systems by name.
+    """The checkpoint and the other systems by name; see `load_others` for the errors."""
+    return _load(options, [SystemSpec(MAIN, str(options.checkpoint)), *map(SystemSpec.parse, options.systems)])
+
+
+def load_others(options: SystemsOptions) -> dict[str, Retriever]:
+    """The systems beside the checkpoint, by name.
 
     Raises:
         BgrError: two systems have the same name, one holds finished graphs, or a folder is damaged.
     """
+    return _load(options, map(SystemSpec.parse, options.systems), MAIN)
+
+
+def _load(options: SystemsOptions, specs: Iterable[SystemSpec], *taken: str) -> dict[str, Retriever]:
     from bgr.retrievers.baselines.baseline_config import SETTINGS
     from bgr.retrievers.graph_hop.reconstruction import check_rule
 
     systems: dict[str, Retriever] = {}
-    for spec in (SystemSpec(MAIN, str(options.checkpoint)), *map(SystemSpec.parse, options.systems)):
+    for spec in specs:
         if not spec.is_baseline and spec.is_evaluation:
             raise BgrError(f"--systems: {repr_short(spec.place)} holds finished graphs; name the checkpoint")
         if spec.is_baseline or (spec.path / SETTINGS).is_file():
@@ -78,7 +89,7 @@ def load_systems(options: SystemsOptions) -> dict[str, Retriever]:
                 check_rule(spec.part)
             rows = {spec.label: load_place(spec, options)}
         for name, retriever in rows.items():
-            if name in systems:
+            if name in systems or name in taken:
                 raise BgrError(f"--systems: two systems have the name {repr_short(name)}; give one another: NAME=PLACE")
             systems[name] = retriever
     return systems

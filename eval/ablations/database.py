@@ -29,7 +29,7 @@ from bgr.reader.reader import Reader, ReaderInput
 from bgr.retrievers.base import Retriever
 from bgr.utils.atomic_io import output_folder, write_json, write_text
 from bgr.utils.json_utils import repr_short
-from eval.ablations.candidates import MAIN, load_systems
+from eval.ablations.candidates import MAIN, load_others
 from eval.report.document import NONE, Document, Section, Table, percent
 from eval.run.pooled import Pooled, pooled
 from eval.run.significance import bootstrap_means, interval
@@ -117,17 +117,15 @@ def ablate_database(options: AblateDatabaseOptions) -> DatabaseStudy:
         texts = [one.whole for one in collection.corpus]
         home = options.database or options.data
         table = FactTable.read(home, progress=True)
-        known = set(table.sentences)
-        if strange := next((text for text in texts if text not in known), None):
+        if strange := next((text for text in texts if not table.units_of(text)), None):
             raise DataError(f"{options.collection}: not a sentence of {home}/{FACTS_FILE}: {repr_short(strange)}")
         pipeline = BgrPipeline.from_pretrained(
             options.checkpoint, reader=options.reader, device=options.device, precision=options.precision
         )
         searches: dict[str, Search] = {name: _search(name, collection, pipeline) for name in options.searches}
-        others = {name: one for name, one in load_systems(options).items() if name != MAIN}
         last = options.searches[-1]
         systems: list[tuple[str, str, Retriever]] = [(MAIN, name, pipeline) for name in options.searches]
-        systems += [(name, last, one) for name, one in others.items()]
+        systems += [(name, last, one) for name, one in load_others(options).items()]
         reader = pipeline.reader
         rows = measure(searches, systems, texts, examples, table, pool=options.pool, reader=reader, progress=True)
         about = {

@@ -14,7 +14,14 @@ from bgr.data.example import Example
 from bgr.data.options import UnseenOptions
 from bgr.data.reasongraphqa.checks.leakage import program_form
 from bgr.data.reasongraphqa.construction.splits import SPLITS
-from bgr.data.reasongraphqa.io.dataset import FACTS_FILE, load_metadata, numbered_lines, read_split, write_dataset
+from bgr.data.reasongraphqa.io.dataset import (
+    FACTS_FILE,
+    METADATA_FILE,
+    load_metadata,
+    numbered_lines,
+    read_split,
+    write_dataset,
+)
 from bgr.errors import DataError
 
 
@@ -35,13 +42,13 @@ def write_unseen(options: UnseenOptions) -> Unseen:
     """
     seen = {key for example in read_split(options.trained, "train", progress=True) for key in _keys(example)}
     splits = {split: list(read_split(options.data, split, progress=True)) for split in SPLITS}
-    kept = {split: splits[split] for split in ("train",)}
+    kept = {"train": splits["train"]}
     for split in SPLITS[1:]:
         kept[split] = [example for example in splits[split] if not seen & _keys(example)]
         if not kept[split]:
             raise DataError(f"{options.data}: {options.trained} trains on every question of {split}")
     left = {split: len(examples) for split, examples in kept.items()}
-    known = load_metadata(options.data) if (options.data / "dataset.json").is_file() else {}
+    known = load_metadata(options.data) if (options.data / METADATA_FILE).is_file() else {}
     about = {name: value for name, value in known.items() if name not in ("sha256", "shortcuts")}
     without = unanswerable(kept)
     metadata = {**about, "counts": left, "unanswerable": without, "unseen_by": dataset_name(options.trained)}
@@ -57,7 +64,7 @@ def unanswerable(splits: dict[str, list[Example]]) -> int:
 
 def dataset_name(folder: Path) -> str:
     """The hash of a dataset, which is the same wherever it lies; without one the name of its folder."""
-    found = load_metadata(folder).get("sha256") if (folder / "dataset.json").is_file() else None
+    found = load_metadata(folder).get("sha256") if (folder / METADATA_FILE).is_file() else None
     return found if isinstance(found, str) else folder.name
 
 
