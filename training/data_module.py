@@ -30,6 +30,9 @@ from training.own_pools import own_pools
 from training.run import at_least, share
 from training.withhold import can_withhold, withheld
 
+OWN_POOLS = 0.8
+"""How often a question that was searched for has its own pool in training."""
+
 
 @dataclass(frozen=True)
 class TrainingBatch:
@@ -72,7 +75,7 @@ class BgrDataModule(LightningDataModule):
         withheld: share of the questions of an epoch from which a gold fact is withheld (`training.withhold`), as
             further questions without an answer; of those that need all of their facts.
         collection, searcher, searched: a collection of sentences of the dataset, a checkpoint that searches it for this
-            number of training questions, and half of the time such a question's pool is filled with what it found.
+            number of training questions; such a question's pool is mostly filled with what it found (`OWN_POOLS`).
         joined: further training questions, made of two each (`training.joined`), as a share of the others.
         hasty: share of the questions of an epoch with another spelling: a typing mistake, no question mark, lower case.
         limit: number of training questions; 0 for all.
@@ -217,19 +220,20 @@ class BgrDataModule(LightningDataModule):
     def _with_pool(self, examples: Sequence[Example], seed: str) -> TrainingBatch:
         """The batch with a pool of candidates for each question: its own ones first, then facts of other questions.
 
-        A question whose evidence is incomplete gets random ones, since a near one may be what is missing."""
+        One that is near its gold facts is none of them, nor as good, also if one of them is withheld. A question whose
+        missing evidence is not known gets random ones, since a near one may be what is missing."""
         draw = random.Random(seed)
         others = list(dict.fromkeys(fact for example in examples for fact in example.facts))
         asked, samples = [], []
         for example in examples:
-            own = set(example.facts)  # a withheld fact does not return
+            own, whole = set(example.facts), example  # a withheld fact does not return
             if draw.random() < self.withheld and can_withhold(example):
                 example = withheld(example, draw)
-            if self.sets is not None and example.id in self.own_pools and example.answerable and draw.random() < 0.5:
-                near = list(self.sets.fair(example, self.own_pools[example.id]))
+            if self.sets is not None and whole.id in self.own_pools and whole.answerable and draw.random() < OWN_POOLS:
+                near = list(self.sets.fair(whole, self.own_pools[whole.id]))
                 strangers = [fact for fact in near if fact in self.facts.number]
-            elif self.sets is not None and example.answerable and draw.random() < self.hard:
-                near = self.sets.additions(example, draw.choice(("bm25", "rivals")), self.pool)
+            elif self.sets is not None and whole.answerable and draw.random() < self.hard:
+                near = self.sets.additions(whole, draw.choice(("bm25", "rivals")), self.pool)
                 strangers = [fact for fact in near if fact in self.facts.number]
             else:
                 strangers = draw.sample(others, min(len(others), self.pool))

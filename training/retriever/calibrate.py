@@ -20,7 +20,7 @@ from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from bgr.models.retriever import BgrRetriever
 from bgr.retrievers.graph_hop.checkpoint import MAX_LOG_ODDS, Settings
-from bgr.retrievers.graph_hop.completeness import Refusal, evidence_features, share_right
+from bgr.retrievers.graph_hop.completeness import Refusal, evidence_features, refusal_threshold
 from bgr.retrievers.graph_hop.decode import EXPLORE
 from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
 from bgr.retrievers.graph_hop.likelihood import DirectionResult, graph_at
@@ -77,12 +77,17 @@ FUSED_THRESHOLDS = tuple(step / 4 for step in range(-8, 5))
 
 
 def dev_metrics(graphs: Sequence[EvidenceGraph], examples: Sequence[Example]) -> dict[str, float]:
-    """Mean GM, GS and evidence F1 over the questions with an answer, and the dev score (the mean of GM and F1), which
-    all choices maximize."""
+    """Mean GM, GS and evidence F1 over the questions with an answer, and the dev score (`graph_score`), which all
+    choices maximize."""
     pairs = [(found, e.graph) for found, e in zip(graphs, examples, strict=True) if e.answerable]
-    scores = graph_match, graph_structure_match, lambda found, gold: evidence_set(found, gold).f1
-    gm, gs, f1 = (sum(score(found, gold) for found, gold in pairs) / len(pairs) for score in scores)
-    return {"gm": gm, "gs": gs, "f1": f1, "score": (gm + f1) / 2}
+    scores = graph_match, graph_structure_match, lambda found, gold: evidence_set(found, gold).f1, graph_score
+    gm, gs, f1, score = (sum(score(found, gold) for found, gold in pairs) / len(pairs) for score in scores)
+    return {"gm": gm, "gs": gs, "f1": f1, "score": score}
+
+
+def graph_score(found: EvidenceGraph, gold: EvidenceGraph) -> float:
+    """The mean of a question's GM and set F1."""
+    return (graph_match(found, gold) + evidence_set(found, gold).f1) / 2
 
 
 @torch.inference_mode()
@@ -153,8 +158,8 @@ def best_refusal(
     graphs: Sequence[EvidenceGraph],
     examples: Sequence[Example],
 ) -> tuple[Refusal, dict[str, float]]:
-    """Logistic regression of the completeness of the evidence on dev, and the threshold with the largest share of right
-    results, where a graph counts that equals gold and a refusal of a question without an answer; of ties the smallest.
+    """Logistic regression of the completeness of the evidence on dev, and the threshold below which a graph is refused
+    (`refusal_threshold`, with the dev score of each graph).
 
     Also the AUC, and the shares of the questions with and without an answer that are refused. Without an answerable or
     an unanswerable question, or if a model does not tell, nothing is refused and there are no metrics.
@@ -167,9 +172,8 @@ def best_refusal(
     refusal = Refusal(tuple(map(float, fit.coef_[0])), float(fit.intercept_[0]))
     results = zip(forward, backward, graphs, strict=True)
     chances = [chance for each in results if (chance := refusal.completeness(*each)) is not None]
-    right = [graph_match(found, e.graph) for found, e in zip(graphs, examples, strict=True)]
-    tried = [0.0, *(step / 50 for step in range(1, 50))]
-    threshold = max(tried, key=lambda t: (share_right(t, chances, right, answerable), -t))
+    scores = [graph_score(found, e.graph) for found, e in zip(graphs, examples, strict=True)]
+    threshold = refusal_threshold(np.array(chances), np.array(scores), np.array(answerable))
     refused = [chance < threshold for chance in chances]
     alarms, hits = (
         [one for one, has in zip(refused, answerable, strict=True) if has is kind] for kind in (True, False)

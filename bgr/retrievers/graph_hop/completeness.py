@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
+import numpy as np
 from pydantic import Field
 
 from bgr.graph.evidence_graph import EvidenceGraph
@@ -59,10 +60,16 @@ def _bounded(value: float, most: float) -> float:
     return max(-most, min(most, value))
 
 
-def share_right(threshold: float, chances: Sequence[float], right: Sequence[bool], answerable: Sequence[bool]) -> float:
-    """The share of questions whose result is right if graphs with a lower chance are empty: an answerable question
-    whose graph is `right` and not refused, or one without an answer that is."""
-    results = zip(chances, right, answerable, strict=True)
-    return sum((good and chance >= threshold) if has else chance < threshold for chance, good, has in results) / max(
-        1, len(chances)
-    )
+def refusal_threshold(chances: np.ndarray, scores: np.ndarray, answerable: np.ndarray) -> float:
+    """The probability below which a graph is best refused: of the thresholds that are no worse than the best one by more
+    than the standard error of the difference, the one nearest to ½, which a calibrated probability needs no data for.
+
+    *Shape:* all ``[n]``: `chances` of completeness, and `scores` in [0, 1] of the graphs. A refused question scores 1 if
+    it has no answer, else 0, and one without an answer that is not refused 0.
+    """
+    tried = np.arange(50) / 50
+    kept = chances >= tried[:, None]
+    values = np.where(kept, np.where(answerable, scores, 0.0), ~answerable)
+    lost = values[values.mean(1).argmax()] - values
+    equal = lost.mean(1) <= lost.std(1) / math.sqrt(len(chances))
+    return float(min(tried[equal], key=lambda threshold: (abs(threshold - 0.5), threshold)))

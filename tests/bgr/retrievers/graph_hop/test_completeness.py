@@ -2,12 +2,13 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from bgr.data.example import Example
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.pipeline import DirectedGraphs
-from bgr.retrievers.graph_hop.completeness import Refusal, evidence_features, share_right
+from bgr.retrievers.graph_hop.completeness import Refusal, evidence_features, refusal_threshold
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from training.retriever.calibrate import best_refusal
 
@@ -39,11 +40,28 @@ def test_below_the_threshold_the_graph_is_empty():
     assert (unknown.graph, unknown.completeness) == (GRAPH, None)
 
 
-def test_the_share_of_right_results_by_hand():
-    chances, right, answerable = [0.9, 0.3, 0.8, 0.2], [True, True, False, False], [True, True, True, False]
-    assert share_right(0.0, chances, right, answerable) == 2 / 4
-    assert share_right(0.25, chances, right, answerable) == 3 / 4
-    assert share_right(0.5, chances, right, answerable) == 2 / 4
+def test_the_threshold_is_that_of_the_best_score():
+    chances = np.repeat([0.9, 0.7, 0.3, 0.1], 100)
+    answerable = np.repeat([True, False, True, False], 100)
+    # the graphs at 0.3 are wrong: refusing them costs nothing, and those at 0.7 are refused too
+    scores = np.repeat([1.0, 0.0, 0.0, 0.0], 100)
+    assert refusal_threshold(chances, scores, answerable) == pytest.approx(0.72)
+    # they are right, and as many as those at 0.7
+    scores = np.repeat([1.0, 0.0, 1.0, 0.0], 100)
+    assert refusal_threshold(chances, scores, answerable) == pytest.approx(0.3)
+    # the score of a graph without an answer does not count
+    assert refusal_threshold(chances, np.ones(400), answerable) == pytest.approx(0.3)
+
+
+def test_of_thresholds_as_good_by_the_data_the_one_nearest_to_a_half_is_taken():
+    answerable = np.array([True] * 50 + [False] * 50)
+    chances = np.where(answerable, 0.95, 0.05)
+    assert refusal_threshold(chances, np.ones(100), answerable) == 0.5
+    # two questions won and one lost are no reason for another
+    chances[[0, 98, 99]] = 0.6, 0.8, 0.8
+    assert refusal_threshold(chances, np.ones(100), answerable) == 0.5
+    chances[[0, *range(60, 100)]] = 0.95, *[0.8] * 40
+    assert refusal_threshold(chances, np.ones(100), answerable) == pytest.approx(0.82)
 
 
 def example(number, graph):
