@@ -25,7 +25,7 @@ from bgr.models.token_store import TokenStore
 from bgr.utils.atomic_io import output_folder, writing
 from bgr.utils.hashing import hash_texts
 
-FORMAT = "1"
+FORMAT = "2"
 """Format of the files, and of the rules by which names are found; raised when either changes."""
 
 

@@ -1,9 +1,9 @@
 """Which names each text mentions, and which texts mention a name: how one text leads to the next.
 
 A name is a title, a name that the caller knows (the heads of facts), or a run of capitalized words that at least two
-texts share. Names are found by their words, without case, accents and punctuation; of names that overlap the longest
-one counts, from left to right. A name of a single word is found only where it is written with a capital or a digit,
-since films and towns are called *Made*, *It* and *Of*.
+texts share. A rare word is as good as a name: *gallium* and *octyne* have no capital. Names are found by their words,
+without case, accents and punctuation; of names that overlap the longest one counts, from left to right. A name starts
+and ends with a capital or a digit, since films and towns are called *Made*, *It* and *Of*; rare words need none.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bgr.utils.json_utils import one_line
 from bgr.utils.progress import progress_bar
 from bgr.utils.spelling import SMALL_WORDS
 
-NAMES = "names.txt"
+NAMES, RARE_FILE = "names.txt", "rare.npy"
 
 MAX_WORDS = 16
 """Maximum number of words of a name; longer ones are not names."""
@@ -36,9 +36,19 @@ ASKING = frozenset("who whom whose what which when where why how many much did d
 """Words of questions that BM25 counts; as names they are found only with a capital."""
 
 MIN_TEXTS = 2
-"""Minimum number of texts that share a run of capitalized words; in a single one it leads nowhere."""
+"""Minimum number of texts that share a run of capitalized words or a rare word; in a single one it leads nowhere."""
+
+RARE, RARE_SHARE = 200, 1 / 500
+"""A word is rare if at most so many texts have it, and at most this share of all."""
+
+MIN_LETTERS = 3
+"""Minimum number of letters of a rare word."""
+
+EVERYDAY = 5
+"""A word that at least so many texts have in lower case is no part of a name for its capital at the start of a text."""
 
 _WORD = re.compile(r"\w+")
+_CLOSING = '.,;:!?()[]"“”'
 
 
 def plain(text: str) -> str:
@@ -55,47 +65,56 @@ def name_key(name: str) -> str:
     return " ".join(words) if len(words) <= MAX_WORDS and not all(word.isdigit() for word in words) else ""
 
 
-def capitalized(text: str) -> set[str]:
-    """The keys of all runs of capitalized words. The first word of a text may be capitalized for its place alone, so
-    the run without it counts as well; a run of that word alone does not."""
+def capitalized(text: str) -> tuple[set[str], str]:
+    """The keys of all runs of capitalized words.
+
+    The first word of a text may be capitalized for its place alone. So a run from there on is apart, the second result
+    (empty if there is none); its rest, without that word, is among the others.
+    """
     found: set[str] = set()
+    opening = ""
     run: list[str] = []
-    first, starts = True, False
+    starts = True
+    end = 0
 
     def close() -> None:
+        nonlocal opening, starts
         while run and run[-1] in SMALL_WORDS:
             run.pop()
-        keys = [run, run[1:]] if starts else [run]
-        found.update(" ".join(words) for words in keys if words and len(words) <= MAX_WORDS)
-        if starts and len(run) == 1:
-            found.discard(run[0])
+        if run and starts:
+            opening = " ".join(run) if len(run) <= MAX_WORDS else ""
+            del run[0]
+        if run and len(run) <= MAX_WORDS:
+            found.add(" ".join(run))
         run.clear()
+        starts = False
 
-    end = 0
     for match in _WORD.finditer(text):
         word, between = match.group(), text[end : match.start()]
-        if run and any(mark in between for mark in '.,;:!?()[]"“”'):
+        if run and any(mark in between for mark in _CLOSING) and not (between == ". " and len(run[-1]) == 1):
             close()
-            starts = False
         if word[0].isupper() or word[0].isdigit():
-            if not run:
-                starts = first
             run.append(plain(word))
         elif run and word in SMALL_WORDS:
             run.append(word)
-        elif run:
+        else:
             close()
-        first, end = False, match.end()
+        end = match.end()
     close()
-    return found
+    return found, opening
 
 
 class NameFinder:
-    """Finds names in texts."""
+    """Finds names in texts.
 
-    def __init__(self, names: Sequence[str]) -> None:
-        """`names` are distinct keys, as `name_key` makes them; a name's number is its place among them."""
+    Args:
+        names: distinct keys, as `name_key` makes them; a name's number is its place among them.
+        rare: numbers of the names that are rare words, which need no capital.
+    """
+
+    def __init__(self, names: Sequence[str], rare: Iterable[int] = ()) -> None:
         self.names = names
+        self.rare = frozenset(rare)
         self._number = {name: number for number, name in enumerate(names)}
         lengths: dict[str, set[int]] = {}
         for name in names:
@@ -108,8 +127,8 @@ class NameFinder:
     def find(self, text: str, *, strict: bool = True) -> list[int]:
         """Numbers of the names in a text, in order, each once.
 
-        Unless it is `strict`, names of one word are found in lower case too, as people type them, except for stop
-        words (*it*, *of*).
+        Unless it is `strict`, all names are found in lower case too, as people type them, except for stop words (*it*,
+        *of*); as the first word of a text these are never names.
         """
         matches = list(_WORD.finditer(text))
         words = [plain(match.group()) for match in matches]
@@ -123,9 +142,10 @@ class NameFinder:
                 number = self._number.get(" ".join(words[at : at + length]))
                 if number is None or at + length > len(words):
                     continue
-                letter = matches[at].group()[0]
-                written = letter.isupper() or not letter.isalpha()
-                if length > 1 or (written if strict else words[at] not in self._stop_words):
+                ends = matches[at].group()[0], matches[at + length - 1].group()[0]
+                written = number in self.rare or not any(letter.islower() for letter in ends)
+                bare = length == 1 and words[at] in self._stop_words
+                if (written and not (bare and at == 0)) if strict else not bare:
                     found[number] = None
                     step = length
                     break
@@ -158,14 +178,29 @@ class Mentions:
         Args:
             known: names, such as titles; others are read off the texts.
         """
-        runs: Counter[str] = Counter()
+        keys = {name_key(name) for name in known}
         with progress_bar(2 * len(texts), "mentions", "text", show=progress) as bar:
+            words: Counter[str] = Counter()
+            everyday: Counter[str] = Counter()
+            runs: Counter[str] = Counter()
+            openings: Counter[str] = Counter()
             for text in texts:
-                runs.update(capitalized(text))
+                written = set(_WORD.findall(text))
+                words.update({plain(word) for word in written if len(word) >= MIN_LETTERS and word.isalpha()})
+                everyday.update(word for word in written if word.islower())
+                inside, opening = capitalized(text)
+                runs.update(inside)
+                openings.update([opening] if opening else ())
                 bar.update(1)
-            shared = (run for run, count in runs.items() if count >= MIN_TEXTS)
-            keys = {name_key(name) for name in (*known, *shared)}
-            finder = NameFinder(sorted(keys - {""}))
+            keys |= {name_key(run) for run, count in runs.items() if count + openings[run] >= MIN_TEXTS}
+            for run, count in openings.items():
+                first, _, rest = run.partition(" ")
+                if count >= MIN_TEXTS and rest and first not in SMALL_WORDS and everyday[first] < EVERYDAY:
+                    keys.add(name_key(run))
+            most = min(RARE, int(RARE_SHARE * len(texts)))
+            rare = {word for word, count in words.items() if MIN_TEXTS <= count <= most}
+            names_found = sorted((keys | rare) - {""})
+            finder = NameFinder(names_found, (n for n, name in enumerate(names_found) if name in rare))
             rows = []
             for text in texts:
                 rows.append(finder.find(text))
@@ -198,6 +233,7 @@ class Mentions:
             file.writelines(f"{name}\n" for name in self.finder.names)
         for name in _ARRAYS:
             save_array(folder / f"{name}.npy", getattr(self, name))
+        save_array(folder / RARE_FILE, np.array(sorted(self.finder.rare), dtype=np.int32))
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -209,12 +245,14 @@ class Mentions:
             raise DataError(f"{folder / NAMES}: cannot be read: {one_line(error)}; {todo}") from None
         arrays = {name: open_array(folder / f"{name}.npy", kind, (None,), todo=todo) for name, kind in _ARRAYS.items()}
         # as plain arrays they are quicker to slice, and stay memory-mapped
-        found = cls(NameFinder(names), **{name: np.asarray(array) for name, array in arrays.items()})
+        rare = open_array(folder / RARE_FILE, np.int32, (None,), todo=todo).tolist()
+        found = cls(NameFinder(names, rare), **{name: np.asarray(array) for name, array in arrays.items()})
         sound = (
             _fit(found.name_starts, found.names, len(names))
             and _fit(found.text_starts, found.texts, len(found))
             and len(found.text_starts) == len(names) + 1
             and len(found.names) == len(found.texts)
+            and all(0 <= number < len(names) for number in rare)
         )
         if not sound:
             raise DataError(f"{folder}: damaged (its files do not fit together); {todo}")

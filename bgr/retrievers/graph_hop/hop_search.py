@@ -2,9 +2,10 @@
 
 One search cannot find them: evidence of a later hop shares no word with the question, but a name with a fact that does.
 So the pool of a question grows: first the best texts by words, and those that mention a name of the question; then the
-texts that mention the names of the best candidates so far; and again. The pruners of a checkpoint, which compare token
-ids and word embeddings, say which are the best. Of a name with many texts, those count that share most words with the
-question.
+texts that mention the names of its *leaders*; and again. Leaders are the best candidates, the best of those that came
+last, since a later hop shows in its name alone, and at first all texts of the rare names of the question. The pruners of
+a checkpoint, which compare token ids and word embeddings, say which are the best. Of a name with many texts, those count
+that share most words with the question.
 """
 
 from __future__ import annotations
@@ -35,14 +36,18 @@ class HopSettings:
         of_question: maximum number of texts of each name that the question has.
         of_candidate: maximum number of texts of each name that a candidate has.
         leaders: number of candidates whose names are followed.
+        newest: and of those that came last.
+        few: a name of the question with at most so many texts is rare: the names of all of them are followed.
         hops: number of times that the pool grows.
         common: names of more texts are followed only if the question has them.
     """
 
-    seeds: int = 100
-    of_question: int = 150
+    seeds: int = 50
+    of_question: int = 300
     of_candidate: int = 30
-    leaders: int = 40
+    leaders: int = 20
+    newest: int = 20
+    few: int = 30
     hops: int = 2
     common: int = 1000
 
@@ -107,18 +112,25 @@ class HopSearch(Search):
         seeds = best(near, self.settings.seeds)
         parts = [self._of(name, near, self.settings.of_question) for name in names]
         texts = _distinct([seeds.indices[seeds.scores > 0], *parts])
-        return _Pool(question, near, texts, np.zeros(len(texts), dtype=np.float32), set(names))
+        few = self.settings.few
+        rare = [part for name, part in zip(names, parts, strict=True) if len(self.mentions.of_name(name)) <= few]
+        direct = np.concatenate(rare).tolist() if rare else []
+        return _Pool(question, near, texts, np.zeros(len(texts), dtype=np.float32), set(names), direct, len(texts))
 
     def _grow(self, pool: _Pool) -> bool:
-        """Add the texts that share a name with the best ones; whether there are any."""
-        leaders = ordered(pool.texts, pool.scores).indices[: self.settings.leaders]
-        found = [name for text in leaders.tolist() for name in self.mentions.of_text(text).tolist()]
+        """Add the texts that share a name with the leaders; whether there are any."""
+        found = [name for text in self._leaders(pool) for name in self.mentions.of_text(text).tolist()]
         new = [name for name in dict.fromkeys(found) if name not in pool.names and self._leads(name)]
         pool.names.update(new)
-        texts = _distinct([pool.texts, *(self._of(name, pool.near, self.settings.of_candidate) for name in new)])
-        grows = len(texts) > len(pool.texts)
-        pool.texts = texts
-        return grows
+        pool.direct, pool.old = [], len(pool.texts)
+        pool.texts = _distinct([pool.texts, *(self._of(name, pool.near, self.settings.of_candidate) for name in new)])
+        return len(pool.texts) > pool.old
+
+    def _leaders(self, pool: _Pool) -> list[int]:
+        """The candidates whose names are followed, in order, each once."""
+        leaders = ordered(pool.texts, pool.scores).indices[: self.settings.leaders]
+        newest = ordered(pool.texts[pool.old :], pool.scores[pool.old :]).indices[: self.settings.newest]
+        return list(dict.fromkeys([*leaders.tolist(), *pool.direct, *newest.tolist()]))
 
     def _leads(self, name: int) -> bool:
         """Whether a name leads from one text to another: one that very many texts have does not."""
@@ -157,6 +169,8 @@ class _Pool:
         texts: ``int64 [c]``, each once.
         scores: ``float32 [c]``.
         names: names of the question, and those that were followed.
+        direct: texts of the rare names of the question, until their names are followed.
+        old: number of texts before the pool grew, which are the first ones; before it has, of all.
     """
 
     question: str
@@ -164,6 +178,8 @@ class _Pool:
     texts: np.ndarray
     scores: np.ndarray
     names: set[int]
+    direct: list[int]
+    old: int
 
 
 def _has_capitals(question: str) -> bool:

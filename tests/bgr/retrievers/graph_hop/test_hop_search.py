@@ -29,7 +29,7 @@ QUESTIONS = [
     "How many people has Theta ?",
     "Qwertz ?",
 ]
-SMALL = HopSettings(seeds=2, of_question=2, of_candidate=2, leaders=2, hops=2, common=3)
+SMALL = HopSettings(seeds=2, of_question=2, of_candidate=2, leaders=2, newest=1, few=1, hops=2, common=3)
 
 
 @pytest.fixture(scope="module")
@@ -75,18 +75,24 @@ def plain_search(collection, models, tokenizer, question, settings):
     pool, seen = list(dict.fromkeys(pool)), set(names)
     if not pool:
         return []
+    rare = [mentions.of_name(name).tolist() for name in names if len(mentions.of_name(name)) <= settings.few]
+    direct, last = [text for texts in rare for text in nearest(texts, settings.of_question)], []
     for _ in range(settings.hops):
-        for text, _ in scored(pool)[: settings.leaders]:
+        found = [text for text, _ in scored(pool)]
+        newest = [text for text in found if text in last][: settings.newest]
+        before = list(pool)
+        for text in dict.fromkeys([*found[: settings.leaders], *direct, *newest]):
             for name in mentions.of_text(text).tolist():
                 if name not in seen and len(mentions.of_name(name)) <= settings.common:
                     pool += nearest(mentions.of_name(name).tolist(), settings.of_candidate)
                 seen |= {name} if len(mentions.of_name(name)) <= settings.common else set()
         pool = list(dict.fromkeys(pool))
+        direct, last = [], pool[len(before) :]
     return scored(pool)
 
 
 @pytest.mark.parametrize("batch", [1, 3, 100])
-@pytest.mark.parametrize("settings", [SMALL, HopSettings(), HopSettings(seeds=1, of_question=1, hops=1)])
+@pytest.mark.parametrize("settings", [SMALL, HopSettings(), HopSettings(seeds=1, of_question=1, leaders=1, hops=3)])
 def test_it_equals_a_plain_search(search, collection, models, tokenizer, batch, settings, monkeypatch):
     monkeypatch.setattr(hop_search, "BATCH", batch)
     hits = search(settings).search(QUESTIONS, 100)
