@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from bgr.utils.options import Folder, Metavar, Options, OutFolder, option
+from bgr.utils.options import Folder, Metavar, Options, OutFolder, Positive, Range, option
 
 _RANKS = ("RANK", "LOCAL_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK")
 """Environment variables with the number of a process among several, as Lightning reads them."""
@@ -70,6 +70,45 @@ class RetrieverOptions(TrainOptions):
             yield f"--seeds trains both directions; --direction {self.direction} goes with --seed"
         if self.seed is not None or any(word.startswith("--seed_everything") for word in self.settings):
             yield "give either --seeds or a single seed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrunerOptions(Options):
+    """Options of `bgr train pruner`.
+
+    Args:
+        checkpoint: run folder or export whose pruners are trained.
+        data: dataset folder of `bgr data build`, with the questions.
+        collection: collection that is searched.
+        database: folder of `bgr data database` with the statements of its sentences (default: the dataset's own).
+        out: folder of the new checkpoint.
+        questions: number of training questions.
+        dev_questions: number of dev questions.
+        pool: number of candidates of a search.
+        candidates: number of them that are seen in a step.
+        epochs: number of times that each question is seen.
+        batch_size: number of questions in a step.
+        learning_rate: largest learning rate.
+        seed: seed of the order and of the candidates.
+        states: folder in which the pools are kept (default: states in $BGR_CACHE or in ~/.cache/bgr).
+        overwrite: replace the folder if it exists.
+    """
+
+    checkpoint: Folder
+    data: Folder
+    collection: Folder
+    out: OutFolder
+    database: Folder | None = None
+    questions: Positive = 4000
+    dev_questions: Positive = 200
+    pool: Positive = 1000
+    candidates: Positive = 400
+    epochs: Annotated[float, Range(0.01, 1000)] = 2.0
+    batch_size: Positive = 4
+    learning_rate: Annotated[float, Range(1e-6, 1)] = 2e-3
+    seed: int = 0
+    states: Folder | None = None
+    overwrite: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

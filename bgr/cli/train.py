@@ -1,4 +1,4 @@
-"""`bgr train`: a retriever, a reader, a baseline or a verbalizer from a config."""
+"""`bgr train`: a retriever, its pruners, a reader, a baseline or a verbalizer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bgr.cli.parser import Command, Group, Output
 
 if TYPE_CHECKING:
-    from training.options import BaselineOptions, ReaderOptions, RetrieverOptions, VerbalizerOptions
+    from training.options import BaselineOptions, PrunerOptions, ReaderOptions, RetrieverOptions, VerbalizerOptions
 
 SETTINGS = """Settings come from the config; each of them can be overridden here, for example with
     --trainer.max_epochs=3 --model.learning_rate=1e-4 --data.batch_size=8. They are checked when the training starts,
@@ -31,6 +31,17 @@ def command() -> Group:
             run=_retriever,
             example="bgr train retriever --config demo --data work/data --out work/run --trainer.max_epochs=3",
             passes_settings=True,
+        ),
+        "pruner": Command(
+            summary="train the pruners of a checkpoint on what its own search finds in a collection",
+            description="""Pruners decide which candidates the graph model reads, and which of them lead a search on.
+                The pools of the search are kept, so that an interrupted run finds them again. The new checkpoint is
+                the old one with other pruners; both directions get the same.""",
+            options=options.PrunerOptions,
+            run=_pruner,
+            example="""bgr train pruner --checkpoint work/run --data work/data --collection work/facts --out work/new
+                bgr train pruner --checkpoint work/run --data work/data --collection work/whole-collection \\
+                    --database work/whole --out work/new""",
         ),
         "reader": Command(
             summary="train a reader, which answers a question from its evidence graph",
@@ -70,7 +81,7 @@ def command() -> Group:
             passes_settings=True,
         ),
     }
-    return Group(summary="train a retriever, a reader, a baseline or a verbalizer from a config", commands=commands)
+    return Group(summary="train a retriever, its pruners, a reader, a baseline or a verbalizer", commands=commands)
 
 
 def _retriever(options: RetrieverOptions) -> Output:
@@ -89,6 +100,17 @@ def _retriever(options: RetrieverOptions) -> Output:
         for name, row in found.metrics.items()
     ]
     return Output("\n".join([*lines, f"checkpoint in {found.out}"]), found.metrics)
+
+
+def _pruner(options: PrunerOptions) -> Output:
+    from training.pruner import train_pruner
+
+    found = train_pruner(options)
+    lines = [
+        f"dev  {name:8}" + "  ".join(f"{key.replace('_', ' ')} {value:.3f}" for key, value in row.items())
+        for name, row in found.items()
+    ]
+    return Output("\n".join([*lines, f"checkpoint in {options.out}"]), found)
 
 
 def _baseline(options: BaselineOptions) -> Output:

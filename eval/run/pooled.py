@@ -1,8 +1,7 @@
 """Questions over a whole database: candidates that a search proposes, and scores that are fair to other words.
 
 The database may hold a gold fact in several sentences. A candidate that states what a gold fact states is as good as
-this: a prediction of either is right, and of both is one. Which candidates do follows from the statements of the
-sentences (`bgr.data.reasongraphqa.construction.conflicts`), the comparison by which distractors are chosen.
+this: a prediction of either is right, and of both is one (`bgr.data.reasongraphqa.checks.same_facts`).
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bgr.data.example import Example
-from bgr.data.reasongraphqa.checks.verify import FactTable, gold_facts
-from bgr.data.reasongraphqa.construction.conflicts import SAME_TRIPLE, SAME_VALUE
+from bgr.data.reasongraphqa.checks.same_facts import same_facts
+from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.errors import GraphError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.retrievers.base import Query, RetrievalResult
@@ -64,16 +63,8 @@ def pooled(example: Example, pool: Sequence[str], table: FactTable) -> Pooled:
     Raises:
         DataError: a gold fact is not in the table.
     """
-    content = {node: gold_facts(example, [node], table) for node in example.graph.nodes}
-    gold = {example.facts[node]: node for node in example.graph.nodes}
-    states: dict[int, int] = {}  # of a candidate, the node of the example
-    for place, text in enumerate(pool):
-        node = gold.get(text)
-        if node is None:
-            units = table.units_of(text)
-            node = next((n for n, facts in content.items() if any(_states(facts.entailment(u)) for u in units)), None)
-        if node is not None:
-            states[place] = node
+    gold = {example.facts[node] for node in example.graph.nodes}
+    states = same_facts(example, pool, table)
     # the gold graph names the first candidate that states a fact, best the gold sentence itself, or one after the pool
     places: dict[int, int] = {}
     for place in sorted(states, key=lambda place: (pool[place] not in gold, place)):
@@ -86,10 +77,6 @@ def pooled(example: Example, pool: Sequence[str], table: FactTable) -> Pooled:
     graph = example.graph.relabel(places)
     same = {place: places[node] for place, node in states.items()}
     return Pooled(replace(example, facts=tuple(facts), graph=graph), len(pool), same)
-
-
-def _states(how: str | None) -> bool:
-    return how in (SAME_TRIPLE, SAME_VALUE)
 
 
 def _merged(graph: EvidenceGraph, same: Mapping[int, int]) -> EvidenceGraph:

@@ -35,7 +35,7 @@ from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
 from bgr.utils.json_utils import repr_short
 from bgr.utils.settings import STRICT, load_settings, one_of, problems, save_settings
 
-FORMAT = 2
+FORMAT = 3
 SETTINGS = "bgr.json"
 
 MAX_LOG_ODDS = 100

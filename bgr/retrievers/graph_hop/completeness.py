@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -61,11 +60,12 @@ def _bounded(value: float, most: float) -> float:
 
 
 def refusal_threshold(chances: np.ndarray, scores: np.ndarray, answerable: np.ndarray) -> float:
-    """The probability below which a graph is best refused: of the thresholds that are no worse than the best one by more
-    than the standard error of the difference, the one nearest to ½, which a calibrated probability needs no data for.
+    """The probability below which a graph is best refused: of the thresholds that are no worse than the best one by
+    more than the standard error of the difference, the one nearest to ½, which a calibrated probability needs no data
+    for.
 
-    *Shape:* all ``[n]``: `chances` of completeness, and `scores` in [0, 1] of the graphs. A refused question scores 1 if
-    it has no answer, else 0, and one without an answer that is not refused 0.
+    *Shape:* all ``[n]``: `chances` of completeness, and `scores` in [0, 1] of the graphs. A refused question scores 1
+    if it has no answer, else 0, and one without an answer that is not refused 0.
     """
     tried = np.arange(50) / 50
     kept = chances >= tried[:, None]

@@ -3,9 +3,9 @@
 One search cannot find them: evidence of a later hop shares no word with the question, but a name with a fact that does.
 So the pool of a question grows: first the best texts by words, and those that mention a name of the question; then the
 texts that mention the names of its *leaders*; and again. Leaders are the best candidates, the best of those that came
-last, since a later hop shows in its name alone, and at first all texts of the rare names of the question. The pruners of
-a checkpoint, which compare token ids and word embeddings, say which are the best. Of a name with many texts, those count
-that share most words with the question.
+last, since a later hop shows in its name alone, and at first all texts of the rare names of the question. The pruners
+of a checkpoint, which compare token ids and word embeddings, say which are the best. Of a name with many texts, those
+count that share most words with the question.
 """
 
 from __future__ import annotations

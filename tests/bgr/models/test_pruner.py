@@ -1,4 +1,5 @@
 import itertools
+import math
 import random
 
 import pytest
@@ -39,9 +40,16 @@ class PlainPruner:
         vectors = F.normalize(shares.T @ self.part.vector(known), dim=-1)
         return list(F.softplus(weight(known))), vectors
 
+    def with_rarity(self, ids, weights, facts):
+        having = [sum(token in fact for fact in facts) for token in ids]
+        rare = [math.log((1 + len(facts)) / n) / math.log(1 + len(facts)) if n else 0.0 for n in having]
+        return [torch.cat([one, one * value]) for one, value in zip(weights, rare, strict=True)]
+
     def scores(self, question, facts):
         asked, vectors = self.words(question, self.part.question_weight)
         told = [self.words(fact, self.part.weight) for fact in facts]
+        asked = self.with_rarity(question, asked, facts)
+        told = [(self.with_rarity(fact, one, facts), own) for fact, (one, own) in zip(facts, told, strict=True)]
         direct = []
         for fact, (weights, own) in zip(facts, told, strict=True):
             features = [(own * vectors).sum(-1) * 3]

@@ -62,3 +62,15 @@ def films(build_once):
         write_dataset(folder / "data", splits, records(), {"recipe": "rivals-2"})
 
     return build_once("films", make) / "data"
+
+
+@pytest.fixture(scope="session")
+def split_films(build_once):
+    """The same with four questions in each split."""
+
+    def make(folder):
+        parts = {"train": FILMS[:4], "dev": FILMS[4:8], "test": FILMS[8:]}
+        splits = {split: [question(film) for film in part] for split, part in parts.items()}
+        write_dataset(folder / "data", splits, records(), {"recipe": "rivals-2"})
+
+    return build_once("split-films", make) / "data"

@@ -1,0 +1,193 @@
+"""Training of a checkpoint's pruners alone, on the pools that its own search finds in a collection.
+
+The pruner decides which of the candidates of a search the graph model reads, and which of them lead the search on, so
+it has to tell evidence from hundreds of sentences that are near it. It compares token ids alone: a step takes a small
+part of the time of a step of the whole model, for several times as many candidates. Both directions get the same one.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim.lr_scheduler import LambdaLR
+
+from bgr.data.example import Example
+from bgr.data.reasongraphqa.checks.same_facts import same_facts
+from bgr.data.reasongraphqa.checks.verify import FactTable
+from bgr.data.reasongraphqa.io.dataset import load_split
+from bgr.errors import DataError
+from bgr.models.batching import Batch, Sentences, make_batch
+from bgr.models.checkpoint import load_tokenizer, save_part
+from bgr.models.config import DIRECTIONS
+from bgr.models.pruner import Pruner
+from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever
+from bgr.utils.atomic_io import output_folder
+from bgr.utils.cache import cache_folder, writable_folder
+from bgr.utils.checksums import write_sums
+from bgr.utils.progress import progress_bar
+from training.options import PrunerOptions
+from training.own_pools import own_pools
+from training.retriever.loss import multi_label_loss
+
+RANKS = (48, 100, 200)
+"""Numbers of candidates whose recall is measured on dev."""
+
+WARMUP = 0.05
+"""Share of the steps in which the learning rate rises; then it falls linearly to 0."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """What a search found for a question.
+
+    Args:
+        texts: the candidates, best first, and after them the gold facts that it did not find.
+        found: number of those that it found.
+        node: of each candidate that states a gold fact, the fact.
+    """
+
+    question: str
+    texts: Sequence[str]
+    found: int
+    node: dict[int, int]
+
+    @classmethod
+    def of(cls, example: Example, texts: Sequence[str], table: FactTable) -> Pool:
+        node = same_facts(example, texts, table)
+        missing = [fact for fact in example.graph.nodes if fact not in node.values()]
+        node |= {len(texts) + place: fact for place, fact in enumerate(missing)}
+        return cls(example.question, [*texts, *(example.facts[fact] for fact in missing)], len(texts), node)
+
+    def sample(self, most: int, draw: random.Random) -> list[int]:
+        """At most `most` candidates: all that state a gold fact, of the others half from the start, half at random."""
+        others = [place for place in range(len(self.texts)) if place not in self.node]
+        room = max(0, most - len(self.node))
+        first, rest = others[: room // 2], others[room // 2 :]
+        return [*self.node, *first, *draw.sample(rest, min(len(rest), room - len(first)))]
+
+    def complete(self, order: Sequence[int]) -> bool:
+        """Whether every gold fact is stated by one of these candidates."""
+        return {self.node[place] for place in order if place in self.node} == set(self.node.values())
+
+
+def train_pruner(options: PrunerOptions) -> dict[str, dict[str, float]]:
+    """Search, train, and write the checkpoint with its new pruners.
+
+    Returns:
+        The share of the dev questions whose gold facts are all among the first candidates, ``before`` and ``after``,
+        by their number.
+
+    Raises:
+        BgrError: the checkpoint, the collection or the data cannot be read or do not fit together, or the folder
+            exists.
+    """
+    Settings.load(options.checkpoint)  # an error is told before anything is read
+    with output_folder(options.out, overwrite=options.overwrite) as folder:
+        models = {direction: load_retriever(options.checkpoint, direction) for direction in DIRECTIONS}
+        if any(model.pruner is None for model in models.values()):
+            raise DataError(f"{options.checkpoint}: has no pruner (config.prune is 0)")
+        first = models["forward"]
+        tokenizer = load_tokenizer(options.checkpoint)
+        pools = {split: _pools(options, split) for split in ("train", "dev")}
+        limits = {"question_tokens": first.config.question_tokens, "fact_tokens": first.config.fact_tokens}
+        trainer = PrunerTraining(first.words.detach(), tokenizer, **limits)
+        found = {"before": trainer.recall(first.pruner, pools["dev"])}
+        trainer.fit(first.pruner, pools["train"], options)
+        found["after"] = trainer.recall(first.pruner, pools["dev"])
+        models["backward"].pruner.load_state_dict(first.pruner.state_dict())
+        left_out = shutil.ignore_patterns("training", "SHA256SUMS", *DIRECTIONS)
+        shutil.copytree(options.checkpoint, folder, dirs_exist_ok=True, ignore=left_out)
+        for direction, model in models.items():
+            save_part(model, folder / direction, folder)
+        write_sums(folder)
+    return found
+
+
+def _pools(options: PrunerOptions, split: str) -> list[Pool]:
+    most = options.questions if split == "train" else options.dev_questions
+    examples = load_split(options.data, split)[:most]
+    if not examples:
+        raise DataError(f"{options.data}: the split {split!r} has no question with an answer")
+    table = FactTable.read(options.database or options.data)
+    texts = own_pools(options.checkpoint, options.collection, examples, options.pool, _cache(options), progress=True)
+    return [Pool.of(example, texts[example.id], table) for example in examples]
+
+
+def _cache(options: PrunerOptions) -> Path:
+    home = cache_folder()
+    if options.states is None and home is None:
+        raise DataError("there is no home folder to keep the pools in; give --states DIR")
+    folder = options.states or Path(home or "", "states")
+    if problem := writable_folder(folder):
+        raise DataError(f"{folder}: cannot be written: {problem}; give another folder as --states DIR")
+    return folder
+
+
+class PrunerTraining:
+    """Trains pruners over the word embeddings ``[v, w]`` of their encoder."""
+
+    def __init__(self, words: Tensor, tokenizer: Any, *, question_tokens: int, fact_tokens: int) -> None:
+        self.words, self.tokenizer = words, tokenizer
+        self.question_tokens, self.fact_tokens = question_tokens, fact_tokens
+
+    def batch(self, pools: Sequence[Pool], places: Sequence[Sequence[int]]) -> Batch:
+        """The candidates at some places of each pool."""
+        samples = [(pool.question, [pool.texts[p] for p in chosen]) for pool, chosen in zip(pools, places, strict=True)]
+        questions = Sentences([question for question, _ in samples], self.tokenizer, max_tokens=self.question_tokens)
+        facts = (text for _, texts in samples for text in texts)
+        return make_batch(questions, Sentences(facts, self.tokenizer, max_tokens=self.fact_tokens), samples)
+
+    def fit(self, pruner: Pruner, pools: Sequence[Pool], options: PrunerOptions) -> None:
+        """Train a pruner; all that is random depends on the seed."""
+        draw = random.Random(options.seed)
+        steps = max(1, round(options.epochs * len(pools) / options.batch_size))
+        optimizer = torch.optim.AdamW(pruner.parameters(), options.learning_rate, weight_decay=0.01)
+        schedule = LambdaLR(optimizer, lambda step: min((step + 1) / (WARMUP * steps + 1), 1 - step / steps))
+        order: list[int] = []
+        pruner.train()
+        with progress_bar(steps, "pruner", "step") as bar:
+            for _ in range(steps):
+                while len(order) < options.batch_size:
+                    order = [*draw.sample(range(len(pools)), len(pools)), *order]
+                chosen = [pools[order.pop()] for _ in range(options.batch_size)]
+                places = [pool.sample(options.candidates, draw) for pool in chosen]
+                batch = self.batch(chosen, places)
+                scores = pruner(self.words, batch.questions, batch.facts, batch.candidates)
+                pairs = zip(chosen, places, strict=True)
+                loss = _loss(scores, [[place in pool.node for place in row] for pool, row in pairs])
+                optimizer.zero_grad()
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(pruner.parameters(), 1.0)
+                optimizer.step()
+                schedule.step()
+                bar.update(1)
+        pruner.eval()
+
+    @torch.inference_mode()
+    def recall(self, pruner: Pruner, pools: Sequence[Pool]) -> dict[str, float]:
+        """The share of the pools with all gold facts among the best candidates, by their number."""
+        right: dict[int, list[bool]] = {rank: [] for rank in RANKS}
+        for pool in pools:
+            batch = self.batch([pool], [range(pool.found)])
+            scores = pruner(self.words, batch.questions, batch.facts, batch.candidates)[-1][0]
+            order = scores.argsort(descending=True).tolist()
+            for rank, found in right.items():
+                found.append(pool.complete(order[:rank]))
+        return {f"all_at_{rank}": fmean(found) for rank, found in right.items()}
+
+
+def _loss(scores: Tensor, labels: Sequence[Sequence[bool]]) -> Tensor:
+    """Mean ZLPR loss over the rounds. *Shape:* ``scores [rounds, q, c]``."""
+    targets = torch.zeros(scores.shape[1:], dtype=torch.bool)
+    for row, own in enumerate(labels):
+        targets[row, : len(own)] = torch.tensor(own)
+    owner = torch.arange(len(targets))
+    return torch.stack([multi_label_loss(one, targets, owner) for one in scores]).mean()
