@@ -3,10 +3,11 @@
 import shutil
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from bgr.collection.bm25 import Bm25Search
-from bgr.data.reasongraphqa.candidate_sets import FILLS, CandidateSets
+from bgr.data.reasongraphqa.candidate_sets import FILLS, CandidateSets, _descending
 from bgr.data.reasongraphqa.checks.verify import find_entailments
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.errors import DataError
@@ -110,3 +111,9 @@ def test_databases_that_cannot_be_used(films, tmp_path, examples):
     (bare / "facts.jsonl").write_text("\n".join(line for line in lines if "radium was" not in line))
     with pytest.raises(DataError, match="is not in the textual database"):
         CandidateSets.read(bare).additions(examples[0], "rivals", 10)
+
+
+@pytest.mark.parametrize("first", [1, 3, 10, 50])
+def test_the_order_by_score_is_that_of_a_stable_sort(first):
+    scores = np.random.default_rng(first).integers(0, 4, 10).astype(np.float32)
+    assert list(_descending(scores, first)) == np.argsort(-scores, kind="stable").tolist()
