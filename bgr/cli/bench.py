@@ -46,6 +46,14 @@ def command() -> Group:
             example="""bgr bench infer --data work/data
                 bgr bench infer --data work/data --model work/checkpoint""",
         ),
+        "database": Command(
+            summary="measure questions over a collection at several sizes against one encoding and one search",
+            description="""Each size is built and asked in processes of its own. Times are of building, preparing,
+                questions in one batch and alone; memory is the peak of the process that asks.""",
+            options=options.DatabaseBenchOptions,
+            run=_benchmark("database"),
+            example="bgr bench database --checkpoint work/run --data work/data --collection work/collection",
+        ),
         "ged": Command(
             summary="measure the graph edit distance against networkx; the distances must agree",
             description="""Also measured are pairs too large for networkx (with the share proven exact in time) and the

@@ -79,6 +79,31 @@ class InferBenchOptions(SpeedOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DatabaseBenchOptions(Options):
+    """Options of `bgr bench database`.
+
+    Args:
+        checkpoint: run folder or export with a pruner.
+        data: dataset folder with the questions (test).
+        collection: collection with the sentences.
+        sizes: numbers of sentences.
+        questions: number of questions.
+        threads: threads of the processor (default: PyTorch's).
+        seed: seed of the sentences.
+        work: existing folder for the collections, which are removed at the end (default: the system's).
+    """
+
+    checkpoint: Folder
+    data: Folder
+    collection: Folder
+    sizes: tuple[Positive, ...] = (5_000, 50_000, 500_000)
+    questions: Positive = 100
+    threads: Positive | None = None
+    seed: int = 0
+    work: Folder | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class GedBenchOptions(Options):
     """Options of `bgr bench ged`.
 

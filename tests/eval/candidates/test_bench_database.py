@@ -1,0 +1,33 @@
+"""`bgr bench database`: growth of time and memory with the number of sentences."""
+
+import json
+
+import pytest
+
+from bgr.cli import main
+from bgr.collection.collection import Collection
+from bgr.data.reasongraphqa.checks.verify import FactTable
+
+
+@pytest.fixture
+def bench(split_films, pruned_checkpoint, tmp_path):
+    Collection.build(FactTable.read(split_films).sentences, tmp_path / "facts", encoder=None)
+    words = ["--checkpoint", pruned_checkpoint, "--data", split_films, "--collection", tmp_path / "facts"]
+    return lambda *more: main(["bench", "database", *map(str, words), *more])
+
+
+def test_each_size_has_its_row(bench, tmp_path, capsys):
+    (tmp_path / "work").mkdir()
+    assert bench("--sizes", "20", "9999", "--questions", "2", "--work", str(tmp_path / "work"), "--json") == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["sentences"] for row in rows] == [20, 44]
+    for row in rows:
+        assert row["ms"] > row["search_ms"] > 0
+        assert row["single_ms"] > row["floor_ms"] > 0
+        assert row["ask_gb"] > 0.1
+    assert not any((tmp_path / "work").iterdir())
+
+
+def test_no_test_questions(bench, films, capsys):
+    assert bench("--data", str(films / "missing")) != 0
+    assert "missing" in capsys.readouterr().err
