@@ -67,6 +67,21 @@ def test_starts_from_a_checkpoint_of_the_same_settings(trained_run, config, shor
     assert not (tmp_path / "b").exists()
 
 
+def test_the_result_is_the_mean_of_the_old_and_the_new_weights(trained_run, config, short_data, tmp_path, capsys):
+    start = ["--init", str(trained_run / "run"), "--direction=forward"]
+    for name, kept in (("new", 0), ("mean", 0.25), ("old", 1)):
+        assert train(config(1), short_data, tmp_path / name, *start, f"--model.init_share={kept}") == 0
+    homes = [trained_run / "run", *(tmp_path / name for name in ("new", "mean", "old"))]
+    before, new, mean, old = (load_file(home / "forward" / "model.safetensors") for home in homes)
+    assert same(old, before)
+    assert not same(new, before)
+    for name, weights in mean.items():
+        torch.testing.assert_close(weights, 0.25 * before[name] + 0.75 * new[name])
+    capsys.readouterr()
+    assert train(config(1), short_data, tmp_path / "none", "--direction=forward", "--model.init_share=0.5") == 1
+    assert "init_share needs init" in capsys.readouterr().err
+
+
 def test_on_a_cpu_gradients_are_added_up_in_one_order(config, toy_data, tmp_path):
     torch.use_deterministic_algorithms(False)
     parse(Run(config(1), toy_data, tmp_path / "run"), "forward")

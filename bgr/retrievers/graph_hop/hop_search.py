@@ -42,12 +42,12 @@ class HopSettings:
         common: names of more texts are followed only if the question has them.
     """
 
-    seeds: int = 50
-    of_question: int = 300
+    seeds: int = 20
+    of_question: int = 500
     of_candidate: int = 30
     leaders: int = 20
     newest: int = 20
-    few: int = 30
+    few: int = 60
     hops: int = 2
     common: int = 1000
 
