@@ -91,10 +91,9 @@ def train_pruner(options: PrunerOptions) -> dict[str, dict[str, float]]:
     """
     Settings.load(options.checkpoint)  # an error is told before anything is read
     with output_folder(options.out, overwrite=options.overwrite) as folder:
-        models = {direction: load_retriever(options.checkpoint, direction) for direction in DIRECTIONS}
-        if any(model.pruner is None for model in models.values()):
+        first, second = (load_retriever(options.checkpoint, direction) for direction in DIRECTIONS)
+        if first.pruner is None or second.pruner is None:
             raise DataError(f"{options.checkpoint}: has no pruner (config.prune is 0)")
-        first = models["forward"]
         tokenizer = load_tokenizer(options.checkpoint)
         pools = {split: _pools(options, split) for split in ("train", "dev")}
         limits = {"question_tokens": first.config.question_tokens, "fact_tokens": first.config.fact_tokens}
@@ -102,11 +101,11 @@ def train_pruner(options: PrunerOptions) -> dict[str, dict[str, float]]:
         found = {"before": trainer.recall(first.pruner, pools["dev"])}
         trainer.fit(first.pruner, pools["train"], options)
         found["after"] = trainer.recall(first.pruner, pools["dev"])
-        models["backward"].pruner.load_state_dict(first.pruner.state_dict())
+        second.pruner.load_state_dict(first.pruner.state_dict())
         left_out = shutil.ignore_patterns("training", "SHA256SUMS", *DIRECTIONS)
         shutil.copytree(options.checkpoint, folder, dirs_exist_ok=True, ignore=left_out)
-        for direction, model in models.items():
-            save_part(model, folder / direction, folder)
+        for model in (first, second):
+            save_part(model, folder / model.config.direction, folder)
         write_sums(folder)
     return found
 
