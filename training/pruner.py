@@ -95,7 +95,8 @@ def train_pruner(options: PrunerOptions) -> dict[str, dict[str, float]]:
         if first.pruner is None or second.pruner is None:
             raise DataError(f"{options.checkpoint}: has no pruner (config.prune is 0)")
         tokenizer = load_tokenizer(options.checkpoint)
-        pools = {split: _pools(options, split) for split in ("train", "dev")}
+        table = FactTable.read(options.database or options.data, progress=True)
+        pools = {split: _pools(options, split, table) for split in ("train", "dev")}
         limits = {"question_tokens": first.config.question_tokens, "fact_tokens": first.config.fact_tokens}
         trainer = PrunerTraining(first.words.detach(), tokenizer, **limits)
         found = {"before": trainer.recall(first.pruner, pools["dev"])}
@@ -110,12 +111,11 @@ def train_pruner(options: PrunerOptions) -> dict[str, dict[str, float]]:
     return found
 
 
-def _pools(options: PrunerOptions, split: str) -> list[Pool]:
+def _pools(options: PrunerOptions, split: str, table: FactTable) -> list[Pool]:
     most = options.questions if split == "train" else options.dev_questions
     examples = load_split(options.data, split)[:most]
     if not examples:
         raise DataError(f"{options.data}: the split {split!r} has no question with an answer")
-    table = FactTable.read(options.database or options.data)
     texts = own_pools(options.checkpoint, options.collection, examples, options.pool, _cache(options), progress=True)
     return [Pool.of(example, texts[example.id], table) for example in examples]
 
