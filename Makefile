@@ -6,9 +6,14 @@ BIN := $(VENV)/bin
 # A process for each core, at most eight: each takes about 1.5 GB of memory.
 PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 
-.PHONY: demo test workflow slow lint clean
+.PHONY: demo train test workflow slow lint clean
 
 demo: $(VENV)/.demo
+	$(BIN)/bgr ask "Which film by the director of Alien came out in 1982?" --draw work/answer.png --overwrite
+	$(BIN)/bgr demo --out work/demo
+
+# the demo without the first answer
+train: $(VENV)/.demo
 	$(BIN)/bgr demo --out work/demo
 
 test: $(VENV)/.dev

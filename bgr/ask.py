@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bgr.errors import CheckpointError, DataError
+from bgr.released import checkpoint_folder, collection_folder
 from bgr.retrievers.graph_hop.options import MAX_FACTS, AskOptions
 from bgr.utils.json_utils import text_problem
 
@@ -26,7 +27,7 @@ PROMPT = "question> "
 
 
 class Asking:
-    """Questions over one list of facts, or over a collection.
+    """Questions over one list of facts, or over a collection, by default over the released one.
 
     Raises:
         DataError: the facts, the collection or the questions cannot be read, there are too many facts, or the drawing
@@ -36,16 +37,20 @@ class Asking:
 
     def __init__(self, options: AskOptions) -> None:
         self.options = options
-        check_checkpoint(options.checkpoint)
+        self.checkpoint = options.checkpoint or checkpoint_folder()
+        check_checkpoint(self.checkpoint)
         self.facts = None if options.facts is None else _read_facts(options.facts)
-        if options.collection is not None:
-            check_collection(options.collection)
+        self.searched = options.collection
+        if self.searched is not None:
+            check_collection(self.searched)
         if options.draw is not None:
             from bgr.graph.draw import check_drawing
 
             check_drawing(options.draw, overwrite=options.overwrite)
         self.prompts = not options.questions and options.file is None and sys.stdin.isatty()
         self.questions = [] if self.prompts else list(_questions(options))
+        if self.facts is None and self.searched is None:
+            self.searched = collection_folder(progress=True)
         self._pipeline: BgrPipeline | None = None
         self._collection: Collection | None = None
 
@@ -57,15 +62,15 @@ class Asking:
 
             options = self.options
             self._pipeline = BgrPipeline.from_pretrained(
-                options.checkpoint, reader=options.reader, device=options.device, precision=options.precision
+                self.checkpoint, reader=options.reader, device=options.device, precision=options.precision
             )
         return self._pipeline
 
     @property
     def collection(self) -> Collection | None:
         """The collection, ready to be searched; ``None`` if there are facts in its place."""
-        if self._collection is None and self.options.collection is not None:
-            self._collection = open_collection(self.options.collection, self.pipeline)
+        if self._collection is None and self.searched is not None:
+            self._collection = open_collection(self.searched, self.pipeline)
         return self._collection
 
     def answers(self) -> list[Answer]:

@@ -111,7 +111,7 @@ class BgrPipeline(Retriever):
         if self.shared:
             backward.encoder.share_frozen(forward.encoder)
         for model in (forward, backward):
-            hold_in(model, self.precision)
+            hold_in(model, self.precision, but=model.pruner)
         self.tokenizer = tokenizer
         self.settings = settings
         self.reader = reader

@@ -17,6 +17,7 @@ from bgr import __version__
 from bgr.ask import check_checkpoint, check_collection, open_collection
 from bgr.data.records import as_record, get_field, get_text, get_texts
 from bgr.errors import DataError
+from bgr.released import checkpoint_folder
 from bgr.retrievers.graph_hop.options import MAX_FACTS, PredictOptions
 from bgr.utils.atomic_io import new_file, writing
 from bgr.utils.hashing import hash_files, hash_texts
@@ -71,7 +72,7 @@ def predict(options: PredictOptions) -> Predicted:
         CheckpointError: the checkpoint or its reader cannot be loaded.
         BgrError: another process is writing the output.
     """
-    check_checkpoint(options.checkpoint)
+    check_checkpoint(options.checkpoint or checkpoint_folder())
     corpus = "" if options.collection is None else check_collection(options.collection)
     if options.out.exists() and not options.overwrite:
         raise DataError(f"{options.out}: exists already; give --overwrite to replace it")
@@ -145,7 +146,10 @@ def _answer_rest(options: PredictOptions, asked: Sequence[Asked], done: int, par
     from bgr.retrievers.base import Query
 
     pipeline = BgrPipeline.from_pretrained(
-        options.checkpoint, reader=options.reader, device=options.device, precision=options.precision
+        options.checkpoint or checkpoint_folder(),
+        reader=options.reader,
+        device=options.device,
+        precision=options.precision,
     )
     collection = None if options.collection is None else open_collection(options.collection, pipeline)
     with progress_bar(len(asked) - done, "predict", "question") as bar, writing(part), part.open("ab") as file:
@@ -168,7 +172,7 @@ def _record(asked: Asked, answer: Answer | None) -> dict[str, Any]:
 
 def _run_key(options: PredictOptions, corpus: str) -> str:
     """A hash of all that the records depend on."""
-    folder = options.checkpoint
+    folder = options.checkpoint or checkpoint_folder()
     files = [path for part in ("", "encoder", "forward", "backward") for path in (folder / part).glob("*")]
     files += (folder / "reader").rglob("*")
     names = sorted(

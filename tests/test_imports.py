@@ -19,7 +19,7 @@ LAYERS = (
     ("data",),
     ("reader",),
     ("retrievers",),
-    ("pipeline",),
+    ("pipeline", "released"),
     ("ask",),
     ("predict",),
     ("cli",),

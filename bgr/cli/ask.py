@@ -16,10 +16,13 @@ def command() -> Command:
     return Command(
         summary="answer questions from a file of facts or a collection, and show the evidence graphs",
         description="""A file of facts holds one sentence a line; in a collection, each question finds its candidates.
-            Without a question there is a prompt; questions from a pipe are read to the end.""",
+            With neither, the released collection is asked: 146,622 sentences of Atlas about films, places, chemistry
+            and languages, which are made ready at the first use. Without a question there is a prompt; questions from
+            a pipe are read to the end.""",
         options=AskOptions,
         run=run,
-        example="""bgr ask "Who directed Persona?" --checkpoint work/checkpoint --facts facts.txt --draw graph.png
+        example="""bgr ask "Which film by the director of Alien came out in 1982?"
+            bgr ask "Who directed Persona?" --facts facts.txt --draw graph.png
             bgr ask --checkpoint work/checkpoint --facts facts.txt --file questions.txt --json
             bgr ask "Who directed Persona?" --checkpoint work/checkpoint --collection work/films""",
     )
@@ -48,13 +51,17 @@ def as_text(answer: Answer) -> str:
 
     lines = [tree_text(answer.graph, answer.facts, answer.question), f"answer     {answer.summary}"]
     if answer.documents:
-        lines += [f"document   [{one['fact']}] {_source(one)}" for one in answer.evidence]
+        sources = [f"[{one['fact']}] {_source(one)}" for one in answer.evidence]
+        titled = any(one["title"] for one in answer.evidence)
+        lines += [f"document   {one}" for one in (sources if titled else [", ".join(sources)])]
     if answer.support:
         lines.append(f"read in    {', '.join(f'[{fact}]' for fact in answer.support)}{_spans(answer)}")
     if answer.completeness is not None:
         lines.append(f"complete   {answer.completeness:.2f} (probability that the facts hold all of the evidence)")
     lines.append(f"agreement  {answer.agreement:.2f} (of the graphs of both directions)")
-    lines += [f"limit      {name}: {LIMITS[name]}" for name in answer.limits]
+    # the candidates of a collection are always more than are read
+    limits = [name for name in answer.limits if name != "candidates" or not answer.documents]
+    lines += [f"limit      {name}: {LIMITS[name]}" for name in limits]
     if cut := _truncated(answer):
         lines.append(f"warning    too long, the end was not read: {', '.join(cut)}")
     return "\n".join([*lines, *(f"warning    {one}" for one in answer.warnings)])

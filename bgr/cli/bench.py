@@ -175,6 +175,6 @@ def _pairs(options: InferBenchOptions, folder: Path, machine: Machine) -> dict[s
         )
         for model in (forward, backward):
             torch.nn.Module.to(model, machine.device).eval()
-            hold_in(model, options.precision)
+            hold_in(model, options.precision, but=model.pruner)
         pairs[config.stem] = Pair(forward, backward, tokenizer, trained=False, dtype=machine.dtype)
     return pairs

@@ -42,7 +42,8 @@ class Pruner(nn.Module):
     """Scores of all candidates of each question.
 
     Every token has learned weights, a function of its word embedding, and these times its rarity. A feature is the
-    share of a sentence's weight that is matched by another sentence.
+    share of a sentence's weight that is matched by another sentence. Scores are computed in float32 even if `autocast`
+    is on: they are cheap, and a search gives the same texts in every precision.
 
     Args:
         embedding: width of the word embeddings.
@@ -69,6 +70,10 @@ class Pruner(nn.Module):
     def forward(self, embeddings: Tensor, questions: Rows, facts: Rows, candidates: Tensor) -> Tensor:
         """*Shape:* ``embeddings [v, w]`` of all words; rows of ``q`` questions and of the distinct facts;
         ``candidates [q, c]`` as indices into the facts, padded with −1 → logits ``[rounds, q, c]``, −inf at padding."""
+        with torch.autocast(embeddings.device.type, enabled=False):
+            return self._scores(embeddings, questions, facts, candidates)
+
+    def _scores(self, embeddings: Tensor, questions: Rows, facts: Rows, candidates: Tensor) -> Tensor:
         asked, vectors = self._words(embeddings, questions, self.question_weight)
         words, fact_vectors = self._words(embeddings, facts, self.weight)
         there, index = candidates >= 0, candidates.clamp(min=0)

@@ -48,12 +48,16 @@ def for_matrices(states: Tensor) -> Tensor:
     return states.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else states
 
 
-def hold_in(model: nn.Module, precision: str) -> None:
+def hold_in(model: nn.Module, precision: str, *, but: nn.Module | None = None) -> None:
     """Store the weights of linear layers in the type to which `autocast` would convert them at every call.
 
     Results stay equal to the bit. Not for training, which needs all digits of the weights.
+
+    Args:
+        but: a part of the model that always runs in float32.
     """
     if precision == "bf16":
+        exempt = set() if but is None else set(but.modules())
         for module in model.modules():
-            if isinstance(module, nn.Linear):
+            if isinstance(module, nn.Linear) and module not in exempt:
                 module.to(torch.bfloat16)

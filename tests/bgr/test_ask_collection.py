@@ -130,8 +130,7 @@ def test_questions_from_a_pipe_and_at_a_prompt(ask, monkeypatch, capsys):
     ("given", "said"),
     [
         ({"facts": "f.txt", "collection": "films"}, "either as --facts or as --collection"),
-        ({}, "either as --facts or as --collection"),
-        ({"facts": "f.txt", "pool": 3}, "--pool is a number of texts of --collection"),
+        ({"facts": "f.txt", "pool": 3}, "--pool is a number of texts of a collection, and --facts are given"),
         ({"collection": "films", "pool": 0}, "--pool: 0: allowed: 1 to 10000"),
     ],
 )
@@ -163,3 +162,11 @@ def test_a_damaged_segment_is_one_line(ask, films, capsys):
     assert main(ask(QUESTION)) == 1
     [line] = [line for line in capsys.readouterr().err.splitlines() if "error" in line]
     assert "passages.jsonl" in line
+
+
+def test_a_search_finds_the_same_in_bfloat16(pruned_checkpoint, pipeline, films):
+    half = BgrPipeline.from_pretrained(pruned_checkpoint, precision="bf16")
+    [found], [expected] = (one.search_over(films).search([QUESTION], 200) for one in (half, pipeline))
+    assert found.indices.tolist() == expected.indices.tolist()
+    assert found.scores.tolist() == expected.scores.tolist()
+    assert half.answer(QUESTION, films).facts == pipeline.answer(QUESTION, films).facts

@@ -47,12 +47,12 @@ class CheckpointOptions(MachineOptions):
     """A checkpoint that answers questions.
 
     Args:
-        checkpoint: folder of `bgr export` or of a training run.
+        checkpoint: folder of `bgr export` or of a training run (default: the released weights, trained on Atlas).
         reader: reader in place of the checkpoint's: a folder of `bgr train reader`, or a language model (smollm2, a
             .gguf file, a folder, or http://host/v1#model).
     """
 
-    checkpoint: Folder
+    checkpoint: Folder | None = None
     reader: Annotated[str, Metavar("DIR|MODEL")] | None = None
 
 
@@ -68,15 +68,10 @@ class CollectionOptions(Options):
     collection: Folder | None = None
     pool: Pool | None = None
 
-    def conflicts(self) -> Iterator[str]:
-        yield from super().conflicts()
-        if self.pool is not None and self.collection is None:
-            yield "--pool is a number of texts of --collection, which is missing"
-
 
 @dataclass(frozen=True, kw_only=True)
 class AskOptions(CheckpointOptions, CollectionOptions):
-    """Options of `bgr ask`.
+    """Options of `bgr ask`. Without facts and collection, the released collection of Atlas is asked.
 
     Args:
         questions: the questions, each in quotes (default: from --file, else from standard input, or at a prompt).
@@ -94,8 +89,10 @@ class AskOptions(CheckpointOptions, CollectionOptions):
 
     def conflicts(self) -> Iterator[str]:
         yield from super().conflicts()
-        if (self.facts is None) == (self.collection is None):
+        if self.facts is not None and self.collection is not None:
             yield "give the candidates either as --facts or as --collection"
+        if self.facts is not None and self.pool is not None:
+            yield "--pool is a number of texts of a collection, and --facts are given"
         if any(not question.strip() for question in self.questions):
             yield "a question is empty"
         yield from (f"a question {found}" for found in map(text_problem, self.questions) if found)
@@ -121,5 +118,7 @@ class PredictOptions(CheckpointOptions, CollectionOptions):
 
     def conflicts(self) -> Iterator[str]:
         yield from super().conflicts()
+        if self.pool is not None and self.collection is None:
+            yield "--pool is a number of texts of --collection, which is missing"
         if self.questions.absolute() == self.out.absolute():
             yield "--out names the file of the questions"
