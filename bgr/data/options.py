@@ -38,6 +38,8 @@ class AtlasOptions(Options):
         questions: number of questions.
         size: number of entities in the dense core.
         full: use all entities of the data packages, not only the core.
+        even: sample the kinds of entities, and their relations and attributes, equally often; otherwise films and their
+            people lead, as in KQA Pro, and what few entities have, such as being a capital, is seldom asked.
         seed: equal seeds give equal files.
         overwrite: replace the folder if it exists.
     """
@@ -46,6 +48,7 @@ class AtlasOptions(Options):
     questions: int = 15_000
     size: int = 20_000
     full: bool = False
+    even: bool = False
     seed: int = 0
     overwrite: bool = False
 

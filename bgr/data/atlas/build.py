@@ -136,7 +136,7 @@ def write_atlas(options: AtlasOptions) -> AtlasFiles:
         base = counts(content)
         del content  # it is large, and the sampler uses an indexed knowledge base
         kb = KnowledgeBase.load(folder / "kb.json", progress=True)
-        questions = sample_questions(kb, count=options.questions, seed=options.seed, progress=True)
+        questions = sample_questions(kb, count=options.questions, seed=options.seed, even=options.even, progress=True)
         train, val = split(questions, options.seed)
         write_json(folder / "train.json", train)
         write_json(folder / "val.json", val)
@@ -144,6 +144,7 @@ def write_atlas(options: AtlasOptions) -> AtlasFiles:
         write_json(folder / HAND_WORDED, by_hand)
         about: dict[str, Any] = {
             "seed": options.seed,
+            **({"even": True} if options.even else {}),
             "size": None if options.full else options.size,
             "questions": {"train": len(train), "val": len(val), "hand_worded": len(by_hand)},
             "knowledge base": base,

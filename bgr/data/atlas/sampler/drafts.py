@@ -46,12 +46,18 @@ class NoSuchEntities(BgrError):
 
 
 class Drafter:
-    """Samples drafts by recipe. All random choices come from `rng`."""
+    """Samples drafts by recipe. All random choices come from `rng`.
 
-    def __init__(self, index: AtlasIndex, rng: random.Random) -> None:
+    Args:
+        even: choose kinds equally often, within a kind a relation or attribute equally often, then one of the entities
+            that have it; otherwise by the weights above, and within a kind any entity.
+    """
+
+    def __init__(self, index: AtlasIndex, rng: random.Random, *, even: bool = False) -> None:
         self.index = index
         self.rng = rng
-        self.walker = Walker(index, rng)
+        self.even = even
+        self.walker = Walker(index, rng, even=even)
 
     def sample(self, recipe: Recipe) -> Draft | None:
         method: Callable[[Recipe], Draft | None] = getattr(self, recipe.strategy)
@@ -250,10 +256,12 @@ class Drafter:
         kinds = [kind for kind in weights if self.index.entities[kind]]
         if not kinds:
             raise NoSuchEntities(f"the knowledge base has none of: {', '.join(weights)}")
-        return self.rng.choices(kinds, [weights[kind] for kind in kinds])[0]
+        return self.rng.choices(kinds, [1.0 if self.even else weights[kind] for kind in kinds])[0]
 
     def _random_entity(self, weights: dict[str, float]) -> str:
-        return self.rng.choice(self.index.entities[self._random_kind(weights)])
+        kind = self._random_kind(weights)
+        features = self.index.holders(kind) if self.even else {}
+        return self.rng.choice(features[self.rng.choice(list(features))] if features else self.index.entities[kind])
 
     def _subject(
         self, target: str, depth: int, joins: float, avoid: frozenset[str] = frozenset()

@@ -39,6 +39,7 @@ class AtlasIndex:
             self.entities[kind] = [i for i in members if not kb.is_concept(i)]
             self.kind.update(dict.fromkeys(self.entities[kind], kind))
         self.entries, self.values = cache(self._entries), cache(self._values)
+        self.holders = cache(self._holders)
         self.pool, self.qualifier_values = cache(self._pool), cache(self._qualifier_values)
 
     def _entries(self, node: str) -> dict[tuple[str, str], list[Entry]]:
@@ -61,6 +62,16 @@ class AtlasIndex:
         for statement in self.kb.attributes(node):
             if statement.predicate in self.book.attributes:
                 found.setdefault(statement.predicate, []).append(statement)
+        return found
+
+    def _holders(self, kind: str) -> dict[tuple[str, str] | str, list[str]]:
+        """The entities of a kind that a relation leads to, by (predicate, direction), and that have an attribute, by
+        key."""
+        found: dict[tuple[str, str] | str, list[str]] = {}
+        for node in self.entities[kind]:
+            features: list[tuple[str, str] | str] = [*self.entries(node), *self.values(node)]
+            for feature in features:
+                found.setdefault(feature, []).append(node)
         return found
 
     def usable_qualifiers(self, statement: Statement) -> list[tuple[str, Value]]:

@@ -53,15 +53,20 @@ CHOICES = 10
 PADDING = "unknown"
 
 
-def sample_questions(kb: KnowledgeBase, *, count: int, seed: int, progress: bool = True) -> list[dict[str, Any]]:
+def sample_questions(
+    kb: KnowledgeBase, *, count: int, seed: int, even: bool = False, progress: bool = True
+) -> list[dict[str, Any]]:
     """Sample records ``{question, program, answer, choices}`` as in KQA Pro, in random order.
 
     Beside these, ``phrasings`` has the templates of each question (`Phrasing.phrasings`).
 
+    Args:
+        even: sample kinds, relations and attributes equally often (`Drafter`).
+
     Raises:
         DataError: the knowledge base is too small or too sparse for that many distinct questions.
     """
-    sampler = _Sampler(kb, count, random.Random(seed))
+    sampler = _Sampler(kb, count, random.Random(seed), even=even)
     with tqdm(total=count, desc="questions", unit="q", disable=not progress) as bar:
         records = sampler.run(bar)
     random.Random(seed + 1).shuffle(records)
@@ -86,11 +91,11 @@ class CheckedDraft:
 class _Sampler:
     """Fills the cells of `SHARES`, sampling each draft for a cell that still lacks questions."""
 
-    def __init__(self, kb: KnowledgeBase, count: int, rng: random.Random) -> None:
+    def __init__(self, kb: KnowledgeBase, count: int, rng: random.Random, *, even: bool) -> None:
         self.rng = rng
         self.book = phrasebook()
         self.index = AtlasIndex(kb, self.book)
-        self.drafter = Drafter(self.index, rng)
+        self.drafter = Drafter(self.index, rng, even=even)
         self.executor = Executor(kb)
         self.phrasing = Phrasing(self.book, rng)
         self.count = count

@@ -38,11 +38,16 @@ MAX_JOIN_FAN = 1200
 
 
 class Walker:
-    """Samples descriptions. All random choices come from `rng`."""
+    """Samples descriptions. All random choices come from `rng`.
 
-    def __init__(self, index: AtlasIndex, rng: random.Random) -> None:
+    Args:
+        even: prefer relations that few entities of the kind have; otherwise those of `ENTRY_WEIGHTS`.
+    """
+
+    def __init__(self, index: AtlasIndex, rng: random.Random, *, even: bool = False) -> None:
         self.index = index
         self.rng = rng
+        self.even = even
 
     def named(self, node: str) -> Description:
         """An entity by its name; all entities with the name are members."""
@@ -98,8 +103,14 @@ class Walker:
         if not groups:
             return None
         relations = list(groups)
-        relation = self.rng.choices(relations, [ENTRY_WEIGHTS.get(r, 1.0) for r in relations])[0]
+        relation = self.rng.choices(relations, self._weights(target, relations))[0]
         return self.rng.choice(groups[relation])
+
+    def _weights(self, target: str, relations: list[tuple[str, str]]) -> list[float]:
+        if not self.even:
+            return [ENTRY_WEIGHTS.get(relation, 1.0) for relation in relations]
+        holders = self.index.holders(self.index.kind[target])
+        return [1 / len(holders[relation]) for relation in relations]
 
     def of_links(self, kind: str, links: tuple[Link, ...], join: str = "And") -> Description | None:
         """The description by links, with its members of one kind; a concept is added if a link leads to other kinds."""

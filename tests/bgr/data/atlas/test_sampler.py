@@ -408,3 +408,15 @@ def rooted_hash(graph):
     for node in shape:
         shape.nodes[node]["label"] = "Q" if node == -1 else "fact"
     return nx.weisfeiler_lehman_graph_hash(shape, node_attr="label", iterations=6)
+
+
+def test_even_questions_ask_for_what_few_entities_have(kb, questions):
+    def seldom(records):
+        """Questions that lead to a capital, as only a few cities are one."""
+        links = [step["inputs"] for record in records for step in record["program"] if step["function"] == "Relate"]
+        return links.count(["capital", "forward"])
+
+    even = sample_questions(kb, count=COUNT, seed=3, even=True, progress=False)
+    assert len(even) == COUNT
+    assert seldom(even) > 3 * seldom(questions)
+    assert sample_questions(kb, count=COUNT, seed=3, even=True, progress=False) == even
