@@ -24,6 +24,7 @@ from bgr.models.truncation import Truncation
 from bgr.retrievers.baselines.model import BaselineModel
 from bgr.utils.devices import autocast, pick_precision
 from bgr.utils.spelling import hasty as with_haste
+from training.foreign_words import ForeignWords, about_something_else
 from training.joined import joined_questions
 from training.loader import Part, SimilarLengths, StepLoader, WholeLoader
 from training.own_pools import own_pools
@@ -74,6 +75,8 @@ class BgrDataModule(LightningDataModule):
         unanswerable: also train and validate on the questions without an answer.
         withheld: share of the questions of an epoch from which a gold fact is withheld (`training.withhold`), as
             further questions without an answer; of those that need all of their facts.
+        foreign: share of the questions of an epoch that have a word of which the data know nothing in place of one of
+            their own (`training.foreign_words`), as further questions without an answer.
         collection, searcher, searched: a collection of sentences of the dataset, a checkpoint that searches it for this
             number of training questions; such a question's pool is mostly filled with what it found (`OWN_POOLS`).
         joined: further training questions, made of two each (`training.joined`), as a share of the others.
@@ -97,6 +100,7 @@ class BgrDataModule(LightningDataModule):
         hard: float = 0.0,
         unanswerable: bool = False,
         withheld: float = 0.0,
+        foreign: float = 0.0,
         joined: float = 0.0,
         hasty: float = 0.0,
         collection: str = "",
@@ -106,10 +110,10 @@ class BgrDataModule(LightningDataModule):
         super().__init__()
         at_least(1, batch_size=batch_size, dev_batch_size=dev_batch_size)
         at_least(0, candidates=candidates, limit=limit, dev_limit=dev_limit, pool=pool, searched=searched)
-        share(hard=hard, withheld=withheld, joined=joined, hasty=hasty)
+        share(hard=hard, withheld=withheld, foreign=foreign, joined=joined, hasty=hasty)
         if bool(searched) != bool(collection) or bool(searched) != bool(searcher):
             raise ValueError("collection, searcher and searched go together; give all or none of them")
-        for name, value in (("hard", hard), ("withheld", withheld), ("searched", searched)):
+        for name, value in (("hard", hard), ("withheld", withheld), ("foreign", foreign), ("searched", searched)):
             if value and not pool:
                 raise ValueError(f"{name} needs a pool")
         self.folder = folder
@@ -123,11 +127,13 @@ class BgrDataModule(LightningDataModule):
         self.sets: CandidateSets | None = None
         self.unanswerable = unanswerable
         self.withheld = withheld
+        self.foreign = foreign
         self.joined = joined
         self.hasty = hasty
         self.collection, self.searcher, self.searched = collection, searcher, searched
         self.own_pools: Mapping[str, list[str]] = {}
         self.spellings: dict[str, str] = {}
+        self.foreign_questions: dict[str, str] = {}
         self.splits: dict[str, list[Example]] = {}
         self.recipe = ""
         self.progress = True
@@ -163,9 +169,18 @@ class BgrDataModule(LightningDataModule):
         limits = model.config
         asked = dict.fromkeys(example.question for example in self.splits["train"]) if self.hasty else {}
         self.spellings = {one: with_haste(one, random.Random(one)) for one in asked}
-        questions = [*(e.question for e in examples), *self.spellings.values()]
+        if self.foreign:
+            self.foreign_questions = self._foreign_questions(tokenizer)
+        questions = [*(e.question for e in examples), *self.spellings.values(), *self.foreign_questions.values()]
         self.questions = Sentences(questions, tokenizer, max_tokens=limits.question_tokens)
         self.facts = Sentences((f for e in examples for f in e.facts), tokenizer, max_tokens=limits.fact_tokens)
+
+    def _foreign_questions(self, tokenizer: Any) -> dict[str, str]:
+        train = self.splits["train"]
+        words = ForeignWords(tokenizer.get_vocab(), (text for e in train for text in (e.question, *e.facts)))
+        asked = dict.fromkeys(example.question for example in train if example.answerable)
+        found = ((one, words.question(one, random.Random(f"foreign {one}"))) for one in asked)
+        return {one: other for one, other in found if other is not None}
 
     @property
     def truncation(self) -> dict[str, Truncation]:
@@ -229,6 +244,8 @@ class BgrDataModule(LightningDataModule):
             own, whole = set(example.facts), example  # a withheld fact does not return
             if draw.random() < self.withheld and can_withhold(example):
                 example = withheld(example, draw)
+            elif self.foreign and draw.random() < self.foreign:
+                example = about_something_else(example, self.foreign_questions) or example
             if self.sets is not None and whole.id in self.own_pools and whole.answerable and draw.random() < OWN_POOLS:
                 near = list(self.sets.fair(whole, self.own_pools[whole.id]))
                 strangers = [fact for fact in near if fact in self.facts.number]

@@ -128,6 +128,20 @@ def test_withheld_facts_are_in_no_pool_of_their_question(module):
         assert gone not in pool
 
 
+def test_questions_with_a_foreign_word_have_no_evidence(tokenizer, make_retriever, toy_data):
+    data = BgrDataModule(str(toy_data), pool=8, foreign=0.5)
+    data.setup()
+    data.tokenize(tokenizer, make_retriever())
+    asked = [one for one in data.splits["train"] if data.foreign_questions.get(one.question)]
+    assert asked
+    batch = data.training_batch(asked * 8, "epoch 1", range(8 * len(asked)))
+    for example, found in zip(asked * 8, batch.examples, strict=True):
+        assert found.answerable is (found.question == example.question)
+    assert len(set(batch.answerable)) == 2
+    with pytest.raises(ValueError, match="foreign needs a pool"):
+        BgrDataModule(str(toy_data), foreign=0.5)
+
+
 def test_some_questions_have_another_spelling(tokenizer, make_retriever, toy_data):
     data = BgrDataModule(str(toy_data), hasty=0.5)
     data.setup()
