@@ -56,16 +56,20 @@ def _described(name: str, entry: Command | Group, depth: int = 2) -> Iterator[st
             yield f"{_text(' '.join(block.split()))}\n"
     example = "\n".join(line.strip() for line in entry.example.strip().splitlines())
     yield f"```sh\n{example}\n```\n"
+    if entry.passes_settings:
+        yield "Settings of the config file are given as `--section.key=value` ([training](training.md#settings)).\n"
     yield from _options(parser)
 
 
 def _options(parser: ArgumentParser) -> Iterator[str]:
+    tables: dict[str, list[Action]] = {}
     for group in parser._action_groups:
-        actions = [action for action in group._group_actions if "--help" not in action.option_strings]
-        if not actions:
-            continue
         own = group.title not in ("options", "positional arguments")
-        yield f"**{_sentence(str(group.title)).rstrip('.')}**\n" if own else ""
+        actions = [action for action in group._group_actions if "--help" not in action.option_strings]
+        tables.setdefault(str(group.title) if own else "", []).extend(actions)
+    for title, actions in tables.items():
+        if title:
+            yield f"**{_sentence(title).rstrip('.')}**\n"
         yield "| option | meaning |\n| --- | --- |"
         yield from (f"| {_signature(action)} | {_text(str(action.help))} |" for action in actions)
         yield ""
@@ -81,7 +85,7 @@ def _signature(action: Action) -> str:
 def _text(text: str) -> str:
     """Help as Markdown: in one line, with nothing in it read as markup but code in backticks."""
     parts = " ".join(text.replace("%%", "%").split()).split("`")
-    parts[::2] = [re.sub(r"([\\*_<>|\[\]{}$#~])", r"\\\1", part) for part in parts[::2]]
+    parts[::2] = [re.sub(r"([\\*_|\[\]{}#])", r"\\\1", part.replace("<", "&lt;")) for part in parts[::2]]
     parts[1::2] = [part.replace("|", "\\|") for part in parts[1::2]]
     return "`".join(parts)
 
