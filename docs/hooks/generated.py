@@ -17,6 +17,9 @@ from bgr.cli.parser import Command, Group, command_parser
 
 ROOT = Path(__file__).parents[2]
 
+BEHIND = "---\nsearch:\n  boost: 0.5\n---\n\n"
+"""Front matter of pages that the search shows behind the guides."""
+
 HEAD = """# Command line
 
 All commands of `bgr`, with their options and defaults. `bgr COMMAND --help` prints the same. Options can also stand in
@@ -29,7 +32,7 @@ def on_files(files: Any, config: Any) -> Any:
     from mkdocs.structure.files import File
 
     for name, text in (("cli.md", cli_reference()), ("changelog.md", changelog())):
-        files.append(File.generated(config, name, content=text))
+        files.append(File.generated(config, name, content=BEHIND + text))
     return files
 
 

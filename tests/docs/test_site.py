@@ -29,6 +29,20 @@ QUESTIONS = {
 }
 """Question to the pages that answer it; one of the first two results must be among them."""
 
+OTHER_WORDS = {
+    "answer questions from a file of sentences": {"facts.html"},
+    "agreement threshold of both directions": {"glossary.html", "evaluation.html"},
+    "train with several devices": {"training.html"},
+    "no evidence, not answerable": {"facts.html", "retriever.html"},
+    "serve an HTTP API": {"faq.html", "cli.html", "serve.html"},
+    "graph edit distance": {"glossary.html", "evaluation.html"},
+    "half a million sentences": {"search.html"},
+    "licenses of the data packages": {"atlas.html", "faq.html"},
+    "language model takes the answer from the graph": {"reader.html"},
+    "baselines with bootstrap intervals": {"systems.html", "results.html"},
+}
+"""The same questions in words that no heading of the frequent questions has."""
+
 # lunr, which the site uses, leaves such words out too
 STOP_WORDS = set(
     "a an and are as at be by can do does for from have how i in is it me my of on or that the this to was"
@@ -73,6 +87,7 @@ class Bm25:
     def __init__(self, sections):
         self.pages = [section["location"].partition("#")[0] for section in sections]
         texts = [words(one["title"]) * TITLE_WEIGHT + words(one["text"]) for one in sections]
+        self.boosts = [section.get("boost", 1.0) for section in sections]
         self.counts = [Counter(text) for text in texts]
         self.lengths = [len(text) for text in texts]
         self.mean = sum(self.lengths) / len(texts)
@@ -82,8 +97,8 @@ class Bm25:
         """Pages in the order of their best section."""
         asked = words(question)
         scores = {}
-        for page, count, length in zip(self.pages, self.counts, self.lengths, strict=True):
-            score = sum(self.weight(word, count[word], length) for word in asked)
+        for page, boost, count, length in zip(self.pages, self.boosts, self.counts, self.lengths, strict=True):
+            score = boost * sum(self.weight(word, count[word], length) for word in asked)
             scores[page] = max(score, scores.get(page, 0.0))
         return sorted(scores, key=lambda page: -scores[page])
 
@@ -98,7 +113,7 @@ def search(site):
     return Bm25(json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))["docs"])
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
-def test_search_finds_the_page_of_a_newcomers_question(search, question):
+@pytest.mark.parametrize(("question", "pages"), [*QUESTIONS.items(), *OTHER_WORDS.items()])
+def test_search_finds_the_page_of_a_newcomers_question(search, question, pages):
     first = search.pages_for(question)[:2]
-    assert set(first) & QUESTIONS[question], first
+    assert set(first) & pages, first
