@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,11 +21,15 @@ from bgr.pipeline.asking import check_pool, find_candidates, make_answer, with_f
 from bgr.pipeline.checks import check_questions
 from bgr.pipeline.directions import Directions
 from bgr.pipeline.graphs import DirectedGraphs
+from bgr.pipeline.hub import upload
+from bgr.pipeline.saving import exact_model
+from bgr.pipeline.source import find_checkpoint
 from bgr.reader.answer import Answer
 from bgr.reader.loading import reader_of
 from bgr.reader.reader import Reader, ReaderInput
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, timed
 from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever
+from bgr.retrievers.graph_hop.export import Parts, write_checkpoint
 from bgr.retrievers.graph_hop.hop_search import HopSearch
 from bgr.retrievers.graph_hop.known_words import KnownWords
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
@@ -32,6 +37,7 @@ from bgr.retrievers.graph_hop.options import POOL
 from bgr.retrievers.llm_graph.reader import open_reader
 from bgr.retrievers.scope import Scope, SearchName
 from bgr.retrievers.search import CANDIDATES, TwoStage
+from bgr.utils.atomic_io import output_folder
 from bgr.utils.devices import pick_device
 from bgr.utils.json_utils import one_line
 
@@ -68,26 +74,37 @@ class BgrPipeline(Directions, Retriever):
         self.settings = settings
         self.reader = reader
         self.words = words
+        self._source: Path | None = None
 
     @classmethod
     def from_pretrained(
         cls,
-        folder: str | Path,
+        source: str | Path | None = None,
         *,
         reader: str | Path | None = None,
         device: str | torch.device | None = None,
         precision: str | None = None,
+        revision: str | None = None,
+        token: str | bool | None = None,
+        cache_dir: str | Path | None = None,
+        local_files_only: bool = False,
     ) -> BgrPipeline:
-        """Load a checkpoint folder, without network access. Device and precision are as for the class.
+        """Load a checkpoint. Device and precision are as for the class.
 
         Args:
+            source: a checkpoint folder, or ``owner/name`` on the Hugging Face Hub if it is a string and no such folder
+                exists; default: the released weights.
             reader: a reader in place of the checkpoint's: its folder, or a language model (`open_reader`).
+            revision, token, cache_dir, local_files_only: of the Hub (`bgr.pipeline.hub.download`).
 
         Raises:
-            CheckpointError: a file is missing, damaged or inconsistent with the others, or a test question fails.
+            CheckpointError: a file is missing, damaged or inconsistent with the others, or a test question fails; or as
+                `bgr.pipeline.hub.download`.
             BgrError: the reader cannot be loaded, or there is no such device.
         """
-        folder, device = Path(folder), pick_device(device)
+        device = pick_device(device)
+        hub: dict[str, Any] = {"token": token, "cache_dir": cache_dir, "local_files_only": local_files_only}
+        folder = find_checkpoint(source, revision=revision, **hub)
         settings = Settings.load(folder)
         forward, backward = (load_retriever(folder, direction) for direction in DIRECTIONS)
         words = min(model.config.encoder.vocab_size for model in (forward, backward))
@@ -95,11 +112,62 @@ class BgrPipeline(Directions, Retriever):
         reads = reader_of(folder, **machine) if reader is None else open_reader(reader, **machine)
         tokenizer = load_tokenizer(folder, words)
         pipeline = cls(forward, backward, tokenizer, settings, reader=reads, words=KnownWords.of(folder), **machine)
+        pipeline._source = folder
         try:
             pipeline.retrieve([Query("?", ["."])])
         except Exception as error:  # weights may fit a configuration that cannot be run
             raise CheckpointError(f"{folder}: the model cannot be run: {one_line(error)}") from None
         return pipeline
+
+    def save_pretrained(
+        self, folder: str | Path, *, half: bool = False, without_encoder: bool = False, overwrite: bool = False
+    ) -> Path:
+        """Write a checkpoint folder, from which `from_pretrained` loads the same pipeline, with a model card.
+
+        Args:
+            half: store the weights in fp16, at half the size.
+            without_encoder: store the name and hash of the packaged encoder in place of its weights; whoever loads the
+                checkpoint needs the package (``bgr[offline]``).
+            overwrite: replace the folder if it exists.
+
+        Raises:
+            DataError: the folder exists, or cannot be written.
+            CheckpointError: the weights are rounded to bfloat16 and their folder is no longer there or has others
+                (`bgr.pipeline.saving.exact_model`), or the encoder cannot be named.
+            BgrError: the reader is a language model, which cannot be stored.
+        """
+        models = {model.config.direction: exact_model(model, self._source) for model in (self.forward, self.backward)}
+        parts = Parts(models, self.tokenizer, self.settings, self.reader, self.words)
+        with output_folder(folder, overwrite=overwrite) as work:
+            write_checkpoint(work, parts, half=half, without_encoder=without_encoder)
+        return Path(folder)
+
+    def push_to_hub(
+        self,
+        repo_id: str,
+        *,
+        private: bool | None = None,
+        token: str | bool | None = None,
+        revision: str | None = None,
+        commit_message: str = "Upload a BGR checkpoint",
+        half: bool = False,
+        without_encoder: bool = False,
+    ) -> str:
+        """Upload what `save_pretrained` writes to the Hugging Face Hub, and return the address of the commit.
+
+        Args:
+            repo_id: ``owner/name``; the repository is created if there is none.
+            private: only for a new repository; default: the owner's.
+            revision: branch, created if there is none; default: ``main``.
+
+        Raises:
+            BgrError: as `save_pretrained` and `bgr.pipeline.hub.upload`.
+        """
+        with tempfile.TemporaryDirectory() as work:
+            folder = self.save_pretrained(Path(work) / "checkpoint", half=half, without_encoder=without_encoder)
+            return upload(
+                folder, repo_id, private=private, token=token, revision=revision, commit_message=commit_message
+            )
 
     @timed
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
