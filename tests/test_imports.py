@@ -21,7 +21,7 @@ LAYERS = (
     ("retrievers",),
     ("released",),
     ("pipeline",),
-    ("ask",),
+    ("ask", "adapters"),
     ("predict", "serve"),
     ("cli",),
 )
