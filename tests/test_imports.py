@@ -21,7 +21,7 @@ LAYERS = (
     ("retrievers",),
     ("released",),
     ("pipeline",),
-    ("ask", "adapters"),
+    ("ask", "adapters", "auto"),
     ("predict", "serve"),
     ("cli",),
 )
