@@ -7,6 +7,7 @@ files by Git LFS.
 import base64
 import hashlib
 import json
+import re
 import socket
 import threading
 import time
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 
 import pytest
 import uvicorn
+import yaml
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from huggingface_hub import constants
@@ -31,6 +33,38 @@ class Repo:
 def commit_id(files):
     content = [(name, hashlib.sha1(files[name]).hexdigest()) for name in sorted(files)]
     return hashlib.sha1(json.dumps(content).encode()).hexdigest()
+
+
+LICENSES = {"apache-2.0", "mit", "cc-by-4.0", "cc-by-sa-4.0", "other", "unknown"}
+TASKS = {"question-answering", "text-retrieval", "text-generation"}
+TEXTS = {"pretty_name", "library_name", "license_name", "license_link", "base_model"}
+
+
+def card_problems(content, kind):
+    """Those rules of the Hub's metadata that cards of this package can break; names are not checked further."""
+    front = re.match(r"---\n(.*?\n)---\n", content, re.DOTALL)
+    data = yaml.safe_load(front[1]) if front else None
+    if not isinstance(data, dict):
+        yield "no front matter"
+        return
+    for name, value in data.items():
+        many = value if isinstance(value, list) else [value]
+        if name == "license":
+            right = value in LICENSES and (value != "other" or {"license_name", "license_link"} <= data.keys())
+        elif name == "language":
+            right = all(re.fullmatch("[a-z]{2,3}", str(one)) for one in many)
+        elif name == ("pipeline_tag" if kind == "model" else "task_categories"):
+            right = TASKS.issuperset(many)
+        elif name == "tags":
+            right = isinstance(value, list) and all(isinstance(one, str) for one in value)
+        elif kind == "dataset" and name == "size_categories":
+            right = all(re.fullmatch(r"n<1K|10*K<n<10*K|100K<n<1M|n>1M", one) for one in many)
+        elif kind == "dataset" and name in ("configs", "dataset_info"):
+            right = all("config_name" in one for one in many)
+        else:
+            right = name in TEXTS and isinstance(value, str) and value
+        if not right:
+            yield f'"{name}" is not valid: {value!r}'
 
 
 def refusal(status, code, message):
@@ -96,7 +130,9 @@ class HubDouble:
         return JSONResponse({"url": f"{request.base_url}{name}"})
 
     async def validate(self, request):
-        return JSONResponse({"errors": [], "warnings": []})
+        asked = await request.json()
+        errors = [{"message": error} for error in card_problems(asked["content"], asked["repoType"])]
+        return JSONResponse({"errors": errors, "warnings": []}, 400 if errors else 200)
 
     async def branch(self, request):
         repo, name = request.state.repo, request.path_params["branch"]

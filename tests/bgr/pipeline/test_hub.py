@@ -1,6 +1,7 @@
 """Checkpoints on the Hub, against a double on loopback (conftest.py)."""
 
 import pytest
+import torch
 
 from bgr.errors import BgrError, CheckpointError
 from bgr.pipeline import BgrPipeline
@@ -155,3 +156,13 @@ def test_hub_ids(name):
 @pytest.mark.parametrize("name", ["a", "a/b/c", "/a/b", "./a", "a/", "a/..", "a b/c", "ä/b", "a/b\n"])
 def test_not_hub_ids(name):
     assert not is_hub_id(name)
+
+
+def test_auto_model_from_the_hub(pushed, pipeline):
+    from transformers import AutoModel
+
+    import bgr.auto  # noqa: F401
+
+    loaded = AutoModel.from_pretrained("someone/films", subfolder="backward")
+    expected = pipeline.backward.state_dict()
+    assert all(torch.equal(weight, expected[name]) for name, weight in loaded.state_dict().items())
