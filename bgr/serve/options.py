@@ -59,9 +59,9 @@ class ServeOptions(CheckpointOptions):
             names = [value.partition("=")[0] for value in values]
             for value, name in zip(values, names, strict=True):
                 if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}=.+", value):
-                    yield f"--{option} is {value!r}, allowed: NAME=DIR, a name of letters, digits, '.', '_' and '-'"
+                    yield f"--{option}: {value!r}: allowed: NAME=DIR, a name of letters, digits, '.', '_' and '-'"
                 elif names.count(name) > 1 or (option == "system" and name in ("bgr", "bm25")):
-                    yield f"--{option}: the name {name!r} is taken"
+                    yield f"--{option}: {value!r}: the name {name!r} is taken"
         if not self.is_local and not self.token and not self.open:
             yield (
                 f"--host {self.host} can be reached by other machines; set {TOKEN} to a secret that clients send, or "

@@ -145,6 +145,8 @@ class Worker(Generic[Item, Result]):
         started = time.perf_counter()
         try:
             results = self.work([job.item for job in jobs])
+            if len(results) != len(jobs):
+                raise RuntimeError(f"{len(results)} results for {len(jobs)} items")
         except Exception as error:
             if len(jobs) > 1:
                 for job in jobs:

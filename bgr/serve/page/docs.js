@@ -31,7 +31,7 @@ function route(path, method, about) {
     el("p", {}, about.description ?? about.summary),
     body && el("p", {}, "Request: ", name(body)),
     EXAMPLES[path] && el("pre", { tabindex: 0 }, el("code", {}, curl(path))),
-    el("div", { class: "scroller" }, el("table", {}, el("thead", {}, el("tr", {}, ["status", "meaning", "body"].map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, responses))));
+    el("div", { class: "wide" }, el("table", {}, el("thead", {}, el("tr", {}, ["status", "meaning", "body"].map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, responses))));
 }
 
 const curl = (path) => `curl ${new URL(path.slice(1), location.href).href} -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify(EXAMPLES[path])}'`;
@@ -41,7 +41,7 @@ function type(title, schema) {
   const rows = Object.entries(schema.properties ?? {}).map(([field, one]) =>
     el("tr", {}, el("td", {}, el("code", {}, field)), el("td", {}, name(one)), el("td", {}, [one.description, required.has(field) ? "" : "optional"].filter(Boolean).join("; "))));
   return el("section", { class: "card", id: `type-${title}` }, el("h3", {}, title), schema.description && el("p", {}, schema.description),
-    el("div", { class: "scroller" }, el("table", {}, el("thead", {}, el("tr", {}, ["field", "type", "meaning"].map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, rows))));
+    el("div", { class: "wide" }, el("table", {}, el("thead", {}, el("tr", {}, ["field", "type", "meaning"].map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, rows))));
 }
 
 /** The name of a type, as a link if it has a section of its own. */
