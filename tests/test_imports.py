@@ -19,8 +19,9 @@ LAYERS = (
     ("data",),
     ("reader",),
     ("retrievers",),
-    ("pipeline", "released"),
-    ("ask",),
+    ("released",),
+    ("pipeline",),
+    ("ask", "adapters", "auto"),
     ("predict", "serve"),
     ("cli",),
 )
