@@ -146,6 +146,7 @@ def _metadata(
 ) -> dict[str, Any]:
     levels = Counter(one.level for one in read)
     examples = [one for part in splits.values() for one in part]
+    inferred = {one.question.id for one in labels.found if one.inferred}
     return {
         "name": options.name,
         "source": "own data",
@@ -157,6 +158,7 @@ def _metadata(
         "rules": _rules(labels, options),
         "seed": options.seed,
         "split": {"shares": dict(zip(SPLITS, options.shares, strict=True)), "together": f"equal {options.hold_out}"},
+        "inferred_graphs": {split: sum(one.id in inferred for one in part) for split, part in splits.items()},
         "shared_with_earlier_splits": shared_between(dict(splits)),
         "without_answer": sum(one.answerable and not one.answer for one in examples),
         "counts": {split: len(part) for split, part in splits.items()},
@@ -183,6 +185,11 @@ def _notes(splits: Mapping[str, list[Example]], facts: Mapping[str, None], metad
         for split, part in splits.items()
         if len(part) < FEW[split]
     ]
+    for split in SPLITS[1:]:
+        if count := metadata["inferred_graphs"][split]:
+            notes.append(
+                f"{split} has {count:,} inferred graphs: scores on it compare with the inference, not the truth"
+            )
     for split, shared in metadata["shared_with_earlier_splits"].items():
         told = ", ".join(f"{count:,} {what}" for what, count in shared.items() if count)
         notes += [f"{split} shares with earlier splits: {told}"] if told else []

@@ -34,6 +34,9 @@ class Taught:
     agreement: float
 
 
+GIVEN = ("graph", "unanswerable")
+"""Levels whose lines say all of the evidence."""
+
 Teacher = Callable[[Sequence[Asked]], list[Taught]]
 
 NOTHING_FOUND = "the teacher found no evidence"
@@ -44,11 +47,13 @@ TOO_MANY = f"the teacher found more than {MAX_FACTS} facts"
 
 @dataclass(frozen=True)
 class Labelled:
-    """A question with its graph over `facts`, which are its candidates."""
+    """A question with its graph over `facts`, which are its candidates; the graph is `inferred` unless the line gives
+    it, whole or as empty."""
 
     question: OwnQuestion
     facts: tuple[str, ...]
     graph: EvidenceGraph
+    inferred: bool
 
 
 @dataclass
@@ -65,7 +70,7 @@ class Labels:
     dropped: dict[str, list[str]] = field(default_factory=dict)
 
     def keep(self, question: OwnQuestion, facts: tuple[str, ...], graph: EvidenceGraph, how: str) -> None:
-        self.found.append(Labelled(question, facts, graph))
+        self.found.append(Labelled(question, facts, graph, question.level not in GIVEN))
         self.how[how] += 1
 
     def drop(self, question: OwnQuestion, why: str) -> None:
