@@ -24,6 +24,7 @@ from bgr.models.batching import Sentences
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Query
 from bgr.retrievers.graph_hop.options import POOL
+from bgr.utils.devices import autocast
 from eval.bench.measure import BenchResult, table, timed
 from eval.bench.options import DatabaseBenchOptions
 
@@ -106,7 +107,8 @@ def _floor(pipeline: BgrPipeline, collection: Collection, asked: Sequence[str]) 
     model = pipeline.forward
     for question in asked:
         words = Sentences([question], pipeline.tokenizer, max_tokens=model.config.question_tokens)
-        model.encoder(words.take([0], states=False).to(model.device))
+        with autocast(model.device):  # as in the pipeline
+            model.encoder(words.take([0], states=False).to(model.device))
         collection.bm25.search([question], POOL)
 
 
