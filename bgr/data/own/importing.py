@@ -75,7 +75,7 @@ def import_data(options: ImportOptions, *, teacher: Teacher | None = None, progr
         raise BgrError(f"{_names(options)}: no question has an evidence graph: {_reasons(labels)}")
     found = [_with_candidates(one, candidates, options.candidates) for one in labels.found]
     examples = [_example(one, options.seed) for one in found]
-    splits = _splits(found, examples, options)
+    splits = _splits(found, examples, options, labels)
     metadata = _metadata(options, read, questions, labels, splits)
     sentences = dict.fromkeys(fact for part in splits.values() for one in part for fact in one.facts)
     gold = {one.facts[node] for part in splits.values() for one in part for node in one.graph.nodes}
@@ -113,7 +113,9 @@ def _example(one: Labelled, seed: int) -> Example:
     return Example(own.id, own.question, tuple(one.facts[n] for n in order), graph, own.answer, (), own.type)
 
 
-def _splits(found: Sequence[Labelled], examples: Sequence[Example], options: ImportOptions) -> dict[str, list[Example]]:
+def _splits(
+    found: Sequence[Labelled], examples: Sequence[Example], options: ImportOptions, labels: Labels
+) -> dict[str, list[Example]]:
     keys: list[set[tuple[str, str]]] = []
     for one in examples:
         own = {("question", question_key(one.question))}
@@ -130,9 +132,10 @@ def _splits(found: Sequence[Labelled], examples: Sequence[Example], options: Imp
     for split in SPLITS[:2]:  # a training needs both
         if not any(one.answerable for one in splits[split]):
             counts = ", ".join(f"{len(part):,} {name}" for name, part in splits.items())
+            left_out = f"; left out: {_reasons(labels)}" if labels.dropped else ""
             raise BgrError(
-                f"{_names(options)}: {split} has no question with evidence ({counts}); give more questions, other "
-                "--shares, or the field split"
+                f"{_names(options)}: {split} has no question with evidence ({counts}{left_out}); give more questions, "
+                "other --shares, or the field split"
             )
     return splits
 

@@ -182,6 +182,8 @@ def test_what_is_refused_leaves_nothing(tmp_path, write, line, bring):
     assert "no question has an evidence graph: 1 (the answer stands in no fact)" in refused([line(answer="Paris")])
     assert "dev has no question with evidence (1 train, 0 dev, 0 test)" in refused(graphs[:1])
     assert "train has no question with evidence" in refused([{**one, "split": "dev"} for one in graphs])
+    lost = refused([{**graphs[0], "split": "dev"}, line(answer="Paris", split="train")])
+    assert f"(0 train, 1 dev, 0 test; left out: 1 ({NO_PLACE}))" in lost
     assert "--shares: the shares are [0, 0, 0]" in refused(graphs, shares=(0, 0, 0))
     assert "collection" in refused(graphs, collection=tmp_path / "none")
     bring(graphs)
