@@ -29,8 +29,9 @@ FEW = {"train": 100, "dev": 20, "test": 20}
 
 RULES = {
     "links": "evidence without edges becomes a tree: from the question on, the heaviest link of shared words, where a "
-    "name counts fully, another word a quarter, and each by how rare it is; nothing follows a single fact that holds "
-    "the answer",
+    "name counts fully, another word a quarter, and each by how rare it is; of equal links the one from the deepest "
+    "fact; a single fact that holds the answer is linked last, from another fact if they share a word, and nothing "
+    "follows it",
     "chains": "evidence of an answer alone is the chain of one to three facts, joined by names, that ends in a fact "
     "with the answer and has most words of the question",
     "teacher": "evidence of an answer alone is the graph of a checkpoint, if its answer is right and its directions "

@@ -3,8 +3,9 @@
 Evidence without edges becomes a tree by `linked`. The question and each fact are sets of words; a link between two of
 them weighs as much as the words they share (inverse document frequencies, a quarter for words that are no names). A
 link between two facts counts only words that the question does not have: what the question names is found from it. The
-tree grows from the question by the heaviest link, as in Prim's algorithm. A single fact that holds the answer ends the
-reasoning: nothing is found from it.
+tree grows from the question by the heaviest link, as in Prim's algorithm; of equal links the one from the deepest fact
+counts. A single fact that holds the answer ends the reasoning: it is linked last, from another fact if they share a
+word, and nothing is found from it.
 """
 
 from __future__ import annotations
@@ -109,20 +110,20 @@ def linked(question: str, facts: Sequence[str], answer: str, linker: Linker) -> 
         for b in range(len(facts))
         if a not in (b, last)
     }
+    if last is not None and any(weights[a, last] for a in range(len(facts)) if a != last):
+        del weights[ROOT, last]
     edges: list[Edge] = []
     ties = unlinked = 0
-    waiting = set(range(len(facts)))
-    while waiting:
-        # the first of equal ones: from the question, then by the number
-        reached = set(range(ROOT, len(facts))) - waiting
-        a, b = max(
-            (edge for edge in sorted(weights) if edge[0] in reached and edge[1] in waiting), key=weights.__getitem__
-        )
+    depth = {ROOT: 0}
+    while waiting := set(range(len(facts))) - set(depth):
+        open_edges = [(a, b) for a, b in weights if a in depth and b in (waiting - {last} or waiting)]
+        # of equal ones the deepest, then the first fact
+        a, b = max(open_edges, key=lambda edge: (weights[edge], depth[edge[0]], -edge[1], -edge[0]))
         best = weights[a, b]
-        ties += best > 0 and any(weights[c, b] == best for c in reached - {a} if (c, b) in weights)
+        ties += best > 0 and sum(weights.get((c, b)) == best for c in depth) > 1
         unlinked += not best
         edges.append((a, b) if best else (ROOT, b))
-        waiting.remove(b)
+        depth[b] = depth[a] + 1 if best else 1
     return Linked(EvidenceGraph(edges), ties, unlinked)
 
 

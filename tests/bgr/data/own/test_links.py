@@ -42,6 +42,25 @@ def test_nothing_is_found_from_the_only_fact_that_holds_the_answer():
     assert linked(question, facts, "Uppsala", Linker(facts)).graph.successors(0) == ()
 
 
+def test_the_fact_with_the_answer_is_found_from_another_one_even_if_the_question_is_nearer():
+    facts = ["Sheeran made Songs with Amy.", "Thinking Out Loud by Sheeran was for Athina."]
+    question = "For whom did the maker of Songs with Amy write Thinking Out Loud?"
+    linker = Linker(facts)
+    assert linker.weight(question, facts[1]) > linker.weight(facts[0], facts[1], question) > 0
+    assert linked(question, facts, "Athina", linker).graph == EvidenceGraph([(ROOT, 0), (0, 1)])
+    assert linked(question, facts, "", linker).graph == EvidenceGraph([(ROOT, 0), (ROOT, 1)])
+    # no other fact shares a word with it
+    facts[0] = "Amy sings."
+    assert linked(question, facts, "Athina", Linker(facts)).graph == EvidenceGraph([(ROOT, 0), (ROOT, 1)])
+
+
+def test_of_equal_links_the_deepest_counts():
+    facts = ["Cuba has Ana.", "Cuba lasts.", "Cuba drew reviews."]
+    found = linked("How many reviewed that film with Ana?", facts, "", Linker(facts))
+    assert found.graph == EvidenceGraph([(ROOT, 0), (0, 1), (1, 2)])
+    assert found.ties == 1
+
+
 def test_equal_links_and_facts_that_share_nothing_are_counted():
     facts = ["Alpha met Gamma.", "Beta met Gamma.", "Gamma sleeps."]
     found = linked("Where do Alpha and Beta go?", facts, "", Linker(facts))
