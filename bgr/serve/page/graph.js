@@ -44,7 +44,8 @@ export function withStates(graph, gold) {
  * @returns the SVG element.
  */
 export function drawGraph(container, view, onOpen) {
-  const width = container.clientWidth - 2 * MARGIN;
+  const padding = 2 * parseFloat(getComputedStyle(container).paddingLeft);
+  const width = container.clientWidth - padding - 2 * MARGIN;
   const down = width < NARROW;
   const edges = withStates(view.graph, view.gold);
   const boxWidth = widthOfBoxes(edges, width, down);

@@ -1,0 +1,283 @@
+"""The HTTP API, version 1, and the page."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from bgr import __version__
+from bgr.errors import BgrError, DataError
+from bgr.reader.answer import Answer
+from bgr.serve.answering import Answering, Job
+from bgr.serve.limits import Guard
+from bgr.serve.measured import Measured
+from bgr.serve.metrics import Metrics
+from bgr.serve.options import ServeOptions
+from bgr.serve.schema import (
+    AnswerResponse,
+    AskRequest,
+    BatchRequest,
+    BatchResponse,
+    CollectionInfo,
+    Example,
+    ExampleInfo,
+    Failure,
+    Graph,
+    Health,
+    Limits,
+    Milliseconds,
+    SystemInfo,
+)
+from bgr.serve.worker import Done, FullError, StoppedError, Worker
+from bgr.utils.json_utils import repr_short
+
+PAGE = Path(__file__).with_name("page")
+CLIENT_GONE = 499
+"""Status, in logs and metrics alone, of a request whose client did not wait."""
+
+FAILURES: dict[int | str, dict[str, Any]] = {
+    status: {"model": Failure, "description": text}
+    for status, text in {
+        401: "a token is required",
+        413: "the request is too large",
+        422: "the request is not valid",
+        429: "the queue is full; see Retry-After",
+        503: "the server is stopping",
+        504: "the answer took too long",
+    }.items()
+}
+
+
+class LateError(Exception):
+    """The answers did not come in time."""
+
+
+class GoneError(Exception):
+    """The client did not wait."""
+
+
+class Service:
+    """The API's work: a queue before one thread with the models.
+
+    Args:
+        answering: checks and answers requests.
+        options: limits.
+    """
+
+    def __init__(self, answering: Answering, options: ServeOptions) -> None:
+        self.answering, self.options = answering, options
+        self.metrics = Metrics(lambda: self.worker.pending)
+        self.worker: Worker[Job, Answer] = Worker(
+            answering.answers,
+            max_queue=options.max_queue,
+            batch_size=options.batch_size,
+            wait=options.batch_wait / 1000,
+            on_batch=self.metrics.batch_sizes.observe,
+        )
+
+    async def answer(self, request: Request, asked: AskRequest) -> AnswerResponse:
+        """Answer one question."""
+        job = self.answering.job(asked)
+        outcome = (await self._wait(request, [job]))[0]
+        found = self._response(job, outcome)
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+    async def answer_batch(self, request: Request, asked: Sequence[AskRequest]) -> list[AnswerResponse | Failure]:
+        """Answer several questions; one that cannot be answered becomes a `Failure`."""
+        if len(asked) > self.options.max_queue:
+            raise DataError(f"{len(asked):,} requests, allowed: {self.options.max_queue:,}")
+        jobs: dict[int, Job] = {}
+        found: dict[int, AnswerResponse | Failure] = {}
+        for number, one in enumerate(asked):
+            try:
+                jobs[number] = self.answering.job(one)
+            except BgrError as error:
+                found[number] = Failure(error=one_line(error))
+        outcomes = await self._wait(request, list(jobs.values())) if jobs else []
+        for (number, job), outcome in zip(jobs.items(), outcomes, strict=True):
+            answered = self._response(job, outcome)
+            found[number] = answered if isinstance(answered, AnswerResponse) else Failure(error=one_line(answered))
+        return [found[number] for number in range(len(asked))]
+
+    async def _wait(self, request: Request, jobs: Sequence[Job]) -> list[Done[Answer] | BaseException]:
+        """Outcomes of the jobs, in order. They are given up if the client goes away or the time is over: that of one
+        question for each batch that the jobs fill."""
+        futures = self.worker.submit(jobs)
+        answered = asyncio.gather(*futures, return_exceptions=True)
+        gone = asyncio.create_task(_disconnected(request))
+        waiting: set[asyncio.Future[Any]] = {answered, gone}
+        seconds = self.options.timeout * math.ceil(len(jobs) / self.options.batch_size)
+        try:
+            await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if answered.done():
+                return answered.result()
+            answered.cancel()
+            raise GoneError if gone.done() else LateError(f"no answer within {seconds:g} s")
+        finally:
+            gone.cancel()
+
+    def _response(self, job: Job, outcome: Done[Answer] | BaseException) -> AnswerResponse | BaseException:
+        if isinstance(outcome, BaseException):
+            self.metrics.questions.labels(job.system, "failed").inc()
+            return outcome
+        answer = outcome.result
+        nothing = answer.text is None if answer.has_reader else not answer.graph.nodes
+        self.metrics.questions.labels(job.system, "nothing" if nothing else "answered").inc()
+        took = Milliseconds(waited=1000 * outcome.waited, answered=1000 * outcome.seconds)
+        return self.answering.respond(job, answer, took)
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def one_line(error: BaseException) -> str:
+    """What a client is told: errors that users can mend whole, of others nothing."""
+    return " ".join(str(error).split()) if isinstance(error, BgrError) else "the server failed at this question"
+
+
+def create_app(service: Service) -> Measured:
+    """The ASGI application."""
+    options, sources, token = service.options, service.answering.sources, service.options.token
+    api = FastAPI(
+        title="BGR",
+        version=__version__,
+        summary="Answers with their evidence graphs.",
+        docs_url=None,
+        redoc_url=None,
+        responses=FAILURES,
+    )
+    limits = Limits(facts=options.max_facts, bytes=options.max_bytes, queue=options.max_queue, seconds=options.timeout)
+
+    @api.post("/v1/answer")
+    async def answer(request: Request, asked: AskRequest) -> AnswerResponse:
+        """Answer one question with its evidence graph."""
+        return await service.answer(request, asked)
+
+    @api.post("/v1/batch")
+    async def batch(request: Request, asked: BatchRequest) -> BatchResponse:
+        """Answer several questions together."""
+        return BatchResponse(results=await service.answer_batch(request, asked.requests))
+
+    @api.get("/v1/systems")
+    async def systems() -> list[SystemInfo]:
+        """The systems, the default first."""
+        return [
+            SystemInfo(name=name, description=one.description, answers=one.answers)
+            for name, one in sources.systems.items()
+        ]
+
+    @api.get("/v1/collections")
+    async def collections() -> list[CollectionInfo]:
+        """The collections, the default first."""
+        return [CollectionInfo(name=name, texts=len(one)) for name, one in sources.collections.items()]
+
+    @api.get("/v1/examples")
+    async def examples() -> list[ExampleInfo]:
+        """Questions with a gold graph."""
+        return [
+            ExampleInfo(
+                id=one.id,
+                question=one.question,
+                type=one.type,
+                structure=one.structure if one.answerable else "",
+                answerable=one.answerable,
+            )
+            for one in sources.examples.values()
+        ]
+
+    @api.get("/v1/examples/{id}", responses={404: {"model": Failure, "description": "no such example"}})
+    async def example(id: str) -> Example:
+        """A question with its candidates, gold graph and answer."""
+        one = sources.examples.get(id)
+        if one is None:
+            raise HTTPException(404, f"no example {repr_short(id)}")
+        return Example(
+            id=one.id,
+            question=one.question,
+            type=one.type,
+            structure=one.structure if one.answerable else "",
+            answerable=one.answerable,
+            facts=list(one.facts),
+            answer=one.answer,
+            graph=Graph.of(one.graph),
+        )
+
+    @api.get("/v1/health")
+    async def health() -> Health:
+        """Whether the server answers, and its limits."""
+        worker = service.worker
+        return Health(
+            status="stopping" if worker.stopped else "ready",
+            version=__version__,
+            queue=worker.pending,
+            limits=limits,
+            token=bool(token),
+        )
+
+    @api.get("/metrics", include_in_schema=False)
+    async def metrics() -> Response:
+        return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    @api.get("/docs", include_in_schema=False)
+    async def docs() -> FileResponse:
+        return FileResponse(PAGE / "docs.html")
+
+    _add_handlers(api, service)
+    api.mount("/", StaticFiles(directory=PAGE, html=True))
+    guard = Guard(api, max_bytes=options.max_bytes, token=token, local=options.is_local)
+    return Measured(guard, service.metrics)
+
+
+def _add_handlers(api: FastAPI, service: Service) -> None:
+    """Every failure is one line of JSON: ``{"error": …}``."""
+    handler = Callable[[Request, Any], Awaitable[JSONResponse]]
+
+    def failing(kind: type[Exception] | int, status: int, text: Callable[[Any], str]) -> None:
+        async def handle(request: Request, error: Any) -> JSONResponse:
+            return JSONResponse({"error": text(error)}, status)
+
+        api.add_exception_handler(kind, handle)
+
+    async def full(request: Request, error: FullError) -> JSONResponse:
+        worker = service.worker
+        seconds = max(1, math.ceil(worker.pending * worker.seconds_each))
+        text = f"{worker.pending} questions wait, allowed: {service.options.max_queue}; try again in {seconds} s"
+        return JSONResponse({"error": text}, 429, {"Retry-After": str(seconds)})
+
+    async def http(request: Request, error: HTTPException) -> JSONResponse:
+        return JSONResponse({"error": str(error.detail)}, error.status_code, error.headers)
+
+    answers: dict[type[Exception], handler] = {FullError: full, HTTPException: http}
+    for kind, handle in answers.items():
+        api.add_exception_handler(kind, handle)
+    failing(RequestValidationError, 422, invalid)
+    failing(BgrError, 422, one_line)
+    failing(StoppedError, 503, lambda error: "the server is stopping")
+    failing(LateError, 504, str)
+    failing(GoneError, CLIENT_GONE, lambda error: "the client did not wait")
+    failing(Exception, 500, one_line)
+
+
+def invalid(error: RequestValidationError) -> str:
+    """The first thing that is wrong with a request, in one line: where, what, and what was given."""
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return f"the body is not valid JSON at character {first['loc'][-1]}: {first['ctx']['error']}"
+    where = ".".join(str(part) for part in first["loc"] if part != "body")
+    text = first["msg"].removeprefix("Value error, ")
+    given = first.get("input")
+    value = f", not {repr_short(given)}" if isinstance(given, str | int | float | bool) else ""
+    return " ".join(f"{where}: {text}{value}".removeprefix(": ").split())

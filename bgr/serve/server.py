@@ -1,0 +1,100 @@
+"""The process of `bgr serve`: its socket, its signals, and its end."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from types import FrameType
+
+import uvicorn
+
+from bgr.errors import BgrError
+from bgr.serve.answering import Answering
+from bgr.serve.app import Service, create_app
+from bgr.serve.options import ServeOptions
+from bgr.serve.sources import open_sources, warm_up
+
+LAST_SECONDS = 30
+"""Time for questions that are being answered when the server is told to stop."""
+
+MAX_CONNECTIONS = 1_000
+"""Connections at a time; uvicorn answers further ones with status 503."""
+
+
+def serve(options: ServeOptions) -> None:
+    """Serve until a signal (SIGINT, SIGTERM) says to stop; then finish what was begun.
+
+    Raises:
+        BgrError: the address cannot be used, or a checkpoint, collection or dataset is missing or damaged.
+    """
+    with listening(options.host, options.port) as listener:  # before minutes of loading
+        sources = open_sources(options)
+        warm_up(sources)
+        service = Service(Answering(sources, max_facts=options.max_facts, pool=options.pool), options)
+        config = uvicorn.Config(
+            create_app(service),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=MAX_CONNECTIONS,
+            timeout_graceful_shutdown=LAST_SECONDS,
+            ws="none",
+        )
+        server = Server(config, service, address(listener))
+        try:
+            server.run(sockets=[listener])
+        finally:
+            service.worker.stop(LAST_SECONDS)
+    print("stopped", file=sys.stderr)
+
+
+class Server(uvicorn.Server):
+    """Says where it listens, and ends with exit code 0 when it is told to stop."""
+
+    def __init__(self, config: uvicorn.Config, service: Service, where: str) -> None:
+        super().__init__(config)
+        self.service, self.where = service, where
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if not self.should_exit:
+            print(f"listening on {self.where}, Ctrl+C stops", file=sys.stderr, flush=True)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """In place of uvicorn's, which ends the process by the signal itself once all is done."""
+        before = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        if self.should_exit:
+            self.force_exit = True  # the second time
+            return
+        print("stopping: questions that were asked are answered first", file=sys.stderr, flush=True)
+        self.should_exit = True
+
+
+@contextlib.contextmanager
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket that listens; BgrError if the address cannot be used."""
+    try:
+        family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.create_server(place[:2], family=family, backlog=1_024)
+    except OSError as error:
+        raise BgrError(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
+    with listener:
+        yield listener
+
+
+def address(listener: socket.socket) -> str:
+    """The URL of a socket."""
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"

@@ -1,0 +1,177 @@
+"""One thread that owns the models, and answers the questions of all requests in batches."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from bgr.errors import BgrError
+
+LOG = logging.getLogger(__name__)
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class FullError(Exception):
+    """As many questions as are allowed wait or are being answered."""
+
+
+class StoppedError(Exception):
+    """The worker takes no more questions."""
+
+
+@dataclass(frozen=True)
+class Done(Generic[Result]):
+    """A result, with the seconds that it waited and that its batch took."""
+
+    result: Result
+    waited: float
+    seconds: float
+
+
+@dataclass(eq=False)
+class _Job(Generic[Item, Result]):
+    item: Item
+    future: asyncio.Future[Done[Result]]
+    loop: asyncio.AbstractEventLoop
+    put: float = field(default_factory=time.perf_counter)
+
+
+class Worker(Generic[Item, Result]):
+    """Answers items in batches, in the order in which they come; an item whose caller has gone is skipped.
+
+    Args:
+        work: results of a batch, in order. If it fails for several items, each is tried alone, so that one does not
+            harm the others.
+        max_queue: maximum number of items that wait or are being worked on.
+        batch_size: maximum items of a batch.
+        wait: seconds to wait for further items before a batch begins.
+        on_batch: called with the size of each batch.
+
+    Attributes:
+        seconds_each: time of the last batch for each of its items.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[Sequence[Item]], Sequence[Result]],
+        *,
+        max_queue: int,
+        batch_size: int,
+        wait: float,
+        on_batch: Callable[[int], None] = lambda size: None,
+    ) -> None:
+        self.work, self.on_batch = work, on_batch
+        self.max_queue, self.batch_size, self.wait = max_queue, batch_size, wait
+        self.seconds_each = 0.0
+        self._jobs: queue.SimpleQueue[_Job[Item, Result] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._pending = 0
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name="bgr-worker", daemon=True)
+        self._thread.start()
+
+    @property
+    def pending(self) -> int:
+        """Number of items that wait or are being worked on."""
+        return self._pending
+
+    @property
+    def stopped(self) -> bool:
+        return self._stopped
+
+    def submit(self, items: Sequence[Item]) -> list[asyncio.Future[Done[Result]]]:
+        """A future for each item, of all or none. Cancel a future to give its item up.
+
+        Raises:
+            FullError: there is no room for all of them.
+            StoppedError: `stop` was called.
+        """
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            if self._stopped:
+                raise StoppedError
+            if self._pending + len(items) > self.max_queue:
+                raise FullError
+            self._pending += len(items)
+            jobs = [_Job(item, loop.create_future(), loop) for item in items]
+            for job in jobs:
+                self._jobs.put(job)
+        return [job.future for job in jobs]
+
+    def stop(self, seconds: float | None = None) -> bool:
+        """Take no more items, work on those that wait, and end. Whether it has ended in time."""
+        with self._lock:
+            if not self._stopped:
+                self._stopped = True
+                self._jobs.put(None)
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        ended = False
+        while not ended:
+            jobs, ended = self._next_batch()
+            alive = [job for job in jobs if not job.future.cancelled()]
+            if alive:
+                self.on_batch(len(alive))
+                self._answer(alive)
+            with self._lock:
+                self._pending -= len(jobs)
+
+    def _next_batch(self) -> tuple[list[_Job[Item, Result]], bool]:
+        """The next jobs, and whether they are the last."""
+        first = self._jobs.get()
+        if first is None:
+            return [], True
+        jobs, end = [first], time.perf_counter() + self.wait
+        while len(jobs) < self.batch_size:
+            try:
+                job = self._jobs.get(timeout=max(0.0, end - time.perf_counter()))
+            except queue.Empty:
+                break
+            if job is None:
+                return jobs, True
+            jobs.append(job)
+        return jobs, False
+
+    def _answer(self, jobs: Sequence[_Job[Item, Result]]) -> None:
+        started = time.perf_counter()
+        try:
+            results = self.work([job.item for job in jobs])
+            if len(results) != len(jobs):
+                raise RuntimeError(f"{len(results)} results for {len(jobs)} items")
+        except Exception as error:
+            if len(jobs) > 1:
+                for job in jobs:
+                    self._answer([job])
+                return
+            if not isinstance(error, BgrError):
+                LOG.exception("a question could not be answered")
+            self._report(jobs[0], error)
+            return
+        seconds = time.perf_counter() - started
+        self.seconds_each = seconds / len(jobs)
+        for job, result in zip(jobs, results, strict=True):
+            self._report(job, Done(result, started - job.put, seconds))
+
+    @staticmethod
+    def _report(job: _Job[Item, Result], outcome: Done[Result] | Exception) -> None:
+        def settle() -> None:
+            if job.future.done():  # its caller has gone
+                return
+            if isinstance(outcome, Done):
+                job.future.set_result(outcome)
+            else:
+                job.future.set_exception(outcome)
+
+        try:
+            job.loop.call_soon_threadsafe(settle)
+        except RuntimeError:  # the loop has ended, nobody waits
+            return
