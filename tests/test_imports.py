@@ -21,7 +21,7 @@ LAYERS = (
     ("retrievers",),
     ("pipeline", "released"),
     ("ask",),
-    ("predict", "serve"),
+    ("predict", "serve", "teacher"),
     ("cli",),
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
