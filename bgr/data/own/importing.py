@@ -185,23 +185,23 @@ def _rules(labels: Labels, options: ImportOptions) -> dict[str, str]:
 
 def _notes(splits: Mapping[str, list[Example]], facts: Mapping[str, None], metadata: Mapping[str, Any]) -> list[str]:
     notes = [
-        f"{split} has {len(part):,} questions, of which at least {FEW[split]:,} are advisable"
+        f"questions in {split}: {len(part):,}; at least {FEW[split]:,} are advisable"
         for split, part in splits.items()
         if len(part) < FEW[split]
     ]
     for split in SPLITS[1:]:
         if count := metadata["inferred_graphs"][split]:
             notes.append(
-                f"{split} has {count:,} inferred graphs: scores on it compare with the inference, not the truth"
+                f"inferred graphs in {split}: {count:,}; scores on it compare with the inference, not the truth"
             )
     for split, shared in metadata["shared_with_earlier_splits"].items():
-        told = ", ".join(f"{count:,} {what}" for what, count in shared.items() if count)
-        notes += [f"{split} shares with earlier splits: {told}"] if told else []
+        told = ", ".join(f"{what} {count:,}" for what, count in shared.items() if count)
+        notes += [f"shared by {split} with earlier splits: {told}"] if told else []
     if long := sum(len(text.split()) > LONG for text in facts):
-        notes.append(f"{long:,} of {len(facts):,} facts have more than {LONG} words; shipped configs read 64 tokens")
+        notes.append(f"facts of more than {LONG} words: {long:,} of {len(facts):,}; shipped configs read 64 tokens")
     examples = [one for part in splits.values() for one in part]
     if bare := sum(one.answerable and len(one.graph.nodes) == len(one.facts) for one in examples):
-        notes.append(f"{bare:,} questions have no distractors; list more facts, or name a collection")
+        notes.append(f"questions without distractors: {bare:,}; list more facts, or name a collection")
     if metadata["without_answer"]:
-        notes.append(f"{metadata['without_answer']:,} questions have no answer, from which a reader learns nothing")
+        notes.append(f"questions without an answer: {metadata['without_answer']:,}; a reader learns nothing from them")
     return notes

@@ -202,11 +202,11 @@ def test_the_command_says_where_graphs_came_from_and_what_deserves_a_look(tmp_pa
     for part in (
         "20 evidence, linked by shared names",
         "1 graph, as given",
-        "note: train has 16 questions, of which at least 100 are advisable",
-        "inferred graphs: scores on it compare with the inference, not the truth",
-        "1 of 63 facts have more than 45 words; shipped configs read 64 tokens",
-        "1 questions have no distractors",
-        "1 questions have no answer",
+        "note: questions in train: 16; at least 100 are advisable",
+        "inferred graphs in dev: 2; scores on it compare with the inference, not the truth",
+        "facts of more than 45 words: 1 of 63; shipped configs read 64 tokens",
+        "questions without distractors: 1",
+        "questions without an answer: 1",
     ):
         assert part in said
     assert main(["data", "import", str(path), "--out", str(tmp_path / "out"), "--overwrite", "--json"]) == 0
