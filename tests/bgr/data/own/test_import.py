@@ -51,7 +51,9 @@ def test_each_level_gives_the_graph_that_the_facts_tell(level, bring, tmp_path):
         {"train": 0, "dev": 0, "test": 0} if level == "graph" else metadata["counts"]
     )
     assert metadata["lines"] == {level: 20}
-    assert ("rules" in (tmp_path / "data" / "README.md").read_text()) == (level != "graph")
+    card = (tmp_path / "data" / "README.md").read_text()
+    assert ("| rules, " in card) == ("nobody has checked them" in card) == (level != "graph")
+    assert "| files | own.jsonl |" in card
 
 
 def test_candidates_are_shuffled_by_the_seed(bring):
