@@ -22,7 +22,7 @@ LAYERS = (
     ("released",),
     ("pipeline",),
     ("ask", "adapters", "auto"),
-    ("predict", "serve"),
+    ("predict", "serve", "teacher"),
     ("cli",),
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
