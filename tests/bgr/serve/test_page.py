@@ -54,7 +54,7 @@ def chromium():
 
 def is_problem(message):
     """Whether a line of the console is an error of the page; the browser also tells of each failed request."""
-    return message.type == "error" and not re.search("status of|ERR_|net::", message.text)
+    return message.type == "error" and not re.search("status of|ERR_|net::|Failed to load resource", message.text)
 
 
 @pytest.fixture
@@ -68,11 +68,8 @@ def browse(chromium):
         page = context.new_page()
         page.set_default_timeout(30_000)
         page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on(
-            "console",
-            lambda one: problems.append(one.text) if one.type == "error" and "status of" not in one.text else 0,
-        )
-        page.on("request", lambda one: None if one.url.startswith(("blob:", server.url)) else problems.append(one.url))
+        page.on("console", lambda one: problems.extend([one.text] * is_problem(one)))
+        page.on("request", lambda one: problems.extend([one.url] * (not one.url.startswith(("blob:", server.url)))))
         page.goto(server.url + "/" + fragment)
         page.wait_for_selector(ready, state="attached")
         return page
