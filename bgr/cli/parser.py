@@ -136,7 +136,7 @@ def parse(name: str, command: Command, words: Sequence[str]) -> tuple[Any, bool]
     known = {one.name: one for one in fields(command.options)}
     words, settings = _settings(words) if command.passes_settings else (list(words), [])
     words, files = _config_files(words) if "config" not in known else (words, [])
-    parser = _parser(name, command)
+    parser = command_parser(name, command)
     from_files: dict[str, Any] = {}
     for file in files:
         from_files |= _read_config(name, parser, file)
@@ -233,7 +233,7 @@ def _advice(message: str, parser: Any) -> str:
     return f"unknown option {word}" + (f"; did you mean {close[0]}?" if close else "")
 
 
-def _parser(name: str, command: Command) -> Any:
+def command_parser(name: str, command: Command) -> Any:
     from jsonargparse import ArgumentParser, set_parsing_settings
 
     set_parsing_settings(add_print_completion_argument=False)
