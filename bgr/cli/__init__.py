@@ -46,7 +46,7 @@ COMMANDS = {
 FORMER_WORDS = {"index": ["collection"], "triples": ["collection", "triples"]}
 """Words of earlier versions, which are still accepted."""
 
-NEED_PACKAGES = ("train", "evaluate", "compare", "ablate", "bench", "demo")
+NEED_PACKAGES = ("train", "evaluate", "compare", "ablate", "bench", "demo", "completion")
 """Commands that import `training`, `eval` or `configs`."""
 
 PACKAGES = ("training", "eval", "configs")

@@ -6,10 +6,9 @@ import argparse
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Any, Literal
 
 from bgr.cli.parser import Command, Group, Output, add_options
-from bgr.errors import BgrError
 from bgr.utils.configs import shipped_configs
 from bgr.utils.options import Options, kind_of, positional
 
@@ -23,6 +22,15 @@ class CompletionOptions(Options):
     """
 
     shell: Literal["bash", "zsh", "fish"] = positional(metavar="SHELL")
+
+
+_CONFIGS = """\
+_bgr_configs() {
+  compgen -W "%s" -- "$1"
+  compgen -f -- "$1"
+}
+"""
+"""A function of bash that completes names of configs, and files."""
 
 
 def command() -> Command:
@@ -49,15 +57,14 @@ def run(options: CompletionOptions) -> Output:
 
 
 def script(shell: str, entries: Mapping[str, Command | Group]) -> str:
-    """The script for a shell; BgrError if shtab does not know it."""
+    """The script for a shell, bash, zsh or fish."""
     import shtab
 
-    if shell not in shtab.SUPPORTED_SHELLS:
-        raise BgrError(f"shell {shell!r}: not known to shtab; allowed: {', '.join(shtab.SUPPORTED_SHELLS)}")
     root = argparse.ArgumentParser(prog="bgr")
     root.add_argument("--version", action="store_true", help="print the version")
     _add_commands(root, entries)
-    return str(shtab.complete(root, shell=shell))
+    preamble: Any = {"bash": _CONFIGS % " ".join(shipped_configs())}
+    return str(shtab.complete(root, shell=shell, preamble=preamble))
 
 
 def _add_commands(parser: argparse.ArgumentParser, entries: Mapping[str, Command | Group]) -> None:
@@ -82,7 +89,12 @@ def _complete(action: argparse.Action, command: Command) -> None:
         return
     words = set(str(action.metavar or "").split("|"))
     if words == {"FILE", "NAME"}:
-        action.choices = shipped_configs()
+        names = " ".join(shipped_configs())
+        action.complete = {  # type: ignore[attr-defined]
+            "bash": "_bgr_configs",
+            "zsh": f"{{compadd -- {names}; _files}}",
+            "fish": f"{names} {shtab.FILE['fish']}",
+        }
     elif words == {"DIR"}:
         action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
     elif words & {"DIR", "FILE", "PATH", "PLACE"}:
