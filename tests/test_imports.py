@@ -19,9 +19,10 @@ LAYERS = (
     ("data",),
     ("reader",),
     ("retrievers",),
-    ("pipeline", "released"),
-    ("ask",),
-    ("predict", "serve"),
+    ("released",),
+    ("pipeline",),
+    ("ask", "adapters", "auto"),
+    ("predict", "serve", "teacher"),
     ("cli",),
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}

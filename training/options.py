@@ -49,7 +49,7 @@ class RetrieverOptions(TrainOptions):
     """Options of `bgr train retriever`.
 
     Args:
-        config: a YAML file, or the name of a shipped config (demo, cpu, further, paper).
+        config: a YAML file, or the name of a shipped config (demo, cpu, further, own, paper).
         data: dataset folder of `bgr data build`.
         init: start from this checkpoint of a retriever, with the config that it was trained with.
         direction: directions to train.

@@ -54,6 +54,15 @@ def command() -> Group:
             run=_benchmark("database"),
             example="bgr bench database --checkpoint work/run --data work/data --collection work/collection",
         ),
+        "serve": Command(
+            summary="measure `bgr serve` under load against the same questions without a server",
+            description="""Clients ask at once, each one question after the other. Counted are answers, failures and
+                refusals; times are those that clients see; memory is that of the server before and after.""",
+            options=options.ServeBenchOptions,
+            run=_benchmark("serve"),
+            example="""bgr bench serve --data work/data
+                bgr bench serve --data work/data --clients 8 --seconds 1800""",
+        ),
         "ged": Command(
             summary="measure the graph edit distance against networkx; the distances must agree",
             description="""Also measured are pairs too large for networkx (with the share proven exact in time) and the

@@ -11,6 +11,7 @@ from bgr.data.options import (
     ConvertOptions,
     DatabaseOptions,
     DatasetOptions,
+    ImportOptions,
     ParaphraseOptions,
     QualityOptions,
     ShortcutsOptions,
@@ -34,6 +35,18 @@ def command() -> Group:
             example="""bgr data build --kqapro work/atlas --out work/data --limit 2500
                 bgr data build --kqapro path/to/KQAPro --out work/data --recipe paper --hard
                 bgr data build --kqapro work/atlas --out work/data --verbalizer path/to/t5""",
+        ),
+        "import": Command(
+            summary="make a dataset of questions of your own",
+            description="""Each line is an object with a question, its facts, and what is known of the evidence: a
+                graph, a set of facts, or the answer alone. Edges that are missing follow from shared names; the
+                evidence of an answer is the chain of names that leads to it, or what a teacher finds. The card says how
+                many graphs came from where. docs/own-data.md describes the fields.""",
+            options=ImportOptions,
+            run=_import,
+            example="""bgr data import questions.jsonl --out work/own
+                bgr data import questions.jsonl --out work/own --collection work/collection
+                bgr data import answers.jsonl --out work/own --teacher checkpoints/atlas --hold-out facts""",
         ),
         "database": Command(
             summary="write the whole knowledge base in sentences, beside those of a dataset",
@@ -167,6 +180,30 @@ def _build_text(sheet: dict[str, Any], options: BuildOptions) -> str:
         lines.append(f"  {entry['count']:,}: {reason}, for example")
         lines += [f"    {example}" for example in entry["examples"]]
     return "\n".join([*lines, f"sha256: {sheet['sha256']}"])
+
+
+def _import(options: ImportOptions) -> Output:
+    from bgr.data.own.importing import import_data
+
+    teacher = None
+    if options.teacher is not None:
+        from bgr.teacher import CheckpointTeacher
+
+        teacher = CheckpointTeacher(options.teacher, options.collection)
+    found = import_data(options, teacher=teacher)
+    sheet = dict(found.metadata)
+    lines = [f"{options.out}: " + ", ".join(f"{count:,} {split}" for split, count in sheet["counts"].items())]
+    lines += [
+        f"{count:,} {how.strip()}" if how[0] != " " else f"  {count:,} {how.strip()}"
+        for how, count in sheet["graphs"].items()
+    ]
+    lines += [
+        f"left out: {drop['count']:,} ({why}), {drop['examples'][0]} for one" for why, drop in sheet["dropped"].items()
+    ]
+    if sheet["repeated_questions"]:
+        lines.append(f"repeated: {sheet['repeated_questions']:,} questions, of which the first counts")
+    lines += [f"note: {note}" for note in found.notes]
+    return Output("\n".join([*lines, f"sha256: {sheet['sha256']}"]), {**sheet, "notes": list(found.notes)})
 
 
 def _unseen(options: UnseenOptions) -> Output:

@@ -10,6 +10,7 @@ from bgr.llm.options import LlmOptions
 from bgr.utils.options import (
     File,
     Folder,
+    Fraction,
     Metavar,
     Natural,
     Options,
@@ -270,4 +271,35 @@ class ConvertOptions(Options):
     out: OutFolder = positional(metavar="OUT")
     to: Literal["released", "bgr"]
     shares: tuple[int, int, int] | None = option(None, metavar=("TRAIN", "DEV", "TEST"))
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportOptions(Options):
+    """Options of `bgr data import`.
+
+    Args:
+        files: JSON lines, one question each.
+        out: folder to write.
+        collection: collection to which ids refer, and from which questions without facts get their candidates.
+        teacher: checkpoint that finds the evidence of questions that have an answer alone (default: a chain of names).
+        agreement: lower limit of the agreement of the teacher's two directions.
+        candidates: number of candidates of a question that names none.
+        shares: shares of the questions in the three splits, where a line does not name its split.
+        hold_out: what no two splits share: the text of a question, or also the facts of the evidence.
+        name: name of the dataset in its card.
+        seed: seed of the splits, of random candidates and of their order.
+        overwrite: replace the folder if it exists.
+    """
+
+    files: tuple[File, ...] = positional(metavar="FILE")
+    out: OutFolder
+    collection: Folder | None = None
+    teacher: Folder | None = None
+    agreement: Fraction = 0.5
+    candidates: Annotated[int, Range(2, 1000)] = 24
+    shares: tuple[int, int, int] = option((80, 10, 10), metavar=("TRAIN", "DEV", "TEST"))
+    hold_out: Literal["questions", "facts"] = "questions"
+    name: str = "Own data"
+    seed: int = 0
     overwrite: bool = False

@@ -7,7 +7,7 @@ and the page loads no other resources.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from html import escape
 from io import BytesIO
 from itertools import pairwise
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from bgr.errors import BgrError, DataError
-from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
-from bgr.graph.layout import LINE, Arrow, Box, Marks, Picture, bends, lay_out
+from bgr.graph.layout import LINE, Arrow, Box, Marks, Picture, Texts, bends, lay_out
+from bgr.graph.rooted_graph import ROOT, Edge, RootedGraph
 from bgr.utils.terminal import PLAIN, Paint
 from bgr.utils.text_layout import FONT, clean, text_width, wrap
 
@@ -37,11 +37,11 @@ LEGEND_HEIGHT = 22.0  # points below the graph
 
 
 def draw(
-    graph: EvidenceGraph,
-    facts: Sequence[str],
+    graph: RootedGraph,
+    facts: Texts,
     question: str,
     path: str | Path,
-    gold: EvidenceGraph | None = None,
+    gold: RootedGraph | None = None,
     *,
     caption: str = "",
     marks: Marks | None = None,
@@ -59,11 +59,11 @@ def draw(
         raise BgrError(f"{path}: cannot draw {ending or 'a file without an ending'}, allowed: {', '.join(ENDINGS)}")
     picture = lay_out(graph, facts, question, gold, marks)
     if ending != ".html":
-        Path(path).write_bytes(_image(picture, ending[1:], legend=gold is not None, caption=clean(caption)))
+        Path(path).write_bytes(image(picture, ending[1:], legend=gold is not None, caption=clean(caption)))
         return
     evidence = "\n".join(f'<li><span class="n">[{n}]</span> {_html(facts[n])}</li>' for n in graph.order())
     legend = " ".join(f'<span style="color:{COLORS[state][0]}">■ {text}</span>' for state, text in LEGEND)
-    svg = _image(picture, "svg", legend=False).decode()
+    svg = image(picture, "svg", legend=False).decode()
     page = PAGE.format(
         title=_html(question),
         svg=svg[svg.index("<svg") :],
@@ -90,7 +90,7 @@ def check_drawing(path: Path, *, overwrite: bool) -> None:
         raise DataError(f"{path.parent}: no such folder")
 
 
-def tree_text(graph: EvidenceGraph, facts: Sequence[str], question: str, paint: Paint = PLAIN) -> str:
+def tree_text(graph: RootedGraph, facts: Texts, question: str, paint: Paint = PLAIN) -> str:
     """Render the graph as an indented tree with the score of each edge. A repeated fact is shown as ``(see above)``.
 
     ``[n]`` is the index of the fact among the candidates, counted from 0. `paint` adds colors for a terminal.
@@ -112,13 +112,13 @@ def tree_text(graph: EvidenceGraph, facts: Sequence[str], question: str, paint: 
     return "\n".join(lines)
 
 
-def _children(graph: EvidenceGraph, node: int, indent: str) -> list[tuple[Edge, str, bool]]:
+def _children(graph: RootedGraph, node: int, indent: str) -> list[tuple[Edge, str, bool]]:
     """Edges below a node, last first, each with its indentation and whether it is the last one of its parent."""
     after = graph.successors(node)
     return [((node, child), indent, child == after[-1]) for child in reversed(after)]
 
 
-def _image(picture: Picture, kind: str, *, legend: bool, caption: str = "") -> bytes:
+def image(picture: Picture, kind: str, *, legend: bool, caption: str = "") -> bytes:
     """The picture as a PNG or an SVG file; equal pictures give equal bytes."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg

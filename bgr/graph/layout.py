@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import networkx as nx
 
-from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
+from bgr.graph.rooted_graph import ROOT, Edge, RootedGraph
 from bgr.utils.text_layout import clean, wrap
 
 LINE = 10.5
@@ -21,6 +21,8 @@ BOX_WIDTH, GAP_X, GAP_Y, PAD = 190.0, 84.0, 12.0, 6.0
 SWEEPS = 8
 
 Point = tuple[float, float]
+Texts = Sequence[str] | Mapping[int, str]
+"""The texts of facts, by their numbers."""
 Marks = Mapping[int, Sequence[tuple[int, int]]]
 Node = int | tuple[Edge, int]  # a fact, the root, or the point where an edge crosses a layer
 
@@ -63,11 +65,7 @@ class Picture:
 
 
 def lay_out(
-    graph: EvidenceGraph,
-    facts: Sequence[str],
-    question: str,
-    gold: EvidenceGraph | None = None,
-    marks: Marks | None = None,
+    graph: RootedGraph, facts: Texts, question: str, gold: RootedGraph | None = None, marks: Marks | None = None
 ) -> Picture:
     """Lay out the graph and, if there is a gold graph, also the parts of it that `graph` misses. `marks` are characters
     of facts to highlight."""
@@ -111,7 +109,7 @@ def _marks(
     return tuple(found)
 
 
-def _node_state(node: int, graph: EvidenceGraph, gold: EvidenceGraph | None) -> str:
+def _node_state(node: int, graph: RootedGraph, gold: RootedGraph | None) -> str:
     if node == ROOT:
         return "root"
     if gold is None:
@@ -121,7 +119,7 @@ def _node_state(node: int, graph: EvidenceGraph, gold: EvidenceGraph | None) -> 
     return "right" if node in gold.nodes else "wrong"
 
 
-def _layers(graph: EvidenceGraph, edges: Sequence[Edge]) -> tuple[list[list[Node]], dict[Edge, list[Node]]]:
+def _layers(graph: RootedGraph, edges: Sequence[Edge]) -> tuple[list[list[Node]], dict[Edge, list[Node]]]:
     """The nodes of each layer, and for each edge the nodes that it passes through, including both ends."""
     dag: nx.DiGraph = nx.DiGraph()
     dag.add_node(ROOT)

@@ -10,6 +10,7 @@ from bgr.collection.corpus import Passage
 from bgr.errors import BgrError
 from bgr.graph.draw import draw
 from bgr.graph.evidence_graph import EvidenceGraph
+from bgr.graph.notebook import graph_html
 from bgr.reader.reader import Span
 from bgr.utils.json_utils import repr_short
 
@@ -87,11 +88,23 @@ class Answer:
             raise BgrError(
                 f"{path}: no evidence was found for {repr_short(self.question)}, so there is no graph to draw"
             )
+        draw(self.graph, self.facts, self.question, path, caption=self._caption, marks=self._marks)
+
+    def _repr_html_(self) -> str:
+        """The answer and the graph, as a notebook shows them."""
+        notes = [f"warning: {one}" for one in self.warnings]
+        return graph_html(self.graph, self.facts, self.question, title=self._caption, notes=notes, marks=self._marks)
+
+    @property
+    def _caption(self) -> str:
+        return f"Answer: {self.summary}" if self.has_reader else ""
+
+    @property
+    def _marks(self) -> dict[int, list[tuple[int, int]]]:
         marks: dict[int, list[tuple[int, int]]] = {}
         for span in self.spans:
             marks.setdefault(span.fact, []).append((span.start, span.end))
-        caption = f"Answer: {self.summary}" if self.has_reader else ""
-        draw(self.graph, self.facts, self.question, path, caption=caption, marks=marks)
+        return marks
 
     def to_json(self) -> dict[str, Any]:
         """A plain record: edges with scores, the root as −1, and the evidence in the order of reasoning, for a

@@ -13,7 +13,11 @@ from typing import Any, TypeVar
 from bgr.collection.corpus import Passage
 from bgr.errors import BgrError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+from bgr.graph.notebook import graph_html, list_html
 from bgr.llm.usage import Usage
+
+SHOWN = 10
+"""Maximum number of texts of a ranked list that a notebook shows."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +98,22 @@ class RetrievalResult:
     @property
     def texts(self) -> tuple[str, ...]:
         """The text of each of `indices`."""
-        texts = (self.searched[index] for index in self.indices)
-        return tuple(text if isinstance(text, str) else text.whole for text in texts)
+        return tuple(self._text(index) for index in self.indices)
+
+    def _text(self, index: int) -> str:
+        text = self.searched[index]
+        return text if isinstance(text, str) else text.whole
+
+    def _repr_html_(self) -> str:
+        """The graph with its texts, or the first of a ranked list, as a notebook shows them."""
+        known = len(self.searched) > 0
+        title = f"Answer: {self.answer}" if self.answer is not None else ""
+        if self.is_list and known:
+            left = len(self.indices) - SHOWN
+            notes = [f"and {left:,} more"] if left > 0 else []
+            return list_html(self.texts[:SHOWN], self.scores[:SHOWN], title=title, notes=notes)
+        texts = {node: self._text(node) if known else "" for node in self.graph.nodes}
+        return graph_html(self.graph, texts, "question", title=title)
 
 
 class Retriever(ABC):

@@ -150,7 +150,7 @@ def one_line(error: BaseException) -> str:
 
 def create_app(service: Service) -> Measured:
     """The ASGI application."""
-    options, sources = service.options, service.answering.sources
+    options, sources, token = service.options, service.answering.sources, service.options.token
     api = FastAPI(
         title="BGR",
         version=__version__,
@@ -224,7 +224,7 @@ def create_app(service: Service) -> Measured:
             version=__version__,
             queue=worker.pending,
             limits=limits,
-            token=bool(options.token),
+            token=bool(token),
         )
 
     @api.get("/metrics", include_in_schema=False)
@@ -237,7 +237,7 @@ def create_app(service: Service) -> Measured:
 
     _add_handlers(api, service)
     api.mount("/", StaticFiles(directory=PAGE, html=True))
-    guard = Guard(api, max_bytes=options.max_bytes, token=options.token, local=options.is_local)
+    guard = Guard(api, max_bytes=options.max_bytes, token=token, local=options.is_local)
     return Measured(guard, service.metrics)
 
 

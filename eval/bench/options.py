@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from bgr.utils.options import Amount, File, Folder, MachineOptions, Metavar, Natural, Options, Positive
+from bgr.utils.options import Amount, File, Folder, MachineOptions, Metavar, Natural, Options, Positive, Range
 
 PACKAGED = "packaged-minilm"
 RANDOM = "random-bert-base"
@@ -101,6 +101,27 @@ class DatabaseBenchOptions(Options):
     threads: Positive | None = None
     seed: int = 0
     work: Folder | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeBenchOptions(Options):
+    """Options of `bgr bench serve`.
+
+    Args:
+        data: dataset folder with the questions (test).
+        checkpoint: folder of `bgr export` or of a training run (default: the released weights).
+        collection: collection that is asked (default: the released one).
+        clients: numbers of clients at once; afterwards the most of them ask a server with a queue for a quarter.
+        seconds: time that each number of clients asks.
+        questions: number of different questions.
+    """
+
+    data: Folder
+    checkpoint: Folder | None = None
+    collection: Folder | None = None
+    clients: tuple[Positive, ...] = (8, 64)
+    seconds: Annotated[float, Range(1, 86_400)] = 60.0
+    questions: Positive = 256
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -346,3 +346,36 @@ def test_checkpoints_without_counts_load(small_checkpoint):
     path.write_text(json.dumps({**record, "truncation": {"facts": {"truncated": -1, "texts": 2}}}))
     with pytest.raises(CheckpointError, match=r"truncation\.facts\.truncated is -1"):
         Settings.load(small_checkpoint)
+
+
+def test_the_call_takes_one_question_or_many(small_checkpoint):
+    pipeline = BgrPipeline.from_pretrained(small_checkpoint)
+    other = "How many people has Alpha ?"
+    one, two = pipeline.answer(QUESTION, FACTS), pipeline.answer(other, FACTS)
+    assert pipeline(QUESTION, FACTS) == one
+    assert pipeline([QUESTION, other], FACTS) == [one, two]
+    own = pipeline([QUESTION, other], [FACTS, FACTS[2:]])
+    assert [found.facts for found in own] == [tuple(FACTS), tuple(FACTS[2:])]
+    assert own[0] == one
+    assert pipeline([], FACTS) == []
+    collection = Collection.in_memory(FACTS, encoder=None)
+    over = pipeline.over(collection, search="bm25")
+    pipeline.search_over = lambda _: over.scope.search
+    found = pipeline([QUESTION, other], collection)
+    assert found == [pipeline(QUESTION, collection), pipeline(other, collection)]
+    assert all(answer.documents for answer in found)
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ([FACTS], "1 lists for 2 questions, allowed: one for each"),
+        ([FACTS, "Rome lies in Italy ."], "some are sentences and some are lists"),
+        ("Rome lies in Italy .", "is one string, allowed: a list of sentences"),
+        ([], "query 0: there are no facts"),
+        ([FACTS, []], "query 1: there are no facts"),
+    ],
+)
+def test_facts_that_do_not_fit_the_questions(small_checkpoint, facts, said):
+    with pytest.raises(DataError, match=said):
+        BgrPipeline.from_pretrained(small_checkpoint)([QUESTION, QUESTION], facts)

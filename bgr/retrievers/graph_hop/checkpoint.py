@@ -27,7 +27,7 @@ from typing_extensions import TypedDict
 from bgr.errors import CheckpointError
 from bgr.models.checkpoint import shared_tensors
 from bgr.models.config import DIRECTIONS, BgrConfig
-from bgr.models.loading import load_weights, read_config
+from bgr.models.loading import Shared, load_weights, read_config
 from bgr.models.retriever import BgrRetriever
 from bgr.models.truncation import Truncation
 from bgr.retrievers.graph_hop.completeness import Refusal
@@ -131,11 +131,16 @@ def load_retriever(folder: Path, direction: str) -> BgrRetriever:
     """
     home = folder / direction
     config: BgrConfig = read_part(home, BgrConfig, "direction")
+    return load_model(home, config, shared_tensors(folder))
+
+
+def load_model(home: Path, config: BgrConfig, shared: Shared, kind: type[BgrRetriever] = BgrRetriever) -> BgrRetriever:
+    """The model in a folder, with tensors of its own and shared ones; as `load_retriever`, which has the errors."""
     values = {name: getattr(config, name, None) for name in _Limits.__annotations__}
     values["num_hidden_layers"] = config.encoder.num_hidden_layers
     if found := problems(_Limits, values):
         raise CheckpointError(f"{home / 'config.json'}: {'; '.join(found)}")
-    model: BgrRetriever = load_weights(home, BgrRetriever, config, shared=shared_tensors(folder))
+    model: BgrRetriever = load_weights(home, kind, config, shared=shared)
     return model
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from bgr.errors import CheckpointError
 from bgr.models.checkpoint import load_tokenizer, save_part
 from bgr.models.config import DIRECTIONS, BgrConfig
+from bgr.models.retriever import BgrRetriever
 from bgr.models.truncation import truncation_text
 from bgr.reader.loading import load_reader, reader_of
 from bgr.reader.reader import READER, Reader
@@ -45,21 +47,58 @@ def export(options: ExportOptions) -> Path:
     else:
         reader = load_reader(options.reader, device="cpu")
     with output_folder(options.out, overwrite=options.overwrite) as folder:
-        for direction, model in models.items():
-            # only the weights change type; a threshold keeps its value
-            stored = torch.nn.Module.half(model) if options.half else model
-            save_part(stored, folder / direction, folder, by_name=options.without_encoder)
-        tokenizer.save_pretrained(folder)
-        settings.save(folder)
-        if (words := KnownWords.of(options.run)) is not None:
-            words.save(folder)
-        if reader is not None:
-            (folder / READER).mkdir()
-            reader.save(folder / READER, half=options.half, checkpoint=folder)
-        card = model_card(settings, models["forward"].config, models["backward"].config, reader=reader)
-        (folder / "README.md").write_text(card, encoding="utf-8")
-        write_sums(folder)
+        words = KnownWords.of(options.run)
+        parts = Parts(models, tokenizer, settings, reader, words)
+        write_checkpoint(folder, parts, half=options.half, without_encoder=options.without_encoder)
     return options.out
+
+
+class Parts(NamedTuple):
+    """Everything that a checkpoint folder holds: the models by direction, with all digits of their weights, and the
+    rest as `bgr.pipeline.BgrPipeline` has it."""
+
+    models: Mapping[str, BgrRetriever]
+    tokenizer: Any
+    settings: Settings
+    reader: Reader | None
+    words: KnownWords | None
+
+
+def write_checkpoint(folder: Path, parts: Parts, *, half: bool, without_encoder: bool) -> None:
+    """Write a checkpoint with its model card and hashes to an existing empty folder.
+
+    Args:
+        half: store the weights in fp16; the models are converted.
+        without_encoder: store the name of the packaged encoder in place of its weights.
+
+    Raises:
+        CheckpointError: the encoder cannot be named.
+        BgrError: the reader is a language model, which cannot be stored.
+    """
+    for direction, model in parts.models.items():
+        # only the weights change type; a threshold keeps its value
+        stored = torch.nn.Module.half(model) if half else model
+        save_part(stored, folder / direction, folder, by_name=without_encoder)
+    _unused(parts.tokenizer).save_pretrained(folder)
+    parts.settings.save(folder)
+    if parts.words is not None:
+        parts.words.save(folder)
+    if parts.reader is not None:
+        (folder / READER).mkdir()
+        parts.reader.save(folder / READER, half=half, checkpoint=folder)
+    forward, backward = (parts.models[direction].config for direction in DIRECTIONS)
+    card = model_card(parts.settings, forward, backward, reader=parts.reader)
+    (folder / "README.md").write_text(card, encoding="utf-8")
+    write_sums(folder)
+
+
+def _unused(tokenizer: Any) -> Any:
+    """A copy without the limits of length that a tokenizer of `tokenizers` keeps from its last call."""
+    tokenizer = copy.deepcopy(tokenizer)
+    if (core := getattr(tokenizer, "backend_tokenizer", None)) is not None:
+        core.no_truncation()
+        core.no_padding()
+    return tokenizer
 
 
 def _test_metrics(path: Path, settings: Settings) -> dict[str, Any]:
@@ -80,6 +119,8 @@ def model_card(settings: Settings, forward: BgrConfig, backward: BgrConfig, *, r
         "---",
         "library_name: bgr",
         "license: apache-2.0",
+        "language: en",
+        "pipeline_tag: question-answering",
         "tags: [graph-hop, evidence-graph, retrieval, question-answering]",
         "---",
         "",
@@ -88,7 +129,7 @@ def model_card(settings: Settings, forward: BgrConfig, backward: BgrConfig, *, r
         "Two BERT retrievers, one from the question to the evidence and one back, merged into an evidence graph.",
         "",
         "```python",
-        "from bgr.pipeline import BgrPipeline",
+        "from bgr import BgrPipeline",
         "",
         'found = BgrPipeline.from_pretrained("this/folder").answer(question, facts)',
         "print(found.graph.order(), found.text, found.confidence)",

@@ -8,7 +8,7 @@ const PAGE = 50; // candidates that are added at once
 export function candidateList(response) {
   const { candidates, graph } = response;
   const list = el("ol", { class: "candidates" });
-  const more = el("button", { type: "button", click: () => add() });
+  const more = el("button", { type: "button", click: () => add() }, "Show more");
   const parts = partsOf(response);
   const add = () => {
     const start = list.children.length;

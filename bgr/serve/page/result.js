@@ -68,10 +68,10 @@ class Graphs {
     const chain = chains(response);
     this.chain = edgesOf(chain);
     this.answers = new Set([...response.spans.map((span) => span.fact), ...response.support]);
-    this.scroller = el("div", { class: "scroller", id: `${id}-graph`, role: this.views.length > 1 ? "tabpanel" : false });
+    this.scroller = el("div", { class: "scroller", id: `${id}-drawing`, role: this.views.length > 1 ? "tabpanel" : false });
     this.details = el("div", { class: "details", "aria-live": "polite", hidden: true, keydown: (event) => event.key === "Escape" && this.close() });
     this.tabs = this.views.map(([name, label]) =>
-      el("button", { type: "button", role: "tab", id: `${id}-${name}`, "aria-controls": `${id}-graph`, click: () => this.show(name) },
+      el("button", { type: "button", role: "tab", id: `${id}-${name}`, "aria-controls": `${id}-drawing`, click: () => this.show(name) },
         label, el("small", {}, ` ${response[name].nodes.length}`)));
     this.legend = el("p", { class: "legend" });
     this.element = el("figure", { class: "graphs", keydown: (event) => event.key === "Escape" && this.close() },
@@ -186,7 +186,7 @@ function keepBlock(response, id, notify) {
   const stem = `bgr-${response.system}`.replace(/[^\w-]/g, "_");
   const json = () => save(new Blob([`${JSON.stringify(response, null, 2)}\n`], { type: "application/json" }), `${stem}.json`);
   const png = async () => {
-    const graph = document.getElementById(`${id}-graph`)?.querySelector("svg");
+    const graph = document.getElementById(`${id}-drawing`)?.querySelector("svg");
     if (!graph) return notify("There is no graph to save.");
     try {
       return save(await toPng(graph), `${stem}.png`);

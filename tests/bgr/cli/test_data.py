@@ -7,7 +7,7 @@ from bgr.cli.data import command
 
 
 @pytest.mark.parametrize(
-    "action", sorted(set(command().commands) - {"build", "convert", "database", "paraphrase", "unseen"})
+    "action", sorted(set(command().commands) - {"build", "convert", "database", "import", "paraphrase", "unseen"})
 )
 def test_a_folder_that_is_no_dataset_is_one_line(action, tmp_path, capsys):
     assert main(["data", action, str(tmp_path / "nowhere")]) == 1

@@ -1,5 +1,7 @@
 """A server on loopback in this process, over a small pipeline and over systems that are slow or fail."""
 
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -108,3 +110,27 @@ def gate():
     gate = Gate()
     yield gate
     gate.open.set()
+
+
+@pytest.fixture
+def served_process(sources):
+    """``served_process(port, *words)``: `bgr serve` over a small collection in a process of its own, when it listens:
+    the process, its URL, and the lines of standard error so far."""
+    folder, started = sources.collections["films"].folder, []
+
+    def start(port, *words):
+        command = [sys.executable, "-m", "bgr", "serve", "--port", str(port), "--collection", f"films={folder}"]
+        process = subprocess.Popen([*command, *map(str, words)], stderr=subprocess.PIPE, text=True)
+        started.append(process)
+        lines = []
+        while not (lines and lines[-1].startswith("listening on ")):
+            line = process.stderr.readline()
+            assert line, f"the server has ended: {lines}"
+            lines.append(line)
+        url = lines[-1].removeprefix("listening on ").partition(",")[0]
+        return SimpleNamespace(process=process, url=url, lines=lines)
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()

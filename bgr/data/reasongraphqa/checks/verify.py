@@ -196,7 +196,7 @@ def verify_dataset(folder: str | Path, *, progress: bool = False) -> Verified:
     """
     table = FactTable.read(folder, progress=progress)
     counts = dict.fromkeys(SPLITS, 0)
-    entailments = find_entailments(_checked(folder, table, counts, progress), table)
+    entailments = find_entailments(_checked(folder, table, counts, progress, answers=_answers_known(folder)), table)
     metadata, path = load_metadata(folder), Path(folder) / METADATA_FILE
     sha256 = dataset_hash(folder)
     if metadata.get("sha256") != sha256:
@@ -206,12 +206,14 @@ def verify_dataset(folder: str | Path, *, progress: bool = False) -> Verified:
     return Verified(counts, len(table), sha256, entailments)
 
 
-def _checked(folder: str | Path, table: FactTable, counts: dict[str, int], progress: bool) -> Iterator[Example]:
+def _checked(
+    folder: str | Path, table: FactTable, counts: dict[str, int], progress: bool, *, answers: bool
+) -> Iterator[Example]:
     """The checked samples, one by one to save memory; counts them by split."""
     seen: set[str] = set()
     for split in SPLITS:
         for example in read_split(folder, split, progress=progress):
-            problem = _problem(example)
+            problem = _problem(example, answers=answers)
             if example.id in seen:
                 problem = "the id is repeated, allowed: unique in all splits"
             if problem:
@@ -223,10 +225,17 @@ def _checked(folder: str | Path, table: FactTable, counts: dict[str, int], progr
             yield example
 
 
-def _problem(example: Example) -> str | None:
-    """A problem of a sample that is allowed in memory but not in a dataset. A program may be missing."""
+def _answers_known(folder: str | Path) -> bool:
+    """Whether all questions with evidence have an answer; those of own data may lack one (`bgr data import`)."""
+    path = Path(folder) / METADATA_FILE
+    return not (path.exists() and load_metadata(folder).get("without_answer"))
+
+
+def _problem(example: Example, *, answers: bool) -> str | None:
+    """A problem of a sample that is allowed in memory but not in a dataset. A program may be missing, and the answer
+    too unless the data have all `answers`."""
     count, answer = len(example.graph.nodes), example.answer.strip()
-    if not example.question.strip() or (count and not answer):
+    if not example.question.strip() or (answers and count and not answer):
         return f"the {'answer' if example.question.strip() else 'question'} is empty"
     if count > MAX_FACTS or (answer and not count):
         return f"the graph has {count} facts, allowed: 1 to {MAX_FACTS}, or none without an answer"

@@ -69,6 +69,8 @@ MISSING_FIELD = "| `missing` | string | `one` or `all`: how many needed facts ar
 
 GOLD = "The gold facts are those in the edges."
 
+INFERRED = "Those of inferred graphs, which are counted above, follow from the rules there; nobody has checked them."
+
 LOADING = """```python
 from datasets import load_dataset, load_from_disk
 from bgr.data.reasongraphqa.io.dataset import load_split
@@ -105,7 +107,7 @@ def card_text(metadata: Mapping[str, Any], statistics: Mapping[str, Any]) -> str
         "Statistics": f"```text\n{statistics_text(statistics)}\n```",
         "What can be guessed": _shortcuts(metadata),
         "Dropped questions": _drops(metadata),
-        "Fields": "\n".join([FIELDS, *([MISSING_FIELD] if "missing" in statistics else []), "", GOLD]),
+        "Fields": "\n".join([FIELDS, *([MISSING_FIELD] if "missing" in statistics else []), "", *_gold(metadata)]),
         "Loading": LOADING,
         "Hash": f"{HASH}: `{_cell(metadata['sha256'])}`" if "sha256" in metadata else "",
     }
@@ -141,6 +143,10 @@ def _building(metadata: Mapping[str, Any]) -> str:
     return "\n\n".join([*parts, _table(["setting or count", "value"], rows)] if rows else parts)
 
 
+def _gold(metadata: Mapping[str, Any]) -> list[str]:
+    return [GOLD, INFERRED] if any(metadata.get("inferred_graphs", {}).values()) else [GOLD]
+
+
 def _shortcuts(metadata: Mapping[str, Any]) -> str:
     if "shortcuts" not in metadata:
         return ""
@@ -152,7 +158,8 @@ def _flat(before: str, values: Mapping[str, Any]) -> list[list[Any]]:
     rows: list[list[Any]] = []
     for key, value in values.items():
         name = f"{before}, {key}" if before else str(key)
-        rows += _flat(name, value) if isinstance(value, Mapping) else [[name.replace("_", " "), value]]
+        shown = ", ".join(map(str, value)) if isinstance(value, list) else value
+        rows += _flat(name, value) if isinstance(value, Mapping) else [[name.replace("_", " "), shown]]
     return rows
 
 

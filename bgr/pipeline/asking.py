@@ -1,0 +1,97 @@
+"""From questions to queries with candidates, and from their graphs to answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bgr.collection.corpus import Passage
+from bgr.collection.search import Search
+from bgr.errors import DataError
+from bgr.pipeline.graphs import DirectedGraphs
+from bgr.reader.answer import Answer
+from bgr.reader.reader import ReaderAnswer, ReaderInput
+from bgr.retrievers.base import Query, RetrievalResult
+from bgr.retrievers.graph_hop.options import MAX_FACTS
+from bgr.retrievers.graph_hop.reconstruction import subgraph_confidence
+from bgr.utils.progress import progress_bar
+
+if TYPE_CHECKING:
+    from bgr.collection.collection import Collection
+
+SEARCHED = 16
+"""Number of questions that search a collection between two steps of the progress bar."""
+
+
+def with_facts(questions: Sequence[str], facts: Sequence[str] | Sequence[Sequence[str]]) -> list[Query]:
+    """One query for each question: all share the facts, or each has its own list.
+
+    Raises:
+        DataError: the facts are one string, sentences and lists are mixed, or there is not one list for each question.
+    """
+    if isinstance(facts, str):
+        raise DataError("facts: is one string, allowed: a list of sentences")
+    lists = [one for one in facts if not isinstance(one, str)]
+    if not lists:
+        shared = tuple(one for one in facts if isinstance(one, str))
+        return [Query(question, shared) for question in questions]
+    if len(lists) != len(facts):
+        raise DataError("facts: some are sentences and some are lists, allowed: one kind")
+    if len(lists) != len(questions):
+        raise DataError(f"facts: {len(lists):,} lists for {len(questions):,} questions, allowed: one for each")
+    return [Query(question, own) for question, own in zip(questions, lists, strict=True)]
+
+
+def find_candidates(
+    queries: Sequence[Query], search: Search, collection: Collection, pool: int, *, progress: bool
+) -> list[tuple[Passage, ...] | None]:
+    """The candidates of each query, best first; ``None`` where they are given."""
+    found: list[tuple[Passage, ...] | None] = [None] * len(queries)
+    rows = [row for row, query in enumerate(queries) if query.candidates is None]
+    with progress_bar(len(rows), "search", "question", show=progress) as bar:
+        for start in range(0, len(rows), SEARCHED):
+            part = rows[start : start + SEARCHED]
+            hits = search.search([queries[row].question for row in part], pool)
+            for row, one in zip(part, hits, strict=True):
+                found[row] = tuple(collection.corpus[index] for index in one.indices.tolist())
+            bar.update(len(part))
+    return found
+
+
+def check_pool(pool: int | None) -> None:
+    """Check the number of candidates from a collection; DataError otherwise."""
+    if pool is not None and not 1 <= pool <= MAX_FACTS:
+        raise DataError(f"a pool of {pool:,} candidates, allowed: 1 to {MAX_FACTS:,}")
+
+
+def make_answer(
+    asked: ReaderInput,
+    found: DirectedGraphs,
+    merged: RetrievalResult,
+    read: ReaderAnswer | None,
+    *,
+    warnings: tuple[str, ...],
+    documents: tuple[Passage, ...] | None,
+) -> Answer:
+    """The answer to one question from the graphs of both directions, the merged one, and what the reader says."""
+    forward, backward = found.forward.graph, found.backward.graph
+    reading = read or ReaderAnswer(None, None)
+    return Answer(
+        question=asked.question,
+        facts=asked.facts,
+        graph=merged.graph,
+        forward=forward,
+        backward=backward,
+        agreement=subgraph_confidence(forward, backward),
+        limits=merged.limits,
+        completeness=merged.completeness,
+        has_reader=read is not None,
+        text=reading.text,
+        confidence=reading.confidence,
+        support=reading.support,
+        spans=reading.spans,
+        truncated=found.truncated,
+        reader_truncated=reading.truncated,
+        warnings=warnings,
+        documents=documents or (),
+    )
