@@ -14,6 +14,7 @@ from bgr.errors import CheckpointError, DataError
 from bgr.released import checkpoint_folder, collection_folder
 from bgr.retrievers.graph_hop.options import MAX_FACTS, AskOptions
 from bgr.utils.json_utils import text_problem
+from bgr.utils.suggest import did_you_mean_path
 
 if TYPE_CHECKING:
     from bgr.collection.collection import Collection
@@ -110,7 +111,9 @@ def check_checkpoint(folder: Path) -> None:
     """Check that a folder has the files of a checkpoint; CheckpointError otherwise."""
     for part in PARTS:
         if not (folder / part).is_file():
-            raise CheckpointError(f"{folder / part}: no such file; allowed: the folder of a checkpoint")
+            raise CheckpointError(
+                f"{folder / part}: no such file; allowed: the folder of a checkpoint{did_you_mean_path(folder)}"
+            )
 
 
 def check_collection(folder: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import re
 import shutil
 import sys
 import warnings
@@ -25,6 +26,7 @@ from transformers.utils import logging as transformers_logging
 from bgr.errors import BgrError
 from bgr.models.packaged import resolve_model
 from bgr.utils.devices import fast_bfloat16, pick_device
+from bgr.utils.suggest import did_you_mean
 from training.callbacks import AtomicFiles, Cached, EarlyStop, KeepCheckpoints, Report, StopAtNotFinite, Truncated
 from training.data_module import BgrDataModule
 from training.run import Run, first_process
@@ -38,7 +40,29 @@ _RESULT_SETTINGS = (
 """Settings of the trainer that affect the result."""
 
 
-class RetrieverCLI(LightningCLI):
+class SuggestingCLI(LightningCLI):
+    """LightningCLI whose errors on unknown settings name the setting that was probably meant."""
+
+    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
+        try:
+            super().parse_arguments(parser, args)
+        except ArgumentError as error:
+            known = [action.dest for action in parser._actions if not action.dest.endswith(".help")]
+            raise ArgumentError(None, f"{error}{_suggestion(str(error), known)}") from error
+
+
+def _suggestion(message: str, known: Sequence[str]) -> str:
+    """The setting that was probably meant, if the message is on an unknown one."""
+    if found := re.match(r"Group '(.+?)' does not accept option '(.+?)'", message):
+        return did_you_mean(f"{found[1]}.{found[2].removeprefix(f'{found[1]}.')}", known)
+    if found := re.match(r"Option '(.+?)' is not accepted", message):
+        return did_you_mean(found[1], known)
+    if found := re.match(r"unrecognized arguments: --([^ =]+)", message):
+        return did_you_mean(found[1], known)
+    return ""
+
+
+class RetrieverCLI(SuggestingCLI):
     """LightningCLI with two more sections: ``checkpoint`` (`KeepCheckpoints`) and ``early_stop`` (`EarlyStop`)."""
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
@@ -98,7 +122,7 @@ def lightning_cli(
     data: type[LightningDataModule],
     home: Path,
     *callbacks: Callback,
-    cli: type[LightningCLI] = LightningCLI,
+    cli: type[SuggestingCLI] = SuggestingCLI,
     settings: Sequence[str] = (),
     **trainer: Any,
 ) -> Any:
@@ -122,7 +146,7 @@ def lightning_cli(
             args=[*files, *settings, *run.overrides],
             run=False,
             save_config_callback=None,
-            parser_kwargs={"exit_on_error": False},
+            parser_kwargs={"exit_on_error": False, "allow_abbrev": False},
             trainer_defaults={
                 "callbacks": list(callbacks),
                 "logger": [CSVLogger(home, name="", version=logs), TensorBoardLogger(home, name="", version="tb")],

@@ -19,7 +19,7 @@ from typing import Any
 
 import bgr
 from bgr import __version__
-from bgr.cli.parser import choose, execute
+from bgr.cli.parser import choose, execute, print_error
 from bgr.errors import BgrError
 from bgr.utils.os_errors import describe
 
@@ -39,13 +39,14 @@ COMMANDS = {
     "verify": "compare the files of a checkpoint or collection with their hashes",
     "bench": "measure speed against a reference in one run",
     "demo": "run all steps on a small real dataset",
+    "completion": "print a script that completes commands and options in bash, zsh or fish",
 }
 """Word to summary; the command is in the module of the same name."""
 
 FORMER_WORDS = {"index": ["collection"], "triples": ["collection", "triples"]}
 """Words of earlier versions, which are still accepted."""
 
-NEED_PACKAGES = ("train", "evaluate", "compare", "ablate", "bench", "demo")
+NEED_PACKAGES = ("train", "evaluate", "compare", "ablate", "bench", "demo", "completion")
 """Commands that import `training`, `eval` or `configs`."""
 
 PACKAGES = ("training", "eval", "configs")
@@ -66,13 +67,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _flushed(words)
     except BgrError as error:
-        print(f"{name}: error: {' '.join(str(error).split())}", file=sys.stderr)
+        print_error(name, str(error))
         return 1
     except BrokenPipeError:
         _discard_output()
         return 1
     except OSError as error:
-        print(f"{name}: error: {describe(error, 'standard output')}", file=sys.stderr)
+        print_error(name, describe(error, "standard output"))
         _discard_output()
         return 1
     except KeyboardInterrupt:

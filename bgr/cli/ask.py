@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bgr.cli.parser import Command, Output
 from bgr.retrievers.graph_hop.options import AskOptions
+from bgr.utils.terminal import PLAIN, Paint, Style
+from bgr.utils.text_layout import clean
 
 if TYPE_CHECKING:
     from bgr.reader.answer import Answer
+
+
+STYLES: Mapping[str, tuple[Style, ...]] = {"limit": ("yellow",), "warning": ("bold", "yellow"), "drawing": ("yellow",)}
+"""Styles of labels; the others are dim."""
+
+TEXT_STYLES: Mapping[str, tuple[Style, ...]] = {"answer": ("bold", "green")}
 
 
 def command() -> Command:
@@ -31,40 +41,47 @@ def command() -> Command:
 def run(options: AskOptions) -> Output:
     from bgr.ask import Asking
 
-    asking = Asking(options)
+    asking, paint = Asking(options), Paint.of(sys.stdout)
     if asking.prompts:
         for answer in asking.converse():
-            print(f"{as_text(answer)}\n", flush=True)
+            print(f"{as_text(answer, paint)}\n", flush=True)
         return Output()
     found = asking.answers()
-    texts = [as_text(answer) for answer in found]
+    texts = [as_text(answer, paint) for answer in found]
     if options.draw is not None and not found[0].graph.nodes:
-        texts.append("drawing    not written: there is no evidence to draw")
+        texts.append(_line("drawing", "not written: there is no evidence to draw", paint))
     records = [answer.to_json() for answer in found]
     return Output("\n".join(texts) if options.draw else "\n\n".join(texts), records[0] if len(found) == 1 else records)
 
 
-def as_text(answer: Answer) -> str:
-    """The graph as a tree, and below it what is known of the answer."""
+def as_text(answer: Answer, paint: Paint = PLAIN) -> str:
+    """The graph as a tree, and below it what is known of the answer; `paint` adds colors for a terminal."""
     from bgr.graph.draw import tree_text
     from bgr.retrievers.graph_hop.decode import LIMITS
 
-    lines = [tree_text(answer.graph, answer.facts, answer.question), f"answer     {answer.summary}"]
+    rows = [("answer", answer.summary)]
     if answer.documents:
         sources = [f"[{one['fact']}] {_source(one)}" for one in answer.evidence]
         titled = any(one["title"] for one in answer.evidence)
-        lines += [f"document   {one}" for one in (sources if titled else [", ".join(sources)])]
+        rows += [("document", one) for one in (sources if titled else [", ".join(sources)])]
     if answer.support:
-        lines.append(f"read in    {', '.join(f'[{fact}]' for fact in answer.support)}{_spans(answer)}")
+        rows.append(("read in", f"{', '.join(f'[{fact}]' for fact in answer.support)}{_spans(answer)}"))
     if answer.completeness is not None:
-        lines.append(f"complete   {answer.completeness:.2f} (probability that the facts hold all of the evidence)")
-    lines.append(f"agreement  {answer.agreement:.2f} (of the graphs of both directions)")
+        rows.append(("complete", f"{answer.completeness:.2f} (probability that the facts hold all of the evidence)"))
+    rows.append(("agreement", f"{answer.agreement:.2f} (of the graphs of both directions)"))
     # the candidates of a collection are always more than are read
     limits = [name for name in answer.limits if name != "candidates" or not answer.documents]
-    lines += [f"limit      {name}: {LIMITS[name]}" for name in limits]
+    rows += [("limit", f"{name}: {LIMITS[name]}") for name in limits]
     if cut := _truncated(answer):
-        lines.append(f"warning    too long, the end was not read: {', '.join(cut)}")
-    return "\n".join([*lines, *(f"warning    {one}" for one in answer.warnings)])
+        rows.append(("warning", f"too long, the end was not read: {', '.join(cut)}"))
+    rows += [("warning", one) for one in answer.warnings]
+    tree = tree_text(answer.graph, answer.facts, answer.question, paint)
+    return "\n".join([tree, *(_line(label, text, paint) for label, text in rows)])
+
+
+def _line(label: str, text: str, paint: Paint) -> str:
+    """A line with its label in a column of its own. The text may contain parts of untrusted facts."""
+    return f"{paint(f'{label:11}', *STYLES.get(label, ('dim',)))}{paint(clean(text), *TEXT_STYLES.get(label, ()))}"
 
 
 def _source(evidence: dict[str, Any]) -> str:

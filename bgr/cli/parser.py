@@ -38,13 +38,15 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
 from bgr.errors import BgrError
 from bgr.utils.options import Options, OptionsError, flag, group_of, kind_of, option_texts, ordered_fields
 from bgr.utils.output_lock import output_locks
+from bgr.utils.suggest import did_you_mean
+from bgr.utils.terminal import Paint
+from bgr.utils.text_layout import clean
 
 
 @dataclass(frozen=True)
@@ -115,14 +117,20 @@ def choose(name: str, description: str, summaries: Mapping[str, str], words: Seq
         raise SystemExit(0)
     if not words or words[0] not in summaries:
         problem = f"unknown command {words[0]!r}" if words else "a command is missing"
-        usage_error(name, f"{problem}; allowed: {', '.join(summaries)}")
+        hint = did_you_mean(words[0], summaries) if words else ""
+        usage_error(name, f"{problem}; allowed: {', '.join(summaries)}{hint}")
     return words[0]
 
 
 def usage_error(name: str, message: str) -> NoReturn:
     """Print what is wrong with the usage in one line, and exit with code 2."""
-    print(f"{name}: error: {' '.join(message.split())} (see {name} --help)", file=sys.stderr)
+    print_error(name, f"{message} (see {name} --help)")
     raise SystemExit(2)
+
+
+def print_error(name: str, message: str) -> None:
+    """Print an error of the command `name` in one line on standard error; it may contain untrusted text."""
+    print(f"{name}: {Paint.of(sys.stderr)('error:', 'bold', 'red')} {clean(message)}", file=sys.stderr)
 
 
 def parse(name: str, command: Command, words: Sequence[str]) -> tuple[Any, bool]:
@@ -216,6 +224,9 @@ def _read_config(name: str, parser: Any, file: str) -> dict[str, Any]:
         # jsonargparse repeats the message of Python for a single value instead of a list
         python = r"'\w+' object (is not iterable|does not support item assignment)"
         message = re.sub(python, "allowed: a list", str(error)).replace("Parser key ", "option ")
+        unknown = re.fullmatch(r"Option '(.*)' is not accepted", message)
+        if unknown is not None:
+            message = f"unknown option {unknown[1]}{did_you_mean(unknown[1], _names(parser))}"
         usage_error(name, f"--config {file}: {message}")
     values = {key: value for key, value in vars(found).items() if value is not None}
     if "config" in values:
@@ -226,11 +237,18 @@ def _read_config(name: str, parser: Any, file: str) -> dict[str, Any]:
 def _advice(message: str, parser: Any) -> str:
     """The message; for an unknown option, with the option that was probably meant."""
     prefix = "unrecognized arguments: "
-    if not message.startswith(f"{prefix}--"):
+    words = message.removeprefix(prefix).split()
+    # the value of an unknown option counts as a positional argument, which stands first
+    word = next((word.partition("=")[0] for word in words if word.startswith("--")), None)
+    if not message.startswith(prefix) or word is None:
         return message
-    word = message.removeprefix(prefix).split()[0].partition("=")[0]
-    close = get_close_matches(word, [option for action in parser._actions for option in action.option_strings], n=1)
-    return f"unknown option {word}" + (f"; did you mean {close[0]}?" if close else "")
+    return f"unknown option {word}{did_you_mean(word, [f'--{name}' for name in _names(parser)])}"
+
+
+def _names(parser: Any) -> list[str]:
+    """The long names of the options, without dashes."""
+    flags = [flag for action in parser._actions for flag in action.option_strings]
+    return [flag.removeprefix("--") for flag in flags if flag.startswith("--")]
 
 
 def command_parser(name: str, command: Command) -> Any:
@@ -246,6 +264,12 @@ def command_parser(name: str, command: Command) -> Any:
         allow_abbrev=False,
         print_config=None,
     )
+    add_options(parser, command)
+    return parser
+
+
+def add_options(parser: Any, command: Command) -> None:
+    """Add the options of a command to a parser of argparse or jsonargparse."""
     texts = option_texts(command.options)
     groups: dict[str, Any] = {}
     for one in ordered_fields(command.options):
@@ -259,7 +283,6 @@ def command_parser(name: str, command: Command) -> Any:
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
     if "config" not in {one.name for one in fields(command.options)}:
         parser.add_argument("--config", metavar="FILE", help="YAML file with options; the command line overrides it")
-    return parser
 
 
 def _add(parser: Any, options: type[Options], one: Field[Any], text: str) -> None:

@@ -24,6 +24,7 @@ from bgr.utils.atomic_io import read_json, replaced, writing
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import repr_short
 from bgr.utils.settings import STRICT, problems, validated
+from bgr.utils.suggest import did_you_mean_path
 
 FORMAT = 3
 """Format of the folder; raised when older versions cannot read it, or split words differently."""
@@ -121,7 +122,7 @@ def read_manifest(folder: Path) -> Manifest:
     """The state of the folder; DataError if it holds no collection, one of another format, or a damaged one."""
     path = folder / NAME
     if not path.is_file():
-        raise DataError(f"{folder}: no collection is there (no {NAME}); build it first")
+        raise DataError(f"{folder}: no collection is there (no {NAME}); build it first{did_you_mean_path(folder)}")
     row = read_json(path)
     if not isinstance(row, dict):
         raise _damaged(path, "it holds no object")

@@ -17,6 +17,7 @@ from typing import Any
 from bgr.errors import BgrError, DataError
 from bgr.graph.layout import LINE, Arrow, Box, Marks, Picture, Texts, bends, lay_out
 from bgr.graph.rooted_graph import ROOT, Edge, RootedGraph
+from bgr.utils.terminal import PLAIN, Paint
 from bgr.utils.text_layout import FONT, clean, text_width, wrap
 
 COLORS = {  # state: line, fill
@@ -89,24 +90,25 @@ def check_drawing(path: Path, *, overwrite: bool) -> None:
         raise DataError(f"{path.parent}: no such folder")
 
 
-def tree_text(graph: RootedGraph, facts: Texts, question: str) -> str:
+def tree_text(graph: RootedGraph, facts: Texts, question: str, paint: Paint = PLAIN) -> str:
     """Render the graph as an indented tree with the score of each edge. A repeated fact is shown as ``(see above)``.
 
-    ``[n]`` is the index of the fact among the candidates, counted from 0.
+    ``[n]`` is the index of the fact among the candidates, counted from 0. `paint` adds colors for a terminal.
     """
-    lines = [f"Q: {clean(question)}"]
+    lines = [paint(f"Q: {clean(question)}", "bold")]
     seen: set[int] = set()
     stack = _children(graph, ROOT, "")
     while stack:
         (before, node), indent, last = stack.pop()
-        score = f"{graph.scores[before, node]:.2f} " if (before, node) in graph.scores else ""
-        text = "(see above)" if node in seen else clean(facts[node])
-        lines.append(f"{indent}{'└─' if last else '├─'} {score}[{node}] {text}")
+        score = f"{paint(f'{graph.scores[before, node]:.2f}', 'dim')} " if (before, node) in graph.scores else ""
+        text = paint("(see above)", "dim") if node in seen else clean(facts[node])
+        branch = paint(f"{indent}{'└─' if last else '├─'}", "dim")
+        lines.append(f"{branch} {score}{paint(f'[{node}]', 'cyan')} {text}")
         if node not in seen:
             seen.add(node)
             stack += _children(graph, node, indent + ("   " if last else "│  "))
     if not graph.edges:
-        lines.append("(no evidence)")
+        lines.append(paint("(no evidence)", "yellow"))
     return "\n".join(lines)
 
 

@@ -127,6 +127,7 @@ def check_names(path: Path, record: dict[str, Any], usual: dict[str, Any]) -> No
 
 
 def _advice(name: str, known: Iterable[str]) -> str:
+    # a published encoder has fields of its own that resemble others a little
     near = get_close_matches(name, known, n=1, cutoff=0.85)
     return f", did you mean {near[0]!r}?" if near else ""
 

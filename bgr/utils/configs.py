@@ -7,6 +7,12 @@ from importlib.resources import files
 from pathlib import Path
 
 from bgr.errors import BgrError
+from bgr.utils.suggest import did_you_mean, did_you_mean_path
+
+
+def shipped_configs() -> list[str]:
+    """Names of the shipped configurations, sorted."""
+    return sorted(path.stem for path in Path(str(files("configs"))).glob("*.yaml"))
 
 
 def find_config(name: str) -> Path:
@@ -18,8 +24,15 @@ def find_config(name: str) -> Path:
     shipped = folder / f"{path.stem}.yaml"
     if shipped.is_file() and str(path.parent) in (".", "configs"):
         return shipped
-    known = ", ".join(sorted(p.stem for p in folder.glob("*.yaml")))
-    raise BgrError(f"{name}: no such config; give a file or one of: {known}")
+    known = shipped_configs()
+    raise BgrError(f"{name}: no such config; give a file or one of: {', '.join(known)}{_hint(path, known)}")
+
+
+def _hint(path: Path, known: Sequence[str]) -> str:
+    if path.suffix or path.parent != Path():
+        return did_you_mean_path(path)
+    # baselines' configs are also looked for by the name of the baseline alone
+    return did_you_mean(path.name, known) or did_you_mean(f"baseline-{path.name}", known)
 
 
 def overrides(words: Sequence[str]) -> list[str]:

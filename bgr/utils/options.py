@@ -32,6 +32,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from bgr.errors import BgrError
 from bgr.utils.json_utils import is_text
+from bgr.utils.suggest import did_you_mean
 
 
 class OptionsError(BgrError):
@@ -239,7 +240,7 @@ def option_texts(options: type[Options]) -> dict[str, str]:
 def _choice(value: Any, choices: tuple[str, ...]) -> str:
     # in a YAML file, 32 is a number
     if str(value) not in choices:
-        raise ValueError(f"{value!r}: allowed: {', '.join(choices)}")
+        raise ValueError(f"{value!r}: allowed: {', '.join(choices)}{did_you_mean(str(value), choices)}")
     return str(value)
 
 

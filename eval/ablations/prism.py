@@ -18,6 +18,7 @@ from bgr.retrievers.prism.run import PAPER, PrismSettings
 from bgr.retrievers.scope import Scope
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import repr_short
+from bgr.utils.suggest import did_you_mean
 from eval.ablations.prism_report import CONTEXTS, VARIANTS, write_prism
 from eval.ablations.prism_score import VariantScores, score_variant
 from eval.compare.passages import describe
@@ -67,7 +68,10 @@ def _names(options: AblatePrismOptions) -> list[str]:
     names = list(options.variants or known)
     for name in names:
         if name not in known:
-            raise BgrError(f"--variants: unknown variant {repr_short(name)}, known: {', '.join(sorted(known))}")
+            raise BgrError(
+                f"--variants: unknown variant {repr_short(name)}, known: {', '.join(sorted(known))}"
+                f"{did_you_mean(name, known)}"
+            )
         if names.count(name) > 1:
             raise BgrError(f"--variants: {repr_short(name)} is there twice, allowed: each once")
     return names

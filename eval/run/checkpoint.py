@@ -22,7 +22,7 @@ from eval.run.rules import CheckpointRules, chosen_rules
 from eval.run.sweep import Sweep, sweep
 from eval.systems.options import EvaluateOptions
 from eval.systems.retrievers import load_baseline_rows
-from eval.systems.spec import BASELINES, SystemSpec
+from eval.systems.spec import BASELINES, SystemSpec, suggested
 
 
 class CheckpointEvaluation(NamedTuple):
@@ -177,6 +177,7 @@ def _load_baselines(options: EvaluateOptions) -> dict[str, Retriever]:
         if not spec.is_baseline and not spec.path.is_dir():
             raise BgrError(
                 f"--baselines {word}: no such folder; allowed: {', '.join(BASELINES)}, or a baseline's folder"
+                f"{suggested(word, BASELINES)}"
             )
         for name, retriever in load_baseline_rows(spec, options, seed=options.seed).items():
             if name not in BASELINES or name not in rows:  # a baseline without weights is the same from a folder

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from bgr.errors import BgrError
 from bgr.utils.json_utils import repr_short
+from bgr.utils.suggest import did_you_mean, did_you_mean_path
 
 BASELINES = ("bm25", "random")
 """Baselines that need no folder."""
@@ -118,9 +119,15 @@ class SystemSpec:
             raise BgrError(
                 f"--systems {repr_short(text)}: {place} does not exist; a place is a folder of bgr evaluate, a "
                 "checkpoint, "
-                f"a trained baseline, {' or '.join(BASELINES)}"
+                f"a trained baseline, {' or '.join(BASELINES)}{suggested(place, BASELINES)}"
             )
         return cls(name or None, place, part or None)
+
+
+def suggested(text: str, known: Collection[str]) -> str:
+    """The end of a message on a system that is neither known nor a folder: the name or folder that was probably
+    meant."""
+    return did_you_mean(text, known) or did_you_mean_path(Path(text))
 
 
 def parse_specs(texts: Sequence[str], *, option: str = "--systems", known: Collection[str] = KNOWN) -> list[SystemSpec]:
@@ -142,6 +149,7 @@ def _of_folder(text: str, option: str, known: Collection[str]) -> SystemSpec:
     except BgrError:
         raise BgrError(
             f"{option}: unknown system {repr_short(text)}, known: {', '.join(known)}, [NAME=]FOLDER"
+            f"{suggested(text, known)}"
         ) from None
     if spec.is_evaluation:
         raise BgrError(

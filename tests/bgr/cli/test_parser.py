@@ -113,7 +113,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(words, message, capsys):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("limt: 3", "Option 'limt' is not accepted"),
+        ("limt: 3", "unknown option limt; did you mean limit?"),
         ("limit: 0", 'option "limit": 0: allowed: 1 or more'),
         ("limit: [1]", "[1]: allowed: an integer"),
         ("half: 7", "--half: 7: allowed: true or false"),

@@ -20,6 +20,7 @@ from bgr.errors import DataError
 from bgr.utils.atomic_io import output_folder, read_json, write_json, write_lines
 from bgr.utils.hashing import hash_files
 from bgr.utils.json_utils import is_text, parse_json, repr_short
+from bgr.utils.suggest import did_you_mean_path
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -140,7 +141,8 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         with path.open(encoding="utf-8") as file:
             yield from enumerate(file, 1)
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file (a dataset folder comes from bgr data build)") from None
+        hint = did_you_mean_path(path.parent)
+        raise DataError(f"{path}: no such file (a dataset folder comes from bgr data build){hint}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from None
 

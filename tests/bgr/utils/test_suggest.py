@@ -1,0 +1,65 @@
+"""Suggestions for misspelled names, and where commands make them."""
+
+import pytest
+
+from bgr.cli import main
+from bgr.utils.suggest import did_you_mean, did_you_mean_path, nearest
+
+
+def test_the_nearest_name_regardless_of_case():
+    assert nearest("BM52", ["dense", "bm25", "hybrid"]) == "bm25"
+    assert nearest("bm25", ["BM25"]) == "BM25"
+    assert nearest("qqq", ["dense", "bm25"]) is None
+    assert nearest("", ["dense"]) is None
+    assert nearest("dense", []) is None
+    assert did_you_mean("densse", ["dense"]) == "; did you mean dense?"
+    assert did_you_mean("qqq", ["dense"]) == ""
+
+
+def test_the_nearest_file_of_a_folder(tmp_path, monkeypatch):
+    (tmp_path / "atlas").mkdir()
+    (tmp_path / "other\x1b[31m").mkdir()
+    assert did_you_mean_path(tmp_path / "atls") == f"; did you mean {tmp_path / 'atlas'}?"
+    assert "\x1b" not in did_you_mean_path(tmp_path / "other")
+    assert did_you_mean_path(tmp_path / "qqqqqq") == ""
+    assert did_you_mean_path(tmp_path / "atlas") == ""  # it exists
+    assert did_you_mean_path(tmp_path / "nowhere" / "atlas") == ""
+    monkeypatch.chdir(tmp_path)
+    assert did_you_mean_path(type(tmp_path)("atls")) == "; did you mean atlas?"
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("asc x", "ask"),
+        ("data bild", "build"),
+        ("collection triples extrakt", "extract"),
+        ("ask x --chekpoint a", "--checkpoint"),
+        ("data show work/data --idd 3", "--id"),
+        ("ask x --precision bf61", "bf16"),
+        ("data build --kqapro a --out b --recipe rivls", "rivals"),
+        ("evaluate --data a --out b --config {tmp}/options.yaml", "batch-size"),
+        ("train retriever --config demmo --data a --out {tmp}/b", "demo"),
+        ("train baseline --config bmm25 --data a --out {tmp}/b", "baseline-bm25"),
+        ("train reader --config {tmp}/reader.yml --data a --out {tmp}/b", "{tmp}/reader.yaml"),
+        ("train retriever --config demo --data {tmp}/dta --out {tmp}/b", "{tmp}/data"),
+        ("evaluate --data {tmp}/dta --out {tmp}/b", "{tmp}/data"),
+        ("ask x --checkpoint {tmp}/chekpoint", "{tmp}/checkpoint"),
+        ("collection show {tmp}/chekpoint", "{tmp}/checkpoint"),
+        ("compare --data {tmp}/data --systems rndom --out {tmp}/b", "random"),
+        ("ablate prism --data a --llm smollm2 --out {tmp}/b --variants prsim", "prism"),
+    ],
+)
+def test_commands_name_what_was_probably_meant(words, meant, tmp_path, capsys):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "checkpoint").mkdir()
+    (tmp_path / "reader.yaml").write_text("model: {}\n")
+    (tmp_path / "options.yaml").write_text("batchsize: 3\n")
+    try:
+        code = main(words.format(tmp=tmp_path).split())
+    except SystemExit as stopped:  # wrong usage
+        code = stopped.code
+    assert code in (1, 2)
+    error = capsys.readouterr().err
+    assert f"did you mean {meant.format(tmp=tmp_path)}?" in error
+    assert error.count("\n") == 1
