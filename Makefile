@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # A process for each core, at most eight: each takes about 1.5 GB of memory.
 PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 
-.PHONY: demo train test workflow slow docs lint clean
+.PHONY: demo train test workflow slow docs lint dist lowest clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bgr ask "Which film by the director of Alien came out in 1982?" --draw work/answer.png --overwrite
@@ -34,6 +34,16 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# wheel and sdist
+dist: $(VENV)/.dev
+	rm -rf build dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+
+# the default tests with the oldest versions that pyproject.toml allows; PyTorch is the pinned one
+lowest: $(VENV)/.dev
+	VENV=$(VENV) .ci/lowest
 
 clean:
 	rm -rf $(VENV) work build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bgr.retrievers.base import RetrievalResult as RetrievalResult
     from bgr.retrievers.base import Retriever as Retriever
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _MODULES = {
     "Answer": "bgr.pipeline",

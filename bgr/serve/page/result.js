@@ -204,4 +204,3 @@ function save(blob, filename) {
   el("a", { href: url, download: filename }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
-
