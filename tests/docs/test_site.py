@@ -4,12 +4,14 @@ import json
 import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 pytestmark = pytest.mark.workflow
 
@@ -117,3 +119,42 @@ def search(site):
 def test_search_finds_the_page_of_a_newcomers_question(search, question, pages):
     first = search.pages_for(question)[:2]
     assert set(first) & pages, first
+
+
+@pytest.fixture(scope="module")
+def browse(site):
+    """``browse(question)``: the pages that the site's own search finds, opened from the folder as a reader may do."""
+    problems = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page()
+        page.set_default_timeout(60_000)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("request", lambda request: problems.extend([request.url] * request.url.startswith("http")))
+        page.goto((site / "index.html").as_uri())
+        field, results = page.locator(".md-search__input"), page.locator(".md-search-result__item > a:first-of-type")
+        field.click()
+
+        def find(question):
+            field.fill("")
+            field.press("End")
+            results.first.wait_for(state="detached")
+            field.fill(question)
+            field.press("End")
+            results.first.wait_for(state="attached")
+            links = results.evaluate_all("links => links.map(one => one.href)")
+            return list(dict.fromkeys(re.search(r"/site/([^?#]+)", link)[1] for link in links))
+
+        yield find
+        browser.close()
+    assert problems == []
+
+
+@pytest.mark.parametrize(("question", "pages"), QUESTIONS.items())
+def test_the_sites_own_search_finds_the_page(browse, question, pages):
+    assert set(browse(question)[:2]) & pages
+
+
+def test_the_sites_own_search_finds_pages_by_other_words(browse):
+    missed = [question for question, pages in OTHER_WORDS.items() if not set(browse(question)[:2]) & pages]
+    assert len(missed) <= 2, missed
