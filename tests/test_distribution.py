@@ -117,7 +117,15 @@ def test_the_first_answer_needs_nothing_else(installed):
 
 def test_a_short_training(installed, toy_data, encoder_folder):
     words = ["--config", "demo", "--data", toy_data, "--out", "run", "--trainer.max_epochs=1"]
-    installed("bgr", "train", "retriever", *words, f"--model.encoder={encoder_folder}")
+    installed(
+        "bgr",
+        "train",
+        "retriever",
+        *words,
+        f"--model.encoder={encoder_folder}",
+        "--model.frozen_layers=1",
+        "--data.hard=0",
+    )
     sample = json.loads((toy_data / "test.jsonl").read_text().splitlines()[0])
     (installed.home / "facts.txt").write_text("\n".join(sample["facts"]))
     asked = installed("bgr", "ask", sample["question"], "--checkpoint", "run", "--facts", "facts.txt", "--json")
