@@ -46,7 +46,7 @@ lowest: $(VENV)/.dev
 	VENV=$(VENV) .ci/lowest
 
 clean:
-	rm -rf $(VENV) work build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) work build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache
 
 # One stamp file for each set of extras, renewed when the dependencies change.
 $(VENV)/.%: pyproject.toml constraints.txt

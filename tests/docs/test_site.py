@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
+import bgr
+from bgr import retrievers
+
 pytestmark = pytest.mark.workflow
 
 ROOT = Path(__file__).parents[2]
@@ -64,6 +67,11 @@ def site(tmp_path_factory):
     assert done.returncode == 0, done.stderr
     assert "WARNING" not in done.stderr
     return out
+
+
+def test_each_public_name_is_in_the_reference(site):
+    described = set(re.findall(r'id="bgr\.[\w.]*?(\w+)"', (site / "api.html").read_text(encoding="utf-8")))
+    assert set(bgr.__all__) | set(retrievers.MODULES) <= described
 
 
 def test_pages_load_nothing_from_elsewhere(site):
