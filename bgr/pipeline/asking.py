@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from bgr.collection.collection import Collection
 
 LEAST_AGREEMENT = 0.5
-"""A lower agreement is worth a warning: of 500 test questions 28 had one, and 68 % of their answers were right, of those
-with full agreement 95 %."""
+"""A lower agreement is worth a warning: of 500 test questions 28 had one; 68 % of their answers were right, and 95 % of
+those with full agreement."""
 
 SEARCHED = 16
 """Number of questions that search a collection between two steps of the progress bar."""
