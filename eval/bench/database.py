@@ -24,9 +24,11 @@ from bgr.models.batching import Sentences
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Query
 from bgr.retrievers.graph_hop.options import POOL
+from bgr.utils.atomic_io import new_file
 from bgr.utils.devices import autocast
 from eval.bench.measure import BenchResult, table, timed
 from eval.bench.options import DatabaseBenchOptions
+from eval.report.database_plot import draw_growth
 
 MAX_MS, MAX_SINGLE_MS, MAX_GB = 250.0, 1000.0, 3.0
 """Targets at 500,000 sentences on two cores: milliseconds a question in batches and alone, and memory."""
@@ -41,9 +43,11 @@ def bench_database(options: DatabaseBenchOptions) -> BenchResult:
     the process in GB, including mapped files.
 
     Raises:
-        DataError: the collection or the split is empty.
+        DataError: the collection or the split is empty, or the figure exists already.
         BgrError: the checkpoint or the collection cannot be opened.
     """
+    if options.plot is not None and options.plot.exists() and not options.overwrite:
+        raise DataError(f"{options.plot}: exists already; give --overwrite to replace it")
     if options.threads:
         torch.set_num_threads(options.threads)
     examples = load_split(options.data, "test")[: options.questions]
@@ -63,6 +67,9 @@ def bench_database(options: DatabaseBenchOptions) -> BenchResult:
             chosen = [*own, *others][:size]
             built = _in_process(_build, chosen, folder, options)
             rows.append({"sentences": size, **built, **_in_process(_ask, asked, folder, options)})
+    if options.plot is not None:
+        with new_file(options.plot) as half:
+            draw_growth(rows, half)
     about = {"questions": len(asked), "threads": torch.get_num_threads(), "pool": POOL, "seed": options.seed}
     return BenchResult(_text(rows, about), {"setting": about, "rows": rows})
 

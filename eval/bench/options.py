@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from bgr.utils.options import Amount, File, Folder, MachineOptions, Metavar, Natural, Options, Positive, Range
+from bgr.utils.options import Amount, File, Folder, MachineOptions, Metavar, Natural, Options, OutFile, Positive, Range
 
 PACKAGED = "packaged-minilm"
 RANDOM = "random-bert-base"
@@ -91,6 +91,8 @@ class DatabaseBenchOptions(Options):
         threads: threads of the processor (default: PyTorch's).
         seed: seed of the sentences.
         work: existing folder for the collections, which are removed at the end (default: the system's).
+        plot: draw time and memory by the number of sentences to this PNG file.
+        overwrite: replace the figure if it exists.
     """
 
     checkpoint: Folder
@@ -101,6 +103,8 @@ class DatabaseBenchOptions(Options):
     threads: Positive | None = None
     seed: int = 0
     work: Folder | None = None
+    plot: OutFile | None = None
+    overwrite: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

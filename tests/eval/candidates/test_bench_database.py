@@ -18,7 +18,9 @@ def bench(split_films, pruned_checkpoint, tmp_path):
 
 def test_each_size_has_its_row(bench, tmp_path, capsys):
     (tmp_path / "work").mkdir()
-    assert bench("--sizes", "20", "9999", "--questions", "2", "--work", str(tmp_path / "work"), "--json") == 0
+    plot = tmp_path / "growth.png"
+    words = ["--sizes", 20, 9999, "--questions", 2, "--work", tmp_path / "work", "--plot", plot]
+    assert bench(*map(str, words), "--json") == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert [row["sentences"] for row in rows] == [20, 44]
     for row in rows:
@@ -26,6 +28,9 @@ def test_each_size_has_its_row(bench, tmp_path, capsys):
         assert row["single_ms"] > row["floor_ms"] > 0
         assert row["ask_gb"] > 0.1
     assert not any((tmp_path / "work").iterdir())
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    assert bench("--plot", str(plot)) == 1
+    assert "growth.png: exists already; give --overwrite" in capsys.readouterr().err
 
 
 def test_no_test_questions(bench, films, capsys):
