@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # A process for each core, at most eight: each takes about 1.5 GB of memory.
 PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 
-.PHONY: demo train test workflow slow lint dist lowest clean
+.PHONY: demo train test workflow slow docs lint dist lowest clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bgr ask "Which film by the director of Alien came out in 1982?" --draw work/answer.png --overwrite
@@ -26,6 +26,10 @@ workflow: $(VENV)/.dev
 slow: $(VENV)/.dev
 	$(BIN)/pytest -m slow
 
+# the site, in work/site; without a network
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -42,7 +46,7 @@ lowest: $(VENV)/.dev
 	VENV=$(VENV) .ci/lowest
 
 clean:
-	rm -rf $(VENV) work build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) work build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache
 
 # One stamp file for each set of extras, renewed when the dependencies change.
 $(VENV)/.%: pyproject.toml constraints.txt

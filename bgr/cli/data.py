@@ -45,6 +45,7 @@ def command() -> Group:
             options=ImportOptions,
             run=_import,
             example="""bgr data import questions.jsonl --out work/own
+                bgr data import questions.jsonl --out work/own --withhold 0.2
                 bgr data import questions.jsonl --out work/own --collection work/collection
                 bgr data import answers.jsonl --out work/own --teacher checkpoints/atlas --hold-out facts""",
         ),

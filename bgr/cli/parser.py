@@ -144,7 +144,7 @@ def parse(name: str, command: Command, words: Sequence[str]) -> tuple[Any, bool]
     known = {one.name: one for one in fields(command.options)}
     words, settings = _settings(words) if command.passes_settings else (list(words), [])
     words, files = _config_files(words) if "config" not in known else (words, [])
-    parser = _parser(name, command)
+    parser = command_parser(name, command)
     from_files: dict[str, Any] = {}
     for file in files:
         from_files |= _read_config(name, parser, file)
@@ -251,7 +251,7 @@ def _names(parser: Any) -> list[str]:
     return [flag.removeprefix("--") for flag in flags if flag.startswith("--")]
 
 
-def _parser(name: str, command: Command) -> Any:
+def command_parser(name: str, command: Command) -> Any:
     from jsonargparse import ArgumentParser, set_parsing_settings
 
     set_parsing_settings(add_print_completion_argument=False)

@@ -286,6 +286,7 @@ class ImportOptions(Options):
         agreement: lower limit of the agreement of the teacher's two directions.
         candidates: number of candidates of a question that names none.
         shares: shares of the questions in the three splits, where a line does not name its split.
+        withhold: share of the questions that are also given without a fact of their evidence, as not answerable.
         hold_out: what no two splits share: the text of a question, or also the facts of the evidence.
         name: name of the dataset in its card.
         seed: seed of the splits, of random candidates and of their order.
@@ -299,6 +300,7 @@ class ImportOptions(Options):
     agreement: Fraction = 0.5
     candidates: Annotated[int, Range(2, 1000)] = 24
     shares: tuple[int, int, int] = option((80, 10, 10), metavar=("TRAIN", "DEV", "TEST"))
+    withhold: Fraction = 0.0
     hold_out: Literal["questions", "facts"] = "questions"
     name: str = "Own data"
     seed: int = 0

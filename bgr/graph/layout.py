@@ -17,7 +17,7 @@ from bgr.graph.rooted_graph import ROOT, Edge, RootedGraph
 from bgr.utils.text_layout import clean, wrap
 
 LINE = 10.5
-BOX_WIDTH, GAP_X, GAP_Y, PAD = 190.0, 84.0, 12.0, 6.0
+BOX_WIDTH, GAP_X, GAP_Y, PAD = 150.0, 52.0, 12.0, 6.0
 SWEEPS = 8
 
 Point = tuple[float, float]

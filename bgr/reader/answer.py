@@ -35,7 +35,8 @@ class Answer:
         spans: what it was read from: the answer itself, or the numbers that were compared.
         truncated: the texts that were not read to their end, −1 for the question.
         reader_truncated: whether the reader did not read all of its input.
-        warnings: why the question may be one that the model cannot understand.
+        warnings: why the answer may be wrong: the question is unlike those of the training, or both directions found
+            different evidence.
         documents: the texts of a collection that the candidates are, in the same order; empty for facts that were
             given.
     """

@@ -7,7 +7,7 @@ import unicodedata
 FONT = 8.0
 """Font size in points."""
 
-MAX_LINES = 7
+MAX_LINES = 9
 
 
 def clean(text: str) -> str:

@@ -11,22 +11,25 @@ import http.client
 import itertools
 import json
 import multiprocessing
+import os
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
 import torch
 
-from bgr.cli import child_process
+import bgr
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.errors import BgrError, DataError
 from bgr.pipeline import BgrPipeline
@@ -112,9 +115,11 @@ def _server(options: ServeBenchOptions, *, max_queue: int) -> Iterator[str]:
     words = ["serve", "--port", "0", "--device", "cpu", "--max-queue", str(max_queue), "--timeout", "3600"]
     words += [] if options.checkpoint is None else ["--checkpoint", str(options.checkpoint)]
     words += [] if options.collection is None else ["--collection", f"bench={options.collection}"]
-    started = child_process(words)
-    environment = {name: value for name, value in started["env"].items() if name != "BGR_TOKEN"}
-    process = subprocess.Popen(started["args"], env=environment, stderr=subprocess.PIPE, text=True)
+    home = str(Path(bgr.__file__).resolve().parents[1])  # the same package, from wherever it is run
+    environment = {name: value for name, value in os.environ.items() if name != "BGR_TOKEN"}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (home, environment.get("PYTHONPATH"))))
+    command = [sys.executable, "-P", "-m", "bgr", *words]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     try:
         url = None

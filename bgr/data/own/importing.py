@@ -16,6 +16,7 @@ from bgr.data.own.candidates import Candidates
 from bgr.data.own.label import Labelled, Labels, Teacher, label_questions
 from bgr.data.own.schema import LEVELS, OwnQuestion, question_key, read_questions
 from bgr.data.own.splits import assign_splits, grouped, shared_between
+from bgr.data.own.withhold import withheld
 from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.dataset import write_dataset
 from bgr.errors import BgrError, DataError
@@ -77,6 +78,9 @@ def import_data(options: ImportOptions, *, teacher: Teacher | None = None, progr
     found = [_with_candidates(one, candidates, options.candidates) for one in labels.found]
     examples = [_example(one, options.seed) for one in found]
     splits = _splits(found, examples, options, labels)
+    ids = {one.id for one in examples}
+    for part in splits.values():
+        part += withheld(part, options.withhold, options.seed, ids)
     metadata = _metadata(options, read, questions, labels, splits)
     sentences = dict.fromkeys(fact for part in splits.values() for one in part for fact in one.facts)
     gold = {one.facts[node] for part in splits.values() for one in part for node in one.graph.nodes}
@@ -164,6 +168,7 @@ def _metadata(
         "split": {"shares": dict(zip(SPLITS, options.shares, strict=True)), "together": f"equal {options.hold_out}"},
         "inferred_graphs": {split: sum(one.id in inferred for one in part) for split, part in splits.items()},
         "shared_with_earlier_splits": shared_between(dict(splits)),
+        "not_answerable": {split: sum(not one.answerable for one in part) for split, part in splits.items()},
         "without_answer": sum(one.answerable and not one.answer for one in examples),
         "counts": {split: len(part) for split, part in splits.items()},
         "tried": len(read),
@@ -189,6 +194,10 @@ def _notes(splits: Mapping[str, list[Example]], facts: Mapping[str, None], metad
         for split, part in splits.items()
         if len(part) < FEW[split]
     ]
+    if not metadata["not_answerable"]["dev"]:
+        notes.append(
+            "dev has no unanswerable question: a checkpoint learns no completeness and refuses nothing; --withhold"
+        )
     for split in SPLITS[1:]:
         if count := metadata["inferred_graphs"][split]:
             notes.append(

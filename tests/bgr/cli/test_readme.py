@@ -1,12 +1,17 @@
-"""The README's Python examples run as they stand, over a small checkpoint and a small server."""
+"""The Python examples of the README and the pages run as they stand."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[3] / "README.md"
-EXAMPLES = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+ROOT = Path(__file__).parents[3]
+PAGES = {"README.md": 1, "docs/facts.md": 1, "docs/systems.md": 1}
+"""Pages whose examples run here, with their number."""
+
+
+def examples(page):
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
 @pytest.fixture
@@ -18,16 +23,31 @@ def demo(tmp_path, monkeypatch, random_checkpoint):
     return tmp_path
 
 
+def run(page, code=None):
+    names = {}
+    exec(compile(code or examples(page)[0], page, "exec"), names)
+    return names
+
+
 def test_candidates_of_one_question(demo, capsys):
-    exec(compile(EXAMPLES[0], "README.md", "exec"), {})
+    run("README.md")
     out = capsys.readouterr().out
-    assert re.fullmatch(r"frozenset\(.*\) \[.*\] [01]\.\d+\n", out), out
+    assert re.fullmatch(r"Stockholm 0\.\d+ frozenset\(\{\(-1, 0\), \(0, 1\)\}\)\n", out), out
+    assert (demo / "answer.svg").stat().st_size > 1000
+
+
+def test_facts_and_documents(demo, capsys):
+    names = run("docs/facts.md")
+    first, second, third = capsys.readouterr().out.splitlines()
+    assert first.startswith("Stockholm ")
+    assert "[0, 1]" in second
+    assert third.startswith("Stockholm ")
     assert (demo / "graph.svg").stat().st_size > 1000
+    assert [one["title"] for one in names["answer"].evidence] == ["", ""]
 
 
 def test_four_retrievers_over_a_collection(demo, capsys, schema_server):
-    code = EXAMPLES[1].replace("http://localhost:8000/v1#model", schema_server.spec)
-    exec(compile(code, "README.md", "exec"), {})
+    run("docs/systems.md", examples("docs/systems.md")[0].replace("http://localhost:8000/v1#model", schema_server.spec))
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4
     # the searches rank all three documents, and begin with one of the two that the answer needs
@@ -36,5 +56,6 @@ def test_four_retrievers_over_a_collection(demo, capsys, schema_server):
     assert (demo / "work" / "films").is_dir()
 
 
-def test_examples_are_the_two_above():
-    assert len(EXAMPLES) == 2
+def test_examples_are_those_above():
+    assert {page: len(examples(page)) for page in PAGES} == PAGES
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150

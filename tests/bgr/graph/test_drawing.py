@@ -135,7 +135,8 @@ def test_page_holds_all_text_escaped_and_loads_nothing(tmp_path):
     assert page.links == []
     assert "default-src 'none'" in content
     assert clean(HOSTILE) in page.text
-    assert all(fact in page.text for fact in FACTS[1:])
+    text = "".join(page.text.split())  # a box breaks lines
+    assert all("".join(fact.split()) in text for fact in FACTS[1:])
     ElementTree.fromstring(content[content.index("<svg") : content.index("</svg>") + 6])
 
 

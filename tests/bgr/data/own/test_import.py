@@ -80,6 +80,17 @@ def test_levels_can_be_mixed_and_what_gives_no_graph_is_counted(bring, tmp_path,
     assert metadata["without_answer"] == 1
 
 
+def test_questions_can_lose_evidence_in_each_split(bring, tmp_path):
+    records = places(40, "graph")
+    for record in records:
+        record["facts"][2] = "It snows."  # in place of a fact that has the answer
+    found = bring(records, withhold=0.25)
+    metadata = load_metadata(tmp_path / "data")
+    assert metadata["not_answerable"] == {"train": 8, "dev": 1, "test": 1}
+    assert metadata["counts"] == {"train": 40, "dev": 5, "test": 5}
+    assert sum(id.endswith("-withheld") and not one.answerable for id, one in found.items()) == 10
+
+
 def test_equal_questions_stay_together_and_repeated_ones_count_once(bring, tmp_path, line):
     # the same question over other facts is another one, but in the same split
     others = [line(facts=[*FACTS[:2], f"Fact {n}."], evidence=[0, 1], answer="Uppsala") for n in range(4)]
@@ -204,6 +215,7 @@ def test_the_command_says_where_graphs_came_from_and_what_deserves_a_look(tmp_pa
     for part in (
         "20 evidence, linked by shared names",
         "1 graph, as given",
+        "note: dev has no unanswerable question",
         "note: questions in train: 16; at least 100 are advisable",
         "inferred graphs in dev: 2; scores on it compare with the inference, not the truth",
         "facts of more than 45 words: 1 of 63; shipped configs read 64 tokens",
