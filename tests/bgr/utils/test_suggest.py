@@ -63,3 +63,20 @@ def test_commands_name_what_was_probably_meant(words, meant, tmp_path, capsys):
     error = capsys.readouterr().err
     assert f"did you mean {meant.format(tmp=tmp_path)}?" in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("setting", "meant"),
+    [
+        ("--trainer.max_epoch=3", "trainer.max_epochs"),  # no abbreviation
+        ("--modle.learning_rate=1", "model.learning_rate"),
+        ("learning_rat: 1", "model.learning_rate"),
+    ],
+)
+def test_settings_of_a_training(setting, meant, toy_data, tmp_path, capsys):
+    config = tmp_path / "config.yaml"
+    config.write_text(f"model:\n  {'kind: dpr' if setting.startswith('--') else setting}\n")
+    words = ["train", "baseline", "--config", str(config), "--data", str(toy_data), "--out", str(tmp_path / "out")]
+    assert main([*words, *([setting] if setting.startswith("--") else [])]) == 1
+    assert f"; did you mean {meant}?" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
