@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bgr.collection.corpus import Passage
 from bgr.collection.search import Search
@@ -35,9 +35,9 @@ def with_facts(questions: Sequence[str], facts: Sequence[str] | Sequence[Sequenc
     """
     if isinstance(facts, str):
         raise DataError("facts: is one string, allowed: a list of sentences")
-    lists = [one for one in facts if not isinstance(one, str)]
+    lists = [one for one in facts if isinstance(one, Sequence) and not isinstance(one, str | bytes)]
     if not lists:
-        shared = tuple(one for one in facts if isinstance(one, str))
+        shared: Any = tuple(facts)  # what is no text among them is told later, by its place
         return [Query(question, shared) for question in questions]
     if len(lists) != len(facts):
         raise DataError("facts: some are sentences and some are lists, allowed: one kind")
