@@ -237,7 +237,9 @@ def test_two_systems(server, browse):
     ask(page)
     assert page.locator(".result").count() == 2
     assert [headline(page, at) for at in (0, 1)] == [ANSWER, "Evidence alone"]
-    left, right = (page.locator(".result").nth(at).bounding_box() for at in (0, 1))
+    # both at once, since the page may still be scrolling to them
+    places = "all => all.map((one) => one.getBoundingClientRect().toJSON())"
+    left, right = page.locator(".result").evaluate_all(places)
     assert left["y"] == right["y"]
     assert left["x"] + left["width"] <= right["x"]
 
@@ -249,7 +251,7 @@ def test_a_narrow_screen(server, browse):
     for name in ("facts", "example"):
         page.check(f"input[name=source][value={name}]")
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    tops = [page.locator(".result").nth(at).bounding_box()["y"] for at in (0, 1)]
+    tops = page.locator(".result").evaluate_all("all => all.map((one) => one.getBoundingClientRect().top)")
     assert tops[0] < tops[1]
 
 
