@@ -36,7 +36,7 @@ class ServeOptions(CheckpointOptions):
         max_queue: questions that may wait or be answered at the same time; further ones get status 429.
         timeout: seconds until a request gets status 504.
         batch_size: maximum questions that are answered together.
-        batch_wait: milliseconds to wait for further questions before a batch begins.
+        batch_wait: milliseconds to wait for further questions before a batch begins, if the batch before had several.
     """
 
     collection: tuple[Named, ...] = ()
@@ -51,7 +51,7 @@ class ServeOptions(CheckpointOptions):
     max_queue: Positive = 128
     timeout: Annotated[float, Range(0.1, 3_600)] = 60.0
     batch_size: Annotated[int, Range(1, 1_024)] = 16
-    batch_wait: Annotated[float, Range(0, 1_000)] = 5.0
+    batch_wait: Annotated[float, Range(0, 1_000)] = 50.0
 
     def conflicts(self) -> Iterator[str]:
         yield from super().conflicts()

@@ -20,6 +20,9 @@ from bgr.serve.sources import open_sources, warm_up
 LAST_SECONDS = 30
 """Time for questions that are being answered when the server is told to stop."""
 
+IDLE_SECONDS = 75
+"""Time that a connection may be idle, longer than most proxies keep theirs, which then close first."""
+
 MAX_CONNECTIONS = 1_000
 """Connections at a time; uvicorn answers further ones with status 503."""
 
@@ -41,6 +44,7 @@ def serve(options: ServeOptions) -> None:
             server_header=False,
             proxy_headers=False,
             limit_concurrency=MAX_CONNECTIONS,
+            timeout_keep_alive=IDLE_SECONDS,
             timeout_graceful_shutdown=LAST_SECONDS,
             ws="none",
         )

@@ -51,7 +51,8 @@ class Worker(Generic[Item, Result]):
             harm the others.
         max_queue: maximum number of items that wait or are being worked on.
         batch_size: maximum items of a batch.
-        wait: seconds to wait for further items before a batch begins.
+        wait: seconds to wait for further items before a batch begins. Nothing is waited for after a batch of one: a
+            single client gains nothing by it, while several ones, which were answered together, ask again together.
         on_batch: called with the size of each batch.
 
     Attributes:
@@ -74,6 +75,7 @@ class Worker(Generic[Item, Result]):
         self._lock = threading.Lock()
         self._pending = 0
         self._stopped = False
+        self._last_size = 0
         self._thread = threading.Thread(target=self._run, name="bgr-worker", daemon=True)
         self._thread.start()
 
@@ -118,6 +120,7 @@ class Worker(Generic[Item, Result]):
         ended = False
         while not ended:
             jobs, ended = self._next_batch()
+            self._last_size = len(jobs)
             alive = [job for job in jobs if not job.future.cancelled()]
             if alive:
                 self.on_batch(len(alive))
@@ -130,7 +133,7 @@ class Worker(Generic[Item, Result]):
         first = self._jobs.get()
         if first is None:
             return [], True
-        jobs, end = [first], time.perf_counter() + self.wait
+        jobs, end = [first], time.perf_counter() + (self.wait if self._last_size > 1 else 0.0)
         while len(jobs) < self.batch_size:
             try:
                 job = self._jobs.get(timeout=max(0.0, end - time.perf_counter()))

@@ -184,7 +184,9 @@ def _load(url: str, asked: Sequence[str], clients: int, seconds: float) -> Load:
                     load.statuses[status] += 1
                     if status == 200:
                         load.seconds.append(finished - started)
-            time.sleep(min(wait, max(0.0, end - finished)))
+            if wait:
+                connection.close()  # the server may do so in the meantime
+                time.sleep(min(wait, max(0.0, end - finished)))
 
     threads = [threading.Thread(target=client) for _ in range(clients)]
     for thread in threads:

@@ -12,11 +12,10 @@ pytestmark = pytest.mark.workflow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_ends_what_was_asked(served_process, pruned_checkpoint, number):
     server = served_process(0, "--checkpoint", pruned_checkpoint, "--batch-wait", 1_000)
-    found = []
+    found, question = [], {"question": "Where was Persona made ?"}
+    httpx.post(f"{server.url}/v1/batch", json={"requests": [question] * 2}, timeout=60)  # the next one waits for others
     asking = threading.Thread(
-        target=lambda: found.append(
-            httpx.post(f"{server.url}/v1/answer", json={"question": "Where was Persona made ?"}, timeout=60)
-        )
+        target=lambda: found.append(httpx.post(f"{server.url}/v1/answer", json=question, timeout=60))
     )
     asking.start()
     with httpx.Client(base_url=server.url) as client:

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 
 import pytest
 
@@ -32,6 +33,28 @@ def test_batches_in_order():
     assert [one.result for one in found] == [2 * item for item in range(10)]
     assert sizes == [4, 4, 2]
     assert all(one.waited >= 0 and one.seconds >= 0 for one in found)
+
+
+def test_a_single_item_waits_for_nobody():
+    began = time.monotonic()
+    [found], sizes = outcomes(lambda items: items, ["a"], wait=60)
+    assert (found.result, sizes) == ("a", [1])
+    assert time.monotonic() - began < 30
+
+
+def test_after_several_items_the_next_ones_are_waited_for():
+    sizes = []
+    one = worker(lambda items: items, wait=10, batch_size=2, on_batch=sizes.append)
+
+    async def run():
+        await asyncio.gather(*one.submit("ab"))
+        first = one.submit("c")
+        await asyncio.sleep(0.1)  # a batch that begins at once would have begun
+        return await asyncio.gather(*first, *one.submit("d"))
+
+    assert [done.result for done in asyncio.run(run())] == ["c", "d"]
+    assert one.stop(20)
+    assert sizes == [2, 2]
 
 
 def test_one_that_fails_harms_no_other():
