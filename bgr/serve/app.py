@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +72,10 @@ class Service:
     Args:
         answering: checks and answers requests.
         options: limits.
+        thread: see `Worker`.
     """
 
-    def __init__(self, answering: Answering, options: ServeOptions) -> None:
+    def __init__(self, answering: Answering, options: ServeOptions, thread: ThreadPoolExecutor | None = None) -> None:
         self.answering, self.options = answering, options
         self.metrics = Metrics(lambda: self.worker.pending)
         self.worker: Worker[Job, Answer] = Worker(
@@ -82,6 +84,7 @@ class Service:
             batch_size=options.batch_size,
             wait=options.batch_wait / 1000,
             on_batch=self.metrics.batch_sizes.observe,
+            thread=thread,
         )
 
     async def answer(self, request: Request, asked: AskRequest) -> AnswerResponse:

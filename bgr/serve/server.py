@@ -16,6 +16,7 @@ from bgr.serve.answering import Answering
 from bgr.serve.app import Service, create_app
 from bgr.serve.options import ServeOptions
 from bgr.serve.sources import open_sources, warm_up
+from bgr.serve.worker import one_thread
 
 LAST_SECONDS = 30
 """Time for questions that are being answered when the server is told to stop."""
@@ -34,9 +35,10 @@ def serve(options: ServeOptions) -> None:
         BgrError: the address cannot be used, or a checkpoint, collection or dataset is missing or damaged.
     """
     with listening(options.host, options.port) as listener:  # before minutes of loading
-        sources = open_sources(options)
-        warm_up(sources)
-        service = Service(Answering(sources, max_facts=options.max_facts, pool=options.pool), options)
+        thread = one_thread()
+        sources = thread.submit(open_sources, options).result()
+        thread.submit(warm_up, sources).result()
+        service = Service(Answering(sources, max_facts=options.max_facts, pool=options.pool), options, thread)
         config = uvicorn.Config(
             create_app(service),
             log_level="warning",
