@@ -130,11 +130,11 @@ class Worker(Generic[Item, Result]):
             jobs, ended = self._next_batch()
             self._last_size = len(jobs)
             alive = [job for job in jobs if not job.future.cancelled()]
+            with self._lock:
+                self._pending -= len(jobs) - len(alive)
             if alive:
                 self.on_batch(len(alive))
                 self._answer(alive)
-            with self._lock:
-                self._pending -= len(jobs)
 
     def _next_batch(self) -> tuple[list[_Job[Item, Result]], bool]:
         """The next jobs, and whether they are the last."""
@@ -172,8 +172,10 @@ class Worker(Generic[Item, Result]):
         for job, result in zip(jobs, results, strict=True):
             self._report(job, Done(result, started - job.put, seconds))
 
-    @staticmethod
-    def _report(job: _Job[Item, Result], outcome: Done[Result] | Exception) -> None:
+    def _report(self, job: _Job[Item, Result], outcome: Done[Result] | Exception) -> None:
+        with self._lock:
+            self._pending -= 1  # before the caller knows, who may ask again at once
+
         def settle() -> None:
             if job.future.done():  # its caller has gone
                 return
