@@ -147,7 +147,7 @@ async def _disconnected(request: Request) -> None:
 
 
 def one_line(error: BaseException) -> str:
-    """What a client is told: errors that users can mend whole, of others nothing."""
+    """The error line of a response: the message of an error that users can fix; nothing about the inside of others."""
     return " ".join(str(error).split()) if isinstance(error, BgrError) else "the server failed at this question"
 
 
@@ -190,16 +190,7 @@ def create_app(service: Service) -> Measured:
     @api.get("/v1/examples")
     async def examples() -> list[ExampleInfo]:
         """Questions with a gold graph."""
-        return [
-            ExampleInfo(
-                id=one.id,
-                question=one.question,
-                type=one.type,
-                structure=one.structure if one.answerable else "",
-                answerable=one.answerable,
-            )
-            for one in sources.examples.values()
-        ]
+        return [ExampleInfo.of(one) for one in sources.examples.values()]
 
     @api.get("/v1/examples/{id}", responses={404: {"model": Failure, "description": "no such example"}})
     async def example(id: str) -> Example:
@@ -207,16 +198,7 @@ def create_app(service: Service) -> Measured:
         one = sources.examples.get(id)
         if one is None:
             raise HTTPException(404, f"no example {repr_short(id)}")
-        return Example(
-            id=one.id,
-            question=one.question,
-            type=one.type,
-            structure=one.structure if one.answerable else "",
-            answerable=one.answerable,
-            facts=list(one.facts),
-            answer=one.answer,
-            graph=Graph.of(one.graph),
-        )
+        return Example.of(one, facts=list(one.facts), answer=one.answer, graph=Graph.of(one.graph))
 
     @api.get("/v1/health")
     async def health() -> Health:

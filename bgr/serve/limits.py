@@ -1,4 +1,4 @@
-"""What stands before the API: who may ask, how large and how slow a request may be, and the headers of each response.
+"""Checks before the API: who may ask, how large and how slow a request may be, and the headers of each response.
 
 Plain ASGI, so that a body is counted while it arrives and never held whole beyond its limit.
 """

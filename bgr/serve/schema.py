@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from bgr.data.example import Example as Sample
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.reader.answer import Answer
 from bgr.utils.json_utils import MAX_TEXT
@@ -78,7 +79,7 @@ class Candidate(_Strict):
 
 
 class Span(_Strict):
-    """What the answer was read from: characters `start` to `end` of a fact."""
+    """The words from which the answer was read: characters `start` to `end` of a fact."""
 
     fact: int
     start: int
@@ -116,7 +117,7 @@ class AnswerResponse(_Strict):
 
 
 class Failure(_Strict):
-    """What is wrong, in one line."""
+    """An error in one line."""
 
     error: str
 
@@ -144,6 +145,21 @@ class ExampleInfo(_Strict):
     type: str
     structure: str
     answerable: bool
+
+    @classmethod
+    def of(cls, example: Sample, **more: object) -> Self:
+        """The fields of a sample, and `more` of a subclass."""
+        structure = example.structure if example.answerable else ""
+        return cls.model_validate(
+            {
+                "id": example.id,
+                "question": example.question,
+                "type": example.type,
+                "structure": structure,
+                "answerable": example.answerable,
+                **more,
+            }
+        )
 
 
 class Example(ExampleInfo):

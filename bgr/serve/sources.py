@@ -1,4 +1,4 @@
-"""What a server answers with and from: its systems, collections and examples."""
+"""The systems, collections and examples of a server."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from bgr.ask import check_checkpoint, check_collection, open_collection
+from bgr.ask import check_checkpoint, check_collection
 from bgr.collection.bm25 import Bm25Search
 from bgr.collection.collection import Collection
 from bgr.collection.corpus import Passage
@@ -115,7 +115,7 @@ def open_sources(options: ServeOptions) -> Sources:
         )
         for name, folder in checkpoints.items()
     }
-    collections = {name: open_collection(folder, pipelines["bgr"]) for name, folder in folders.items()}
+    collections = {name: Collection.open(folder, progress=True) for name, folder in folders.items()}
     for collection in collections.values():
         for pipeline in pipelines.values():
             pipeline.search_over(collection)

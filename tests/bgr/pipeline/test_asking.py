@@ -1,4 +1,4 @@
-"""What is told beside an answer."""
+"""The warnings beside an answer."""
 
 import pytest
 
