@@ -112,6 +112,39 @@ class PrunerOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RankerOptions(Options):
+    """Options of `bgr train ranker`.
+
+    Args:
+        checkpoint: run folder or export that gets a ranker.
+        data: dataset folder of `bgr data build`, with the questions.
+        collection: collection that is searched.
+        database: folder of `bgr data database` with the statements of its sentences (default: the dataset's own).
+        out: folder of the new checkpoint.
+        questions: number of training questions.
+        dev_questions: number of dev questions.
+        epochs: number of times that each question is seen.
+        learning_rate: largest learning rate.
+        seed: seed of the weights and of the order.
+        states: folder in which the pools are kept (default: states in $BGR_CACHE or in ~/.cache/bgr).
+        overwrite: replace the folder if it exists.
+    """
+
+    checkpoint: Folder
+    data: Folder
+    collection: Folder
+    out: OutFolder
+    database: Folder | None = None
+    questions: Positive = 3000
+    dev_questions: Positive = 300
+    epochs: Annotated[float, Range(0.01, 1000)] = 4.0
+    learning_rate: Annotated[float, Range(1e-6, 1)] = 3e-3
+    seed: int = 0
+    states: Folder | None = None
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReaderOptions(TrainOptions):
     """Options of `bgr train reader`.
 

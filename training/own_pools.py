@@ -13,8 +13,8 @@ from bgr.collection.collection import Collection
 from bgr.data.example import Example
 from bgr.errors import DataError
 from bgr.pipeline import BgrPipeline
-from bgr.retrievers.graph_hop.checkpoint import SETTINGS
-from bgr.utils.cache import ChunkCache
+from bgr.retrievers.graph_hop.checkpoint import RANKER, SETTINGS
+from bgr.utils.cache import ChunkCache, cache_folder, writable_folder
 from bgr.utils.hashing import hash_files, hash_texts
 from bgr.utils.progress import progress_bar
 
@@ -22,6 +22,27 @@ GROUP = 64
 """Questions whose pools are searched and kept together."""
 
 FORMAT = 1
+
+
+def pools_cache(states: Path | None) -> Path:
+    """The folder in which pools are kept: the given one, or the user's cache.
+
+    Raises:
+        DataError: there is none, or it cannot be written.
+    """
+    home = cache_folder()
+    if states is None and home is None:
+        raise DataError("there is no home folder to keep the pools in; give --states DIR")
+    folder = states or Path(home or "", "states")
+    if problem := writable_folder(folder):
+        raise DataError(f"{folder}: cannot be written: {problem}; give another folder as --states DIR")
+    return folder
+
+
+def weights_hash(checkpoint: Path) -> str:
+    """A hash of all that the search of a checkpoint depends on, its ranker included."""
+    parts = ["forward", "backward", *([RANKER] if (checkpoint / RANKER).exists() else [])]
+    return hash_files(checkpoint, [SETTINGS, *(f"{part}/model.safetensors" for part in parts)])
 
 
 def own_pools(
@@ -35,8 +56,7 @@ def own_pools(
         DataError: the cache cannot be written.
     """
     collection = Collection.open(folder, encoder=None)
-    parts = ("forward", "backward")
-    weights = hash_files(checkpoint, [SETTINGS, *(f"{part}/model.safetensors" for part in parts)])
+    weights = weights_hash(checkpoint)
     kept = ChunkCache(cache, "pools")
     pipeline: BgrPipeline | None = None
     found: dict[str, list[str]] = {}

@@ -11,7 +11,6 @@ import random
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -30,11 +29,10 @@ from bgr.models.config import DIRECTIONS
 from bgr.models.pruner import Pruner
 from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever
 from bgr.utils.atomic_io import output_folder
-from bgr.utils.cache import cache_folder, writable_folder
 from bgr.utils.checksums import write_sums
 from bgr.utils.progress import progress_bar
 from training.options import PrunerOptions
-from training.own_pools import own_pools
+from training.own_pools import own_pools, pools_cache
 from training.retriever.loss import multi_label_loss
 
 RANKS = (48, 100, 200)
@@ -116,18 +114,10 @@ def _pools(options: PrunerOptions, split: str, table: FactTable) -> list[Pool]:
     examples = load_split(options.data, split)[:most]
     if not examples:
         raise DataError(f"{options.data}: the split {split!r} has no question with an answer")
-    texts = own_pools(options.checkpoint, options.collection, examples, options.pool, _cache(options), progress=True)
+    texts = own_pools(
+        options.checkpoint, options.collection, examples, options.pool, pools_cache(options.states), progress=True
+    )
     return [Pool.of(example, texts[example.id], table) for example in examples]
-
-
-def _cache(options: PrunerOptions) -> Path:
-    home = cache_folder()
-    if options.states is None and home is None:
-        raise DataError("there is no home folder to keep the pools in; give --states DIR")
-    folder = options.states or Path(home or "", "states")
-    if problem := writable_folder(folder):
-        raise DataError(f"{folder}: cannot be written: {problem}; give another folder as --states DIR")
-    return folder
 
 
 class PrunerTraining:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 from bgr.cli.parser import Command, Group, Output
 
 if TYPE_CHECKING:
-    from training.options import BaselineOptions, PrunerOptions, ReaderOptions, RetrieverOptions, VerbalizerOptions
+    from pathlib import Path
+
+    from training.options import (
+        BaselineOptions,
+        PrunerOptions,
+        RankerOptions,
+        ReaderOptions,
+        RetrieverOptions,
+        VerbalizerOptions,
+    )
 
 SETTINGS = """Settings come from the config; each of them can be overridden here, for example with
     --trainer.max_epochs=3 --model.learning_rate=1e-4 --data.batch_size=8. They are checked when the training starts,
@@ -41,6 +50,17 @@ def command() -> Group:
             run=_pruner,
             example="""bgr train pruner --checkpoint work/run --data work/data --collection work/facts --out work/new
                 bgr train pruner --checkpoint work/run --data work/data --collection work/whole-collection \\
+                    --database work/whole --out work/new""",
+        ),
+        "ranker": Command(
+            summary="train a ranker, which orders what a checkpoint's search finds in a collection",
+            description="""A ranker decides which candidates of a collection the graph model reads, and which of them
+                lead the search on, by how they hang together. The pools of the search are kept, so that an interrupted
+                run finds them again. The new checkpoint is the old one with the ranker.""",
+            options=options.RankerOptions,
+            run=_ranker,
+            example="""bgr train ranker --checkpoint work/run --data work/data --collection work/facts --out work/new
+                bgr train ranker --checkpoint work/run --data work/data --collection work/whole-collection \\
                     --database work/whole --out work/new""",
         ),
         "reader": Command(
@@ -81,7 +101,9 @@ def command() -> Group:
             passes_settings=True,
         ),
     }
-    return Group(summary="train a retriever, its pruners, a reader, a baseline or a verbalizer", commands=commands)
+    return Group(
+        summary="train a retriever, its pruners or ranker, a reader, a baseline or a verbalizer", commands=commands
+    )
 
 
 def _retriever(options: RetrieverOptions) -> Output:
@@ -105,12 +127,21 @@ def _retriever(options: RetrieverOptions) -> Output:
 def _pruner(options: PrunerOptions) -> Output:
     from training.pruner import train_pruner
 
-    found = train_pruner(options)
+    return _recalls(train_pruner(options), options.out)
+
+
+def _ranker(options: RankerOptions) -> Output:
+    from training.ranker import train_ranker
+
+    return _recalls(train_ranker(options), options.out)
+
+
+def _recalls(found: dict[str, dict[str, float]], out: Path) -> Output:
     lines = [
         f"dev  {name:8}" + "  ".join(f"{key.replace('_', ' ')} {value:.3f}" for key, value in row.items())
         for name, row in found.items()
     ]
-    return Output("\n".join([*lines, f"checkpoint in {options.out}"]), found)
+    return Output("\n".join([*lines, f"checkpoint in {out}"]), found)
 
 
 def _baseline(options: BaselineOptions) -> Output:

@@ -38,6 +38,11 @@ class Search(ABC):
     A subclass implements `search_all`, and overrides `subset` if it can search a part of the list more efficiently.
     """
 
+    @property
+    def decides(self) -> bool:
+        """Whether a retriever that reads only some of the hits should take the first ones (`Query.ranked`)."""
+        return False
+
     @abstractmethod
     def __len__(self) -> int:
         """The number of texts that are searched."""

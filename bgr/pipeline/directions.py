@@ -172,6 +172,9 @@ def _kept_facts(
         if not model.config.prune or len(query.facts) <= model.config.prune:
             chosen.append(None)
             continue
+        if query.ranked:
+            chosen.append(list(range(model.config.prune)))
+            continue
         batch = make_batch(questions, facts, [(query.question, query.facts)], states=False).to(model.device)
         columns = kept_columns(model, batch)
         assert columns is not None

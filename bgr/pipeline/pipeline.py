@@ -16,6 +16,7 @@ from bgr.errors import CheckpointError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.checkpoint import load_tokenizer
 from bgr.models.config import DIRECTIONS
+from bgr.models.pool_ranker import PoolRanker
 from bgr.models.retriever import BgrRetriever
 from bgr.pipeline.asking import check_pool, find_candidates, make_answer, with_facts
 from bgr.pipeline.checks import check_questions
@@ -28,7 +29,7 @@ from bgr.reader.answer import Answer
 from bgr.reader.loading import reader_of
 from bgr.reader.reader import Reader, ReaderInput
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, timed
-from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever
+from bgr.retrievers.graph_hop.checkpoint import Settings, load_ranker, load_retriever
 from bgr.retrievers.graph_hop.export import Parts, write_checkpoint
 from bgr.retrievers.graph_hop.hop_search import HopSearch
 from bgr.retrievers.graph_hop.known_words import KnownWords
@@ -53,6 +54,7 @@ class BgrPipeline(Directions, Retriever):
         settings: rule and γ of each rule.
         reader: answers from the graph; ``None`` for graphs alone.
         words: those of the training questions, to warn of questions that are unlike them.
+        ranker: orders the candidates that are found in a collection; default: the pruners do.
 
     Raises:
         ValueError: an unknown precision.
@@ -67,6 +69,7 @@ class BgrPipeline(Directions, Retriever):
         *,
         reader: Reader | None = None,
         words: KnownWords | None = None,
+        ranker: PoolRanker | None = None,
         device: str | torch.device | None = None,
         precision: str | None = None,
     ) -> None:
@@ -74,6 +77,9 @@ class BgrPipeline(Directions, Retriever):
         self.settings = settings
         self.reader = reader
         self.words = words
+        self.ranker = ranker
+        if ranker is not None:
+            torch.nn.Module.to(ranker, self.device).eval()
         self._source: Path | None = None
 
     @classmethod
@@ -111,7 +117,8 @@ class BgrPipeline(Directions, Retriever):
         machine: dict[str, Any] = {"device": device, "precision": precision}
         reads = reader_of(folder, **machine) if reader is None else open_reader(reader, **machine)
         tokenizer = load_tokenizer(folder, words)
-        pipeline = cls(forward, backward, tokenizer, settings, reader=reads, words=KnownWords.of(folder), **machine)
+        parts: dict[str, Any] = {"reader": reads, "words": KnownWords.of(folder), "ranker": load_ranker(folder)}
+        pipeline = cls(forward, backward, tokenizer, settings, **parts, **machine)
         pipeline._source = folder
         try:
             pipeline.retrieve([Query("?", ["."])])
@@ -137,7 +144,7 @@ class BgrPipeline(Directions, Retriever):
             BgrError: the reader is a language model, which cannot be stored.
         """
         models = {model.config.direction: exact_model(model, self._source) for model in (self.forward, self.backward)}
-        parts = Parts(models, self.tokenizer, self.settings, self.reader, self.words)
+        parts = Parts(models, self.tokenizer, self.settings, self.reader, self.words, self.ranker)
         with output_folder(folder, overwrite=overwrite) as work:
             write_checkpoint(work, parts, half=half, without_encoder=without_encoder)
         return Path(folder)
@@ -201,7 +208,7 @@ class BgrPipeline(Directions, Retriever):
             return collection.hybrid
         index = collection.hop_index(self.tokenizer, max_tokens=self.forward.config.fact_tokens)
         # the backward pruner finds the same evidence, and takes the same time again
-        return HopSearch(collection.bm25, index, [self.forward], self.tokenizer)
+        return HopSearch(collection.bm25, index, [self.forward], self.tokenizer, ranker=self.ranker)
 
     @property
     def _pool(self) -> int:
@@ -263,11 +270,13 @@ class BgrPipeline(Directions, Retriever):
         check_questions(queries)
         check_pool(pool)
         documents: list[tuple[Passage, ...] | None] = [None] * len(queries)
+        ranked = False
         if collection is not None and any(query.candidates is None for query in queries):
             search = self.search_over(collection)
+            ranked = search.decides
             documents = find_candidates(queries, search, collection, pool or self._pool, progress=progress)
         queries = [
-            query if texts is None else replace(query, candidates=[one.whole for one in texts])
+            query if texts is None else replace(query, candidates=[one.whole for one in texts], ranked=ranked)
             for query, texts in zip(queries, documents, strict=True)
         ]
         found = [DirectedGraphs(DirectionResult(EvidenceGraph()), DirectionResult(EvidenceGraph()))] * len(queries)

@@ -74,8 +74,11 @@ class TwoStage(Retriever):
         hits = self.scope.find([queries[row].question for row in rows], self.count)
         found = {row: one.indices.tolist() for row, one in zip(rows, hits, strict=True)}
         corpus = self.scope.corpus
+        ranked = self.scope.search is not None and self.scope.search.decides
         asked = [
-            replace(query, candidates=[corpus[index].whole for index in found[row]]) if row in found else query
+            replace(query, candidates=[corpus[index].whole for index in found[row]], ranked=ranked)
+            if row in found
+            else query
             for row, query in enumerate(queries)
         ]
         some = [row for row in range(len(asked)) if found.get(row, True)]

@@ -199,7 +199,8 @@ def _pools(
             hits = search.search([one.question for one in group], pool)
             share = (time.perf_counter() - began) / len(group)
             for example, one in zip(group, hits, strict=True):
-                found.append((pooled(example, [texts[index] for index in one.indices.tolist()], table), share))
+                own = [texts[index] for index in one.indices.tolist()]
+                found.append((pooled(example, own, table, ranked=search.decides), share))
             bar.update(len(group))
     return found
 

@@ -25,11 +25,13 @@ class Pooled:
         example: the question over its pool, and after it the gold facts that the pool lacks; with the gold graph.
         pool: number of candidates that a retriever is given, the first ones.
         same: the candidates that state a gold fact, with the node of this fact.
+        ranked: see `Query`.
     """
 
     example: Example
     pool: int
     same: Mapping[int, int]
+    ranked: bool = False
 
     @property
     def complete(self) -> bool:
@@ -50,14 +52,14 @@ class Pooled:
     def query(self) -> Query:
         """What a retriever may see."""
         nodes = len(self.example.graph.nodes)
-        return Query(self.example.question, self.example.facts[: self.pool], gold_count=max(1, nodes))
+        return Query(self.example.question, self.example.facts[: self.pool], max(1, nodes), self.ranked)
 
     def judged(self, result: RetrievalResult) -> RetrievalResult:
         """The result with each candidate that states a gold fact named as this, so that it can be scored."""
         return replace(result, graph=_merged(result.graph, self.same))
 
 
-def pooled(example: Example, pool: Sequence[str], table: FactTable) -> Pooled:
+def pooled(example: Example, pool: Sequence[str], table: FactTable, *, ranked: bool = False) -> Pooled:
     """A question over the texts of a pool, which are sentences of the table.
 
     Raises:
@@ -76,7 +78,7 @@ def pooled(example: Example, pool: Sequence[str], table: FactTable) -> Pooled:
             facts.append(example.facts[node])
     graph = example.graph.relabel(places)
     same = {place: places[node] for place, node in states.items()}
-    return Pooled(replace(example, facts=tuple(facts), graph=graph), len(pool), same)
+    return Pooled(replace(example, facts=tuple(facts), graph=graph), len(pool), same, ranked)
 
 
 def _merged(graph: EvidenceGraph, same: Mapping[int, int]) -> EvidenceGraph:

@@ -28,6 +28,7 @@ from bgr.errors import CheckpointError
 from bgr.models.checkpoint import shared_tensors
 from bgr.models.config import DIRECTIONS, BgrConfig
 from bgr.models.loading import Shared, load_weights, read_config
+from bgr.models.pool_ranker import PoolRanker, RankerConfig
 from bgr.models.retriever import BgrRetriever
 from bgr.models.truncation import Truncation
 from bgr.retrievers.graph_hop.completeness import Refusal
@@ -37,6 +38,7 @@ from bgr.utils.settings import STRICT, load_settings, one_of, problems, save_set
 
 FORMAT = 3
 SETTINGS = "bgr.json"
+RANKER = "ranker"
 
 MAX_LOG_ODDS = 100
 """Maximum absolute value of a calibration's numbers."""
@@ -132,6 +134,16 @@ def load_retriever(folder: Path, direction: str) -> BgrRetriever:
     home = folder / direction
     config: BgrConfig = read_part(home, BgrConfig, "direction")
     return load_model(home, config, shared_tensors(folder))
+
+
+def load_ranker(folder: Path) -> PoolRanker | None:
+    """The ranker of a checkpoint, if it has one; as `load_retriever`, which has the errors."""
+    home = folder / RANKER
+    if not home.exists():
+        return None
+    config = read_config(home / "config.json", RankerConfig)
+    ranker: PoolRanker = load_weights(home, PoolRanker, config)
+    return ranker
 
 
 def load_model(home: Path, config: BgrConfig, shared: Shared, kind: type[BgrRetriever] = BgrRetriever) -> BgrRetriever:

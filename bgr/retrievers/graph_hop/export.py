@@ -14,11 +14,12 @@ import torch
 from bgr.errors import CheckpointError
 from bgr.models.checkpoint import load_tokenizer, save_part
 from bgr.models.config import DIRECTIONS, BgrConfig
+from bgr.models.pool_ranker import PoolRanker
 from bgr.models.retriever import BgrRetriever
 from bgr.models.truncation import truncation_text
 from bgr.reader.loading import load_reader, reader_of
 from bgr.reader.reader import READER, Reader
-from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever
+from bgr.retrievers.graph_hop.checkpoint import RANKER, Settings, load_ranker, load_retriever
 from bgr.retrievers.graph_hop.known_words import KnownWords
 from bgr.retrievers.graph_hop.options import ExportOptions
 from bgr.utils.atomic_io import output_folder, read_json
@@ -48,7 +49,7 @@ def export(options: ExportOptions) -> Path:
         reader = load_reader(options.reader, device="cpu")
     with output_folder(options.out, overwrite=options.overwrite) as folder:
         words = KnownWords.of(options.run)
-        parts = Parts(models, tokenizer, settings, reader, words)
+        parts = Parts(models, tokenizer, settings, reader, words, load_ranker(options.run))
         write_checkpoint(folder, parts, half=options.half, without_encoder=options.without_encoder)
     return options.out
 
@@ -62,6 +63,7 @@ class Parts(NamedTuple):
     settings: Settings
     reader: Reader | None
     words: KnownWords | None
+    ranker: PoolRanker | None = None
 
 
 def write_checkpoint(folder: Path, parts: Parts, *, half: bool, without_encoder: bool) -> None:
@@ -83,6 +85,8 @@ def write_checkpoint(folder: Path, parts: Parts, *, half: bool, without_encoder:
     parts.settings.save(folder)
     if parts.words is not None:
         parts.words.save(folder)
+    if parts.ranker is not None:
+        parts.ranker.save_pretrained(folder / RANKER)  # small, and its numbers are kept as they are
     if parts.reader is not None:
         (folder / READER).mkdir()
         parts.reader.save(folder / READER, half=half, checkpoint=folder)

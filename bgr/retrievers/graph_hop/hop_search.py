@@ -4,13 +4,14 @@ One search cannot find them: evidence of a later hop shares no word with the que
 So the pool of a question grows: first the best texts by words, and those that mention a name of the question; then the
 texts that mention the names of its *leaders*; and again. Leaders are the best candidates, the best of those that came
 last, since a later hop shows in its name alone, and at first all texts of the rare names of the question. The pruners
-of a checkpoint, which compare token ids and word embeddings, say which are the best. Of a name with many texts, those
-count that share most words with the question.
+of a checkpoint, which compare token ids and word embeddings, say which are the best; or its ranker does, if it has one,
+by their scores and by how the texts of the pool hang together (`bgr.models.pool_ranker`). Of a name with many texts,
+those count that share most words with the question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from bgr.collection.bm25 import ScoredSearch
 from bgr.collection.hop_index import HopIndex
 from bgr.collection.search import Hits, Search, best, ordered
 from bgr.models.batching import Sentences
+from bgr.models.pool_ranker import PoolGraph, PoolRanker
 from bgr.models.retriever import BgrRetriever
 
 BATCH = 4
@@ -55,8 +57,8 @@ class HopSettings:
 class HopSearch(Search):
     """A search over a collection by words, names and the pruners of a checkpoint.
 
-    The score of a text is the mean logit of the pruners that it is evidence. A question has as many hits as its pool
-    has texts, none if the question shares neither a word nor a name with the collection.
+    The score of a text is that of the ranker, or without one the mean logit of the pruners that it is evidence. A
+    question has as many hits as its pool has texts, none if it shares neither a word nor a name with the collection.
 
     Args:
         words: BM25 over the texts.
@@ -64,6 +66,7 @@ class HopSearch(Search):
         models: one or both directions of a checkpoint, with a pruner.
         tokenizer: that of the models.
         settings: sizes of the pool.
+        ranker: gives the pool its order; default: the pruners do.
 
     Raises:
         ValueError: a model without a pruner, or an index of other texts.
@@ -76,6 +79,8 @@ class HopSearch(Search):
         models: Sequence[BgrRetriever],
         tokenizer: Any,
         settings: HopSettings | None = None,
+        *,
+        ranker: PoolRanker | None = None,
     ) -> None:
         if not models or any(model.pruner is None for model in models):
             raise ValueError("a search hop by hop needs models with a pruner (config.prune above 0)")
@@ -84,6 +89,12 @@ class HopSearch(Search):
         self.words, self.mentions, self.tokens = words, index.mentions, index.tokens
         self.models, self.tokenizer = models, tokenizer
         self.settings = settings or HopSettings()
+        self.ranker = ranker
+
+    @property
+    def decides(self) -> bool:
+        """Whether the order of the hits is better than that of a pruner."""
+        return self.ranker is not None
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -97,27 +108,51 @@ class HopSearch(Search):
         return found
 
     def _search(self, queries: Sequence[str], asked: Sentences, k: int) -> list[Hits]:
-        pools = [self._first_pool(query) for query in queries]
-        self._score(pools, asked)
-        for _ in range(self.settings.hops):
-            grown = [pool for pool in pools if self._grow(pool)]
-            self._score(grown, asked)
+        *_, pools = self._stages(queries, asked)
         hits = (ordered(pool.texts, pool.scores) for pool in pools)
         return [Hits(one.indices[:k], one.scores[:k]) for one in hits]
 
-    def _first_pool(self, question: str) -> _Pool:
+    def stages(self, question: str) -> Iterator[Pool]:
+        """The pool of a question after each time that it has grown. It is the same object, which grows further."""
+        asked = Sentences([question], self.tokenizer, max_tokens=max(m.config.question_tokens for m in self.models))
+        for [pool] in self._stages([question], asked):
+            yield pool
+
+    def _stages(self, queries: Sequence[str], asked: Sentences) -> Iterator[list[Pool]]:
+        pools = [self._first_pool(query) for query in queries]
+        self._score(pools, asked)
+        yield pools
+        for _ in range(self.settings.hops):
+            self._score([pool for pool in pools if self._grow(pool)], asked)
+            yield pools
+
+    def graph(self, pool: Pool) -> PoolGraph:
+        """A pool that has scores as the ranker reads it."""
+        starts, ends = (self.mentions.name_starts[pool.texts + offset] for offset in (0, 1))
+        lengths = ends - starts
+        first = np.cumsum(lengths) - lengths
+        where = np.arange(int(lengths.sum())) - np.repeat(first - starts, lengths)
+        names, name = np.unique(self.mentions.names[where], return_inverse=True)
+        spread = self.mentions.text_starts[names + 1] - self.mentions.text_starts[names]
+        text = np.repeat(np.arange(len(lengths)), lengths)
+        arrays = (pool.logits, pool.near[pool.texts], text, name, np.isin(names, pool.asked), spread)
+        device = self.models[0].device
+        return PoolGraph.of(*(torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in arrays))
+
+    def _first_pool(self, question: str) -> Pool:
         """The best texts by words, and those of the names that the question has."""
-        near = self.words.scores(question)
-        names = self.mentions.finder.find(question, strict=_has_capitals(question))
+        pool = Pool.of(self, question)
+        near, names = pool.near, pool.asked
         seeds = best(near, self.settings.seeds)
         parts = [self._of(name, near, self.settings.of_question) for name in names]
-        texts = _distinct([seeds.indices[seeds.scores > 0], *parts])
+        pool.texts = _distinct([seeds.indices[seeds.scores > 0], *parts])
         few = self.settings.few
         rare = [part for name, part in zip(names, parts, strict=True) if len(self.mentions.of_name(name)) <= few]
-        direct = np.concatenate(rare).tolist() if rare else []
-        return _Pool(question, near, texts, np.zeros(len(texts), dtype=np.float32), set(names), direct, len(texts))
+        pool.direct = np.concatenate(rare).tolist() if rare else []
+        pool.old = len(pool.texts)
+        return pool
 
-    def _grow(self, pool: _Pool) -> bool:
+    def _grow(self, pool: Pool) -> bool:
         """Add the texts that share a name with the leaders; whether there are any."""
         found = [name for text in self._leaders(pool) for name in self.mentions.of_text(text).tolist()]
         new = [name for name in dict.fromkeys(found) if name not in pool.names and self._leads(name)]
@@ -126,7 +161,7 @@ class HopSearch(Search):
         pool.texts = _distinct([pool.texts, *(self._of(name, pool.near, self.settings.of_candidate) for name in new)])
         return len(pool.texts) > pool.old
 
-    def _leaders(self, pool: _Pool) -> list[int]:
+    def _leaders(self, pool: Pool) -> list[int]:
         """The candidates whose names are followed, in order, each once."""
         leaders = ordered(pool.texts, pool.scores).indices[: self.settings.leaders]
         newest = ordered(pool.texts[pool.old :], pool.scores[pool.old :]).indices[: self.settings.newest]
@@ -142,7 +177,7 @@ class HopSearch(Search):
         return among[best(near[among], most).indices].astype(np.int64)
 
     @torch.inference_mode()
-    def _score(self, pools: Sequence[_Pool], asked: Sentences) -> None:
+    def _score(self, pools: Sequence[Pool], asked: Sentences) -> None:
         """Give all texts of the pools their scores."""
         pools = [pool for pool in pools if len(pool.texts)]
         if not pools:
@@ -157,17 +192,21 @@ class HopSearch(Search):
         logits = [model.prune(questions, facts, candidates)[-1].float() for model in self.models]
         scores = torch.stack(logits).mean(0).cpu().numpy()  # [q, c]
         for pool, own in zip(pools, scores, strict=True):
-            pool.scores = own[: len(pool.texts)]
+            pool.logits = pool.scores = own[: len(pool.texts)]
+            if self.ranker is not None:
+                pool.scores = self.ranker(self.graph(pool)).float().cpu().numpy()
 
 
 @dataclass
-class _Pool:
+class Pool:
     """The candidates of a question so far.
 
     Args:
         near: ``float32 [n]``, BM25 of all texts of the collection.
         texts: ``int64 [c]``, each once.
-        scores: ``float32 [c]``.
+        logits: ``float32 [c]``, of the pruners.
+        scores: ``float32 [c]``, by which the pool is ordered.
+        asked: names of the question.
         names: names of the question, and those that were followed.
         direct: texts of the rare names of the question, until their names are followed.
         old: number of texts before the pool grew, which are the first ones; before it has, of all.
@@ -176,10 +215,19 @@ class _Pool:
     question: str
     near: np.ndarray
     texts: np.ndarray
+    logits: np.ndarray
     scores: np.ndarray
+    asked: list[int]
     names: set[int]
     direct: list[int]
     old: int
+
+    @classmethod
+    def of(cls, search: HopSearch, question: str) -> Pool:
+        """A pool without candidates, and what the search knows of its question."""
+        asked = search.mentions.finder.find(question, strict=_has_capitals(question))
+        texts, none = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
+        return cls(question, search.words.scores(question), texts, none, none, asked, set(asked), [], 0)
 
 
 def _has_capitals(question: str) -> bool:

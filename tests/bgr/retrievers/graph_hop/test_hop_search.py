@@ -6,6 +6,7 @@ import torch
 
 from bgr.collection.collection import Collection
 from bgr.models.batching import Sentences
+from bgr.models.pool_ranker import PoolGraph, PoolRanker, RankerConfig
 from bgr.retrievers.graph_hop import hop_search
 from bgr.retrievers.graph_hop.hop_search import HopSearch, HopSettings
 
@@ -44,13 +45,20 @@ def models(make_retriever):
 
 @pytest.fixture
 def search(collection, models, tokenizer):
-    def make(settings=SMALL, models=models, over=collection):
-        return HopSearch(over.bm25, over.hop_index(tokenizer, max_tokens=16), models, tokenizer, settings)
+    def make(settings=SMALL, models=models, over=collection, ranker=None):
+        index = over.hop_index(tokenizer, max_tokens=16)
+        return HopSearch(over.bm25, index, models, tokenizer, settings, ranker=ranker)
 
     return make
 
 
-def plain_search(collection, models, tokenizer, question, settings):
+@pytest.fixture(scope="module")
+def a_ranker():
+    torch.manual_seed(0)
+    return PoolRanker(RankerConfig()).eval()
+
+
+def plain_search(collection, models, tokenizer, question, settings, ranker=None):
     """The same for one question, in plain Python: texts and scores, best first."""
     near = collection.bm25.scores(question).tolist()
     mentions = collection.hop_index(tokenizer, max_tokens=16).mentions
@@ -64,8 +72,18 @@ def plain_search(collection, models, tokenizer, question, settings):
         rows = facts.take([facts.number[TEXTS[text]] for text in pool])
         with torch.inference_mode():
             logits = [model.prune(asked, rows, torch.arange(len(pool))[None])[-1][0] for model in models]
-        values = (sum(logits) / len(models)).tolist()
+            logits = sum(logits) / len(models)
+            values = (logits if ranker is None else ranker(graph(pool, logits))).tolist()
         return sorted(zip(pool, values, strict=True), key=lambda pair: (-pair[1], pair[0]))
+
+    def graph(pool, logits):
+        links = [(place, name) for place, text in enumerate(pool) for name in mentions.of_text(text).tolist()]
+        found = sorted({name for _, name in links})
+        text = torch.tensor([place for place, _ in links], dtype=torch.long)
+        name = torch.tensor([found.index(name) for _, name in links], dtype=torch.long)
+        spread = torch.tensor([len(mentions.of_name(name)) for name in found])
+        marks = torch.tensor([name in names for name in found], dtype=torch.bool)
+        return PoolGraph.of(logits, torch.tensor([near[one] for one in pool]), text, name, marks, spread)
 
     capitals = any(c.isupper() for c in question[1:]) and question != question.upper()
     names = mentions.finder.find(question, strict=capitals)
@@ -93,11 +111,15 @@ def plain_search(collection, models, tokenizer, question, settings):
 
 @pytest.mark.parametrize("batch", [1, 3, 100])
 @pytest.mark.parametrize("settings", [SMALL, HopSettings(), HopSettings(seeds=1, of_question=1, leaders=1, hops=3)])
-def test_it_equals_a_plain_search(search, collection, models, tokenizer, batch, settings, monkeypatch):
+@pytest.mark.parametrize("ranked", [False, True])
+def test_it_equals_a_plain_search(
+    search, collection, models, tokenizer, a_ranker, batch, settings, ranked, monkeypatch
+):
     monkeypatch.setattr(hop_search, "BATCH", batch)
-    hits = search(settings).search(QUESTIONS, 100)
+    ranker = a_ranker if ranked else None
+    hits = search(settings, ranker=ranker).search(QUESTIONS, 100)
     for question, found in zip(QUESTIONS, hits, strict=True):
-        wanted = plain_search(collection, models, tokenizer, question, settings)
+        wanted = plain_search(collection, models, tokenizer, question, settings, ranker)
         assert found.indices.tolist() == [text for text, _ in wanted]
         np.testing.assert_allclose(found.scores, [score for _, score in wanted], atol=1e-5)
 
