@@ -44,7 +44,7 @@ class SpreadEncoder:
 
 
 class Encoding:
-    """Loads an encoder in a worker and returns its function."""
+    """Loads an encoder in a worker, and makes its function: vectors, and how many texts were truncated."""
 
     def __init__(self, load: Load) -> None:
         self.load = load

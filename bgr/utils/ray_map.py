@@ -7,6 +7,7 @@ import os
 import re
 import socket
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -102,14 +103,14 @@ def _spread(
         count, share = _room(ray.cluster_resources(), workers, threads, gpu=gpu)
         pack = ray.cloudpickle.dumps
         rows = ray.data.from_items([{"item": pack(item)} for item in items], override_num_blocks=len(items))
-        job = rows.map(
-            Worker,
-            fn_constructor_args=(pack(load), _version(), threads),
-            compute=ray.data.ActorPoolStrategy(size=min(count, len(items)), max_tasks_in_flight_per_actor=2),
-            max_restarts=TRIES,
-            max_task_retries=TRIES,
-            **share,
-        )
+        pool = ray.data.ActorPoolStrategy(size=min(count, len(items)), max_tasks_in_flight_per_actor=2)
+        given = (pack(load), _version(), threads)
+        with warnings.catch_warnings():
+            # Ray 2.64 is to replace the two limits; without them it would try for ever
+            warnings.simplefilter("ignore", DeprecationWarning)
+            job = rows.map(
+                Worker, fn_constructor_args=given, compute=pool, max_restarts=TRIES, max_task_retries=TRIES, **share
+            )
         for row in job.iter_rows():
             result, error = ray.cloudpickle.loads(row["result"])
             if error is not None:
