@@ -8,7 +8,7 @@ import re
 import socket
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
@@ -56,7 +56,7 @@ class RayOptions(Options):
 
 def map_work(
     load: Callable[[], Callable[[Item], Result]],
-    items: Sequence[Item],
+    items: Iterable[Item],
     options: RayOptions | None = None,
     *,
     device: str | None = None,
@@ -77,7 +77,7 @@ def map_work(
     """
     if options is None or options.ray is None:
         return map(load(), items)
-    return _spread(load, items, options.ray, options.ray_workers, device)
+    return _spread(load, list(items), options.ray, options.ray_workers, device)
 
 
 def anywhere(spec: str) -> str:

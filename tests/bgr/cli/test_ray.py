@@ -8,7 +8,9 @@ from bgr import predict as prediction
 from bgr.collection import segments
 from bgr.collection.collection import Collection
 from bgr.collection.embedding import SentenceEncoder
+from bgr.models.state_cache import FactEncoder
 from bgr.pipeline import BgrPipeline
+from bgr.utils.ray_map import RayOptions
 
 pytestmark = pytest.mark.workflow
 
@@ -99,6 +101,19 @@ def test_vectors(bgr, encoder_folder, tmp_path, monkeypatch, elsewhere):
     for file in files["ray"]:
         if (tmp_path / "ray" / file).is_file():
             assert (tmp_path / "ray" / file).read_bytes() == (tmp_path / "alone" / file).read_bytes()
+
+
+def test_fact_states(random_checkpoint, tmp_path, monkeypatch):
+    monkeypatch.setattr("bgr.models.state_cache.CHUNK", 2)
+    facts = [f"Alpha has {n} people ." + " Rome lies far away ." * (n % 3) for n in range(9)]
+    pipeline = BgrPipeline.from_pretrained(random_checkpoint)
+    pipeline.keep_facts(facts, tmp_path / "alone")
+    monkeypatch.setattr(FactEncoder, "__call__", None)
+    pipeline.keep_facts(facts, tmp_path / "ray", ray=RayOptions(ray="local", ray_workers=2))
+    files = {name: sorted((tmp_path / name).rglob("*.bin")) for name in ("alone", "ray")}
+    assert len(files["ray"]) == 4
+    for mine, theirs in zip(files["ray"], files["alone"], strict=True):
+        assert mine.read_bytes() == theirs.read_bytes()
 
 
 def test_triples(bgr, chat_server, tmp_path):
