@@ -70,10 +70,16 @@ def build(options: opt.BuildOptions) -> Collection:
 
 
 def add(options: opt.AddOptions) -> tuple[Collection, int]:
-    """Append texts. Returns the collection and the number of new texts; see `Collection.add` for the errors."""
+    """Append texts. Returns the collection and the number of new texts; see `Collection.add` for the errors.
+
+    Raises:
+        DataError: workers are given, and the collection has no vectors.
+    """
     new = read_passages(options.corpus)
     new = sentence_corpus(new) if options.sentences else new
     collection = _open(options.folder, options.encoder, options)
+    if options.ray is not None and collection.manifest.encoder is None:
+        raise DataError(f"{options.folder}: holds words alone, and nothing is encoded: leave out --ray")
     collection.add(new, options.triples or ())
     return collection, len(new)
 

@@ -173,9 +173,9 @@ def _import_ray() -> Any:
 def _connected(ray: Any, address: str, workers: int | None, threads: int) -> Iterator[None]:
     """Join the cluster, or start one of this machine; one that the caller has joined already is used and stays."""
     context = ray.data.DataContext.get_current()
-    context.execution_options.preserve_order = True
-    context.enable_progress_bars = False
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    before = context.execution_options.preserve_order, context.enable_progress_bars
+    context.execution_options.preserve_order, context.enable_progress_bars = True, False
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
     ours = not ray.is_initialized()
     if ours:
         if address not in (LOCAL, AUTO):
@@ -188,6 +188,7 @@ def _connected(ray: Any, address: str, workers: int | None, threads: int) -> Ite
     try:
         yield
     finally:
+        context.execution_options.preserve_order, context.enable_progress_bars = before
         if ours:
             ray.shutdown()
 

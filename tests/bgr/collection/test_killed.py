@@ -106,7 +106,7 @@ def test_a_first_build_that_was_killed_is_no_index_and_goes_on(tmp_path, encoder
     assert [len(call) for call in encoder.calls] == [10, 5]
 
 
-SIZE = 10_000
+SIZE = 9_000
 
 
 @pytest.fixture
