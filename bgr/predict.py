@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from bgr.utils.hashing import hash_files, hash_texts
 from bgr.utils.json_utils import is_text, parse_json, repr_short
 from bgr.utils.output_lock import output_locks
 from bgr.utils.progress import progress_bar
+from bgr.utils.ray_map import anywhere, map_work
 
 if TYPE_CHECKING:
     from bgr.reader.answer import Answer
@@ -142,25 +144,48 @@ def _asked(raw: bytes, number: int, first: dict[str | int, int], own_facts: bool
 
 def _answer_rest(options: PredictOptions, asked: Sequence[Asked], done: int, part: Path) -> None:
     """Answer the questions after the first `done`, and append their records, one batch at a time."""
-    from bgr.pipeline import BgrPipeline
-    from bgr.retrievers.base import Query
-
-    pipeline = BgrPipeline.from_pretrained(
-        options.checkpoint or checkpoint_folder(),
-        reader=options.reader,
-        device=options.device,
-        precision=options.precision,
-    )
-    collection = None if options.collection is None else open_collection(options.collection, pipeline)
+    batches = [asked[start : start + BATCH] for start in range(done, len(asked), BATCH)]
+    records = map_work(partial(Answering, _absolute(options)), batches, options, device=options.device)
     with progress_bar(len(asked) - done, "predict", "question") as bar, writing(part), part.open("ab") as file:
-        for start in range(done, len(asked), BATCH):
-            batch = asked[start : start + BATCH]
-            queries = [Query(one.question, one.facts) for one in batch if not one.error]
-            answers = iter(pipeline.answer_all(queries, collection=collection, pool=options.pool))
-            rows = [_record(one, None if one.error else next(answers)) for one in batch]
-            file.write("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode())
+        for batch, lines in zip(batches, records, strict=True):
+            file.write(lines)
             file.flush()
             bar.update(len(batch))
+
+
+class Answering:
+    """A checkpoint, and the collection if there is one, that answer batches of questions. See `predict` for errors."""
+
+    def __init__(self, options: PredictOptions) -> None:
+        from bgr.pipeline import BgrPipeline
+
+        self.pool = options.pool
+        self.pipeline = BgrPipeline.from_pretrained(
+            options.checkpoint or checkpoint_folder(),
+            reader=options.reader,
+            device=options.device,
+            precision=options.precision,
+        )
+        self.collection = None if options.collection is None else open_collection(options.collection, self.pipeline)
+
+    def __call__(self, batch: Sequence[Asked]) -> bytes:
+        """The lines of the records of a batch."""
+        from bgr.retrievers.base import Query
+
+        queries = [Query(one.question, one.facts) for one in batch if not one.error]
+        answers = iter(self.pipeline.answer_all(queries, collection=self.collection, pool=self.pool))
+        rows = [_record(one, None if one.error else next(answers)) for one in batch]
+        return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
+
+
+def _absolute(options: PredictOptions) -> PredictOptions:
+    """The same options for a process in another folder."""
+    return replace(
+        options,
+        checkpoint=(options.checkpoint or checkpoint_folder()).absolute(),
+        collection=options.collection and options.collection.absolute(),
+        reader=options.reader and anywhere(options.reader),
+    )
 
 
 def _record(asked: Asked, answer: Answer | None) -> dict[str, Any]:

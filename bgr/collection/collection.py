@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -21,7 +21,7 @@ from bgr.collection.hop_index import HopIndex
 from bgr.collection.memory import MINILM, LazyEncoder, Memory, Part, Source, Triples, read_triples
 from bgr.collection.search import HybridSearch, check_subset
 from bgr.collection.segments import FolderState, Verified, forget_encoded, open_state, verify
-from bgr.collection.triples.extraction import Extracted, extract_triples
+from bgr.collection.triples.extraction import Answered, Batch, Extracted, extract_triples
 from bgr.collection.triples.index import TripleIndex
 from bgr.collection.triples.openie import Imported, read_openie
 from bgr.collection.triples.triple import Triple
@@ -29,6 +29,7 @@ from bgr.collection.vectors import DenseSearch, Encoder, VectorRows
 from bgr.errors import DataError
 from bgr.llm.language_model import LanguageModel
 from bgr.models.truncation import Truncation
+from bgr.utils.ray_map import RayOptions
 
 Documents = Corpus | Iterable[Document] | str | Path
 
@@ -66,6 +67,7 @@ class Collection:
         half: bool = False,
         overwrite: bool = False,
         progress: bool = False,
+        ray: RayOptions | None = None,
     ) -> Collection:
         """Create a collection in a folder. An interrupted build resumes when it is repeated.
 
@@ -79,15 +81,17 @@ class Collection:
             half: keep vectors as float16, at half the size and a precision of three digits.
             overwrite: replace an existing collection.
             progress: show bars on standard error.
+            ray: workers that encode the texts; the files are the same as without.
 
         Raises:
+            BgrError: as `map_work`.
             DataError: the folder is taken or cannot be written, another process is writing it, or the documents or
                 triples are not valid.
             ValueError: an encoder without a key, or one that does not give unit vectors.
         """
         folder = Path(folder)
         check_free(folder, overwrite)
-        lazy = LazyEncoder(encoder, key)
+        lazy = LazyEncoder(encoder, key, ray)
         model, name = lazy.encoder, lazy.key
         corpus = read_documents(documents)
         found = read_triples(triples, corpus)
@@ -106,6 +110,7 @@ class Collection:
         key: str | None = None,
         corpus: Corpus | None = None,
         progress: bool = False,
+        ray: RayOptions | None = None,
     ) -> Collection:
         """Open a folder. Only its manifest is read; arrays are memory-mapped.
 
@@ -114,12 +119,13 @@ class Collection:
             encoder, key: those of the build. The encoder is loaded when it is first needed.
             corpus: texts that the collection must hold; ``None`` accepts any.
             progress: show bars on standard error.
+            ray: workers that encode texts which are added, and extract triples.
 
         Raises:
             DataError: no collection, a damaged one, or one of another corpus or encoder.
             ValueError: an encoder without a key.
         """
-        state, lazy = open_state(Path(folder)), LazyEncoder(encoder, key)
+        state, lazy = open_state(Path(folder)), LazyEncoder(encoder, key, ray)
         # an encoder that the caller names is compared now, the packaged one when it is first needed
         later = encoder is None or (encoder == MINILM and key is None)
         state.check(corpus, None if later else lazy.key)
@@ -298,14 +304,22 @@ class Collection:
         self.set_triples(found.triples)
         return found
 
-    def extract_triples(self, llm: LanguageModel, *, model: str, batch: int = 16) -> Extracted:
+    def extract_triples(
+        self,
+        llm: LanguageModel,
+        *,
+        model: str,
+        batch: int = 16,
+        each: Callable[[Sequence[Batch]], Iterator[Answered]] | None = None,
+    ) -> Extracted:
         """Extract the triples of every text by a language model, `batch` texts at a time, and replace all triples.
+        For the arguments see `bgr.collection.triples.extraction.extract_triples`.
 
         Results are kept in the folder under the name of the model: an interrupted run resumes, and after an addition
         only the new texts are sent. Raises as `set_triples` and the language model do.
         """
         path = self.folder / "extractions.db"
-        found = extract_triples(self.corpus, llm, path, model=model, batch=batch, progress=self.progress)
+        found = extract_triples(self.corpus, llm, path, model=model, batch=batch, progress=self.progress, each=each)
         self.set_triples(found.triples)
         return found
 

@@ -6,19 +6,21 @@ The store keeps vectors chunk by chunk, so that an interrupted run resumes where
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
 from tqdm import tqdm
 
+from bgr.collection.spread import SpreadEncoder
 from bgr.errors import CheckpointError
 from bgr.models.packaged import packaged_minilm
 from bgr.models.truncation import Truncation, tokenize
 from bgr.utils.cache import ChunkCache
 from bgr.utils.devices import fast_bfloat16, pick_device
 from bgr.utils.hashing import hash_files, hash_texts
+from bgr.utils.progress import progress_bar
 
 
 class SentenceEncoder:
@@ -173,12 +175,12 @@ class VectorStore:
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
         """``float32 [n, d]``, one vector for each text; DataError if the folder cannot be written."""
-        distinct = list(dict.fromkeys(texts))
+        distinct = _distinct(texts)
         if not distinct:
             return self.encoder(distinct)
         vectors = np.empty((0, 0), dtype=np.float32)
         with tqdm(total=len(distinct), desc="encode", unit="sentence", disable=not self.progress) as bar:
-            for start in range(0, len(distinct), self.chunk):
+            for start in self._starts(distinct):
                 part = distinct[start : start + self.chunk]
                 rows = self._vectors(part)
                 if not start:
@@ -187,15 +189,41 @@ class VectorStore:
                 bar.update(len(part))
         return _repeated(vectors, distinct, texts)
 
+    def fill(self, lists: Iterable[Sequence[str]], encoder: SpreadEncoder, *, progress: bool = False) -> None:
+        """Let workers encode what is not kept yet of lists of texts, of which each is then cut into the same chunks as
+        when it is encoded here. See `map_work` for errors."""
+        parts = (texts[start : start + self.chunk] for texts in map(_distinct, lists) for start in self._starts(texts))
+        named = ((hash_texts(self.key, *part), part) for part in parts)
+        missing = {name: part for name, part in named if self._load(name, part) is None}
+        with progress_bar(sum(map(len, missing.values())), "encode", "sentence", show=progress) as bar:
+            for (name, part), rows in zip(missing.items(), encoder.each(list(missing.values())), strict=True):
+                self._save(name, rows)
+                bar.update(len(part))
+
     def clear(self) -> None:
         """Remove the chunks, and the folder if it holds nothing else."""
         self.kept.clear()
 
     def _vectors(self, texts: Sequence[str]) -> np.ndarray:
         name = hash_texts(self.key, *texts)
-        body = self.kept.load(name)
-        if body and not len(body) % (len(texts) * VALUE.itemsize):
-            return np.frombuffer(body, dtype=VALUE).reshape(len(texts), -1)
-        found = self.encoder(texts)
-        self.kept.save(name, np.ascontiguousarray(found, dtype=VALUE).tobytes())
+        found = self._load(name, texts)
+        if found is None:
+            found = self.encoder(texts)
+            self._save(name, found)
         return found
+
+    def _starts(self, texts: Sequence[str]) -> range:
+        return range(0, len(texts), self.chunk)
+
+    def _load(self, name: str, texts: Sequence[str]) -> np.ndarray | None:
+        body = self.kept.load(name)
+        if not body or len(body) % (len(texts) * VALUE.itemsize):
+            return None
+        return np.frombuffer(body, dtype=VALUE).reshape(len(texts), -1)
+
+    def _save(self, name: str, vectors: np.ndarray) -> None:
+        self.kept.save(name, np.ascontiguousarray(vectors, dtype=VALUE).tobytes())
+
+
+def _distinct(texts: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(texts))

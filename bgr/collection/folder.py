@@ -208,8 +208,8 @@ def changing(folder: Path) -> Iterator[str]:
         except Timeout:
             raise DataError(f"{folder}: another process is changing this collection; wait until it ends") from None
     try:
+        tidy(folder)  # first, so that a change that was killed has the same number when it is repeated
         numbers = [int(found[2]) for file in folder.iterdir() if (found := PIECE.fullmatch(file.name))]
-        tidy(folder)
         yield f"{max(numbers, default=0) + 1:06d}"
     finally:
         lock.release()

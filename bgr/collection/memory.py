@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from bgr.collection.bm25 import Bm25Search, ScoredSearch
 from bgr.collection.corpus import Corpus
 from bgr.collection.embedding import VectorStore, passage_encoder
 from bgr.collection.segments import FolderState, no_encoder
+from bgr.collection.spread import SpreadEncoder
 from bgr.collection.triples.index import TripleIndex
 from bgr.collection.triples.openie import read_openie
 from bgr.collection.triples.triple import Triple
@@ -19,6 +21,7 @@ from bgr.collection.vectors import Encoder, VectorRows, check_unit
 from bgr.errors import DataError
 from bgr.models.truncation import Truncation
 from bgr.utils.json_utils import repr_short
+from bgr.utils.ray_map import RayOptions
 
 MINILM = "minilm"
 """Name of the packaged encoder."""
@@ -36,20 +39,28 @@ class LazyEncoder:
     Args:
         encoder: texts to unit vectors, or `MINILM` or a local folder for a `SentenceEncoder`; ``None`` for no vectors.
         key: name of the encoder; required if it has no method ``identity``.
+        ray: workers that encode long lists of texts.
     """
 
-    def __init__(self, encoder: Encoder | str | Path | None, key: str | None = None) -> None:
+    def __init__(
+        self, encoder: Encoder | str | Path | None, key: str | None = None, ray: RayOptions | None = None
+    ) -> None:
         if key is not None and (encoder is None or not key):
             raise ValueError(f"a key ({repr_short(key)}) without an encoder, or an empty one; give both or neither")
         self.given = encoder
         self._key = key
+        self._ray = ray
 
     @cached_property
     def encoder(self) -> Encoder | None:
         """Texts to unit vectors; CheckpointError if the folder does not hold an encoder."""
-        if isinstance(self.given, str | Path):
-            return passage_encoder(None if self.given == MINILM else self.given)
-        return self.given
+        if self._here is None or self._ray is None or self._ray.ray is None:
+            return self._here
+        return SpreadEncoder(self._here, partial(_load, self.given), self._ray)
+
+    @cached_property
+    def _here(self) -> Encoder | None:
+        return _load(self.given)
 
     @property
     def truncation(self) -> Truncation:
@@ -60,12 +71,19 @@ class LazyEncoder:
     @cached_property
     def key(self) -> str | None:
         """Name of the encoder, the same on every machine; ValueError if nothing names it."""
-        if self._key is not None or self.encoder is None:
+        if self._key is not None or self._here is None:
             return self._key
-        identity = getattr(self.encoder, "identity", None)
+        identity = getattr(self._here, "identity", None)
         if identity is None:
             raise ValueError("an encoder needs a key that names it, SentenceEncoder.identity() or any text")
         return str(identity())
+
+
+def _load(given: Encoder | str | Path | None) -> Any:
+    """The encoder itself, that of a folder, or none."""
+    if isinstance(given, str | Path):
+        return passage_encoder(None if given == MINILM else Path(given).absolute())
+    return given
 
 
 class Memory:

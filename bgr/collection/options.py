@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from bgr.llm.options import LlmOptions
 from bgr.utils.options import File, Folder, Metavar, Options, OutFile, OutFolder, Positive, positional
+from bgr.utils.ray_map import RayOptions
 
 CorpusPath = Annotated[Path, Metavar("FILE|DIR")]
 
@@ -49,7 +50,7 @@ class MilvusOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuildOptions(EncoderOptions):
+class BuildOptions(EncoderOptions, RayOptions):
     """Options of `bgr collection build`.
 
     Args:
@@ -72,13 +73,14 @@ class BuildOptions(EncoderOptions):
     overwrite: bool = False
 
     def conflicts(self) -> Iterator[str]:
-        if self.words_only and (self.encoder is not None or self.half):
-            yield "--words-only makes no vectors: leave out --encoder and --half"
+        yield from super().conflicts()
+        if self.words_only and (self.encoder is not None or self.half or self.ray is not None):
+            yield "--words-only makes no vectors: leave out --encoder, --half and --ray"
         yield from _whole_texts(self.sentences, self.triples)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AddOptions(FolderOptions, EncoderOptions):
+class AddOptions(FolderOptions, EncoderOptions, RayOptions):
     """Options of `bgr collection add`.
 
     Args:
@@ -92,6 +94,7 @@ class AddOptions(FolderOptions, EncoderOptions):
     triples: File | None = None
 
     def conflicts(self) -> Iterator[str]:
+        yield from super().conflicts()
         yield from _whole_texts(self.sentences, self.triples)
 
 
@@ -183,7 +186,7 @@ class CheckOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExtractOptions(EncoderOptions, LlmOptions):
+class ExtractOptions(EncoderOptions, LlmOptions, RayOptions):
     """Options of `bgr collection triples extract`.
 
     Args:
@@ -206,6 +209,8 @@ class ExtractOptions(EncoderOptions, LlmOptions):
             yield "give a collection, or --corpus and --out"
         elif self.folder is not None and (self.corpus, self.out, self.limit) != (None, None, None):
             yield "a collection takes neither --corpus nor --out nor --limit"
+        if self.ray is not None and self.replay is not None:
+            yield "--replay is a file of one process: leave it out, or --ray"
 
 
 @dataclass(frozen=True, kw_only=True)

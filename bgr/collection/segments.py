@@ -19,6 +19,7 @@ from bgr.collection.bm25 import CountedBm25Search
 from bgr.collection.corpus import Corpus, Passage, load_corpus, save_corpus
 from bgr.collection.embedding import CHUNK, VectorStore
 from bgr.collection.folder import ENCODED, MAX_NAMED, Manifest, Piece, digest, files_of, hashed, read_manifest
+from bgr.collection.spread import SpreadEncoder
 from bgr.collection.triples.index import TripleIndex
 from bgr.collection.vectors import Encoder, VectorRows, check_unit
 from bgr.collection.word_counts import CountsFolder, WordCounts, count_words, save_counts
@@ -80,7 +81,10 @@ def new_segment(
     write_segment(folder / piece.name, passages)
     if encoder is None or key is None:
         return hashed(folder, piece), 0
-    blocks = _encoded(passages, VectorStore(encoder, folder / ENCODED, key=key), progress)
+    store = VectorStore(encoder, folder / ENCODED, key=key)
+    if isinstance(encoder, SpreadEncoder):
+        store.fill(_lists(passages), encoder, progress=progress)
+    blocks = _encoded(passages, store, progress)
     width = save_rows(folder / piece.name / VECTORS, blocks, len(passages), np.float16 if half else np.float32)
     return hashed(folder, piece), width
 
@@ -92,10 +96,17 @@ def forget_encoded(folder: Path) -> None:
 
 def _encoded(passages: Sequence[Passage], encoder: Encoder, progress: bool) -> Iterator[np.ndarray]:
     with tqdm(total=len(passages), desc="encode", unit="passage", disable=not progress) as bar:
-        for start in range(0, len(passages), CHUNK):
-            texts = [passage.whole for passage in passages[start : start + CHUNK]]
+        start = 0
+        for texts in _lists(passages):
             yield check_unit(encoder(texts), len(texts), f"passages {start} to {start + len(texts) - 1}")
+            start += len(texts)
             bar.update(len(texts))
+
+
+def _lists(passages: Sequence[Passage]) -> Iterator[list[str]]:
+    """The texts of passages that are encoded together."""
+    for start in range(0, len(passages), CHUNK):
+        yield [passage.whole for passage in passages[start : start + CHUNK]]
 
 
 class FolderState:

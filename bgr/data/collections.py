@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +19,18 @@ from bgr.collection.memory import MINILM
 from bgr.collection.search import HybridSearch, Search
 from bgr.collection.segments import Verified
 from bgr.collection.sentences import sentence_corpus
-from bgr.collection.triples.extraction import Extracted, extract_triples
+from bgr.collection.triples.extraction import Answered, Batch, Extracted, extract_batch, extract_triples
 from bgr.collection.triples.openie import Imported, read_openie, write_openie
 from bgr.collection.triples.triple import entity_key
 from bgr.data.multihop.load import read_corpus
 from bgr.data.reasongraphqa.io.dataset import FACTS_FILE
 from bgr.data.reasongraphqa.io.fact_records import fact_corpus, read_facts
 from bgr.errors import DataError
-from bgr.llm.backends.loading import load_with_replay
+from bgr.llm.backends.loading import load_llm, load_with_replay
+from bgr.llm.language_model import Llm
 from bgr.models.truncation import truncation_text
 from bgr.utils.atomic_io import writing
+from bgr.utils.ray_map import RayOptions, anywhere, map_work
 
 if TYPE_CHECKING:
     from bgr.collection.milvus import MilvusCollection
@@ -61,14 +65,21 @@ def build(options: opt.BuildOptions) -> Collection:
         half=options.half,
         overwrite=options.overwrite,
         progress=True,
+        ray=options,
     )
 
 
 def add(options: opt.AddOptions) -> tuple[Collection, int]:
-    """Append texts. Returns the collection and the number of new texts; see `Collection.add` for the errors."""
+    """Append texts. Returns the collection and the number of new texts; see `Collection.add` for the errors.
+
+    Raises:
+        DataError: workers are given, and the collection has no vectors.
+    """
     new = read_passages(options.corpus)
     new = sentence_corpus(new) if options.sentences else new
-    collection = _open(options.folder, options.encoder)
+    collection = _open(options.folder, options.encoder, options)
+    if options.ray is not None and collection.manifest.encoder is None:
+        raise DataError(f"{options.folder}: holds words alone, and nothing is encoded: leave out --ray")
     collection.add(new, options.triples or ())
     return collection, len(new)
 
@@ -188,7 +199,8 @@ def check_triples(options: opt.CheckOptions) -> tuple[Imported, dict[str, Any]]:
 def extract(options: opt.ExtractOptions) -> Extracted:
     """Ask a language model for the triples of every text, and write them into a collection or a file.
 
-    Work that is done is kept, text by text, in ``extractions.db`` of the collection or beside the file.
+    Work that is done is kept, text by text, in ``extractions.db`` of the collection or beside the file. Workers of Ray
+    keep no replies besides, since a replay cache is a file of one process.
 
     Raises:
         DataError: the collection or a file cannot be used, or exists already.
@@ -196,10 +208,10 @@ def extract(options: opt.ExtractOptions) -> Extracted:
     """
     if options.folder is not None:
         collection = _open(options.folder, options.encoder)
-        llm = load_with_replay(options, options.folder / "replies.db")
+        llm = _language_model(options, options.folder / "replies.db")
         if options.overwrite:
             _remove(options.folder / "extractions.db")
-        return collection.extract_triples(llm, model=llm.backend.name, batch=options.batch)
+        return collection.extract_triples(llm, model=llm.backend.name, batch=options.batch, each=_each(options))
     assert options.out is not None
     assert options.corpus is not None
     out, kept = options.out, options.out.with_name(f"{options.out.name}.db")
@@ -208,10 +220,12 @@ def extract(options: opt.ExtractOptions) -> Extracted:
     if out.exists() and not kept.exists() and not options.overwrite:
         raise DataError(f"{out}: exists already, and no {kept.name} to resume from; give --overwrite to replace it")
     corpus = Corpus(read_passages(options.corpus)[: options.limit])
-    llm = load_with_replay(options, out.with_name(f"{out.name}.replies.db"))
+    llm = _language_model(options, out.with_name(f"{out.name}.replies.db"))
     if options.overwrite:  # after everything that may be wrong was checked
         _remove(kept)
-    found = extract_triples(corpus, llm, kept, model=llm.backend.name, batch=options.batch, progress=True)
+    found = extract_triples(
+        corpus, llm, kept, model=llm.backend.name, batch=options.batch, progress=True, each=_each(options)
+    )
     write_openie(out, corpus, found.triples, entities=found.entities, without=found.failures)
     return found
 
@@ -244,9 +258,9 @@ def summary(collection: Collection) -> str:
     return f"{collection.folder}: {own.passages:,} passages{gone}, {kind}{triples}; corpus {own.corpus[:12]}{cut}"
 
 
-def _open(folder: Path, encoder: Path | None) -> Collection:
+def _open(folder: Path, encoder: Path | None, ray: RayOptions | None = None) -> Collection:
     """A collection with the encoder that its vectors need; the packaged one is loaded when it is first used."""
-    return Collection.open(folder, encoder=encoder or MINILM, progress=True)
+    return Collection.open(folder, encoder=encoder or MINILM, progress=True, ray=ray)
 
 
 @contextmanager
@@ -266,6 +280,23 @@ def _milvus(options: opt.MilvusOptions) -> MilvusCollection:
     from bgr.collection.milvus import MilvusCollection
 
     return MilvusCollection(str(options.milvus), options.milvus_collection)
+
+
+def _language_model(options: opt.ExtractOptions, replies: Path) -> Llm:
+    """The model of this process; with workers it gives only its name."""
+    return load_with_replay(options, replies) if options.ray is None else load_llm(options)
+
+
+def _each(options: opt.ExtractOptions) -> Callable[[Sequence[Batch]], Iterator[Answered]] | None:
+    """The workers that ask the language model, if there are any."""
+    if options.ray is None:
+        return None
+    load = partial(_load_extraction, replace(options, llm=anywhere(options.llm)))
+    return lambda batches: map_work(load, batches, options)
+
+
+def _load_extraction(options: opt.ExtractOptions) -> Callable[[Batch], Answered]:
+    return partial(extract_batch, load_llm(options))
 
 
 def _remove(path: Path) -> None:

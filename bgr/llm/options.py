@@ -33,5 +33,6 @@ class LlmOptions(Options):
     replay_only: bool = False
 
     def conflicts(self) -> Iterator[str]:
+        yield from super().conflicts()
         if self.replay_only and self.replay is None:
             yield "--replay-only needs --replay FILE"

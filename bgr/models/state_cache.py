@@ -15,8 +15,9 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -29,11 +30,10 @@ from bgr.models.ragged import EncodedRows, Ragged, Rows, StoredRows
 from bgr.models.retriever import BgrRetriever
 from bgr.utils.atomic_io import writing
 from bgr.utils.progress import progress_bar
+from bgr.utils.ray_map import RayOptions, map_work
 
 CHUNK = 2048
-"""Sentences computed together."""
-SAVED = 1
-"""Chunks computed between two writes to the index, which a killed process does not lose."""
+"""Sentences computed together, and stored before the next ones: a killed process loses at most these."""
 DTYPE = np.float16
 RECORD = np.dtype([("hash", "V16"), ("tokens", "<u4")])
 
@@ -78,10 +78,16 @@ class StateCache:
             self.folder.mkdir(parents=True, exist_ok=True)
 
     def states(
-        self, rows: Rows, compute: Callable[[Rows], Ragged], *, title: str = "states", progress: bool = False
+        self,
+        rows: Rows,
+        compute: Callable[[Rows], Ragged],
+        *,
+        title: str = "states",
+        progress: bool = False,
+        each: Callable[[Iterable[Rows]], Iterator[Ragged]] | None = None,
     ) -> tuple[StoredRows, CacheUse]:
         """The states of the token ids `rows`. Those that are missing are computed first: `compute` gives those of some
-        of the rows, with the same lengths.
+        of the rows, with the same lengths. `each` calls it for several groups of rows, by default one after the other.
 
         If several processes call this at once, one computes and the others wait. A process that is killed releases the
         lock. The sentences that are missing are computed in their order, in chunks of fixed size, so that a run that is
@@ -93,7 +99,13 @@ class StateCache:
             first = {name: number for number, name in reversed(list(enumerate(hashes)))}
             missing = sorted(number for name, number in first.items() if name not in known)
             if missing:
-                size = self._append(rows, hashes, missing, known, size, compute, title, progress)
+                chunks = [missing[start : start + CHUNK] for start in range(0, len(missing), CHUNK)]
+                parts = (rows.select(torch.tensor(chunk)) for chunk in chunks)
+                states = map(compute, parts) if each is None else each(parts)
+                with progress_bar(len(missing), title, "sentence", show=progress) as bar:
+                    for chunk, part in zip(chunks, states, strict=True):
+                        size = self._append(rows, hashes, chunk, known, size, part)
+                        bar.update(len(chunk))
         starts = torch.tensor([known[name] for name in hashes], dtype=torch.long)
         use = CacheUse(self.folder, size * self._bytes, len(first) - len(missing), len(missing))
         return StoredRows(self._table(size), starts, rows.lengths), use
@@ -127,40 +139,22 @@ class StateCache:
         return dict(zip(map(bytes, records["hash"][:count]), starts, strict=True)), size
 
     def _append(
-        self,
-        rows: Rows,
-        hashes: list[bytes],
-        missing: list[int],
-        known: dict[bytes, int],
-        size: int,
-        compute: Callable[[Rows], Ragged],
-        title: str,
-        progress: bool,
+        self, rows: Rows, hashes: list[bytes], chunk: list[int], known: dict[bytes, int], size: int, part: Ragged
     ) -> int:
-        """Compute and store the rows `missing`, add them to `known`, and return the new number of tokens."""
-        chunks = [missing[start : start + CHUNK] for start in range(0, len(missing), CHUNK)]
-        with (
-            progress_bar(len(missing), title, "sentence", show=progress) as bar,
-            self._states.open("ab") as states,
-            self._index.open("ab") as index,
-        ):
-            for first in range(0, len(chunks), SAVED):
-                saved = [number for chunk in chunks[first : first + SAVED] for number in chunk]
-                for chunk in chunks[first : first + SAVED]:
-                    part = compute(rows.select(torch.tensor(chunk)))
-                    part.flat.float().cpu().numpy().astype(DTYPE).tofile(states)
-                    bar.update(len(chunk))
-                states.flush()
-                os.fsync(states.fileno())
-                lengths = rows.lengths[saved].tolist()
-                for number, length in zip(saved, lengths, strict=True):
-                    known[hashes[number]] = size
-                    size += length
-                records = np.zeros(len(saved), RECORD)
-                records["hash"] = [np.void(hashes[number]) for number in saved]
-                records["tokens"] = lengths
-                index.write(records.tobytes())
-                index.flush()
+        """Store the states `part` of the rows `chunk`, add them to `known`, and return the new number of tokens."""
+        with self._states.open("ab") as states:
+            part.flat.float().cpu().numpy().astype(DTYPE).tofile(states)
+            states.flush()
+            os.fsync(states.fileno())
+        lengths = rows.lengths[chunk].tolist()
+        for number, length in zip(chunk, lengths, strict=True):
+            known[hashes[number]] = size
+            size += length
+        records = np.zeros(len(chunk), RECORD)
+        records["hash"] = [np.void(hashes[number]) for number in chunk]
+        records["tokens"] = lengths
+        with self._index.open("ab") as index:
+            index.write(records.tobytes())
         return size
 
 
@@ -174,19 +168,35 @@ def _hashes(rows: Rows) -> list[bytes]:
     ]
 
 
-def cache_encoded(facts: Sentences, model: BgrRetriever, folder: Path, *, progress: bool = False) -> None:
+class FactEncoder:
+    """``model.encode``, which a worker of Ray computes in the same precision as this process."""
+
+    def __init__(self, model: BgrRetriever) -> None:
+        self.model = model
+        self.half = torch.is_autocast_enabled(model.device.type)
+
+    @torch.inference_mode()
+    def __call__(self, rows: Rows) -> Ragged:
+        device = self.model.device
+        with torch.autocast(device.type, torch.bfloat16, enabled=self.half):
+            return self.model.encode(rows.to(device))
+
+
+def _itself(encoder: FactEncoder) -> FactEncoder:
+    return encoder
+
+
+def cache_encoded(
+    facts: Sentences, model: BgrRetriever, folder: Path, *, progress: bool = False, ray: RayOptions | None = None
+) -> None:
     """Give `facts` the states of ``model.encode``, of a model in evaluation mode. See `StateCache`."""
     if not len(facts):
         return
-
-    @torch.inference_mode()
-    def compute(rows: Rows) -> Ragged:
-        return model.encode(rows.to(model.device))
-
+    compute = FactEncoder(model)
     direction = model.config.direction
     weights = [parameter.float() for part in (model.encoder, model.project) for parameter in part.parameters()]
-    half = torch.is_autocast_enabled(model.device.type)
-    setting = f"{model.config.frozen_layers} {half}"
+    setting = f"{model.config.frozen_layers} {compute.half}"
     cache = StateCache(folder, weights, setting=setting, width=model.config.width, name=direction)
-    states, _ = cache.states(facts.rows, compute, title=f"facts, {direction}", progress=progress)
+    each = partial(map_work, partial(_itself, compute), options=ray, device=model.device.type)
+    states, _ = cache.states(facts.rows, compute, title=f"facts, {direction}", progress=progress, each=each)
     facts.states = replace(states, kind=EncodedRows)

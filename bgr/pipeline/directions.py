@@ -20,6 +20,7 @@ from bgr.retrievers.graph_hop.decode import EXPLORE, decode
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from bgr.retrievers.graph_hop.prune import kept_columns, unpruned
 from bgr.utils.devices import autocast, hold_in, pick_device, pick_precision
+from bgr.utils.ray_map import RayOptions
 
 GROUP = 128
 """Number of questions whose sentences are encoded and kept in memory together."""
@@ -60,7 +61,9 @@ class Directions:
         self.tokenizer = tokenizer
         self.kept: tuple[Sentences, Sentences] | None = None
 
-    def keep_facts(self, facts: Iterable[str], folder: str | Path, *, progress: bool = False) -> None:
+    def keep_facts(
+        self, facts: Iterable[str], folder: str | Path, *, progress: bool = False, ray: RayOptions | None = None
+    ) -> None:
         """Encode a fixed collection of facts once for all later questions; other facts are still allowed.
 
         Args:
@@ -68,6 +71,7 @@ class Directions:
             folder: cache of their states in half precision (``2 · width`` bytes per token and direction), which later
                 processes use too; states are read from it when needed.
             progress: show progress bars on standard error.
+            ray: workers that compute the states, with the models of this process.
         """
         texts = list(dict.fromkeys(facts))
         forward, backward = (
@@ -76,7 +80,7 @@ class Directions:
         )
         for sentences, model in ((forward, self.forward), (backward, self.backward)):
             with autocast(self.device, self.precision):
-                cache_encoded(sentences, model, Path(folder), progress=progress)
+                cache_encoded(sentences, model, Path(folder), progress=progress, ray=ray)
         self.kept = (forward, backward)
 
     def retrieve_directions(

@@ -15,18 +15,20 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from bgr.ask import check_collection
 from bgr.collection.collection import Collection
 from bgr.collection.search import Search
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.data.reasongraphqa.io.dataset import FACTS_FILE, dataset_hash, load_split, recipe_of
 from bgr.errors import DataError
+from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.metrics.answers import answer_match
 from bgr.metrics.evidence_set import evidence_set
 from bgr.metrics.gm_gs import graph_match, graph_structure_match
 from bgr.pipeline import BgrPipeline
 from bgr.reader.reader import Reader, ReaderInput
-from bgr.retrievers.base import Retriever
+from bgr.retrievers.base import Query, RetrievalResult, Retriever
 from bgr.utils.atomic_io import output_folder, write_json, write_text
 from bgr.utils.json_utils import repr_short
 from eval.ablations.candidates import MAIN, load_others
@@ -113,6 +115,7 @@ def ablate_database(options: AblateDatabaseOptions) -> DatabaseStudy:
         examples = load_split(options.data, options.split)[: options.limit]
         if not examples:
             raise DataError(f"{options.data}: the split {options.split!r} is empty")
+        check_collection(options.collection)
         collection = Collection.open(options.collection, progress=True)
         texts = [one.whole for one in collection.corpus]
         home = options.database or options.data
@@ -213,7 +216,7 @@ def _scores(
         for start in range(0, len(pools), GROUP):
             group = pools[start : start + GROUP]
             began = time.perf_counter()
-            results = retriever.retrieve([one.query for one, _ in group])
+            results = _retrieved(retriever, [one.query for one, _ in group])
             answers: Sequence[Any] = [None] * len(group)
             if reader is not None:
                 answers = reader.answer(
@@ -242,6 +245,12 @@ def _scores(
                 )
             bar.update(len(group))
     return found
+
+
+def _retrieved(retriever: Retriever, queries: Sequence[Query]) -> list[RetrievalResult]:
+    """The result of each query; nothing is found where the search proposed no candidate."""
+    found = iter(retriever.retrieve([query for query in queries if query.facts]))
+    return [next(found) if query.facts else RetrievalResult(EvidenceGraph()) for query in queries]
 
 
 def _cells(row: DatabaseRow, hops: str, scores: Sequence[DatabaseScore]) -> list[str]:

@@ -139,6 +139,43 @@ def test_the_part_of_another_run_is_not_continued(given):
     assert "of another run" not in given["out"].read_text()
 
 
+def test_a_deleted_text_is_in_no_prediction(given, monkeypatch):
+    """A run that named it is not continued; a collection that is open keeps its state."""
+    collection = Collection.open(given["collection"])
+    answer_all, calls = BgrPipeline.answer_all, []
+
+    def interrupted(self, queries, **options):
+        calls.append(1)
+        if len(calls) > 1:
+            Collection.open(given["collection"], encoder=None).delete(["p2"])
+            raise KeyboardInterrupt
+        return answer_all(self, queries, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BgrPipeline, "answer_all", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            predict(PredictOptions(**given))
+    assert '"p2"' in given["out"].with_name("out.jsonl.part").read_text()
+    with pytest.raises(DataError, match=r"out\.jsonl\.part: left by a run with other .* collection; repeat that run"):
+        predict(PredictOptions(**given))
+    predict(PredictOptions(**given, overwrite=True))
+    assert '"p2"' not in given["out"].read_text()
+    assert "p2" in {
+        one.id for one in BgrPipeline.from_pretrained(given["checkpoint"]).answer(QUESTION, collection).documents
+    }
+
+
+def test_a_collection_of_another_encoder_is_refused(given, random_checkpoint, word_encoder, tmp_path):
+    """Only by a checkpoint without a pruner, which searches by vectors."""
+    Collection.build(FACTS, tmp_path / "words", encoder=word_encoder, key="words")
+    given |= {"collection": tmp_path / "words"}
+    with pytest.raises(DataError, match="words: built with encoder 'words', not with ") as error:
+        predict(PredictOptions(**given | {"checkpoint": random_checkpoint}))
+    assert "\n" not in str(error.value)
+    predict(PredictOptions(**given, overwrite=True))
+    assert len(records(given["out"])) == 7
+
+
 def test_an_existing_file_stays_unless_it_is_overwritten(given):
     given["out"].parent.mkdir()
     given["out"].write_text("mine")
@@ -178,9 +215,11 @@ def test_what_is_wrong_is_told_before_anything_is_loaded(given, tmp_path, monkey
     monkeypatch.setattr(BgrPipeline, "from_pretrained", None)
     (tmp_path / "none.jsonl").write_text("\n")
     (tmp_path / "folder").mkdir()
+    Collection.build([], tmp_path / "empty", encoder=None)
     for wrong, error, said in [
         ({"checkpoint": tmp_path}, CheckpointError, r"bgr\.json: no such file"),
         ({"collection": tmp_path}, DataError, "no collection is there"),
+        ({"collection": tmp_path / "empty"}, DataError, "empty: the collection has no texts; add some first"),
         ({"questions": tmp_path / "x.jsonl"}, DataError, r"x\.jsonl: no such file"),
         ({"questions": tmp_path / "folder"}, DataError, "folder: cannot be read"),
         ({"questions": tmp_path / "none.jsonl"}, DataError, r"none\.jsonl: no questions"),

@@ -8,14 +8,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
@@ -76,6 +75,19 @@ class Extraction:
 NOT_TRIED = Extraction("", failure="not extracted yet")
 
 
+class Text(NamedTuple):
+    """A passage of an extraction: the key of its result, and the number of replies so far that could not be used."""
+
+    key: str
+    passage: Passage
+    answers: int
+
+
+Batch = Sequence[Text]
+Answered = tuple[dict[str, Extraction], Usage]
+"""The results of a batch by key, and the usage of their calls."""
+
+
 @dataclass(frozen=True)
 class Extracted:
     """The results of a run over a corpus.
@@ -104,7 +116,14 @@ class Extracted:
 
 
 def extract_triples(
-    corpus: Corpus, asks: LanguageModel, path: str | Path, *, model: str, batch: int = 16, progress: bool = False
+    corpus: Corpus,
+    asks: LanguageModel,
+    path: str | Path,
+    *,
+    model: str,
+    batch: int = 16,
+    progress: bool = False,
+    each: Callable[[Sequence[Batch]], Iterator[Answered]] | None = None,
 ) -> Extracted:
     """Extract the triples of every passage that the file does not hold yet, and keep the results, batch by batch.
 
@@ -116,6 +135,7 @@ def extract_triples(
         path: file to keep the results in, by prompt, model, title and text.
         model: name of the model, so that models do not share results.
         batch: passages in one call of `asks`.
+        each: `extract_batch` for every batch, in order; by default in this process, with `asks`.
 
     Raises:
         DataError: the file cannot be used.
@@ -128,14 +148,13 @@ def extract_triples(
         todo = {key: passage for key, passage in zip(keys, corpus, strict=True) if kept[key].failure is not None}
         done = len(kept) - len(todo)
         with tqdm(total=len(kept), initial=done, desc="extract", unit="passage", disable=not progress) as bar:
-            rest = iter(todo.items())
-            while part := [(key, passage, kept[key].answers) for key, passage in islice(rest, batch)]:
-                replies = asks.ask([request(passage, answers) for _, passage, answers in part])
-                found = {k: extraction(p.id, r, a) for (k, p, a), r in zip(part, replies, strict=True)}
+            texts = [Text(key, passage, kept[key].answers) for key, passage in todo.items()]
+            batches = [texts[start : start + batch] for start in range(0, len(texts), batch)]
+            for found, used in (each or partial(map, partial(extract_batch, asks)))(batches):
                 store.put(found)
                 kept |= found
-                usage = sum((reply.usage for reply in replies), usage)
-                bar.update(len(part))
+                usage += used
+                bar.update(len(found))
     results = [kept[key] for key in keys]
     return Extracted(
         triples=tuple(Triple(*row, index) for index, one in enumerate(results) for row in one.rows),
@@ -144,6 +163,13 @@ def extract_triples(
         left_out=sum(one.left_out for one in results),
         usage=usage,
     )
+
+
+def extract_batch(asks: LanguageModel, batch: Batch) -> Answered:
+    """The results of a batch, by one call of the language model."""
+    replies = asks.ask([request(one.passage, one.answers) for one in batch])
+    found = {one.key: extraction(one.passage.id, reply, one.answers) for one, reply in zip(batch, replies, strict=True)}
+    return found, sum((reply.usage for reply in replies), Usage())
 
 
 @cache

@@ -45,13 +45,18 @@ def load_backend(spec: str, **settings: Any) -> Backend:
         raise BgrError(f"{label}: {error} (pip install 'bgr[llm]')") from None
 
 
+def load_llm(options: LlmOptions) -> Llm:
+    """The model of ``--llm`` without a replay cache; BgrError if it cannot be used."""
+    return Llm(load_backend(options.llm, **({"timeout": options.timeout} if "://" in options.llm else {})))
+
+
 def load_with_replay(options: LlmOptions, replies: Path) -> Llm:
     """The model of ``--llm`` with the replay cache of ``--replay``, by default the file `replies`.
 
     Raises:
         BgrError: the model or the file cannot be used.
     """
-    model = load_backend(options.llm, **({"timeout": options.timeout} if "://" in options.llm else {}))
+    model = load_llm(options).backend
     path = options.replay or replies
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)

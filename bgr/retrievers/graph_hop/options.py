@@ -8,6 +8,7 @@ from typing import Annotated
 
 from bgr.utils.json_utils import text_problem
 from bgr.utils.options import File, Folder, MachineOptions, Metavar, Options, OutFile, OutFolder, Range, positional
+from bgr.utils.ray_map import RayOptions
 
 MAX_FACTS = 10_000
 """Maximum candidates of one question; more of them need a search first."""
@@ -103,7 +104,7 @@ class AskOptions(CheckpointOptions, CollectionOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredictOptions(CheckpointOptions, CollectionOptions):
+class PredictOptions(CheckpointOptions, CollectionOptions, RayOptions):
     """Options of `bgr predict`.
 
     Args:

@@ -112,8 +112,11 @@ def test_words_alone_need_no_encoder(tmp_path, corpus, good, refused, misused):
     assert "4 passages, words alone" in good("build", "--corpus", corpus, "--out", folder, "--words-only")
     assert good("search", folder, QUESTION).splitlines()[0] == f"{QUESTION} (bm25)"
     assert "no vectors; build it again with an encoder" in refused("search", folder, QUESTION, "--method", "dense")
+    assert "words alone, and nothing is encoded: leave out --ray" in refused(
+        "add", folder, "--corpus", corpus, "--ray", "local"
+    )
     options = ["--corpus", corpus, "--out", tmp_path / "more", "--words-only"]
-    assert "leave out --encoder and --half" in misused("build", *options, "--half")
+    assert "leave out --encoder, --half and --ray" in misused("build", *options, "--half")
 
 
 def test_published_corpora_get_ids_of_their_text(tmp_path, good):

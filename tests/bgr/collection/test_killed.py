@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from bgr.collection import segments
 from bgr.collection.collection import Collection
 from bgr.collection.corpus import Corpus, Passage
+from bgr.collection.folder import ENCODED
 from bgr.errors import DataError
 
 WRITER = """
@@ -101,3 +104,58 @@ def test_a_first_build_that_was_killed_is_no_index_and_goes_on(tmp_path, encoder
         Collection.open(folder, encoder=None)
     Collection.build(Corpus(NEW), folder, encoder=encoder, key="hash")
     assert [len(call) for call in encoder.calls] == [10, 5]
+
+
+SIZE = 9_000
+
+
+@pytest.fixture
+def at_size(tmp_path, encoder_folder):
+    """``at_size(name, *stops)``: build a collection, add to it, and return the content of its files. A command with a
+    condition on the folder is ended by kill -9 when this holds, and repeated."""
+    for name, numbers in (("corpus", range(SIZE)), ("more", range(SIZE, 2 * SIZE))):
+        lines = (
+            json.dumps({"id": f"p{n}", "title": "", "text": f"Fact {n} : Rome lies in {n % 97} ."}) for n in numbers
+        )
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
+
+    def run(words, folder, stop):
+        command = [sys.executable, "-m", "bgr", "collection", *words, "--encoder", str(encoder_folder)]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+            while stop is not None and process.poll() is None and not stop(folder):
+                time.sleep(0.002)
+            if stop is not None:
+                process.send_signal(signal.SIGKILL)
+            _, error = process.communicate()
+        assert process.returncode == (0 if stop is None else -signal.SIGKILL), error
+
+    def call(name, *stops):
+        folder = tmp_path / name
+        build = ["build", "--corpus", str(tmp_path / "corpus.jsonl"), "--out", str(folder), "--half"]
+        add = ["add", str(folder), "--corpus", str(tmp_path / "more.jsonl")]
+        for words, stop in zip((build, add), stops, strict=True):
+            if stop is not None:
+                run(words, folder, stop)
+            run(words, folder, None)
+        return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+    return call
+
+
+def is_encoding(folder):
+    """The second chunk of vectors is kept."""
+    return len(list((folder / ENCODED).glob("*.vectors"))) >= 2
+
+
+def is_writing(folder):
+    """The vectors of a segment that the manifest does not name yet are being written."""
+    found = [path.name for path in folder.glob("segment-*") if any(path.glob("*vectors*"))]
+    manifest = folder / "manifest.json"
+    return any(name not in (manifest.read_text() if manifest.exists() else "") for name in found)
+
+
+@pytest.mark.workflow
+def test_a_large_build_and_addition_end_with_the_same_bytes(at_size):
+    expected, found = at_size("whole", None, None), at_size("killed", is_encoding, is_writing)
+    assert found.keys() == expected.keys()
+    assert [file for file in found if found[file] != expected[file]] == []

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 from bgr.collection import milvus as milvus_collection
+from bgr.collection.collection import Collection
 from bgr.collection.corpus import Corpus, Passage
 from bgr.collection.milvus import MilvusCollection, MilvusSearch
+from bgr.collection.search import HybridSearch
 from bgr.collection.vectors import DenseSearch
 from bgr.errors import BgrError, DataError
 
@@ -85,25 +87,53 @@ def test_a_local_database_answers_as_memory_does(tmp_path, encoder, monkeypatch)
     check_all(str(tmp_path / "local.db"), encoder)
 
 
-@pytest.mark.workflow
-def test_a_server_answers_as_memory_does(tmp_path, encoder):
+@pytest.fixture
+def server(tmp_path):
+    """The address of a server process."""
     program = shutil.which("milvus-lite", path=Path(sys.executable).parent)
     if program is None:
         pytest.skip("milvus-lite, which has a server, is not installed")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [program, "server", "--data-dir", str(tmp_path), "--host", "127.0.0.1", "--port", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+    data = str(tmp_path / "server")
+    command = [program, "server", "--data-dir", data, "--host", "127.0.0.1", "--port", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             for _ in range(120):
                 with socket.socket() as probe:
                     if probe.connect_ex(("127.0.0.1", port)) == 0:
                         break
                 time.sleep(0.5)
-            check_all(f"http://127.0.0.1:{port}", encoder)
+            yield f"http://127.0.0.1:{port}"
         finally:
-            server.terminate()
+            process.terminate()
+
+
+@pytest.mark.workflow
+def test_a_server_answers_as_memory_does(server, encoder):
+    check_all(server, encoder)
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("size", [2_000, 50_000])
+def test_a_server_gives_the_pools_of_the_folder(server, tmp_path, encoder, size):
+    """The texts of a folder by words and vectors, one in five a copy of another: pools differ only among ties."""
+    texts = [f"fact {n % (size - size // 5)} of place {n % 97}" for n in range(size)]
+    folder = Collection.build(texts, tmp_path / "facts", encoder=encoder, key="hash", half=True)
+    made = MilvusSearch.build(
+        MilvusCollection(server, "facts", timeout=60), folder.corpus, encoder, key="hash", vectors=folder.vectors
+    )
+    assert made.count() == size
+    asked = [f"fact {n} of place {n % 89}" for n in range(0, size, size // 20)]
+    for here, there in (
+        (folder.dense.search(asked, 200), made.search(asked, 200)),
+        (folder.hybrid.search(asked, 200), HybridSearch([folder.bm25, made]).search(asked, 200)),
+    ):
+        for mine, theirs in zip(here, there, strict=True):
+            np.testing.assert_allclose(mine.scores, theirs.scores, atol=1e-5)
+            last = float(mine.scores[-1]) + 1e-5  # ties of the last one may be any of their texts
+            assert set(mine.indices[mine.scores > last]) == set(theirs.indices[theirs.scores > last])
 
 
 def test_no_answer_is_one_line_without_the_password():

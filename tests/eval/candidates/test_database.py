@@ -88,6 +88,20 @@ class Given(Search):
         return [Hits(np.array(self.found[:k]), np.zeros(len(self.found[:k]), np.float32)) for _ in queries]
 
 
+class Only(Search):
+    """A search that finds something for one question alone."""
+
+    def __init__(self, search, question):
+        self.search_of, self.question = search, question
+
+    def __len__(self):
+        return len(self.search_of)
+
+    def search_all(self, queries, k):
+        nothing = Hits(np.zeros(0, np.int64), np.zeros(0, np.float32))
+        return [self.search_of.search([one], k)[0] if one == self.question else nothing for one in queries]
+
+
 class Chain(Retriever):
     """The first two candidates that share the film's name or its country, one after the other."""
 
@@ -136,6 +150,24 @@ def test_a_small_pool_limits_what_can_be_found(table, examples):
     assert 0 < sum(one.recall for one in row.scores) < len(row.scores)
 
 
+def test_a_question_without_any_candidate(table, examples):
+    """No retriever is asked, since a checkpoint refuses questions without facts."""
+
+    class Refusing(Chain):
+        def retrieve(self, queries):
+            assert all(query.facts for query in queries)
+            return super().retrieve(queries)
+
+    texts = table.sentences
+    searches = {"some": Only(Bm25Search(texts), examples[0].question), "none": Given([])}
+    systems = [("chain", name, Refusing()) for name in searches]
+    some, none = measure(searches, systems, texts, examples, table, pool=len(texts), reader=Capital())
+    assert [one.pool for one in none.scores] == [0] * len(examples)
+    assert not any(one.gm or one.f1 or one.recall or one.exact for one in none.scores)
+    assert [one.pool > 0 for one in some.scores] == [one.question == examples[0].question for one in examples]
+    assert some.scores[0].gm
+
+
 @pytest.fixture
 def ablate(films, pruned_checkpoint, tmp_path):
     """The command over a collection of some texts."""
@@ -158,6 +190,12 @@ def test_the_command_writes_a_report(ablate, table, tmp_path, capsys):
     assert all(len(row["scores"]) == 3 and all(one["pool"] <= 9 for one in row["scores"]) for row in rows)
     assert "all R" in said
     assert "all R" in (tmp_path / "report" / "database.md").read_text()
+
+
+def test_a_collection_without_texts_is_refused(ablate, tmp_path, capsys):
+    assert ablate([]) == 1
+    assert "texts: the collection has no texts; add some first" in capsys.readouterr().err
+    assert not (tmp_path / "report").exists()
 
 
 def test_a_collection_of_other_texts_is_refused(ablate, table, tmp_path, capsys):
