@@ -77,9 +77,12 @@ class Backend:
     """A language model that can be called. Subclasses override `complete` or `each`.
 
     `name` identifies the model by everything that determines its replies. It is part of the key of cached replies.
+    `concurrency` is the number of calls that are answered side by side, each as soon as it can be; 1 for a backend that
+    answers a batch of calls together.
     """
 
     name: str
+    concurrency: int = 1
 
     def complete(self, requests: Sequence[Request]) -> list[Result]:
         """One result for each request, in order. A failure does not affect the other requests."""

@@ -40,7 +40,12 @@ class Reply:
 
 
 class LanguageModel(ABC):
-    """Interface of everything that answers requests: `Llm`, or a script in a test."""
+    """Interface of everything that answers requests: `Llm`, or a script in a test.
+
+    `concurrency` is that of its `Backend`.
+    """
+
+    concurrency: int = 1
 
     @abstractmethod
     def ask(self, requests: Sequence[Request]) -> list[Reply]:
@@ -68,6 +73,7 @@ class Llm(LanguageModel):
 
     def __init__(self, backend: Backend, *, replay: Replay | None = None, budget: Budget | None = None) -> None:
         self.backend, self._replay, self._budget = backend, replay, budget
+        self.concurrency = backend.concurrency
         self.usage = Usage()
         """Usage of all calls so far."""
 

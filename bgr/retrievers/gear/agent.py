@@ -10,7 +10,7 @@ import numpy as np
 
 from bgr.collection.search import Hits, rrf
 from bgr.collection.triples.index import TripleIndex
-from bgr.retrievers.base import Query, RetrievalResult, timed
+from bgr.retrievers.base import Query, RetrievalResult
 from bgr.retrievers.gear.expansion import linked_graph, triple_record
 from bgr.retrievers.gear.steps import (
     Fact,
@@ -64,16 +64,14 @@ class _Run(LlmRun):
 
 
 class Gear(SyncGe):
-    """Repeats SyncGE with a memory of facts. All questions go through a round together: each step is one batch of
-    requests.
+    """Repeats SyncGE with a memory of facts.
 
     A failed step affects only its own part, and is counted: a failed gist adds no facts, a failed reason leaves the
     question open, a failed rewrite ends its rounds, as the old query would find the old passages. The memory contains
     each fact once, so that a model that repeats itself does not outvote the rest of the list.
     """
 
-    @timed
-    def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
+    def retrieve_batch(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """The fusion of the lists of the memory's facts and of all rounds (equation 9); the answer if there is one."""
         runs = [_Run(query.question, self.scope.of(query), query.question) for query in queries]
         for number in range(1, self.settings.rounds + 1):

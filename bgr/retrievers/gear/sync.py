@@ -69,8 +69,7 @@ class SyncGe(LlmRetriever):
         self.settings = settings
         self.score = score
 
-    @timed
-    def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
+    def retrieve_batch(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """The fusion of the base list with the expansion's; the graph contains the passages of the beams."""
         scopes = [self.scope.of(query) for query in queries]
         return self.expand([query.question for query in queries], scopes, self.settings.passages)
