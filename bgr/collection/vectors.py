@@ -192,6 +192,13 @@ Encoder = Callable[[Sequence[str]], np.ndarray]
 """Texts to unit vectors, ``float32 [n, d]``, such as `SentenceEncoder` and `VectorStore`."""
 
 
+def encode_queries(encoder: Encoder, texts: Sequence[str]) -> np.ndarray:
+    """Unit vectors of queries, ``float32 [n, d]``: by the method ``queries`` of an encoder that has one, because it was
+    trained with an instruction before queries."""
+    encode: Encoder = getattr(encoder, "queries", encoder)
+    return encode(texts)
+
+
 class DenseSearch(Search):
     """Exact search for the texts whose vectors have the largest inner product with the query's."""
 
@@ -210,7 +217,7 @@ class DenseSearch(Search):
 
     def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
         """See `Search`; scores are cosines."""
-        return self.vectors.nearest(self.encoder(queries), k) if queries else []
+        return self.vectors.nearest(encode_queries(self.encoder, queries), k) if queries else []
 
     def subset(self, indices: np.ndarray) -> DenseSearch:
         """See `Search`; the vectors of the subset are copied into memory."""

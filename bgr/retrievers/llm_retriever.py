@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self
 
+from bgr.collection.corpus import Passage
 from bgr.llm.backends.loading import language_model
 from bgr.llm.language_model import LanguageModel, ParsedReply
 from bgr.llm.usage import Usage
@@ -97,6 +98,17 @@ def check_minimum(settings: Any, minimum: Mapping[str, int] | None = None) -> No
         value, least = getattr(settings, one.name), (minimum or {}).get(one.name, 1)
         if type(value) is int and value < least:
             raise ValueError(f"{one.name} is {value}; it must be {least} or more")
+
+
+def passage_lines(passages: Iterable[Passage]) -> str:
+    """Numbered passages as the model reads them."""
+    return "\n\n".join(f"[{number}] {passage.whole}" for number, passage in enumerate(passages, start=1))
+
+
+def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
+    """Raise ValueError if a text of a settings dataclass is not allowed."""
+    if value not in allowed:
+        raise ValueError(f"{name} is {value!r}; allowed: {', '.join(allowed)}")
 
 
 def one_line_text(value: Any, max_characters: int) -> str:

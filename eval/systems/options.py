@@ -123,6 +123,9 @@ class ResourceOptions(MachineOptions):
             they are made in the output folder.
         encoder: encoder of dense search, also that of the collection (default: the packaged MiniLM).
         openie: triples of the passages, in the form of HippoRAG's files.
+        settings: settings of the methods: a YAML file or a shipped one (gear_musique, gear_hotpotqa, prism,
+            bridgerag_musique, bridgerag_hotpotqa, …), and single ones such as gear.beam.width=5; later ones take
+            precedence.
         llm: language model: smollm2, a .gguf file, a folder, or http://host/v1#model.
         reader: reader of the answers: a language model, or a folder of `bgr train reader`.
         timeout: seconds that a server may take to reply (default: 300); a call is given up after twice as long.
@@ -145,6 +148,7 @@ class ResourceOptions(MachineOptions):
     collection: Folder | None = None
     encoder: Folder | None = None
     openie: File | None = None
+    settings: tuple[Annotated[str, Metavar("FILE|METHOD.KEY=VALUE")], ...] = option((), nargs="*")
     llm: ModelText | None = None
     reader: ModelText | None = None
     timeout: Seconds | None = None
@@ -242,6 +246,7 @@ class AblateAnswersOptions(StudyOptions):
     """
 
     evidence: tuple[SystemText, ...] = ("gold",)
+    settings: tuple[str, ...] = option((), hidden=True)
     corpus: File | None = option(None, hidden=True)
     encoder: Folder | None = option(None, hidden=True)
     collection: Folder | None = option(None, hidden=True)

@@ -36,6 +36,19 @@ def load_questions(options: ResourceOptions, split: str = "test") -> MultihopDat
     return from_examples(f"{options.data.name}, {split}", load_split(options.data, split, progress=True))
 
 
+def check_contexts(data: MultihopData, option: str, allowed: str) -> None:
+    """Refuse the passages that come with the questions where they are the gold passages (MultiHop-RAG).
+
+    Raises:
+        BgrError: no question has another passage than its gold ones.
+    """
+    if all(set(question.context) <= set(question.gold) for question in data.questions):
+        raise BgrError(
+            f"{option}: the passages that come with the questions of {data.name} are their gold passages, so there is "
+            f"nothing to find; allowed: {allowed}"
+        )
+
+
 def about_files(options: ResourceOptions) -> dict[str, Any]:
     """Data, corpus and limit of the run, for the report."""
     corpus = str(options.corpus) if options.corpus else None

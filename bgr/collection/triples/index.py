@@ -19,7 +19,7 @@ from tqdm import tqdm
 from bgr.collection.arrays import open_array
 from bgr.collection.search import Hits, Search
 from bgr.collection.triples.triple import Triple, TripleList, members_of, pack
-from bgr.collection.vectors import Encoder, VectorRows
+from bgr.collection.vectors import Encoder, VectorRows, encode_queries
 from bgr.errors import DataError
 from bgr.utils.atomic_io import is_empty, output_folder, read_json, writing
 from bgr.utils.hashing import hash_files
@@ -75,7 +75,7 @@ class TripleIndex(Search):
 
     def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
         """The `k` triples nearest to each query by inner product; ValueError if its vector does not fit theirs."""
-        return self._rows.nearest(np.asarray(self.encoder(queries)), k) if len(queries) else []
+        return self._rows.nearest(np.asarray(encode_queries(self.encoder, queries)), k) if len(queries) else []
 
     def neighbors(self, number: int) -> np.ndarray:
         """The other triples that share an entity with one (GEAR, section 4.2): ``int32``, ascending, each once."""

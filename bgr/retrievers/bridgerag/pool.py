@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bgr.collection.search import Hits, Search, pit
-from bgr.collection.vectors import DenseSearch
+from bgr.collection.vectors import DenseSearch, encode_queries
 from bgr.llm.language_model import LanguageModel, Reply
 from bgr.retrievers.bridgerag.steps import (
     NONE,
@@ -131,7 +131,7 @@ def svo_cosines(
 def cosines(search: DenseSearch, texts: Sequence[str], indices: Sequence[int]) -> np.ndarray:
     """The cosine of each text with each passage, ``float32 [texts, indices]``, summed in the order of the search."""
     vectors = search.vectors.take(np.array(indices, dtype=np.int64)).astype(np.float64)  # [n, d]
-    encoded = np.asarray(search.encoder(texts)).astype(np.float64)  # [q, d]
+    encoded = np.asarray(encode_queries(search.encoder, texts)).astype(np.float64)  # [q, d]
     return np.stack([(vectors * vector).sum(axis=1) for vector in encoded]).astype(np.float32)
 
 
