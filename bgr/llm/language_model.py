@@ -63,6 +63,12 @@ class LanguageModel(ABC):
 
     concurrency: int = 1
 
+    @property
+    def workers(self) -> int:
+        """Number of questions to work on at a time: some compute while others wait, so it takes more of them than calls
+        to keep a server busy. 1 if calls go in batches."""
+        return 2 * self.concurrency if self.concurrency > 1 else 1
+
     @abstractmethod
     def ask(self, requests: Sequence[Request]) -> list[Reply]:
         """One reply for each request, in order. An unusable reply is a failure and does not raise.
@@ -280,7 +286,7 @@ def each_batch(
     allowed; otherwise one batch of `size` items follows the other.
     """
     batches = _batches(iter(items), 1 if llm.concurrency > 1 else size)
-    with closing(each_of(lambda batch: (batch, work(batch)), batches, llm.concurrency)) as found:
+    with closing(each_of(lambda batch: (batch, work(batch)), batches, llm.workers)) as found:
         yield from (result for _, result in found)
 
 

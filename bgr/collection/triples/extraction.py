@@ -175,7 +175,7 @@ def extract_triples(
 
 
 def _each_batch(asks: LanguageModel, batches: Sequence[Batch]) -> Iterator[Answered]:
-    with closing(each_of(partial(extract_batch, asks), batches, asks.concurrency)) as results:
+    with closing(each_of(partial(extract_batch, asks), batches, asks.workers)) as results:
         yield from (result for _, result in results)
 
 

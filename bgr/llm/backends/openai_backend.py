@@ -238,7 +238,7 @@ class OpenAIBackend(Backend):
                     raise
                 refusal = error
                 continue
-            self.form = form
+            self.form = replace(form, reasoning_tokens=max(form.reasoning_tokens, self.form.reasoning_tokens))
             return reply
 
     async def _sent(self, client: httpx.AsyncClient, call: _Call, form: ServerForm) -> ServerReply:

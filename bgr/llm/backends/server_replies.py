@@ -49,7 +49,14 @@ def reply_of(body: bytes) -> ServerReply:
     said = _without_reasoning(text or "")
     # vLLM, llama.cpp and DeepSeek: reasoning_content; newer vLLM, Ollama and routers: reasoning
     reasoned = said != (text or "") or any(message.get(name) for name in ("reasoning_content", "reasoning"))
+    reasoned |= _reasoning_tokens(answer.get("usage")) > 0  # OpenAI does not show it
     return ServerReply(Completion(said, *tokens, cut, _first(choice.get("logprobs"))), reasoned)
+
+
+def _reasoning_tokens(usage: Any) -> int:
+    details = usage.get("completion_tokens_details") if isinstance(usage, Mapping) else None
+    count = details.get("reasoning_tokens") if isinstance(details, Mapping) else None
+    return count if type(count) is int else 0
 
 
 def _without_reasoning(text: str) -> str:

@@ -60,7 +60,7 @@ class LlmGraph(Retriever):
     @property
     def concurrency(self) -> int:
         """That of the model: the one call of a query needs no other."""
-        return self.llm.concurrency
+        return self.llm.workers
 
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """One graph for each query; all calls are one batch and raise what `LanguageModel.ask` does."""
