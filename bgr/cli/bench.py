@@ -88,6 +88,15 @@ def command() -> Group:
             run=_benchmark("llm"),
             example="bgr bench llm --llm smollm2 --threads 1",
         ),
+        "calls": Command(
+            summary="measure the calls of a server against their critical path",
+            description="""GEAR, PRISM, BridgeRAG and the extraction of triples ask a server on the loopback address,
+                which waits before each of its scripted replies.""",
+            options=options.CallsBenchOptions,
+            run=_benchmark("calls"),
+            example="""bgr bench calls
+                bgr bench calls --latency 0.2 3 --questions 200""",
+        ),
     }
     return Group(summary="measure speed against a reference, the same work through both in one run", commands=commands)
 

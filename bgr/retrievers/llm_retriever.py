@@ -54,9 +54,8 @@ class LlmRetriever(Retriever):
 
     @property
     def concurrency(self) -> int:
-        """Number of questions that are worked on at a time; 1 if they go through a step together. Some compute while
-        others wait, so it takes more than the model's calls to keep the model busy."""
-        return 2 * self.llm.concurrency if self.llm.concurrency > 1 else 1
+        """Number of questions that are worked on at a time; 1 if they go through a step together."""
+        return self.llm.workers
 
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """One result for each query, in order; raises what `LanguageModel.ask` does."""

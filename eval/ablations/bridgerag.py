@@ -121,6 +121,10 @@ class AblationRetriever(Retriever):
     def __init__(self, method: BridgeRag, gold: Mapping[str, Sequence[int]]) -> None:
         self.method, self.gold = method, gold
 
+    @property
+    def concurrency(self) -> int:
+        return self.method.concurrency
+
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         started = time.perf_counter()
         scopes = [self.method.scope.of(query) for query in queries]

@@ -202,8 +202,7 @@ class Resources:
         if spec not in self._backends:
             # a server decides for itself what it runs on
             machine = {"device": self.options.device, "precision": self.options.precision}
-            patience = {} if self.options.timeout is None else {"timeout": self.options.timeout}
-            settings: dict[str, Any] = patience if "://" in spec else machine
+            settings: dict[str, Any] = self.options.server if "://" in spec else machine
             self._backends[spec] = load_backend(spec, **settings)
         return self._backends[spec]
 

@@ -77,9 +77,9 @@ def run_all(
     options: ResourceOptions, systems: Sequence[System], data: MultihopData
 ) -> list[tuple[System, list[QuestionResult]]]:
     """The results of the systems, one after the other; results in the output folder are not computed again."""
-    retry = options.replay is not None
+    size, share = options.batch_size, options.max_failure_share
     with ResultLog(options.out / RESULTS) as log:
         return [
-            (one, run_system(one, data, log, batch_size=options.batch_size, retry=retry, progress=True))
+            (one, run_system(one, data, log, batch_size=size, max_failure_share=share, progress=True))
             for one in systems
         ]

@@ -51,7 +51,7 @@ def load_with_replay(options: LlmOptions, replies: Path) -> Llm:
     Raises:
         BgrError: the model or the file cannot be used.
     """
-    model = load_backend(options.llm, **({"timeout": options.timeout} if "://" in options.llm else {}))
+    model = load_backend(options.llm, **(options.server if "://" in options.llm else {}))
     path = options.replay or replies
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
