@@ -116,7 +116,7 @@ class ResourceOptions(ServerOptions, MachineOptions):
         overwrite: replace the output folder if it exists.
         limit: only the first N questions (default: all).
         batch_size: questions of a batch, for what runs in this process.
-        form: form of a published file: musique, hotpotqa, 2wikimultihopqa or multihop-rag (default: told from its
+        form: form of a published file: musique, hotpotqa, 2wikimultihopqa, ircot or multihop-rag (default: told from its
             content).
         corpus: file of the passages to search (default: the passages of the data).
         collection: folder of `bgr collection build` with these passages, whose vectors and triples are used; without it

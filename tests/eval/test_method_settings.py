@@ -112,6 +112,6 @@ def test_every_method_has_its_settings_in_its_results():
             assert method_settings(method, "corpus")[section] == asdict(getattr(MethodSettings(), section)), name
 
 
-def test_shipped_files_are_named_by_the_help():
+def test_the_docs_name_every_shipped_file():
     text = (Path(__file__).parents[2] / "docs" / "passages.md").read_text()
     assert all(name in text for name in FILES)
