@@ -10,7 +10,8 @@ import numpy as np
 
 from bgr.collection.bm25 import Bm25Search, ScoredSearch
 from bgr.collection.corpus import Corpus
-from bgr.collection.embedding import VectorStore, passage_encoder
+from bgr.collection.embedding import VectorStore, load_encoder
+from bgr.collection.encoder_spec import EncoderSpec
 from bgr.collection.segments import FolderState, no_encoder
 from bgr.collection.triples.index import TripleIndex
 from bgr.collection.triples.openie import read_openie
@@ -34,11 +35,12 @@ class LazyEncoder:
     """An encoder that is loaded when it is first needed.
 
     Args:
-        encoder: texts to unit vectors, or `MINILM` or a local folder for a `SentenceEncoder`; ``None`` for no vectors.
+        encoder: texts to unit vectors, or `MINILM`, a local folder for a `SentenceEncoder`, an address for an
+            `EmbeddingServer`, or an `EncoderSpec`; ``None`` for no vectors.
         key: name of the encoder; required if it has no method ``identity``.
     """
 
-    def __init__(self, encoder: Encoder | str | Path | None, key: str | None = None) -> None:
+    def __init__(self, encoder: Encoder | str | Path | EncoderSpec | None, key: str | None = None) -> None:
         if key is not None and (encoder is None or not key):
             raise ValueError(f"a key ({repr_short(key)}) without an encoder, or an empty one; give both or neither")
         self.given = encoder
@@ -47,8 +49,8 @@ class LazyEncoder:
     @cached_property
     def encoder(self) -> Encoder | None:
         """Texts to unit vectors; CheckpointError if the folder does not hold an encoder."""
-        if isinstance(self.given, str | Path):
-            return passage_encoder(None if self.given == MINILM else self.given)
+        if isinstance(self.given, str | Path | EncoderSpec):
+            return load_encoder(None if self.given == MINILM else self.given)
         return self.given
 
     @property

@@ -7,21 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
+from bgr.collection.encoder_spec import EncoderOptions
 from bgr.llm.options import LlmOptions
 from bgr.utils.options import File, Folder, Metavar, Options, OutFile, OutFolder, Positive, positional
 
 CorpusPath = Annotated[Path, Metavar("FILE|DIR")]
-
-
-@dataclass(frozen=True, kw_only=True)
-class EncoderOptions(Options):
-    """The encoder of a collection.
-
-    Args:
-        encoder: local folder of the encoder (default: the packaged MiniLM).
-    """
-
-    encoder: Folder | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +62,8 @@ class BuildOptions(EncoderOptions):
     overwrite: bool = False
 
     def conflicts(self) -> Iterator[str]:
-        if self.words_only and (self.encoder is not None or self.half):
+        yield from super().conflicts()
+        if self.words_only and (self.encoder_spec is not None or self.half):
             yield "--words-only makes no vectors: leave out --encoder and --half"
         yield from _whole_texts(self.sentences, self.triples)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Literal
 
+from bgr.collection.encoder_spec import EncoderOptions, Pooling
 from bgr.errors import BgrError
 from bgr.llm.options import ServerOptions
 from bgr.utils.options import (
@@ -107,7 +108,7 @@ class EvaluateOptions(MachineOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResourceOptions(ServerOptions, MachineOptions):
+class ResourceOptions(ServerOptions, EncoderOptions, MachineOptions):
     """Questions, and the resources that systems on passages share.
 
     Args:
@@ -116,12 +117,11 @@ class ResourceOptions(ServerOptions, MachineOptions):
         overwrite: replace the output folder if it exists.
         limit: only the first N questions (default: all).
         batch_size: questions of a batch, for what runs in this process.
-        form: form of a published file: musique, hotpotqa, 2wikimultihopqa, ircot or multihop-rag (default: told from its
-            content).
+        form: form of a published file: musique, hotpotqa, 2wikimultihopqa, ircot or multihop-rag (default: told
+            from its content).
         corpus: file of the passages to search (default: the passages of the data).
         collection: folder of `bgr collection build` with these passages, whose vectors and triples are used; without it
             they are made in the output folder.
-        encoder: encoder of dense search, also that of the collection (default: the packaged MiniLM).
         openie: triples of the passages, in the form of HippoRAG's files.
         settings: settings of the methods: a YAML file or a shipped one (gear_musique, gear_hotpotqa, prism,
             bridgerag_musique, bridgerag_hotpotqa, …), and single ones such as gear.beam.width=5; later ones take
@@ -144,7 +144,6 @@ class ResourceOptions(ServerOptions, MachineOptions):
     form: Annotated[str, Metavar("NAME")] | None = None
     corpus: File | None = None
     collection: Folder | None = None
-    encoder: Folder | None = None
     openie: File | None = None
     settings: tuple[Annotated[str, Metavar("FILE|METHOD.KEY=VALUE")], ...] = option((), nargs="*")
     llm: ModelText | None = None
@@ -246,7 +245,9 @@ class AblateAnswersOptions(StudyOptions):
     evidence: tuple[SystemText, ...] = ("gold",)
     settings: tuple[str, ...] = option((), hidden=True)
     corpus: File | None = option(None, hidden=True)
-    encoder: Folder | None = option(None, hidden=True)
+    encoder: str | None = option(None, hidden=True)
+    query_prefix: str | None = option(None, hidden=True)
+    pooling: Pooling | None = option(None, hidden=True)
     collection: Folder | None = option(None, hidden=True)
 
 

@@ -135,8 +135,7 @@ def _fact(value: Any, where: str) -> tuple[str, int]:
 
 
 def _read_ircot(record: Mapping[str, Any], where: str) -> ParsedQuestion:
-    """A question in IRCoT's form. The answers are the spans of the first answer; the kind is ``type``, if the record has
-    it."""
+    """A question in IRCoT's form. The answers are the first answer's spans; the kind is ``type``, if it has one."""
     context, gold = [], []
     for number, paragraph in enumerate(get_list(record, "contexts", where)):
         inside = f"{where}: context {number}"

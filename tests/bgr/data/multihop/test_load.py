@@ -162,5 +162,5 @@ def test_ircot(write):
     assert (first.kind, second.kind) == ("", "bridge")
     assert texts(data, first.gold) == [("Oslo", "Oslo has a harbour.")]
     assert len(first.context) == len(data.corpus) == 2
-    with pytest.raises(DataError, match="context 0.*is_supporting"):
+    with pytest.raises(DataError, match=r"context 0.*is_supporting"):
         load_multihop(write("bad.json", [{**record, "contexts": [{**contexts[0], "is_supporting": "yes"}]}]))
