@@ -81,6 +81,14 @@ def command() -> Group:
             example="""bgr bench beam
                 bgr bench beam --triples 100000 --queries 20""",
         ),
+        "nearest": Command(
+            summary="measure approximate search for millions of vectors against exact search",
+            description="""Recall, time and size of the two forms that are chosen by the number of vectors: a byte for
+                each dimension from a million, a byte for four dimensions from four millions.""",
+            options=options.NearestBenchOptions,
+            run=_benchmark("nearest"),
+            example="bgr bench nearest --collection work/collection --data work/data",
+        ),
         "llm": Command(
             summary="measure a local language model against `generate` of transformers on the same model",
             description="Prompts are read and replies of many lengths are generated.",

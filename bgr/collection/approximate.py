@@ -39,7 +39,9 @@ PROBED = 32
 """One of so many lists is read for a query, and at least `MIN_PROBED`."""
 
 MIN_PROBED = 16
+
 CENTROIDS = 256
+"""Values of a byte that codes a part; an index needs so many vectors for its training."""
 
 
 def is_exact(count: int) -> bool:
@@ -92,7 +94,7 @@ class Approximate:
         count, width = vectors.shape
         form = form or Form.for_size(count, width)
         index = _empty(form, width)
-        step = max(1, count // (SAMPLE * form.lists))
+        step = max(1, count // max(SAMPLE * form.lists, CENTROIDS))
         index.train(_float32(vectors[::step]))
         with tqdm(total=count, desc="index", unit=" vectors", disable=not progress, delay=1) as bar:
             for first in range(0, count, BLOCK):

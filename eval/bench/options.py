@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from bgr.collection.encoder_spec import EncoderOptions
 from bgr.utils.options import (
     Amount,
     File,
@@ -176,6 +177,27 @@ class BeamBenchOptions(Options):
     plain_triples: Positive = 100_000
     plain_queries: Positive = 5
     seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearestBenchOptions(EncoderOptions):
+    """Options of `bgr bench nearest`.
+
+    Args:
+        collection: collection with the texts; they are encoded for the run.
+        data: dataset folder with the questions (its test split).
+        texts: number of texts, drawn at random.
+        questions: number of questions.
+        k: number of nearest texts.
+        seed: seed of the sample of texts.
+    """
+
+    collection: Folder
+    data: Folder
+    texts: Positive = 50_000
+    questions: Positive = 200
+    k: Positive = 10
+    seed: Natural = 0
 
 
 @dataclass(frozen=True, kw_only=True)
