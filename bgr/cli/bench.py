@@ -81,12 +81,29 @@ def command() -> Group:
             example="""bgr bench beam
                 bgr bench beam --triples 100000 --queries 20""",
         ),
+        "nearest": Command(
+            summary="measure approximate search for millions of vectors against exact search",
+            description="""Recall, time and size of the two forms that are chosen by the number of vectors: a byte for
+                each dimension from a million, a byte for four dimensions from four millions.""",
+            options=options.NearestBenchOptions,
+            run=_benchmark("nearest"),
+            example="bgr bench nearest --collection work/collection --data work/data",
+        ),
         "llm": Command(
             summary="measure a local language model against `generate` of transformers on the same model",
             description="Prompts are read and replies of many lengths are generated.",
             options=options.LlmBenchOptions,
             run=_benchmark("llm"),
             example="bgr bench llm --llm smollm2 --threads 1",
+        ),
+        "calls": Command(
+            summary="measure the calls of a server against their critical path",
+            description="""GEAR, PRISM, BridgeRAG and the extraction of triples ask a server on the loopback address,
+                which waits before each of its scripted replies.""",
+            options=options.CallsBenchOptions,
+            run=_benchmark("calls"),
+            example="""bgr bench calls
+                bgr bench calls --latency 0.2 3 --questions 200""",
         ),
     }
     return Group(summary="measure speed against a reference, the same work through both in one run", commands=commands)

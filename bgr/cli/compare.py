@@ -24,10 +24,12 @@ report is report.html, which opens from a file without a network, with tables, p
 Passages: the data are a published file of MuSiQue, HotpotQA, 2WikiMultihopQA (also as HippoRAG samples them) or
 MultiHop-RAG, or a dataset, whose facts of one split are the passages. A system is bm25, dense or hybrid (both, by
 reciprocal rank fusion); each of them with +naive, +naive-plain or +naive-text (NaiveGE; without diverse beams; with
-sequences encoded as text), +sync (SyncGE) or +gear, which follow triples; gear is hybrid+gear; prism; bridgerag, and
+sequences encoded as text), +sync (SyncGE) or +gear, which follow triples, or +ircot, +rerank (listwise) or
++setr (a set); gear is hybrid+gear; hipporag and hipporag+ircot; prism; bridgerag, and
 bridgerag-p, whose judge gives probabilities; llm-edges, llm-chains, llm-parents, llm-steps, llm-arrows (a language
 model writes the graph); gold and nothing, the upper and lower bound of a reader; or [NAME=]FOLDER[:PART], a checkpoint
-or a trained baseline. Triples come from --openie, from --collection, or from the dataset.
+or a trained baseline. METHOD@KEY=VALUE,… changes settings of one system (gear@rounds=1), --settings those of all.
+Triples come from --openie, from --collection, or from the dataset.
 
 Results on passages are kept question by question in results.jsonl of the output folder: the same command resumes where
 it stopped, and with more systems it runs only these. The report is passages.md, passages.json, CSV files, plots, and

@@ -16,6 +16,7 @@ import numpy as np
 from bgr.collection import changes
 from bgr.collection.bm25 import ScoredSearch
 from bgr.collection.corpus import Corpus, Document, read_documents
+from bgr.collection.encoder_spec import EncoderSpec
 from bgr.collection.folder import Manifest, changing, check_free, tidy
 from bgr.collection.hop_index import HopIndex
 from bgr.collection.memory import MINILM, LazyEncoder, Memory, Part, Source, Triples, read_triples
@@ -61,7 +62,7 @@ class Collection:
         documents: Documents,
         folder: str | Path,
         *,
-        encoder: Encoder | str | Path | None = MINILM,
+        encoder: Encoder | str | Path | EncoderSpec | None = MINILM,
         key: str | None = None,
         triples: Triples = (),
         half: bool = False,
@@ -74,8 +75,8 @@ class Collection:
         Args:
             documents: texts, objects ``{id, title, text}``, passages, or a corpus file; title and text are searched.
             folder: new, empty, or a collection to overwrite, which stays until the new one is complete.
-            encoder: texts to unit vectors, or the local folder of a `SentenceEncoder`, by default the packaged MiniLM;
-                ``None`` for BM25 alone.
+            encoder: texts to unit vectors, the local folder of a `SentenceEncoder` (by default the packaged MiniLM), an
+                `EmbeddingServer` as ``http://host/v1#model``, or an `EncoderSpec`; ``None`` for BM25 alone.
             key: name of the encoder; required if it has no method ``identity``.
             triples: triples whose `Triple.passage` is the index of a document, or an OpenIE file.
             half: keep vectors as float16, at half the size and a precision of three digits.
@@ -106,7 +107,7 @@ class Collection:
         cls,
         folder: str | Path,
         *,
-        encoder: Encoder | str | Path | None = MINILM,
+        encoder: Encoder | str | Path | EncoderSpec | None = MINILM,
         key: str | None = None,
         corpus: Corpus | None = None,
         progress: bool = False,
@@ -136,7 +137,7 @@ class Collection:
         cls,
         documents: Documents,
         *,
-        encoder: Encoder | str | Path | None = MINILM,
+        encoder: Encoder | str | Path | EncoderSpec | None = MINILM,
         key: str | None = None,
         triples: Triples = (),
         vectors_cache: str | Path | None = None,

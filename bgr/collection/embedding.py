@@ -1,4 +1,4 @@
-"""Sentence vectors: mean-pooled, normalized states of a BERT-like encoder, and a store of them on disk.
+"""Sentence vectors: pooled, normalized states of an encoder, and a store of them on disk.
 
 The store keeps vectors chunk by chunk, so that an interrupted run resumes where it stopped.
 """
@@ -6,25 +6,30 @@ The store keeps vectors chunk by chunk, so that an interrupted run resumes where
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
 from tqdm import tqdm
 
+from bgr.collection.embedding_server import EmbeddingServer
+from bgr.collection.encoder_spec import EncoderSpec, Pooling
 from bgr.collection.spread import SpreadEncoder
-from bgr.errors import CheckpointError
+from bgr.errors import BgrError, CheckpointError
 from bgr.models.packaged import packaged_minilm
 from bgr.models.truncation import Truncation, tokenize
+from bgr.utils.atomic_io import read_json
 from bgr.utils.cache import ChunkCache
 from bgr.utils.devices import fast_bfloat16, pick_device
 from bgr.utils.hashing import hash_files, hash_texts
+from bgr.utils.json_utils import is_text
 from bgr.utils.progress import progress_bar
 
 
 class SentenceEncoder:
-    """Encodes sentences as unit vectors, the mean of the last token states, as all-MiniLM-L6-v2 was trained.
+    """Encodes sentences as unit vectors: the mean of the last token states, as all-MiniLM-L6-v2 was trained, or one of
+    them, as instruction-tuned encoders were.
 
     Sentences are sorted by length and batched by tokens, which leaves little padding; equal sentences are encoded once.
     The model runs in bfloat16 where the device computes it in hardware.
@@ -34,13 +39,22 @@ class SentenceEncoder:
         batch_tokens: maximum number of tokens in a batch, including padding.
         max_tokens: longer sentences are truncated, and counted in `truncation`.
         device: by default a GPU if there is one.
+        pooling: vector of a text; by default what a folder of sentence-transformers says, else the mean.
+        query_prefix: text before each query (`queries`); by default the folder's prompt of that name, else none.
 
     Raises:
-        CheckpointError: the folder does not hold a model that can be loaded.
+        CheckpointError: the folder does not hold a model that can be loaded, or has another pooling.
     """
 
     def __init__(
-        self, folder: str | Path, *, batch_tokens: int = 4096, max_tokens: int = 128, device: str | None = None
+        self,
+        folder: str | Path,
+        *,
+        batch_tokens: int = 4096,
+        max_tokens: int = 128,
+        device: str | None = None,
+        pooling: Pooling | None = None,
+        query_prefix: str | None = None,
     ) -> None:
         from transformers import AutoModel, AutoTokenizer
         from transformers.utils import logging
@@ -63,6 +77,8 @@ class SentenceEncoder:
         self.model = model.to(self.device, dtype).eval()
         self.batch_tokens = batch_tokens
         self.max_tokens = max_tokens
+        self.pooling = _pooling_of(self.folder) if pooling is None else pooling
+        self.query_prefix = _query_prompt_of(self.folder) if query_prefix is None else query_prefix
         self.truncation = Truncation()  # of all calls; sentences are distinct within a call
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
@@ -76,6 +92,10 @@ class SentenceEncoder:
         for rows in _batches([len(ids) for ids in tokens], self.batch_tokens):
             vectors[rows] = self._encode([tokens[row] for row in rows])
         return _repeated(vectors, distinct, texts)
+
+    def queries(self, texts: Sequence[str]) -> np.ndarray:
+        """``float32 [n, d]``, one unit vector for each query, which is read after the prefix."""
+        return self([self.query_prefix + text for text in texts])
 
     def fingerprint(self) -> str:
         """SHA-256 of everything that determines the vectors, including the last bits of a sum."""
@@ -97,7 +117,10 @@ class SentenceEncoder:
         return hashlib.sha256(f"{self._hash()}\0{self.max_tokens}".encode()).hexdigest()
 
     def _hash(self) -> str:
-        return hash_files(self.folder, sorted(file.name for file in self.folder.iterdir() if file.is_file()))
+        found = hash_files(self.folder, sorted(file.name for file in self.folder.iterdir() if file.is_file()))
+        # means without a prefix keep the names of vectors that were made before there was anything else
+        plain = self.pooling == "mean" and not self.query_prefix
+        return found if plain else hash_texts(found, self.pooling, self.query_prefix)
 
     @torch.inference_mode()
     def _encode(self, tokens: list[list[int]]) -> np.ndarray:
@@ -109,17 +132,64 @@ class SentenceEncoder:
         # without a mask the encoder takes its fast path
         attention = None if bool(mask.all()) else mask.long()
         states = self.model(input_ids=ids, attention_mask=attention).last_hidden_state.float()  # [n, t, d]
-        mean = states.masked_fill(~mask[:, :, None], 0.0).sum(1) / lengths[:, None]
-        return torch.nn.functional.normalize(mean, dim=-1).cpu().numpy()
+        if self.pooling == "mean":
+            pooled = states.masked_fill(~mask[:, :, None], 0.0).sum(1) / lengths[:, None]
+        elif self.pooling == "cls":
+            pooled = states[:, 0]
+        else:
+            pooled = states[torch.arange(len(tokens), device=self.device), lengths - 1]  # padding is on the right
+        return torch.nn.functional.normalize(pooled, dim=-1).cpu().numpy()
 
 
 PASSAGE_TOKENS = 256
 """Passages are truncated here, at the length that all-MiniLM-L6-v2 was made for."""
 
 
-def passage_encoder(folder: str | Path | None = None) -> SentenceEncoder:
-    """The encoder in a folder, by default the packaged MiniLM, for passages, triples and questions."""
-    return SentenceEncoder(folder or packaged_minilm(), max_tokens=PASSAGE_TOKENS)
+def load_encoder(given: str | Path | EncoderSpec | None = None) -> SentenceEncoder | EmbeddingServer:
+    """The encoder in a folder or on a server, by default the packaged MiniLM, for passages, triples and questions.
+
+    Raises:
+        CheckpointError: the folder does not hold an encoder.
+        BgrError: the address is not valid.
+    """
+    spec = given if isinstance(given, EncoderSpec) else EncoderSpec(given)
+    if spec.is_server:
+        address, _, model = str(spec.place).partition("#")
+        if not model:
+            raise BgrError("a server of embeddings requires its model after the address: http://host:port/v1#model")
+        return EmbeddingServer(address, model, query_prefix=spec.query_prefix or "")
+    place = spec.place or packaged_minilm()
+    return SentenceEncoder(place, max_tokens=PASSAGE_TOKENS, pooling=spec.pooling, query_prefix=spec.query_prefix)
+
+
+POOLINGS: Mapping[str, Pooling] = {
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_lasttoken": "last",
+}
+"""Keys of the pooling's file in a folder of sentence-transformers."""
+
+
+def _pooling_of(folder: Path) -> Pooling:
+    """The pooling of a folder of sentence-transformers, else the mean; CheckpointError for any other pooling."""
+    file = folder / "1_Pooling" / "config.json"
+    if not file.is_file():
+        return "mean"
+    found = read_json(file)
+    on = [name for name, value in found.items() if value is True] if isinstance(found, dict) else []
+    modes = [name for name in on if name.startswith("pooling_mode_")]
+    if len(modes) != 1 or modes[0] not in POOLINGS:
+        raise CheckpointError(f"{file}: pooling {', '.join(modes) or 'missing'}; allowed: one of {', '.join(POOLINGS)}")
+    return POOLINGS[modes[0]]
+
+
+def _query_prompt_of(folder: Path) -> str:
+    """The prompt for queries of a folder of sentence-transformers; empty if there is none."""
+    file = folder / "config_sentence_transformers.json"
+    found = read_json(file) if file.is_file() else None
+    prompts = found.get("prompts") if isinstance(found, dict) else None
+    prompt = prompts.get("query") if isinstance(prompts, dict) else None
+    return prompt if isinstance(prompt, str) and is_text(prompt) else ""
 
 
 def _repeated(vectors: np.ndarray, distinct: Sequence[str], texts: Sequence[str]) -> np.ndarray:

@@ -11,7 +11,8 @@ import numpy as np
 
 from bgr.collection.bm25 import Bm25Search, ScoredSearch
 from bgr.collection.corpus import Corpus
-from bgr.collection.embedding import VectorStore, passage_encoder
+from bgr.collection.embedding import VectorStore, load_encoder
+from bgr.collection.encoder_spec import EncoderSpec
 from bgr.collection.segments import FolderState, no_encoder
 from bgr.collection.spread import SpreadEncoder
 from bgr.collection.triples.index import TripleIndex
@@ -37,13 +38,14 @@ class LazyEncoder:
     """An encoder that is loaded when it is first needed.
 
     Args:
-        encoder: texts to unit vectors, or `MINILM` or a local folder for a `SentenceEncoder`; ``None`` for no vectors.
+        encoder: texts to unit vectors, or `MINILM`, a local folder for a `SentenceEncoder`, an address for an
+            `EmbeddingServer`, or an `EncoderSpec`; ``None`` for no vectors.
         key: name of the encoder; required if it has no method ``identity``.
         ray: workers that encode long lists of texts.
     """
 
     def __init__(
-        self, encoder: Encoder | str | Path | None, key: str | None = None, ray: RayOptions | None = None
+        self, encoder: Encoder | str | Path | EncoderSpec | None, key: str | None = None, ray: RayOptions | None = None
     ) -> None:
         if key is not None and (encoder is None or not key):
             raise ValueError(f"a key ({repr_short(key)}) without an encoder, or an empty one; give both or neither")
@@ -79,10 +81,10 @@ class LazyEncoder:
         return str(identity())
 
 
-def _load(given: Encoder | str | Path | None) -> Any:
-    """The encoder itself, that of a folder, or none."""
-    if isinstance(given, str | Path):
-        return passage_encoder(None if given == MINILM else Path(given).absolute())
+def _load(given: Encoder | str | Path | EncoderSpec | None) -> Any:
+    """The encoder itself, that of a folder or an address, or none."""
+    if isinstance(given, str | Path | EncoderSpec):
+        return load_encoder(None if given == MINILM else given)
     return given
 
 

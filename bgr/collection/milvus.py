@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from bgr.collection.corpus import Corpus, Passage
 from bgr.collection.search import Hits, Search, ordered
-from bgr.collection.vectors import Encoder, VectorRows, check_unit
+from bgr.collection.vectors import Encoder, VectorRows, check_unit, encode_queries
 from bgr.errors import BgrError, DataError
 from bgr.utils.json_utils import one_line, repr_short
 
@@ -248,7 +248,7 @@ class MilvusSearch(Search):
         k = max(min(k, len(self) if ids is None else len(ids)), 0)
         if not k or not queries:
             return [Hits(np.zeros(0, np.int64), np.zeros(0, np.float32)) for _ in queries]
-        vectors = self.encoder(queries).astype(np.float32, copy=False)
+        vectors = encode_queries(self.encoder, queries).astype(np.float32, copy=False)
         return [self._hits(answer) for answer in self.collection.search(vectors, k, ids)]
 
     def subset(self, indices: np.ndarray) -> MilvusSubset:

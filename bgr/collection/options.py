@@ -7,22 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
+from bgr.collection.encoder_spec import EncoderOptions
 from bgr.llm.options import LlmOptions
 from bgr.utils.options import File, Folder, Metavar, Options, OutFile, OutFolder, Positive, positional
 from bgr.utils.ray_map import RayOptions
 
 CorpusPath = Annotated[Path, Metavar("FILE|DIR")]
-
-
-@dataclass(frozen=True, kw_only=True)
-class EncoderOptions(Options):
-    """The encoder of a collection.
-
-    Args:
-        encoder: local folder of the encoder (default: the packaged MiniLM).
-    """
-
-    encoder: Folder | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +64,7 @@ class BuildOptions(EncoderOptions, RayOptions):
 
     def conflicts(self) -> Iterator[str]:
         yield from super().conflicts()
-        if self.words_only and (self.encoder is not None or self.half or self.ray is not None):
+        if self.words_only and (self.encoder_spec is not None or self.half or self.ray is not None):
             yield "--words-only makes no vectors: leave out --encoder, --half and --ray"
         yield from _whole_texts(self.sentences, self.triples)
 

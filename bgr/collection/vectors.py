@@ -1,4 +1,4 @@
-"""Exact nearest neighbors by inner product among unit vectors, in memory or on disk, and dense search."""
+"""Nearest neighbors by inner product among unit vectors, in memory or on disk, and dense search."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from bgr.collection.approximate import Approximate
 from bgr.collection.arrays import LiveRows
 from bgr.collection.search import Hits, Search, ordered
 
@@ -73,12 +74,15 @@ class VectorRows:
     Args:
         parts: ``[n, d]`` each, float32 or float16, C-contiguous.
         live: the rows of all parts that are not deleted; ``None`` for all.
+        near: proposes candidates in place of the exact search, for millions of vectors; scores stay exact.
 
     Raises:
         ValueError: parts of different widths, or another number of rows than `live` has.
     """
 
-    def __init__(self, parts: Sequence[np.ndarray], live: LiveRows | None = None) -> None:
+    def __init__(
+        self, parts: Sequence[np.ndarray], live: LiveRows | None = None, near: Approximate | None = None
+    ) -> None:
         if len({part.shape[1] for part in parts}) > 1:
             raise ValueError(f"parts of different widths: {[part.shape for part in parts]}")
         self.parts = tuple(parts)
@@ -87,6 +91,7 @@ class VectorRows:
         if self.live.rows != self.starts[-1]:
             raise ValueError(f"{self.starts[-1]} vectors for {self.live.rows} rows")
         self.width = parts[0].shape[1] if parts else 0
+        self.near = near
 
     def __len__(self) -> int:
         return len(self.live)
@@ -116,6 +121,12 @@ class VectorRows:
 
     def _nearest(self, queries: np.ndarray, k: int) -> list[Hits]:
         share = len(self.live) / self.live.rows
+        if self.near is not None:
+            proposed = self.near.nearest(queries, min(int((10 * k + 100) / share), self.live.rows))
+            return [
+                self._rescored(query, row[(row >= 0) & self.live.live(row)], k)
+                for query, row in zip(queries, proposed, strict=True)
+            ]
         count = min(int((k + k // 8 + 16) / share), self.live.rows)
         hits: dict[int, Hits] = {}
         left = np.arange(len(queries))
@@ -192,8 +203,15 @@ Encoder = Callable[[Sequence[str]], np.ndarray]
 """Texts to unit vectors, ``float32 [n, d]``, such as `SentenceEncoder` and `VectorStore`."""
 
 
+def encode_queries(encoder: Encoder, texts: Sequence[str]) -> np.ndarray:
+    """Unit vectors of queries, ``float32 [n, d]``: by the method ``queries`` of an encoder that has one, because it was
+    trained with an instruction before queries."""
+    encode: Encoder = getattr(encoder, "queries", encoder)
+    return encode(texts)
+
+
 class DenseSearch(Search):
-    """Exact search for the texts whose vectors have the largest inner product with the query's."""
+    """Search for the texts whose vectors have the largest inner product with the query's."""
 
     def __init__(self, encoder: Encoder, vectors: VectorRows) -> None:
         self.encoder = encoder
@@ -210,7 +228,7 @@ class DenseSearch(Search):
 
     def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
         """See `Search`; scores are cosines."""
-        return self.vectors.nearest(self.encoder(queries), k) if queries else []
+        return self.vectors.nearest(encode_queries(self.encoder, queries), k) if queries else []
 
     def subset(self, indices: np.ndarray) -> DenseSearch:
         """See `Search`; the vectors of the subset are copied into memory."""

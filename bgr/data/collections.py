@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bgr.collection import options as opt
 from bgr.collection.collection import Collection
 from bgr.collection.corpus import Corpus, Passage, load_corpus, save_corpus
+from bgr.collection.encoder_spec import EncoderSpec
 from bgr.collection.folder import NAME, check_free
 from bgr.collection.memory import MINILM
 from bgr.collection.search import HybridSearch, Search
@@ -60,7 +61,7 @@ def build(options: opt.BuildOptions) -> Collection:
     return Collection.build(
         sentence_corpus(corpus) if options.sentences else corpus,
         options.out,
-        encoder=None if options.words_only else options.encoder or MINILM,
+        encoder=None if options.words_only else options.encoder_spec or MINILM,
         triples=options.triples or (),
         half=options.half,
         overwrite=options.overwrite,
@@ -77,7 +78,7 @@ def add(options: opt.AddOptions) -> tuple[Collection, int]:
     """
     new = read_passages(options.corpus)
     new = sentence_corpus(new) if options.sentences else new
-    collection = _open(options.folder, options.encoder, options)
+    collection = _open(options.folder, options.encoder_spec, options)
     if options.ray is not None and collection.manifest.encoder is None:
         raise DataError(f"{options.folder}: holds words alone, and nothing is encoded: leave out --ray")
     collection.add(new, options.triples or ())
@@ -128,7 +129,7 @@ def search(options: opt.SearchOptions) -> list[dict[str, Any]]:
     Raises:
         DataError: no collection, a damaged one, or one of another encoder; or Milvus does not answer.
     """
-    collection = _open(options.folder, options.encoder if options.method != "bm25" else None)
+    collection = _open(options.folder, options.encoder_spec if options.method != "bm25" else None)
     method = options.method or ("hybrid" if collection.manifest.encoder else "bm25")
     with _search(options, collection, method) as one:
         found = one.search(options.questions, options.k)
@@ -150,7 +151,7 @@ def upload(options: opt.UploadOptions) -> tuple[str, int]:
     """
     from bgr.collection.milvus import MilvusSearch
 
-    collection = _open(options.folder, options.encoder)
+    collection = _open(options.folder, options.encoder_spec)
     dense, key = collection.dense, str(collection.manifest.encoder)
     with closing(_milvus(options)) as store:
         made = MilvusSearch.build(
@@ -167,7 +168,7 @@ def upload(options: opt.UploadOptions) -> tuple[str, int]:
 
 def import_triples(options: opt.ImportOptions) -> tuple[Collection, Imported]:
     """Replace a collection's triples by those of a file. See `Collection.import_triples` for the errors."""
-    collection = _open(options.folder, options.encoder)
+    collection = _open(options.folder, options.encoder_spec)
     return collection, collection.import_triples(options.file)
 
 
@@ -207,8 +208,8 @@ def extract(options: opt.ExtractOptions) -> Extracted:
         BgrError: as the language model raises.
     """
     if options.folder is not None:
-        collection = _open(options.folder, options.encoder)
-        llm = _language_model(options, options.folder / "replies.db")
+        collection = _open(options.folder, options.encoder_spec)
+        llm = load_with_replay(options, options.folder / "replies.db")
         if options.overwrite:
             _remove(options.folder / "extractions.db")
         return collection.extract_triples(llm, model=llm.backend.name, batch=options.batch, each=_each(options))
@@ -258,7 +259,7 @@ def summary(collection: Collection) -> str:
     return f"{collection.folder}: {own.passages:,} passages{gone}, {kind}{triples}; corpus {own.corpus[:12]}{cut}"
 
 
-def _open(folder: Path, encoder: Path | None, ray: RayOptions | None = None) -> Collection:
+def _open(folder: Path, encoder: EncoderSpec | None, ray: RayOptions | None = None) -> Collection:
     """A collection with the encoder that its vectors need; the packaged one is loaded when it is first used."""
     return Collection.open(folder, encoder=encoder or MINILM, progress=True, ray=ray)
 

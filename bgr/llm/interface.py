@@ -9,12 +9,33 @@ from typing import Any
 from bgr.errors import BgrError
 
 
+@dataclass(frozen=True)
+class Retries:
+    """Tries of one call besides the one that counts, and the tokens of their replies; add instances with ``+``."""
+
+    count: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def __add__(self, other: Retries) -> Retries:
+        tokens = self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out
+        return Retries(self.count + other.count, *tokens)
+
+
 class LlmError(BgrError):
     """A call that a backend could not complete. The message is one line with the backend and the problem."""
 
+    def __init__(self, message: str, retries: Retries = Retries()) -> None:
+        super().__init__(message)
+        self.retries = retries
+
+
+class Unanswerable(LlmError):
+    """A call that can never be answered, such as a prompt that is too long for a local model; no run tries it again."""
+
 
 class Unreachable(LlmError):
-    """A call that failed for a reason that affects all calls, such as an overloaded server or a refused key."""
+    """A call that failed for a reason that affects all calls, such as a refused key or a server that is gone."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +80,8 @@ class Completion:
         tokens_in, tokens_out: tokens of prompt and reply; `tokens_in` is 0 if the backend did not count them.
         cut: true if `max_tokens` ended the reply.
         first: the most likely first tokens; never empty if the request asks for them.
+        clipped: true if the prompt was truncated to the context of the model.
+        retries: its failed tries; ignored when replies are compared.
         seconds: time it took; ignored when replies are compared.
     """
 
@@ -68,6 +91,8 @@ class Completion:
     cut: bool = False
     first: Alternatives = ()
     seconds: float = field(default=0.0, compare=False)
+    clipped: bool = False
+    retries: Retries = field(default=Retries(), compare=False)
 
 
 Result = Completion | LlmError
@@ -77,9 +102,12 @@ class Backend:
     """A language model that can be called. Subclasses override `complete` or `each`.
 
     `name` identifies the model by everything that determines its replies. It is part of the key of cached replies.
+    `concurrency` is the number of calls that are answered side by side, each as soon as it can be; 1 for a backend that
+    answers a batch of calls together.
     """
 
     name: str
+    concurrency: int = 1
 
     def complete(self, requests: Sequence[Request]) -> list[Result]:
         """One result for each request, in order. A failure does not affect the other requests."""

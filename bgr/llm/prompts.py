@@ -18,6 +18,9 @@ FOLDERS = {
     "bgr.gear": "bgr.retrievers.gear",
     "bgr.prism": "bgr.retrievers.prism",
     "bgr.bridgerag": "bgr.retrievers.bridgerag",
+    "bgr.ircot": "bgr.retrievers.ircot",
+    "bgr.hipporag": "bgr.retrievers.hipporag",
+    "bgr.rerank": "bgr.retrievers.rerank",
     "bgr.llm_graph": "bgr.retrievers.llm_graph",
     "bgr.multihop": "bgr.reader",
 }

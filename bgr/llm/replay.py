@@ -13,7 +13,7 @@ from bgr.utils.json_utils import one_line
 
 APPLICATION = 0x62677272
 """SQLite's `application_id`, which distinguishes a replay cache from other databases."""
-FORMAT = 2
+FORMAT = 3
 """SQLite's `user_version`: version of the table and of the key."""
 HEAD = b"SQLite format 3\0"
 WAIT = 60.0
@@ -23,10 +23,13 @@ WITH_FIRST = "first:"
 
 _TABLE = """CREATE TABLE replies (
     key TEXT PRIMARY KEY, backend TEXT NOT NULL, step TEXT NOT NULL, text TEXT NOT NULL,
-    tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, cut INTEGER NOT NULL, seconds REAL NOT NULL
+    tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, cut INTEGER NOT NULL, seconds REAL NOT NULL,
+    clipped INTEGER NOT NULL
 ) WITHOUT ROWID"""
 _FROM_1 = "ALTER TABLE replies ADD COLUMN seconds REAL NOT NULL DEFAULT 0"
 """Format 1 had no seconds."""
+_FROM_2 = "ALTER TABLE replies ADD COLUMN clipped INTEGER NOT NULL DEFAULT 0"
+"""Format 2 did not say whether a prompt was truncated."""
 
 
 class ReplayError(BgrError):
@@ -47,7 +50,8 @@ def key_of(backend: str, request: Request) -> str:
 
 
 class Replay:
-    """A cache of replies in one SQLite file, which several processes may read and write at once.
+    """A cache of replies in one SQLite file, which several processes may read and write at once, but in each process
+    one thread at a time.
 
     Each reply is on disk when `put` returns, so a process that is killed loses none of them.
 
@@ -66,7 +70,7 @@ class Replay:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             uri = f"{self.path.absolute().as_uri()}?mode={'rw' if replay_only else 'rwc'}"
             # every statement is its own transaction
-            self._file = sqlite3.connect(uri, uri=True, timeout=WAIT, isolation_level=None)
+            self._file = sqlite3.connect(uri, uri=True, timeout=WAIT, isolation_level=None, check_same_thread=False)
         except (sqlite3.Error, OSError) as error:
             raise self._problem(error) from None
         try:
@@ -78,21 +82,21 @@ class Replay:
 
     def get(self, key: str) -> Completion | None:
         """The reply with the given key, if any; DataError if the file cannot be read or the row is damaged."""
-        select = "SELECT text, tokens_in, tokens_out, cut, seconds FROM replies WHERE key = ?"
+        select = "SELECT text, tokens_in, tokens_out, cut, clipped, seconds FROM replies WHERE key = ?"
         try:
             row = self._file.execute(select, (key,)).fetchone()
         except sqlite3.Error as error:
             raise self._problem(error) from None
         if row is None:
             return None
-        text, tokens_in, tokens_out, cut, seconds = row
+        text, tokens_in, tokens_out, cut, clipped, seconds = row
         text, first = _unpacked(text) if key.startswith(WITH_FIRST) else (text, ())
-        if not isinstance(text, str) or not all(isinstance(n, int) and n >= 0 for n in row[1:4]):
+        if not isinstance(text, str) or not all(isinstance(n, int) and n >= 0 for n in row[1:5]):
             problem = f"the reply under {key[:16]}… is damaged; delete the file to request all replies again"
             raise DataError(f"{self.path}: {problem}")
         # seconds do not affect results, so a damaged value is replaced
         seconds = seconds if isinstance(seconds, float) and 0 <= seconds < float("inf") else 0.0
-        return Completion(text, tokens_in, tokens_out, bool(cut), first, seconds)
+        return Completion(text, tokens_in, tokens_out, bool(cut), first, seconds, bool(clipped))
 
     def put(self, key: str, backend: str, step: str, reply: Completion) -> Completion:
         """Write a reply and return the one in the cache, since another process may have been faster.
@@ -101,9 +105,10 @@ class Replay:
             DataError: the file cannot be written.
         """
         text = json.dumps([reply.text, reply.first]) if key.startswith(WITH_FIRST) else reply.text
-        row = (key, backend, step, text, reply.tokens_in, reply.tokens_out, int(reply.cut), reply.seconds)
+        counts = (reply.tokens_in, reply.tokens_out, int(reply.cut), reply.seconds, int(reply.clipped))
+        row = (key, backend, step, text, *counts)
         try:
-            insert = self._file.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+            insert = self._file.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         except sqlite3.Error as error:
             raise self._problem(error) from None
         return reply if insert.rowcount == 1 else self.get(key) or reply
@@ -135,7 +140,8 @@ class Replay:
             self._migrate("schema_version", 0, _TABLE, f"PRAGMA application_id = {APPLICATION}")
         if self._number("application_id") != APPLICATION:
             raise DataError(f"{self.path}: a database, but not a replay cache; give another file")
-        self._migrate("user_version", 1, _FROM_1)
+        self._migrate("user_version", 1, _FROM_1, _FROM_2)
+        self._migrate("user_version", 2, _FROM_2)
         if (found := self._number("user_version")) != FORMAT:
             raise DataError(f"{self.path}: a replay cache of format {found}; this version reads format {FORMAT}")
 

@@ -20,17 +20,20 @@ from bgr.utils.json_utils import one_line
 MAX_REPAIRED = 16_000
 """Maximum length of a reply to repair, in characters: the time of a repair may grow quadratically."""
 
+CUT = "the reply was cut off at its limit of tokens"
+
 
 def parse_text(text: str) -> tuple[str | None, str | None]:
     """The text without surrounding white space, or its problem."""
     return (text.strip(), None) if text.strip() else (None, "the reply is empty")
 
 
-def parse_object(text: str, schema: Mapping[str, Any]) -> tuple[Any, str | None]:
+def parse_object(text: str, schema: Mapping[str, Any], *, cut: bool = False) -> tuple[Any, str | None]:
     """Parse the object in a reply by its JSON schema.
 
     If the text is not JSON that satisfies the schema, it is repaired (words and code fences around the object, missing
-    quotes and brackets) and parsed again. A truncated reply may lose its end this way.
+    quotes and brackets) and parsed again. A reply that was `cut` at its limit of tokens is not repaired: its last text
+    may be half a name.
 
     Returns:
         The object and ``None``, or ``None`` and one line that describes the problem. Strings contain no lone
@@ -41,18 +44,18 @@ def parse_object(text: str, schema: Mapping[str, Any]) -> tuple[Any, str | None]
     """
     check = _checker(json.dumps(schema))
     problem = "the reply is empty"
-    for value in _candidates(text):
+    for value in _candidates(text, repair=not cut):
         problem = str(value) if isinstance(value, _Unreadable) else check(value)
         if not problem:
             return value, None
-    return None, problem
+    return None, f"{CUT}: {problem}" if cut else problem
 
 
 class _Unreadable(Exception):
     """The problem of a text without valid JSON."""
 
 
-def _candidates(text: str) -> Iterator[Any]:
+def _candidates(text: str, *, repair: bool) -> Iterator[Any]:
     """Possible values of the text, most likely first, with an `_Unreadable` in place of each that has a problem."""
     if not text.strip():
         return
@@ -60,6 +63,8 @@ def _candidates(text: str) -> Iterator[Any]:
         yield _plain(json.loads(text))
     except (ValueError, RecursionError) as error:
         yield _Unreadable(f"not valid JSON: {one_line(error)}")
+    if not repair:
+        return
     if len(text) > MAX_REPAIRED:
         yield _Unreadable(f"not the object wanted, and with {len(text):,} characters too long to be repaired")
         return

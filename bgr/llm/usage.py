@@ -17,10 +17,14 @@ class Usage:
         calls: calls answered by a model, without those from the replay cache.
         cached: calls answered from the replay cache.
         failed: steps without a usable reply after one retry.
+        unanswered: those of them whose call was not answered after all tries.
         tokens_in, tokens_out: tokens of prompts and replies in all calls, including cached ones.
         seconds: time spent in calls that were not cached.
         seconds_saved: time that the cached replies took originally.
         uncounted: replies without token counts.
+        retried: further tries of calls that failed; the tokens of their replies count.
+        cut: replies that ended at their limit of tokens.
+        clipped: replies to prompts that were truncated to the model's context.
     """
 
     calls: int = 0
@@ -31,6 +35,10 @@ class Usage:
     seconds: float = 0.0
     seconds_saved: float = 0.0
     uncounted: int = 0
+    unanswered: int = 0
+    retried: int = 0
+    cut: int = 0
+    clipped: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))

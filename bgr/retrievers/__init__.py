@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from bgr.retrievers.gear.agent import Gear as Gear
     from bgr.retrievers.gear.sync import NaiveGe as NaiveGe
     from bgr.retrievers.gear.sync import SyncGe as SyncGe
+    from bgr.retrievers.hipporag.agent import HippoRag as HippoRag
+    from bgr.retrievers.ircot.agent import Ircot as Ircot
     from bgr.retrievers.llm_graph.retriever import LlmGraph as LlmGraph
     from bgr.retrievers.prism.agent import Prism as Prism
+    from bgr.retrievers.rerank.agent import Rerank as Rerank
     from bgr.retrievers.search import SearchRetriever as SearchRetriever
     from bgr.retrievers.search import TwoStage as TwoStage
 
@@ -31,11 +34,14 @@ MODULES = {
     "BridgeRag": "bridgerag.agent",
     "Bm25Facts": "baselines.single_hop",
     "Gear": "gear.agent",
+    "HippoRag": "hipporag.agent",
+    "Ircot": "ircot.agent",
     "LlmGraph": "llm_graph.retriever",
     "NaiveGe": "gear.sync",
     "Prism": "prism.agent",
     "Query": "base",
     "RandomFacts": "baselines.single_hop",
+    "Rerank": "rerank.agent",
     "RetrievalResult": "base",
     "Retriever": "base",
     "SearchRetriever": "search",

@@ -122,6 +122,11 @@ class RetrievalResult:
 class Retriever(ABC):
     """Base class. A subclass overrides `retrieve`, which owns the batching."""
 
+    @property
+    def concurrency(self) -> int:
+        """Number of queries that are worked on side by side, each on its own; 1 if a batch is faster."""
+        return 1
+
     @abstractmethod
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """One result for each query, in order."""

@@ -99,10 +99,26 @@ class Scope:
             raise BgrError("this retriever follows triples: give its scope a triple index")
         return self.triples
 
+    def triples_by(self, link: Literal["dense", "base"]) -> Search:
+        """The search over triples: by their vectors, or the kind of search that the texts have."""
+        return self._base_triples if link == "base" else self._nearest_triples
+
     @property
-    def nearest_triples(self) -> Search:
-        """The search over triples."""
+    def _nearest_triples(self) -> Search:
         return self.triple_search or self.index
+
+    @cached_property
+    def _base_triples(self) -> Search:
+        found = self._triples_like(self.search)
+        # words alone: a hybrid of one leaves out triples that share no word, whose order is arbitrary
+        return HybridSearch([found]) if isinstance(found, Bm25Search) else found
+
+    def _triples_like(self, search: Search | None) -> Search:
+        if isinstance(search, HybridSearch):
+            return HybridSearch([self._triples_like(one) for one in search.searches], depth=search.depth, k=search.k)
+        if isinstance(search, DenseSearch):
+            return self._nearest_triples
+        return Bm25Search([triple.text for triple in self.index.triples])
 
 
 def search_over(search: Search, texts: Sequence[str]) -> Search:

@@ -66,6 +66,10 @@ class TwoStage(Retriever):
         """Search a collection, then retrieve from the texts found."""
         return cls(retriever, Scope.over(collection, search), count)
 
+    @property
+    def concurrency(self) -> int:
+        return self.retriever.concurrency
+
     @timed
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """One result for each query, in order; indices refer to the collection. The graph is empty if nothing is

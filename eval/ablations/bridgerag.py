@@ -16,11 +16,12 @@ from bgr.retrievers.base import Query, RetrievalResult, Retriever, star
 from bgr.retrievers.bridgerag.agent import BridgeRag, judge_record
 from bgr.retrievers.bridgerag.judge import Case
 from bgr.retrievers.bridgerag.pool import Pool, fuse
-from bgr.retrievers.bridgerag.steps import PAPER, ParsedReply
+from bgr.retrievers.bridgerag.steps import ParsedReply
 from bgr.retrievers.scope import Scope
 from eval.ablations.bridgerag_report import Judged, Study, studies_of, write_report
 from eval.compare.passages import describe
 from eval.run.run_system import System
+from eval.systems.method_settings import MethodSettings
 from eval.systems.options import AblateBridgeragOptions
 from eval.systems.resources import Resources
 from eval.systems.study import about_files, load_questions, open_output, run_all
@@ -60,15 +61,17 @@ def ablate_bridgerag(options: AblateBridgeragOptions) -> BridgeragAblation:
 def _system(options: AblateBridgeragOptions, data: MultihopData, resources: Resources) -> System:
     """All experiments as one system. Its settings include the gold passages of all questions, whatever the limit."""
 
+    chosen = MethodSettings.read(options.settings).bridgerag
+
     def make() -> Retriever:
         scope = Scope.over(resources.collection, "dense")
-        return AblationRetriever(BridgeRag(resources.llm, scope, PAPER, judge=options.judge), gold_indices(data))
+        return AblationRetriever(BridgeRag(resources.llm, scope, chosen, judge=options.judge), gold_indices(data))
 
     settings = {
         "encoder": resources.encoder.identity(),
         "llm": resources.backend(resources.llm_spec).name,
         "judge": options.judge,
-        "bridgerag": asdict(PAPER),
+        "bridgerag": asdict(chosen),
         "prompts": prompts_hash("bgr.bridgerag"),
         "data": data.hash,
     }
@@ -117,6 +120,10 @@ class AblationRetriever(Retriever):
 
     def __init__(self, method: BridgeRag, gold: Mapping[str, Sequence[int]]) -> None:
         self.method, self.gold = method, gold
+
+    @property
+    def concurrency(self) -> int:
+        return self.method.concurrency
 
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         started = time.perf_counter()

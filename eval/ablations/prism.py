@@ -14,7 +14,7 @@ from bgr.llm.prompts import prompts_hash
 from bgr.retrievers.base import Query, Retriever
 from bgr.retrievers.prism.agent import ContextReader, Prism
 from bgr.retrievers.prism.evidence import Candidates, Reference
-from bgr.retrievers.prism.run import PAPER, PrismSettings
+from bgr.retrievers.prism.run import PrismSettings
 from bgr.retrievers.scope import Scope
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import repr_short
@@ -23,9 +23,10 @@ from eval.ablations.prism_report import CONTEXTS, VARIANTS, write_prism
 from eval.ablations.prism_score import VariantScores, score_variant
 from eval.compare.passages import describe
 from eval.run.run_system import QuestionQuery, System
+from eval.systems.method_settings import MethodSettings
 from eval.systems.options import AblatePrismOptions
 from eval.systems.resources import Resources
-from eval.systems.study import about_files, load_questions, open_output, run_all
+from eval.systems.study import about_files, check_contexts, load_questions, open_output, run_all
 
 ENCODED = ("dense", "hybrid")
 
@@ -48,6 +49,8 @@ def ablate_prism(options: AblatePrismOptions) -> PrismAblation:
     names = _names(options)
     whole = load_questions(options)
     data = whole.first(options.limit)
+    if options.candidates == "context":
+        check_contexts(whole, "--candidates context", "--candidates bm25, dense or hybrid")
     resources = Resources(options, data)
     resources.check()
     if options.candidates in ENCODED:
@@ -80,7 +83,8 @@ def _names(options: AblatePrismOptions) -> list[str]:
 def _system(name: str, options: AblatePrismOptions, data: MultihopData, resources: Resources, of_data: str) -> System:
     # given contexts are used completely
     count = len(data.corpus) if options.candidates == "context" or name == "oracle" else options.k
-    chosen = replace(VARIANTS.get(name, PAPER), candidates=max(1, count))
+    base = MethodSettings.read(options.settings).prism
+    chosen = replace(base, **{**VARIANTS.get(name, {}), "candidates": max(1, count)})
     settings: dict[str, Any] = {"method": "prism", "prism": asdict(chosen)}
     settings |= {"llm": resources.backend(resources.llm_spec).name, "variant": name}
     settings |= {"candidates": options.candidates, "prompts": prompts_hash("bgr.prism"), "data": of_data}

@@ -5,7 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from bgr.utils.options import Amount, File, Folder, MachineOptions, Metavar, Natural, Options, OutFile, Positive, Range
+from bgr.collection.encoder_spec import EncoderOptions
+from bgr.utils.options import (
+    Amount,
+    File,
+    Folder,
+    MachineOptions,
+    Metavar,
+    Natural,
+    Options,
+    OutFile,
+    Positive,
+    Range,
+    option,
+)
 
 PACKAGED = "packaged-minilm"
 RANDOM = "random-bert-base"
@@ -163,6 +176,50 @@ class BeamBenchOptions(Options):
     queries: Positive = 100
     plain_triples: Positive = 100_000
     plain_queries: Positive = 5
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearestBenchOptions(EncoderOptions):
+    """Options of `bgr bench nearest`.
+
+    Args:
+        collection: collection with the texts; they are encoded for the run.
+        data: dataset folder with the questions (its test split).
+        texts: number of texts, drawn at random.
+        questions: number of questions.
+        k: number of nearest texts.
+        seed: seed of the sample of texts.
+    """
+
+    collection: Folder
+    data: Folder
+    texts: Positive = 50_000
+    questions: Positive = 200
+    k: Positive = 10
+    seed: Natural = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallsBenchOptions(Options):
+    """Options of `bgr bench calls`.
+
+    Args:
+        methods: methods to run.
+        questions: questions of each method.
+        passages: passages that are searched.
+        extracted: passages whose triples are extracted.
+        concurrency: calls that the server answers at a time.
+        latency: seconds before a reply; a random number between the two.
+        seed: seed of questions and passages.
+    """
+
+    methods: tuple[Literal["gear", "prism", "bridgerag", "extract"], ...] = ("gear", "prism", "bridgerag", "extract")
+    questions: Positive = 1000
+    passages: Positive = 400
+    extracted: Positive = 200
+    concurrency: Positive = 64
+    latency: tuple[Amount, Amount] = option((1.0, 1.0), metavar=("LEAST", "MOST"))
     seed: int = 0
 
 

@@ -26,7 +26,7 @@ def _is_on_passages(options: CompareOptions) -> bool:
     if not options.data.exists():
         raise DataError(f"{options.data}: no such file or folder")
     only = [f"--{name.replace('_', '-')}" for name in PASSAGES_ONLY if getattr(options, name)]
-    named = set(options.systems) & (set(KNOWN) - {"bm25"})
+    named = {text for text in options.systems if text in {*KNOWN} - {"bm25"} or SystemSpec.parse_method(text)}
     passages = options.data.is_file() or bool(named) or options.scope is not None
     of_graphs = [f"--{name}" for name in ("main", "sweep") if getattr(options, name) is not None]
     if passages and of_graphs:
@@ -64,14 +64,18 @@ def _compare_passages(options: CompareOptions) -> PassageComparison:
     from eval.run.passage_scores import score
     from eval.systems.resources import Resources
     from eval.systems.retrievers import passage_systems
-    from eval.systems.study import about_files, load_questions, open_output, run_all
+    from eval.systems.study import about_files, check_contexts, load_questions, open_output, run_all
 
     options = replace(options, scope=options.scope or ("question" if options.data.is_dir() else "corpus"))
     specs = parse_specs(options.systems)
     _check(options, specs)
     data = load_questions(options, options.split).first(options.limit)
+    if options.scope == "question":
+        check_contexts(data, "--scope question", "--scope corpus")
     resources = Resources(options, data.of_contexts() if options.scope == "question" else data)
     resources.check()
+    if any(spec.method is not None and spec.method.follows_triples for spec in specs):
+        data = data.with_density(resources.triples)
     systems = passage_systems(specs, data, resources, options)  # loads models: errors come before old results go
     open_output(options)
     found = run_all(options, systems, data)

@@ -31,7 +31,6 @@ from eval.report.plots import plot_pareto, plot_recall
 from eval.report.traces import page_data
 from eval.run.passage_scores import (
     ALL,
-    GROUPINGS,
     KEY,
     RECALLS,
     SystemScores,
@@ -39,6 +38,7 @@ from eval.run.passage_scores import (
     by_round,
     by_step,
     cuts,
+    groupings,
     tokens_of,
     usage_of,
 )
@@ -168,7 +168,7 @@ def as_document(comparison: PassageComparison, figures: Mapping[str, Path] | Non
         Section("costs", "Quality and cost", tuple(Figure(title, path) for title, path in (figures or {}).items())),
         Section("differences", "Differences", (PAIRS_NOTE, _choice("pairs", pairs)) if pairs else ()),
     ]
-    for by in GROUPINGS:
+    for by in groupings(comparison.data):
         if len({getattr(question, by) for question in comparison.data.questions}) > 1:
             groups = {metric: [groups_table(comparison, by, metric)] for metric in key}
             sections.append(Section(by, f"By {by}", (_choice(by, groups), GROUPS_NOTE)))
@@ -198,7 +198,7 @@ def write_passages(folder: Path, comparison: PassageComparison) -> None:
     groups = [
         {"system": name, "by": by, "group": group, **means}
         for name, one in found["systems"].items()
-        for by in GROUPINGS
+        for by in one["by"]
         for group, means in one["by"][by].items()
     ]
     rounds = [{"system": name, **row} for name, one in found["systems"].items() for row in one["rounds"]]
@@ -235,7 +235,7 @@ def _system_json(one: SystemScores, comparison: PassageComparison) -> dict[str, 
         "usage": one.usage.to_json(),
         "ged_not_exact": one.ged_not_exact,
         "cut": cuts(one),
-        "by": {by: by_group(one, comparison.data, by) for by in GROUPINGS},
+        "by": {by: by_group(one, comparison.data, by) for by in groupings(comparison.data)},
         "rounds": by_round(one, comparison.data, within=comparison.within),
         "steps": {step: usage.to_json() for step, usage in by_step(one).items()},
     }

@@ -25,6 +25,7 @@ class LlmAnswers:
     """`Answers` of a language model that reads the first passages."""
 
     def __init__(self, reader: PassageReader, corpus: Corpus) -> None:
+        self.concurrency = reader.llm.workers
         self.reader = reader
         self.corpus = corpus
 
@@ -58,6 +59,7 @@ class GraphAnswers:
     for a list, see `TrainedAnswers`. Without evidence it is asked only if it needs none."""
 
     def __init__(self, answerer: LlmAnswerer, corpus: Corpus) -> None:
+        self.concurrency = answerer.llm.workers
         self.answerer = answerer
         self.corpus = corpus
 

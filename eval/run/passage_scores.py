@@ -70,7 +70,7 @@ ANSWER = "answer"
 METRICS = (*RECALLS, *SETS, *GRAPHS, *ANSWERS)
 KEY = (*RECALLS, "F1", "GM", "QA EM")
 """Metrics whose tables of pairs and groups the report shows; the CSV files have all metrics."""
-GROUPINGS = ("hops", "kind")
+GROUPINGS = ("hops", "kind", "density")
 """Fields of a question to group by."""
 
 
@@ -153,6 +153,11 @@ def cuts(system: SystemScores) -> dict[str, int]:
     """The number of questions that reached any limit (`ALL`), and the number for each limit."""
     names = [cut(one) for one in system.found]
     return {ALL: sum(map(bool, names)), **dict(sorted(Counter(name for one in names for name in one).items()))}
+
+
+def groupings(data: MultihopData) -> tuple[str, ...]:
+    """The fields by which the questions can be grouped; the density of triples only where it is known."""
+    return tuple(by for by in GROUPINGS if by != "density" or any(one.density for one in data.questions))
 
 
 def by_group(system: SystemScores, data: MultihopData, by: str) -> dict[str, dict[str, float]]:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,11 +19,14 @@ from bgr.collection.corpus import Corpus
 from bgr.data.multihop.assemble import MultihopData, MultihopQuestion
 from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import EvidenceGraph
+from bgr.llm.failures import FailureLimit, failure_in
+from bgr.llm.options import MAX_FAILURE_SHARE
 from bgr.reader.passage_reader import ReadAnswer
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, star
 from bgr.utils.atomic_io import writing
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import parse_json
+from bgr.utils.workers import each_of
 from eval.run.passage_answers import Answers
 from eval.run.question_result import QuestionResult
 
@@ -169,17 +172,18 @@ def run_system(
     log: ResultLog,
     *,
     batch_size: int = 16,
-    retry: bool = False,
+    max_failure_share: float = MAX_FAILURE_SHARE,
     progress: bool = False,
 ) -> list[QuestionResult]:
-    """One result for each question, in order, `batch_size` questions at a time. Results are stored in the open `log`
-    after each batch, and those that it holds for this corpus, system and settings are not computed again.
+    """One result for each question, in order. Results are stored in the open `log` after each batch, and those that it
+    holds for this corpus, system and settings are not computed again, unless a step failed. If no model was called and
+    no fewer steps failed, the first result stays, with the seconds that it took.
 
-    With `retry`, questions with a failed step are run again. If no model was called and no fewer steps failed, the
-    first result stays, with the seconds that it took.
+    A batch has `batch_size` questions, or one if the retriever asks a server; as many are in work as keep it busy.
 
     Raises:
-        BgrError: of the retriever, or it returned too many or too few results; finished batches are stored.
+        BgrError: of the retriever, or it returned too many or too few results, or calls of more than
+            `max_failure_share` of the questions were not answered; finished batches are stored.
     """
     # everything that a result depends on besides its question
     key = hash_texts(data.corpus.hash, system.name, json.dumps(system.settings, sort_keys=True))[:20]
@@ -188,16 +192,18 @@ def run_system(
     for id, old in found.items():
         if old is not None and not all(passage in data.corpus.index_of for passage in old.passages):
             found[id] = None  # the line is damaged
-    left = [one for one in data.questions if (old := found[one.id]) is None or (retry and old.usage.failed > 0)]
+    left = [one for one in data.questions if (old := found[one.id]) is None or old.usage.failed > 0]
+    limit = FailureLimit(max_failure_share, len(data.questions))
     with tqdm(total=len(data.questions), desc=system.name, unit="question", disable=not progress) as bar:
         bar.update(len(data.questions) - len(left))
-        for batch in _run_batches(system, data, left, batch_size):
+        for batch in _run_batches(system, data, left, batch_size) if left else ():
             for question, new in batch:
                 old = found[question.id]
                 # replies from the cache alone say nothing new: the second try would only look faster
                 if old is None or new.usage.calls > 0 or new.usage.failed < old.usage.failed:
                     log.add(key, system.name, question.question, given[question.id], new)
                     found[question.id] = new
+                limit.add(int(new.usage.unanswered > 0), failure_in(new.trace))
             bar.update(len(batch))
     return [one for one in found.values() if one is not None]
 
@@ -205,14 +211,15 @@ def run_system(
 def _run_batches(
     system: System, data: MultihopData, questions: Sequence[MultihopQuestion], batch_size: int
 ) -> Iterator[list[tuple[MultihopQuestion, QuestionResult]]]:
-    """The questions of each batch with their results: of the retriever, then of the reader."""
-    if not questions:
-        return
+    """The questions of each batch with their results, of the retriever, then of the reader, as they come."""
     retriever = system.make()
     read = None if system.answers is None else system.answers()
     everything = () if system.within else tuple(passage.id for passage in data.corpus)
-    for start in range(0, len(questions), batch_size):
-        batch = questions[start : start + batch_size]
+    # a retriever that asks a server takes each question on its own; a reader may ask one, too
+    size = batch_size if retriever.concurrency == 1 else 1
+    workers = max(retriever.concurrency, -(-getattr(read, "concurrency", 1) // size))
+
+    def run(batch: Sequence[MultihopQuestion]) -> list[tuple[MultihopQuestion, QuestionResult]]:
         started = time.perf_counter()
         results = retriever.retrieve([query_of(one, data, within=system.within) for one in batch])
         share = (time.perf_counter() - started) / len(batch)
@@ -224,7 +231,11 @@ def _run_batches(
             found.append(QuestionResult.of(question.id, replace(result, seconds=result.seconds or share), ids))
         if read is not None:
             found = [_answered(*pair) for pair in zip(found, read(batch, found), strict=True)]
-        yield list(zip(batch, found, strict=True))
+        return list(zip(batch, found, strict=True))
+
+    batches = [questions[start : start + size] for start in range(0, len(questions), size)]
+    with closing(each_of(run, batches, workers)) as results:
+        yield from (result for _, result in results)
 
 
 def _answered(found: QuestionResult, answer: ReadAnswer) -> QuestionResult:

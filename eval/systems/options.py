@@ -7,8 +7,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Literal
 
+from bgr.collection.encoder_spec import EncoderOptions, Pooling
 from bgr.errors import BgrError
-from bgr.llm.options import Seconds
+from bgr.llm.options import ServerOptions
 from bgr.utils.options import (
     Amount,
     File,
@@ -107,7 +108,7 @@ class EvaluateOptions(MachineOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResourceOptions(MachineOptions):
+class ResourceOptions(ServerOptions, EncoderOptions, MachineOptions):
     """Questions, and the resources that systems on passages share.
 
     Args:
@@ -115,19 +116,19 @@ class ResourceOptions(MachineOptions):
         out: folder of the report.
         overwrite: replace the output folder if it exists.
         limit: only the first N questions (default: all).
-        batch_size: questions of a batch.
-        form: form of a published file: musique, hotpotqa, 2wikimultihopqa or multihop-rag (default: told from its
-            content).
+        batch_size: questions of a batch, for what runs in this process.
+        form: form of a published file: musique, hotpotqa, 2wikimultihopqa, ircot or multihop-rag (default: told
+            from its content).
         corpus: file of the passages to search (default: the passages of the data).
         collection: folder of `bgr collection build` with these passages, whose vectors and triples are used; without it
             they are made in the output folder.
-        encoder: encoder of dense search, also that of the collection (default: the packaged MiniLM).
         openie: triples of the passages, in the form of HippoRAG's files.
+        settings: settings of the methods: a YAML file or a shipped one (gear_musique, gear_hotpotqa, prism,
+            bridgerag_musique, bridgerag_hotpotqa, …), and single ones such as gear.beam.width=5; later ones take
+            precedence.
         llm: language model: smollm2, a .gguf file, a folder, or http://host/v1#model.
         reader: reader of the answers: a language model, or a folder of `bgr train reader`.
-        timeout: seconds that a server may take to reply (default: 300); a call is given up after twice as long.
-        replay: file in which the language model's replies are kept; with it, questions in which a step failed are
-            run again.
+        replay: file in which the language model's replies are kept.
         replay_only: refuse calls that the replay file cannot answer.
         price: price of a million tokens that the model reads and writes, for the cost.
         max_calls: stop before this run calls a model more often.
@@ -143,11 +144,10 @@ class ResourceOptions(MachineOptions):
     form: Annotated[str, Metavar("NAME")] | None = None
     corpus: File | None = None
     collection: Folder | None = None
-    encoder: Folder | None = None
     openie: File | None = None
+    settings: tuple[Annotated[str, Metavar("FILE|METHOD.KEY=VALUE")], ...] = option((), nargs="*")
     llm: ModelText | None = None
     reader: ModelText | None = None
-    timeout: Seconds | None = None
     replay: File | None = None
     replay_only: bool = False
     price: tuple[Amount, Amount] | None = option(None, metavar=("IN", "OUT"))
@@ -156,6 +156,7 @@ class ResourceOptions(MachineOptions):
     max_cost: Amount | None = None
 
     def conflicts(self) -> Iterator[str]:
+        yield from super().conflicts()
         if self.replay_only and self.replay is None:
             yield "--replay-only needs --replay FILE"
         if self.collection is not None and self.openie is not None:
@@ -242,8 +243,11 @@ class AblateAnswersOptions(StudyOptions):
     """
 
     evidence: tuple[SystemText, ...] = ("gold",)
+    settings: tuple[str, ...] = option((), hidden=True)
     corpus: File | None = option(None, hidden=True)
-    encoder: Folder | None = option(None, hidden=True)
+    encoder: str | None = option(None, hidden=True)
+    query_prefix: str | None = option(None, hidden=True)
+    pooling: Pooling | None = option(None, hidden=True)
     collection: Folder | None = option(None, hidden=True)
 
 

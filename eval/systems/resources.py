@@ -19,6 +19,7 @@ from eval.systems.options import ResourceOptions
 if TYPE_CHECKING:
     from bgr.collection.collection import Collection
     from bgr.collection.embedding import SentenceEncoder
+    from bgr.collection.embedding_server import EmbeddingServer
     from bgr.collection.triples.triple import Triple
     from bgr.llm.interface import Backend
     from bgr.llm.language_model import Llm
@@ -39,11 +40,13 @@ class Resources:
         self._backends: dict[str, Backend] = {}
 
     @cached_property
-    def encoder(self) -> SentenceEncoder:
-        from bgr.collection.embedding import passage_encoder
+    def encoder(self) -> SentenceEncoder | EmbeddingServer:
+        from bgr.collection.embedding import load_encoder
 
-        self.about["encoder"] = str(self.options.encoder or "all-MiniLM-L6-v2 (packaged)")
-        return passage_encoder(self.options.encoder)
+        spec = self.options.encoder_spec
+        self.about["encoder"] = str(spec.place) if spec is not None and spec.place else "all-MiniLM-L6-v2 (packaged)"
+        self.about |= {"query_prefix": spec.query_prefix} if spec is not None and spec.query_prefix else {}
+        return load_encoder(spec)
 
     @cached_property
     def collection(self) -> Collection:
@@ -202,8 +205,7 @@ class Resources:
         if spec not in self._backends:
             # a server decides for itself what it runs on
             machine = {"device": self.options.device, "precision": self.options.precision}
-            patience = {} if self.options.timeout is None else {"timeout": self.options.timeout}
-            settings: dict[str, Any] = patience if "://" in spec else machine
+            settings: dict[str, Any] = self.options.server if "://" in spec else machine
             self._backends[spec] = load_backend(spec, **settings)
         return self._backends[spec]
 

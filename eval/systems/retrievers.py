@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -16,13 +16,13 @@ from bgr.retrievers.search import CANDIDATES, SearchRetriever, TwoStage
 from bgr.utils.json_utils import repr_short
 from bgr.utils.options import MachineOptions
 from eval.run.run_system import Bound, System
+from eval.systems.method_settings import MethodSettings, changed, parse_changes
 from eval.systems.options import CompareOptions, ResourceOptions
 from eval.systems.resources import Resources
-from eval.systems.spec import GOLD, NAIVE, NOTHING, Method, SystemSpec
+from eval.systems.spec import FOLLOWING_TRIPLES, GOLD, HIPPORAG, IRCOT, NAIVE, NOTHING, RERANKERS, Method, SystemSpec
 
 if TYPE_CHECKING:
     from bgr.data.multihop.assemble import MultihopData
-    from bgr.retrievers.gear.steps import GearSettings
 
 DEPTH = 50
 """Number of passages of a base search; R@15 needs 15, the others are for readers of the results."""
@@ -53,7 +53,8 @@ def _settings(spec: SystemSpec, resources: Resources, options: CompareOptions) -
     method = spec.method
     settings: dict[str, Any] = {"scope": options.scope}
     if method is not None:
-        settings |= method_settings(method, str(options.scope), answers=options.reader is None)
+        chosen = settings_of(spec, options.settings)
+        settings |= method_settings(method, str(options.scope), chosen, answers=options.reader is None)
     elif spec.is_llm_graph:
         settings |= llm_settings(spec, options.data)
     elif not spec.is_bound:
@@ -80,67 +81,116 @@ def _make(spec: SystemSpec, data: MultihopData, resources: Resources, options: C
     if method is not None:
         if options.scope == "question":
             resources.prepare(vectors=method.base != "bm25", triples=method.follows_triples)
-        return make_retriever(method, resources, answers=options.reader is None)
+        chosen = settings_of(spec, options.settings)
+        return make_retriever(method, resources, chosen, answers=options.reader is None)
     retriever = load_llm_graph(spec, resources) if spec.is_llm_graph else load_place(spec, options, seed=options.seed)
     if options.scope == "question":
         return retriever
     return TwoStage.over(resources.collection, retriever, count=CANDIDATES)
 
 
-def method_settings(method: Method, scope: str, *, answers: bool = True) -> dict[str, Any]:
+SECTIONS = {
+    **dict.fromkeys(FOLLOWING_TRIPLES, "gear"),
+    "prism": "prism",
+    "bridgerag": "bridgerag",
+    "bridgerag-p": "bridgerag",
+    IRCOT: "ircot",
+    **dict.fromkeys(RERANKERS, "rerank"),
+    "hipporag": "hipporag",
+    "hipporag+ircot": "ircot",
+}
+"""The part of `MethodSettings` that a method has, and whose prompts it uses."""
+
+VARIANTS: Mapping[str, Mapping[str, Any]] = {
+    "naive-plain": {"beam.diverse": False},  # GEAR's Table 4
+    "naive-text": {"score": "text"},
+    "setr": {"form": "set"},
+}
+"""Methods that are others with changed settings."""
+
+
+def settings_of(spec: SystemSpec, given: Sequence[str]) -> MethodSettings:
+    """The settings of a system: those that are `given` for all (``--settings``), with the changes of its name.
+
+    Raises:
+        BgrError: a setting is not valid.
+    """
+    settings, name = MethodSettings.read(given), spec.method.name if spec.method is not None else None
+    if name is None:
+        if spec.changes:
+            raise BgrError(f"--systems: {spec.label}: a search has no settings")
+        return settings
+    changes = dict(VARIANTS.get(name, {}))
+    changes |= parse_changes(spec.changes, f"--systems: {spec.label}") if spec.changes else {}
+    return changed(settings, {SECTIONS[name]: changes}, f"--systems: {spec.label}")
+
+
+DEFAULT = MethodSettings()
+
+
+def method_settings(
+    method: Method, scope: str, settings: MethodSettings = DEFAULT, *, answers: bool = True
+) -> dict[str, Any]:
     """Everything that a method's results depend on besides the models and the data, as plain values."""
     found: dict[str, Any] = {"base": method.base}
     name = method.name
     if name is None:
         return {**found, "depth": DEPTH}
-    if method.follows_triples:
-        found |= {"score": "EncodedText"} if name == "naive-text" else {}
-        found |= {"prompts": prompts_hash("bgr.gear")} if method.asks else {}
-        return {**found, "method": name, "gear": asdict(_gear_settings(name))}
-    found["prompts"] = prompts_hash("bgr.prism" if name == "prism" else "bgr.bridgerag")
+    section = SECTIONS[name]
+    found |= {"prompts": prompts_hash(f"bgr.{section}")} if method.asks else {}
+    found |= {"method": name, section: asdict(getattr(settings, section))}
     if name == "prism":
-        from bgr.retrievers.prism.run import PAPER as PRISM
-
-        candidates = ALL if scope == "question" else PRISM.candidates
         found |= {} if answers else {"answers": False}
-        return {**found, "method": name, "prism": asdict(PRISM) | {"candidates": candidates}}
-    from bgr.retrievers.bridgerag.steps import PAPER as BRIDGE
+        found[section] |= {"candidates": ALL} if scope == "question" else {}
+    if name == "hipporag+ircot":
+        found |= {"hipporag": asdict(settings.hipporag), "hipporag_prompts": prompts_hash("bgr.hipporag")}
+    return found
 
-    return {**found, "method": name, "bridgerag": asdict(BRIDGE)}
 
-
-def make_retriever(method: Method, resources: Resources, *, answers: bool = True) -> Retriever:
-    """The method over the resources' collection; `answers` tells whether PRISM is asked for an answer (GEAR's answer
-    comes with a call that it needs anyway)."""
+def make_retriever(
+    method: Method, resources: Resources, settings: MethodSettings = DEFAULT, *, answers: bool = True
+) -> Retriever:
+    """The method over the whole collection; without `answers`, PRISM asks for no answer (GEAR's answer comes with
+    a call that it needs anyway)."""
     scope = Scope.over(resources.collection, method.base, triples=method.follows_triples)
-    if method.name is None:
+    name = method.name
+    if name is None:
         return SearchRetriever(scope, DEPTH)
-    if method.name in NAIVE:
-        from bgr.retrievers.gear.scores import EncodedText, MeanVectors
+    if name in NAIVE:
         from bgr.retrievers.gear.sync import NaiveGe
 
-        score = EncodedText if method.name == "naive-text" else MeanVectors
-        return NaiveGe(scope, _gear_settings(method.name), score=score)
-    if method.follows_triples:
+        return NaiveGe(scope, settings.gear)
+    if name in FOLLOWING_TRIPLES:
         from bgr.retrievers.gear.agent import Gear
         from bgr.retrievers.gear.sync import SyncGe
 
-        kind = SyncGe if method.name == "sync" else Gear
-        return kind(resources.llm, scope, _gear_settings(method.name))
-    if method.name == "prism":
+        kind = SyncGe if name == "sync" else Gear
+        return kind(resources.llm, scope, settings.gear)
+    if name == "prism":
         from bgr.retrievers.prism.agent import Prism
 
-        return Prism(resources.llm, scope, sentences=resources.sentences, answers=answers)
+        return Prism(resources.llm, scope, settings.prism, sentences=resources.sentences, answers=answers)
+    if name in RERANKERS:
+        from bgr.retrievers.rerank.agent import Rerank
+
+        return Rerank(resources.llm, scope, settings.rerank)
+    if name == IRCOT or name in HIPPORAG:
+        return _walk_or_chain(name, resources, scope, settings)
     from bgr.retrievers.bridgerag.agent import BridgeRag
 
-    return BridgeRag(resources.llm, scope, judge="probability" if method.name == "bridgerag-p" else "scores")
+    judge: Literal["probability", "scores"] = "probability" if name == "bridgerag-p" else "scores"
+    return BridgeRag(resources.llm, scope, settings.bridgerag, judge=judge)
 
 
-def _gear_settings(name: str) -> GearSettings:
-    """The paper's settings; ``naive-plain`` has no diversity of beams (Table 4)."""
-    from bgr.retrievers.gear.steps import PAPER
+def _walk_or_chain(name: str, resources: Resources, scope: Scope, settings: MethodSettings) -> Retriever:
+    """HippoRAG, IRCoT, or IRCoT whose retriever is HippoRAG."""
+    from bgr.retrievers.hipporag.agent import HippoRag
+    from bgr.retrievers.ircot.agent import Ircot
 
-    return replace(PAPER, beam=replace(PAPER.beam, diverse=False)) if name == "naive-plain" else PAPER
+    walk = HippoRag(resources.llm, scope, settings.hipporag) if name in HIPPORAG else None
+    if walk is not None and name == "hipporag":
+        return walk
+    return Ircot(resources.llm, scope, settings.ircot, retriever=walk)
 
 
 def place_settings(spec: SystemSpec, options: ResourceOptions, *, seed: int = 0) -> dict[str, Any]:

@@ -21,8 +21,15 @@ NAIVE = ("naive", "naive-plain", "naive-text")
 """NaiveGE; without diverse beams (the paper's Table 4); with each sequence of triples encoded as text, as in the paper
 (the others average the vectors of its triples)."""
 
+IRCOT = "ircot"
+RERANKERS = ("rerank", "setr")
+"""A model that orders the first passages of the base search; one that selects a set of them."""
+
 FOLLOWING_TRIPLES = (*NAIVE, "sync", "gear")
-ASKING = ("sync", "gear", "prism", "bridgerag", "bridgerag-p")
+HIPPORAG = ("hipporag", "hipporag+ircot")
+"""HippoRAG, alone and as the retriever of IRCoT."""
+
+ASKING = ("sync", "gear", "prism", "bridgerag", "bridgerag-p", IRCOT, *RERANKERS, *HIPPORAG)
 """Methods that call a language model."""
 
 LLM_GRAPHS = tuple(f"llm-{form}" for form in ("edges", "chains", "parents", "steps", "arrows"))
@@ -40,7 +47,7 @@ class Method(NamedTuple):
 
     @property
     def follows_triples(self) -> bool:
-        return self.name in FOLLOWING_TRIPLES
+        return self.name in (*FOLLOWING_TRIPLES, *HIPPORAG)
 
     @property
     def asks(self) -> bool:
@@ -49,11 +56,12 @@ class Method(NamedTuple):
 
 METHODS: Mapping[str, Method] = {
     **{base: Method(base) for base in BASES},
-    **{f"{base}+{name}": Method(base, name) for base in BASES for name in FOLLOWING_TRIPLES},
+    **{f"{base}+{name}": Method(base, name) for base in BASES for name in (*FOLLOWING_TRIPLES, IRCOT, *RERANKERS)},
     "gear": Method("hybrid", "gear"),
     "prism": Method("hybrid", "prism"),
     "bridgerag": Method("dense", "bridgerag"),
     "bridgerag-p": Method("dense", "bridgerag-p"),
+    **{name: Method("dense", name) for name in HIPPORAG},
 }
 """Retrievers of passages by their names."""
 
@@ -63,12 +71,15 @@ KNOWN = (*METHODS, *LLM_GRAPHS, *BOUNDS)
 
 @dataclass(frozen=True)
 class SystemSpec:
-    """A name in `KNOWN`, whose place is ``None``, or a system of the form ``[NAME=]PLACE[:PART]``: a folder, a file or
+    """A name in `KNOWN`, whose place is ``None``, a method with changed settings (``[NAME=]METHOD@KEY=VALUE,…``, whose
+    `changes` are the text after ``@``), or a system of the form ``[NAME=]PLACE[:PART]``: a folder, a file or
     one of `BASELINES`; the part is a system of an evaluation, a rule of a checkpoint, or how k is chosen."""
 
     name: str | None
     place: str | None = None
     part: str | None = None
+    changes: str = ""
+    title: str | None = None
 
     @property
     def path(self) -> Path:
@@ -86,6 +97,8 @@ class SystemSpec:
     @property
     def label(self) -> str:
         """The name for tables."""
+        if self.changes:
+            return self.title or f"{self.name}@{self.changes}"
         return self.name or self.path.name + (f":{self.part}" if self.part else "")
 
     @property
@@ -99,6 +112,13 @@ class SystemSpec:
     @property
     def is_bound(self) -> bool:
         return self.place is None and self.name in BOUNDS
+
+    @classmethod
+    def parse_method(cls, text: str) -> SystemSpec | None:
+        """A method with changed settings; ``None`` for any other text."""
+        before, at, changes = text.partition("@")
+        title, _, name = before.rpartition("=")
+        return cls(name, changes=changes, title=title or None) if at and name in METHODS else None
 
     @classmethod
     def parse(cls, text: str) -> SystemSpec:
@@ -136,7 +156,10 @@ def parse_specs(texts: Sequence[str], *, option: str = "--systems", known: Colle
     Raises:
         BgrError: a text is neither, or two systems have the same name.
     """
-    found = [SystemSpec(text) if text in known else _of_folder(text, option, known) for text in texts]
+    found = [
+        SystemSpec(text) if text in known else SystemSpec.parse_method(text) or _of_folder(text, option, known)
+        for text in texts
+    ]
     for label, count in Counter(one.label for one in found).items():
         if count > 1:
             raise BgrError(f"{option}: {repr_short(label)} is there twice, allowed: each once")

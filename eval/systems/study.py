@@ -36,6 +36,19 @@ def load_questions(options: ResourceOptions, split: str = "test") -> MultihopDat
     return from_examples(f"{options.data.name}, {split}", load_split(options.data, split, progress=True))
 
 
+def check_contexts(data: MultihopData, option: str, allowed: str) -> None:
+    """Refuse the passages that come with the questions where they are the gold passages (MultiHop-RAG).
+
+    Raises:
+        BgrError: no question has another passage than its gold ones.
+    """
+    if all(set(question.context) <= set(question.gold) for question in data.questions):
+        raise BgrError(
+            f"{option}: the passages that come with the questions of {data.name} are their gold passages, so there is "
+            f"nothing to find; allowed: {allowed}"
+        )
+
+
 def about_files(options: ResourceOptions) -> dict[str, Any]:
     """Data, corpus and limit of the run, for the report."""
     corpus = str(options.corpus) if options.corpus else None
@@ -64,9 +77,9 @@ def run_all(
     options: ResourceOptions, systems: Sequence[System], data: MultihopData
 ) -> list[tuple[System, list[QuestionResult]]]:
     """The results of the systems, one after the other; results in the output folder are not computed again."""
-    retry = options.replay is not None
+    size, share = options.batch_size, options.max_failure_share
     with ResultLog(options.out / RESULTS) as log:
         return [
-            (one, run_system(one, data, log, batch_size=options.batch_size, retry=retry, progress=True))
+            (one, run_system(one, data, log, batch_size=size, max_failure_share=share, progress=True))
             for one in systems
         ]

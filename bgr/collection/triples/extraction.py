@@ -9,7 +9,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
@@ -21,12 +21,15 @@ from tqdm import tqdm
 from bgr.collection.corpus import Corpus, Passage
 from bgr.collection.triples.triple import MalformedRowError, Triple, three_parts
 from bgr.errors import DataError
+from bgr.llm.failures import FailureLimit
 from bgr.llm.interface import Message, Request
 from bgr.llm.language_model import LanguageModel, Reply
+from bgr.llm.options import MAX_FAILURE_SHARE
 from bgr.llm.structured import TEXT, list_of, object_of, parse_object, row_of
 from bgr.llm.usage import Usage
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import is_text, one_line
+from bgr.utils.workers import each_of
 
 STEP = "triples.extract"
 MAX_TOKENS = 1536
@@ -123,6 +126,7 @@ def extract_triples(
     model: str,
     batch: int = 16,
     progress: bool = False,
+    max_failure_share: float = MAX_FAILURE_SHARE,
     each: Callable[[Sequence[Batch]], Iterator[Answered]] | None = None,
 ) -> Extracted:
     """Extract the triples of every passage that the file does not hold yet, and keep the results, batch by batch.
@@ -134,24 +138,29 @@ def extract_triples(
         corpus: the passages. Equal ones are requested once.
         path: file to keep the results in, by prompt, model, title and text.
         model: name of the model, so that models do not share results.
-        batch: passages in one call of `asks`.
+        batch: passages in one call of `asks`, if it answers a batch together.
+        max_failure_share: share of the passages that may fail because a call was not answered.
         each: `extract_batch` for every batch, in order; by default in this process, with `asks`.
 
     Raises:
         DataError: the file cannot be used.
-        BgrError: raised by `asks` (the budget is used up, the model cannot be reached); all previous batches are kept.
+        BgrError: too many calls failed, or raised by `asks` (the budget is used up, the model cannot be reached); all
+            previous batches are kept.
     """
     keys = [hash_texts(prompt(), model, passage.title, passage.text) for passage in corpus]
-    usage = Usage()
+    usage, limit = Usage(), FailureLimit(max_failure_share, len(corpus), "passage")
     with ExtractionStore(path) as store:
         kept = {key: store.get(key) or NOT_TRIED for key in keys}
         todo = {key: passage for key, passage in zip(keys, corpus, strict=True) if kept[key].failure is not None}
         done = len(kept) - len(todo)
         with tqdm(total=len(kept), initial=done, desc="extract", unit="passage", disable=not progress) as bar:
             texts = [Text(key, passage, kept[key].answers) for key, passage in todo.items()]
-            batches = [texts[start : start + batch] for start in range(0, len(texts), batch)]
-            for found, used in (each or partial(map, partial(extract_batch, asks)))(batches):
+            size = batch if each is not None or asks.concurrency == 1 else 1
+            batches = [texts[start : start + size] for start in range(0, len(texts), size)]
+            for found, used in (each or partial(_each_batch, asks))(batches):
                 store.put(found)
+                failures = [one.failure for one in found.values() if one.failure is not None]
+                limit.add(used.unanswered, failures[0] if failures else None)
                 kept |= found
                 usage += used
                 bar.update(len(found))
@@ -163,6 +172,11 @@ def extract_triples(
         left_out=sum(one.left_out for one in results),
         usage=usage,
     )
+
+
+def _each_batch(asks: LanguageModel, batches: Sequence[Batch]) -> Iterator[Answered]:
+    with closing(each_of(partial(extract_batch, asks), batches, asks.workers)) as results:
+        yield from (result for _, result in results)
 
 
 def extract_batch(asks: LanguageModel, batch: Batch) -> Answered:

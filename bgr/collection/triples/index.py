@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from bgr.collection.approximate import Approximate, is_exact
 from bgr.collection.arrays import open_array
 from bgr.collection.search import Hits, Search
 from bgr.collection.triples.triple import Triple, TripleList, members_of, pack
-from bgr.collection.vectors import Encoder, VectorRows
+from bgr.collection.vectors import Encoder, VectorRows, encode_queries
 from bgr.errors import DataError
 from bgr.utils.atomic_io import is_empty, output_folder, read_json, writing
 from bgr.utils.hashing import hash_files
@@ -55,6 +56,7 @@ class TripleIndex(Search):
             entity.
         starts, members: ``int64 [e + 1]``, ``int32 [m]``, triples of each entity (`members_of`).
         encoder: texts to unit vectors ``[q, d]``.
+        near: proposes the nearest triples, if there are millions (`save` makes it).
     """
 
     triples: TripleList
@@ -64,6 +66,7 @@ class TripleIndex(Search):
     starts: np.ndarray
     members: np.ndarray
     encoder: Encoder
+    near: Approximate | None = None
 
     def __len__(self) -> int:
         return len(self.triples)
@@ -75,7 +78,7 @@ class TripleIndex(Search):
 
     def search_all(self, queries: Sequence[str], k: int) -> list[Hits]:
         """The `k` triples nearest to each query by inner product; ValueError if its vector does not fit theirs."""
-        return self._rows.nearest(np.asarray(self.encoder(queries)), k) if len(queries) else []
+        return self._rows.nearest(np.asarray(encode_queries(self.encoder, queries)), k) if len(queries) else []
 
     def neighbors(self, number: int) -> np.ndarray:
         """The other triples that share an entity with one (GEAR, section 4.2): ``int32``, ascending, each once."""
@@ -109,7 +112,7 @@ class TripleIndex(Search):
 
     @cached_property
     def _rows(self) -> VectorRows:
-        return VectorRows([self.vectors])
+        return VectorRows([self.vectors], near=self.near)
 
     @cached_property
     def _by_passage(self) -> tuple[np.ndarray, np.ndarray]:
@@ -152,7 +155,7 @@ class TripleIndex(Search):
         before = (self.triples[number]._replace(passage=index) for number, index in pairs)
         return _built(chain(before, added), self.encoder, self.vectors[kept], progress)
 
-    def save(self, folder: Path, *, corpus_hash: str, encoder_key: str) -> None:
+    def save(self, folder: Path, *, corpus_hash: str, encoder_key: str, progress: bool = False) -> None:
         """Write the index; an older index in the folder is replaced when the new one is complete.
 
         Raises:
@@ -166,6 +169,8 @@ class TripleIndex(Search):
         with writing(folder), output_folder(folder, overwrite=ours) as work:
             for name, array in arrays.items():
                 np.save(work / f"{name}.npy", array.astype(KINDS.get(name, array.dtype), copy=False))
+            if not is_exact(len(self)):
+                (self.near or Approximate.build(self.vectors, progress=progress)).save(work)
             sheet = {
                 "version": VERSION,
                 "corpus": corpus_hash,
@@ -198,7 +203,8 @@ class TripleIndex(Search):
                 )
         arrays = _open_arrays(folder, sheet)
         triples = TripleList(arrays.pop("text"), arrays.pop("offsets"), arrays.pop("places"))
-        return cls(triples=triples, encoder=encoder, **arrays)
+        near = Approximate.open(folder, *arrays["vectors"].shape)
+        return cls(triples=triples, encoder=encoder, near=near, **arrays)
 
 
 def _built(triples: Iterable[Triple], encoder: Encoder, known: np.ndarray, progress: bool) -> TripleIndex:

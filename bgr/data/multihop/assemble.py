@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+from bisect import bisect
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 from bgr.collection.corpus import Corpus, Passage, passage_id
+from bgr.collection.triples.triple import Triple
 from bgr.data.example import Example
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.utils.json_utils import repr_short
+
+DENSITIES = (9, 11, 13)
+"""Bounds of the ranges of triple density in GEAR's Table 12."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,7 @@ class MultihopQuestion:
         sentences: the gold sentences, ``(passage id, number)`` into `MultihopData.sentences`, if the file has them.
         context: ids of the passages that the file gives with this question.
         graph: evidence graph over the gold passages, if the data has one; its facts are numbers into `gold`.
+        density: range of the mean number of triples of its gold passages (GEAR, Table 12); empty if not known.
     """
 
     id: str
@@ -45,6 +53,7 @@ class MultihopQuestion:
     sentences: tuple[tuple[str, int], ...] = ()
     context: tuple[str, ...] = ()
     graph: EvidenceGraph | None = None
+    density: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,6 +77,13 @@ class MultihopData:
     def missing(self) -> int:
         """Number of gold passages, over all questions, that are not in the corpus."""
         return sum(question.missing for question in self.questions)
+
+    def with_density(self, triples: Iterable[Triple]) -> MultihopData:
+        """The data with the density of the triples, numbered as the passages of the corpus, for each question."""
+        counts = Counter(triple.passage for triple in triples)
+        of_id = {passage.id: counts[index] for index, passage in enumerate(self.corpus)}
+        questions = (replace(one, density=_density([of_id[id] for id in one.gold])) for one in self.questions)
+        return replace(self, questions=tuple(questions))
 
     @cached_property
     def hash(self) -> str:
@@ -244,3 +260,11 @@ def from_examples(name: str, examples: Iterable[Example]) -> MultihopData:
         for example in examples
     )
     return assemble(name, parsed, None)
+
+
+def _density(counts: Sequence[int]) -> str:
+    """The range of the mean of some numbers of triples; empty without any."""
+    if not counts:
+        return ""
+    names = (f"below {DENSITIES[0]}", *(f"{a} to {b}" for a, b in pairwise(DENSITIES)), f"from {DENSITIES[-1]}")
+    return names[bisect(DENSITIES, sum(counts) / len(counts))]

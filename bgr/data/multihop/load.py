@@ -7,6 +7,9 @@ Questions, in a JSON list or JSON lines:
   2WikiMultihopQA (``train.json``, ``dev.json``), which has the same form and also ``evidences``. HippoRAG's samples of
   both have this form too. Files without ``supporting_facts`` (the test sets) cannot be scored and are refused.
   2WikiMultihopQA's aliases of answers are in a separate file (``id_aliases.json``), which is not read;
+- IRCoT (``processed_data/*/{train,dev,dev_subsampled,test_subsampled}.jsonl`` of its authors), MuSiQue,
+  2WikiMultihopQA and HotpotQA in one form: ``question_text`` with ``contexts`` and ``answers_objects``. GEAR uses its
+  corpora, which are the contexts of all questions of a file;
 - MultiHop-RAG: the queries of ``MultiHopRAG.json`` over the articles of ``corpus.json``. A passage is a whole article
   (the paper's baselines cut them into chunks). Evidence has only one sentence of its article, which is found by its
   address.
@@ -26,13 +29,14 @@ from typing import Any
 
 from bgr.data.multihop.assemble import MultihopData, Paragraph, ParsedQuestion, PassagePool, assemble, join_sentences
 from bgr.data.multihop.musique import read_musique
-from bgr.data.records import as_record, as_text, get_answers, get_list, get_text, read_records, read_text
+from bgr.data.records import as_record, as_text, get_answers, get_flag, get_list, get_text, read_records, read_text
 from bgr.errors import DataError
 from bgr.utils.json_utils import parse_json, repr_short
 
 MARKS: Mapping[str, tuple[str, ...]] = {
     "musique": ("paragraphs",),
     "multihop-rag": ("query", "evidence_list"),
+    "ircot": ("question_text", "contexts"),
     "2wikimultihopqa": ("context", "evidences"),
     "hotpotqa": ("context",),
 }
@@ -63,6 +67,8 @@ def load_multihop(path: str | Path, *, corpus: str | Path | None = None, form: s
         record = as_record(record, where)
         if form == "musique":
             parsed.append(read_musique(record, where))
+        elif form == "ircot":
+            parsed.append(_read_ircot(record, where))
         elif form == "multihop-rag" and pool is not None:
             parsed.append(_read_multihop_rag(record, where, str(number), pool.articles))
         else:
@@ -126,6 +132,29 @@ def _fact(value: Any, where: str) -> tuple[str, int]:
     if not (isinstance(value, list) and len(value) == 2 and type(value[1]) is int and value[1] >= 0):
         raise DataError(f"{where}: is {repr_short(value)}, allowed: [title, number of a sentence, from 0]")
     return as_text(value[0], f"{where}: title"), value[1]
+
+
+def _read_ircot(record: Mapping[str, Any], where: str) -> ParsedQuestion:
+    """A question in IRCoT's form. The answers are the first answer's spans; the kind is ``type``, if it has one."""
+    context, gold = [], []
+    for number, paragraph in enumerate(get_list(record, "contexts", where)):
+        inside = f"{where}: context {number}"
+        paragraph = as_record(paragraph, inside)
+        title, text = (get_text(paragraph, field, inside) for field in ("title", "paragraph_text"))
+        context.append(Paragraph(title, text))
+        if get_flag(paragraph, "is_supporting", inside):
+            gold.append(number)
+    answers = get_list(record, "answers_objects", where) if "answers_objects" in record else []
+    first = as_record(answers[0], f"{where}: answers_objects 0") if answers else {}
+    spans = get_list(first, "spans", where) if first else []
+    return ParsedQuestion(
+        id=get_text(record, "question_id", where),
+        question=get_text(record, "question_text", where),
+        answers=tuple(dict.fromkeys(as_text(span, f"{where}: span {n}") for n, span in enumerate(spans))),
+        kind=get_text(record, "type", where) if isinstance(record.get("type"), str) else "",
+        context=tuple(context),
+        gold=tuple(gold),
+    )
 
 
 def _read_multihop_rag(

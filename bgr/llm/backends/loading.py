@@ -47,7 +47,7 @@ def load_backend(spec: str, **settings: Any) -> Backend:
 
 def load_llm(options: LlmOptions) -> Llm:
     """The model of ``--llm`` without a replay cache; BgrError if it cannot be used."""
-    return Llm(load_backend(options.llm, **({"timeout": options.timeout} if "://" in options.llm else {})))
+    return Llm(load_backend(options.llm, **(options.server if "://" in options.llm else {})))
 
 
 def load_with_replay(options: LlmOptions, replies: Path) -> Llm:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import email.utils
+import json
 import os
 import random
 import re
-import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
-import openai
+import httpx
 
 from bgr.errors import BgrError, DataError
 from bgr.utils.json_utils import one_line
@@ -48,44 +48,64 @@ class AnswerTooLong(Exception):
     """A response that exceeds the allowed size."""
 
 
-class LimitedStream:
-    """The blocks of a response; reading more than `limit` bytes raises `AnswerTooLong`."""
+async def read_limited(response: httpx.Response, limit: int) -> bytes:
+    """The body of a streamed response, also decompressed at most `limit` bytes, so that a faulty server cannot fill the
+    memory.
 
-    def __init__(self, stream: Any, limit: int) -> None:
-        self._stream, self._limit = stream, limit
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        read = 0
-        async for block in self._stream:
-            read += len(block)
-            if read > self._limit:
-                raise AnswerTooLong
-            yield block
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
+    Raises:
+        AnswerTooLong: there are more.
+    """
+    blocks, read = [], 0
+    async for block in response.aiter_bytes():
+        read += len(block)
+        if read > limit:
+            raise AnswerTooLong
+        blocks.append(block)
+    return b"".join(blocks)
 
 
-def limit_answers(limit: int) -> Callable[[Any], Awaitable[None]]:
-    """A response hook for an HTTP client that limits the bytes of each response, so that a faulty server cannot fill
-    the memory. It covers errors too, whose bodies the openai client reads completely."""
+class Refused(Exception):
+    """A response with an error status. `text` is what the server says, `wait` the seconds that it asks to wait."""
 
-    async def hook(response: Any) -> None:
-        # the client's stream type comes from httpx or from httpx2, whichever this version of openai uses
-        base = sys.modules[type(response).__module__.partition(".")[0]].AsyncByteStream
-        response.stream = type("LimitedResponse", (LimitedStream, base), {})(response.stream, limit)
+    def __init__(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
+        text = body.decode("utf-8", "replace")
+        try:
+            self.answer: Any = json.loads(text)
+        except (ValueError, RecursionError):
+            self.answer = None
+        self.text = _said(self.answer) or text
+        super().__init__(self.text)
+        self.status = status
+        self.wait = retry_after(headers.get("retry-after"))
+        self.location = headers.get("location", "")
 
-    return hook
 
+def _said(answer: Any) -> str:
+    """The message in the body of an error; an empty string if there is none."""
+    error = answer.get("error", answer) if isinstance(answer, dict) else answer
+    message = error.get("message") or error.get("detail") if isinstance(error, dict) else error
+    if not message:
+        return ""
+    # some servers name the parameter only here
+    param = error.get("param") if isinstance(error, dict) else None
+    text = message if isinstance(message, str) else json.dumps(message)
+    return f"{text} ({param})" if isinstance(param, str) and param not in text else text
+
+
+MAX_TEXT = 10_000
+"""Maximum length of a server's message that is searched for the key."""
 
 PART = 4
 """Number of characters of a key that are not shown in a row."""
 
 MAX_WAIT = 60.0
-"""Maximum seconds between two tries; if a server asks for more, there is no further try."""
+"""Maximum seconds between two tries, unless the server asks for more."""
 
-_AGAIN = {408, 409, 425, 429}
-_SHARED = {401, 403, 404, 429, 502, 503, 504}
+Kind = Literal["wait", "retry", "refused", "gone", "final"]
+
+_WAIT = {408, 409, 425, 429}
+_GONE = {401, 403, 404}
+_FORM = {400, 415, 422, 501}
 
 
 @dataclass(frozen=True)
@@ -93,46 +113,65 @@ class Fault:
     """A try that failed.
 
     Args:
-        again: true if another try may help.
-        shared: true if every other call would fail in the same way.
+        kind: ``wait``: over some time, another try will help (an overloaded server). ``retry``: another try may help (a
+            broken response). ``refused``: the request may be taken in another form. ``gone``: every other call would
+            fail in the same way (a refused key, a wrong address). ``final``: none of these.
         wait: seconds that the server asks to wait.
+        unreachable: true if there was no connection.
+        timed_out: true if there was no complete response in time.
     """
 
     text: str
-    again: bool
-    shared: bool = False
+    kind: Kind
     wait: float | None = None
+    unreachable: bool = False
+    timed_out: bool = False
 
 
 def fault_of(error: Exception, key: str = "") -> Fault:
-    """Classify an exception of the client. The key is removed from the text, since some servers repeat it."""
+    """Classify an exception of a try. The key is removed from the text, since some servers repeat it."""
     match error:
         case AnswerTooLong():
-            return Fault("a response longer than allowed", again=False)
-        case TimeoutError():
-            return Fault("no complete response in time", again=True)
-        case openai.APIStatusError():
+            return Fault("a response longer than allowed", "final")
+        case Refused():
             return _status(error, key)
-        case openai.APIConnectionError():
-            return Fault(f"cannot be reached: {_text(error.__cause__ or error, key)}", again=True, shared=True)
+        case httpx.ConnectError() | httpx.ConnectTimeout():
+            return Fault(f"cannot be reached: {_text(error, key)}", "wait", unreachable=True)
+        case TimeoutError() | httpx.TimeoutException():
+            return Fault("no complete response in time", "retry", timed_out=True)
         case UnicodeEncodeError():
-            return Fault("the messages contain a lone surrogate", again=False)
+            return Fault("the messages contain a lone surrogate", "final")
+        case httpx.InvalidURL() | httpx.UnsupportedProtocol():
+            return Fault(f"cannot be reached: {_text(error, key)}", "gone")
         case DataError():
-            return Fault(f"not a valid response: {_text(error, key)}", again=True)
-    return Fault(f"the response broke off: {type(error).__name__}: {_text(error, key)}", again=True)
+            return Fault(f"not a valid response: {_text(error, key)}", "retry")
+    return Fault(f"the response broke off: {type(error).__name__}: {_text(error, key)}", "retry")
 
 
-def _status(error: openai.APIStatusError, key: str) -> Fault:
-    status = error.status_code
-    wait = retry_after(error.response.headers.get("retry-after"))
-    again = (status in _AGAIN or status >= 500) and (wait or 0) <= MAX_WAIT
-    asks = f" (it asks to wait {wait:,.0f} s)" if wait else ""
-    return Fault(f"HTTP {status}{asks}: {_text(error, key)}", again, status in _SHARED, wait)
+def _status(error: Refused, key: str) -> Fault:
+    status = error.status
+    if 300 <= status < 400:
+        return Fault(f"HTTP {status}: it redirects{_place(error.location)}; redirects are not followed", "gone")
+    asks = f" (it asks to wait {error.wait:,.0f} s)" if error.wait else ""
+    text = f"HTTP {status}{asks}: {_text(error, key)}"
+    if status in _GONE:
+        return Fault(text, "gone")
+    if status in _FORM:
+        return Fault(text, "refused")
+    return Fault(text, "wait" if status in _WAIT or status >= 500 else "final", error.wait)
+
+
+def _place(location: str) -> str:
+    """The place of a redirect without what may be secret."""
+    try:
+        return f" to {public_address(location)}"
+    except BgrError:
+        return ""
 
 
 def _text(error: BaseException, key: str) -> str:
     # the key is removed first, so that no part of it remains if the line is cut
-    return one_line(Exception(without_key(str(error) or type(error).__name__, key)))
+    return one_line(Exception(without_key(str(error)[:MAX_TEXT] or type(error).__name__, key)))
 
 
 def without_key(text: str, key: str) -> str:
@@ -161,4 +200,4 @@ def pause(fault: Fault, tried: int, first: float) -> float:
     """Seconds before the next try: the server's value, else exponential backoff; both with jitter."""
     if fault.wait is not None:
         return fault.wait + random.uniform(0, first)
-    return min(first * 2 ** (tried - 1), MAX_WAIT) * random.uniform(0.5, 1.0)
+    return min(first * 2 ** min(tried - 1, 20), MAX_WAIT) * random.uniform(0.5, 1.0)

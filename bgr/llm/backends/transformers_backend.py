@@ -16,7 +16,7 @@ import transformers
 from bgr.errors import CheckpointError
 from bgr.llm.backends.cpu_attention import use_cpu_attention
 from bgr.llm.backends.generation import GrammarError, TokenSampler, generate, grammar_of
-from bgr.llm.interface import Backend, Completion, LlmError, Request, Result
+from bgr.llm.interface import Backend, Completion, LlmError, Request, Result, Unanswerable
 from bgr.utils.devices import pick_device, pick_precision
 from bgr.utils.hashing import hash_file, hash_files
 from bgr.utils.json_utils import one_line
@@ -271,5 +271,5 @@ class TransformersBackend(Backend):
         vocabulary = max(self._local.model.config.get_text_config().vocab_size, len(self._local.tokenizer))
         return from_tokenizer(self._local.tokenizer, n_vocab=vocabulary, eos_token=self._local.ends)
 
-    def _error(self, what: str) -> LlmError:
-        return LlmError(f"{self.name}: {what}")
+    def _error(self, what: str) -> Unanswerable:
+        return Unanswerable(f"{self.name}: {what}")

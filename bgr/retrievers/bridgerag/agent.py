@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.llm.language_model import LanguageModel, ParsedReply
-from bgr.retrievers.base import Query, RetrievalResult, star, timed
+from bgr.retrievers.base import Query, RetrievalResult, star
 from bgr.retrievers.bridgerag.judge import Case, Judge, ProbabilityJudge, ScoreJudge
 from bgr.retrievers.bridgerag.pool import Pool, Pools, fuse
 from bgr.retrievers.bridgerag.steps import PAPER, BridgeSettings
@@ -34,9 +34,9 @@ JUDGES: Mapping[str, type[Judge]] = {"scores": ScoreJudge, "probability": Probab
 class BridgeRag(LlmRetriever):
     """The best passage for the question (the bridge), a pool of passages that it leads to, and a judge who reads both.
 
-    All questions go through a step together, as one batch of requests: three calls for each question, or two and one
-    for each candidate with the probability judge. The whole pool is ranked; its first `settings.top` are the paper's
-    result. If the judge fails, the SVO cosine alone decides the order.
+    There are three calls for each question, or two and one for each candidate with the probability judge. The whole
+    pool is ranked; its first `settings.top` are the paper's result. If the judge fails, the SVO cosine alone decides
+    the order.
 
     Args:
         scope: the passages and their search, whose scores are cosines.
@@ -60,8 +60,7 @@ class BridgeRag(LlmRetriever):
         self.pools = Pools(llm, settings)
         self.judge = JUDGES[judge](settings)
 
-    @timed
-    def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
+    def retrieve_batch(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """The ranked pool; the graph leads from the question by the bridge to the first passages."""
         pools = self.pools([query.question for query in queries], [self.scope.of(query) for query in queries])
         return [self._result(*pair) for pair in zip(pools, self._judged(pools), strict=True)]

@@ -14,6 +14,7 @@ from bgr.llm.language_model import LanguageModel, ParsedReply, Reply, field_of
 from bgr.llm.structured import Schema, object_of, row_of
 from bgr.llm.usage import Usage
 from bgr.retrievers.bridgerag.steps import NONE, BridgeSettings, Entities, prompt, read
+from bgr.retrievers.llm_retriever import passage_lines
 
 TOP_LOGPROBS = 20
 """Number of first tokens that are searched for yes and no; servers allow no more."""
@@ -64,7 +65,7 @@ class ScoreJudge(Judge):
     def request(self, case: Case) -> Request:
         """The call of one case."""
         count, most = len(case.candidates), self.settings.most
-        candidates = "\n\n".join(f"[{n}] {passage.whole}" for n, passage in enumerate(case.candidates, 1))
+        candidates = passage_lines(case.candidates)
         step = "judge_plain" if case.bridge is None else "judge"
         text = prompt(step, **case.values, candidates=candidates, count=str(count), most=str(most))
         schema = scores_schema(count, most)

@@ -5,17 +5,15 @@ model), and step 6, the fusion of the ranks by judge and SVO cosine.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
-from bgr.collection.corpus import Passage
 from bgr.collection.search import Hits, Search, pit
-from bgr.collection.vectors import DenseSearch
-from bgr.llm.interface import Request
+from bgr.collection.vectors import DenseSearch, encode_queries
 from bgr.llm.language_model import LanguageModel, Reply
 from bgr.retrievers.bridgerag.steps import (
     NONE,
@@ -133,7 +131,7 @@ def svo_cosines(
 def cosines(search: DenseSearch, texts: Sequence[str], indices: Sequence[int]) -> np.ndarray:
     """The cosine of each text with each passage, ``float32 [texts, indices]``, summed in the order of the search."""
     vectors = search.vectors.take(np.array(indices, dtype=np.int64)).astype(np.float64)  # [n, d]
-    encoded = np.asarray(search.encoder(texts)).astype(np.float64)  # [q, d]
+    encoded = np.asarray(encode_queries(search.encoder, texts)).astype(np.float64)  # [q, d]
     return np.stack([(vectors * vector).sum(axis=1) for vector in encoded]).astype(np.float32)
 
 
@@ -151,8 +149,9 @@ class Pools:
         """One pool for each question, in order; each step is one batch."""
         pools = self._start(questions, scopes)
         asked = [pool for pool in pools if pool.bridge is not None]
-        self._ask_queries(asked)
-        self._ask_entities(asked)
+        replies = self._ask(asked)
+        self._add_queries(asked, replies[: len(asked)])
+        self._add_entities(asked, replies[len(asked) :])
         for pool in pools:
             self._fill(pool)
         return pools
@@ -167,13 +166,19 @@ class Pools:
             pools.append(pool)
         return pools
 
-    def _ask(self, pools: Sequence[Pool], request: Callable[[str, Passage, BridgeSettings], Request]) -> list[Reply]:
-        """One reply for each question and its bridge."""
-        asked = [(pool.question, pool.scope.corpus[pool.bridge]) for pool in pools if pool.bridge is not None]
-        return self.llm.ask([request(*pair, self.settings) for pair in asked]) if asked else []
+    def _ask(self, pools: Sequence[Pool]) -> list[Reply]:
+        """The replies with the queries for each question and its bridge, then those with the entities."""
+        pairs = [(pool.question, pool.scope.corpus[pool.bridge]) for pool in pools if pool.bridge is not None]
+        queries, entities = (
+            [make(*pair, self.settings) for pair in pairs] for make in (queries_request, entities_request)
+        )
+        if self.llm.concurrency > 1 and pairs:  # side by side: neither needs the other
+            return self.llm.ask([*queries, *entities])
+        # the prompts of one step begin alike, which a local model reads once for a batch
+        return [*self.llm.ask(queries), *self.llm.ask(entities)] if pairs else []
 
-    def _ask_queries(self, pools: Sequence[Pool]) -> None:
-        reads = [read_queries(reply, self.settings.queries) for reply in self._ask(pools, queries_request)]
+    def _add_queries(self, pools: Sequence[Pool], replies: Sequence[Reply]) -> None:
+        reads = [read_queries(reply, self.settings.queries) for reply in replies]
         for pool, read in zip(pools, reads, strict=True):
             pool.queries = read.value or [pool.question]
         hits = _search_each(pools, [pool.queries for pool in pools], self.settings.query_passages)
@@ -182,8 +187,8 @@ class Pools:
             found = _rows(best_first(pool.second, self.settings.kept))
             pool.note("queries", read, queries=read.value, searched=pool.queries, found=found)
 
-    def _ask_entities(self, pools: Sequence[Pool]) -> None:
-        reads = [read_entities(reply) for reply in self._ask(pools, entities_request)]
+    def _add_entities(self, pools: Sequence[Pool], replies: Sequence[Reply]) -> None:
+        reads = [read_entities(reply) for reply in replies]
         hits = _search_each(pools, [read.value.named for read in reads], self.settings.entity_passages)
         for pool, read, found_by in zip(pools, reads, hits, strict=True):
             pool.entities = read.value

@@ -10,10 +10,11 @@ import numpy as np
 
 from bgr.collection.search import Hits, rrf
 from bgr.collection.triples.index import TripleIndex
-from bgr.retrievers.base import Query, RetrievalResult, timed
+from bgr.retrievers.base import Query, RetrievalResult
 from bgr.retrievers.gear.expansion import linked_graph, triple_record
 from bgr.retrievers.gear.steps import (
     Fact,
+    GearSettings,
     Reason,
     gist_request,
     read_facts,
@@ -34,14 +35,16 @@ class Link(NamedTuple):
     passages: list[int]
 
 
-def passage_links(facts: Sequence[Fact], scope: Scope, *, max_passages: int, rrf_k: int) -> list[Link]:
-    """passageLink (equations 8 and 10): for each fact the `max_passages` best passages, by reciprocal rank over its
-    search of passages and that of triples. A passage's rank by triples is that of its best triple, among passages."""
+def passage_links(facts: Sequence[Fact], scope: Scope, settings: GearSettings) -> list[Link]:
+    """passageLink (equations 8 and 10): for each fact the best passages, by reciprocal rank over its search of
+    passages and that of triples. A passage's rank by triples is that of its best triple, among passages."""
+    max_passages = settings.round_passages
     if not facts:
         return []
     texts = [fact.text for fact in facts]
-    found = zip(scope.find(texts, max_passages), scope.nearest_triples.search(texts, max_passages), strict=True)
-    return [_link(passages, near, scope.index, max_passages, rrf_k) for passages, near in found]
+    near_triples = scope.triples_by(settings.link).search(texts, max_passages)
+    found = zip(scope.find(texts, max_passages), near_triples, strict=True)
+    return [_link(passages, near, scope.index, max_passages, settings.rrf_k) for passages, near in found]
 
 
 def _link(passages: Hits, near: Hits, index: TripleIndex, max_passages: int, rrf_k: int) -> Link:
@@ -64,16 +67,14 @@ class _Run(LlmRun):
 
 
 class Gear(SyncGe):
-    """Repeats SyncGE with a memory of facts. All questions go through a round together: each step is one batch of
-    requests.
+    """Repeats SyncGE with a memory of facts.
 
     A failed step affects only its own part, and is counted: a failed gist adds no facts, a failed reason leaves the
     question open, a failed rewrite ends its rounds, as the old query would find the old passages. The memory contains
     each fact once, so that a model that repeats itself does not outvote the rest of the list.
     """
 
-    @timed
-    def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
+    def retrieve_batch(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """The fusion of the lists of the memory's facts and of all rounds (equation 9); the answer if there is one."""
         runs = [_Run(query.question, self.scope.of(query), query.question) for query in queries]
         for number in range(1, self.settings.rounds + 1):
@@ -131,7 +132,7 @@ class Gear(SyncGe):
 
         def work(scope: Scope, rows: list[int]) -> list[list[Link]]:
             facts = [fact for row in rows for fact in runs[row].facts]
-            links = iter(passage_links(facts, scope, max_passages=settings.round_passages, rrf_k=settings.rrf_k))
+            links = iter(passage_links(facts, scope, settings))
             return [[next(links) for _ in runs[row].facts] for row in rows]
 
         return by_scope([run.scope for run in runs], work)

@@ -3,17 +3,18 @@ evidence graphs over passages, in which triples that share an entity make an edg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from bgr.collection.search import Hits, rrf
 from bgr.collection.triples.index import TripleIndex
+from bgr.collection.vectors import encode_queries
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
 from bgr.retrievers.base import RetrievalResult
 from bgr.retrievers.gear.beam import Beams, beam_search
-from bgr.retrievers.gear.scores import SequenceScores
-from bgr.retrievers.gear.steps import GearSettings
+from bgr.retrievers.gear.scores import EncodedText, MeanVectors, SequenceScores
+from bgr.retrievers.gear.steps import GearSettings, Score
 from bgr.retrievers.scope import Scope, pairs
 
 
@@ -65,17 +66,12 @@ def passages_of(index: TripleIndex, triples: Iterable[int]) -> list[int]:
 QUESTIONS = 64
 """Number of questions that are searched at once; all their neighbors are in memory."""
 
-MakeScores = Callable[[TripleIndex], SequenceScores]
-"""A class of scores, such as `MeanVectors`; each scope has its own index."""
+SCORES: Mapping[Score, type[SequenceScores]] = {"mean": MeanVectors, "text": EncodedText}
+"""`GearSettings.score`; each scope has its own index."""
 
 
 def expand_graph(
-    scope: Scope,
-    queries: Sequence[str],
-    linked: Sequence[Sequence[int]],
-    base: Sequence[Hits],
-    settings: GearSettings,
-    score: MakeScores,
+    scope: Scope, queries: Sequence[str], linked: Sequence[Sequence[int]], base: Sequence[Hits], settings: GearSettings
 ) -> list[RetrievalResult]:
     """Diverse triple beam search for queries of one scope: the fusion of each base list with the passages of the beams.
 
@@ -87,10 +83,10 @@ def expand_graph(
         list(dict.fromkeys(triples)) or [int(n) for passage in hits.indices.tolist() for n in index.of_passage(passage)]
         for triples, hits in zip(linked, base, strict=True)
     ]
-    scores, beams = score(index), list[Beams]()
+    scores, beams = SCORES[settings.score](index), list[Beams]()
     for first in range(0, len(queries), QUESTIONS):
         part = slice(first, first + QUESTIONS)
-        beams += beam_search(index, index.encoder(queries[part]), starts[part], settings.beam, scores)
+        beams += beam_search(index, encode_queries(index.encoder, queries[part]), starts[part], settings.beam, scores)
     rows = zip(queries, starts, base, beams, strict=True)
     return [_result(scope, *row, settings.rrf_k) for row in rows]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from bgr.collection.corpus import Passage
 from bgr.llm.interface import Message, Request
@@ -12,7 +12,7 @@ from bgr.llm.language_model import ParsedReply, Reply, failed, field_of
 from bgr.llm.prompts import Prompts
 from bgr.llm.structured import TEXT, YES_OR_NO, Schema, list_of, object_of, row_of
 from bgr.retrievers.gear.beam import PAPER_BEAM, BeamSettings
-from bgr.retrievers.llm_retriever import check_minimum, one_line_text
+from bgr.retrievers.llm_retriever import check_choice, check_minimum, one_line_text, passage_lines
 from bgr.utils.json_utils import is_text
 
 prompt = Prompts("bgr.gear")
@@ -23,13 +23,17 @@ PART_CHARACTERS = 300
 TEXT_CHARACTERS = 2000
 """Longest answer, reason or query; longer ones are truncated."""
 
+Score = Literal["mean", "text"]
+Link = Literal["dense", "base"]
+
 REASON_SCHEMA = object_of(answerable=YES_OR_NO, answer=TEXT, why=TEXT)
 REWRITE_SCHEMA = object_of(query=TEXT)
 
 
 @dataclass(frozen=True)
 class GearSettings:
-    """Settings of NaiveGE, SyncGE and GEAR; the defaults are the paper's (arXiv 2412.18431, appendix B).
+    """Settings of NaiveGE, SyncGE and GEAR. The defaults are the paper's (arXiv 2412.18431, appendix B) but for `score`
+    and `link`, whose defaults encode and index nothing more.
 
     Args:
         beam: settings of the search over triples.
@@ -41,9 +45,13 @@ class GearSettings:
         rrf_k: constant of the reciprocal rank fusion. The paper names none; 60 is that of Cormack et al. (2009).
         facts: maximum facts of a reply, so that a model that repeats itself stays within `max_tokens`.
         max_tokens: longest reply of any step.
+        score: vector of a sequence of triples: the mean of its triples' vectors (``mean``), or that of its text
+            (``text``), as in the paper, which encodes up to width × neighbours texts for each question.
+        link: search that links facts to triples: vectors (``dense``), or the base search (``base``), as in the paper's
+            equations 2 and 10.
 
     Raises:
-        ValueError: a number below 1.
+        ValueError: a number below 1, or an unknown score or link.
     """
 
     beam: BeamSettings = PAPER_BEAM
@@ -54,9 +62,13 @@ class GearSettings:
     rrf_k: int = 60
     facts: int = 20
     max_tokens: int = 768
+    score: Score = "mean"
+    link: Link = "dense"
 
     def __post_init__(self) -> None:
         check_minimum(self)
+        check_choice("score", self.score, get_args(Score))
+        check_choice("link", self.link, get_args(Link))
 
 
 PAPER = GearSettings()
@@ -115,11 +127,6 @@ def rewrite_request(question: str, known: Sequence[Fact], why: str, settings: Ge
 
 def _request(step: str, text: str, schema: Schema, settings: GearSettings) -> Request:
     return Request(f"gear.{step}", (Message("user", text),), schema, settings.max_tokens)
-
-
-def passage_lines(passages: Iterable[Passage]) -> str:
-    """Numbered passages as the model reads them."""
-    return "\n\n".join(f"[{number}] {passage.whole}" for number, passage in enumerate(passages, start=1))
 
 
 def fact_lines(facts: Sequence[Fact]) -> str:

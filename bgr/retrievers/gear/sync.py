@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bgr.collection.search import Hits
 from bgr.llm.language_model import LanguageModel, ParsedReply
 from bgr.retrievers.base import Query, RetrievalResult, Retriever, timed
-from bgr.retrievers.gear.expansion import MakeScores, expand_graph, triple_record
-from bgr.retrievers.gear.scores import MeanVectors
+from bgr.retrievers.gear.expansion import expand_graph, triple_record
 from bgr.retrievers.gear.steps import PAPER, Fact, GearSettings, read_facts, read_request
 from bgr.retrievers.llm_retriever import LlmRetriever, step_record
 from bgr.retrievers.scope import Scope, SearchName, by_scope, search_scopes
@@ -23,10 +22,9 @@ if TYPE_CHECKING:
 class NaiveGe(Retriever):
     """Extends any base search by the passages that the triples of its own passages lead to (section 6.2)."""
 
-    def __init__(self, scope: Scope, settings: GearSettings = PAPER, *, score: MakeScores = MeanVectors) -> None:
+    def __init__(self, scope: Scope, settings: GearSettings = PAPER) -> None:
         self.scope = scope
         self.settings = settings
-        self.score = score
 
     @classmethod
     def over(cls, collection: Collection, *, search: SearchName = "hybrid", **options: Any) -> NaiveGe:
@@ -45,7 +43,7 @@ class NaiveGe(Retriever):
         def work(scope: Scope, rows: list[int]) -> list[RetrievalResult]:
             questions = [queries[row].question for row in rows]
             base = scope.find(questions, self.settings.passages)
-            return expand_graph(scope, questions, [()] * len(rows), base, self.settings, self.score)
+            return expand_graph(scope, questions, [()] * len(rows), base, self.settings)
 
         return by_scope([self.scope.of(query) for query in queries], work)
 
@@ -56,21 +54,17 @@ class SyncGe(LlmRetriever):
     If the model's reading fails or finds no fact, the expansion starts from all triples of the passages, as in
     `NaiveGe`; a failure is counted in the usage.
 
-    The scope's search over triples serves tripleLink and GEAR's passageLink.
+    `GearSettings.link` names the search over triples for tripleLink and GEAR's passageLink.
     """
 
     follows_triples = True
 
-    def __init__(
-        self, llm: LanguageModel, scope: Scope, settings: GearSettings = PAPER, *, score: MakeScores = MeanVectors
-    ) -> None:
+    def __init__(self, llm: LanguageModel, scope: Scope, settings: GearSettings = PAPER) -> None:
         self.llm = llm
         self.scope = scope
         self.settings = settings
-        self.score = score
 
-    @timed
-    def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
+    def retrieve_batch(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """The fusion of the base list with the expansion's; the graph contains the passages of the beams."""
         scopes = [self.scope.of(query) for query in queries]
         return self.expand([query.question for query in queries], scopes, self.settings.passages)
@@ -83,7 +77,7 @@ class SyncGe(LlmRetriever):
 
         def work(scope: Scope, rows: list[int]) -> list[RetrievalResult]:
             parts = ([texts[row] for row in rows], [links[row] for row in rows], [base[row] for row in rows])
-            return expand_graph(scope, *parts, self.settings, self.score)
+            return expand_graph(scope, *parts, self.settings)
 
         found = zip(by_scope(scopes, work), texts, scopes, reads, links, strict=True)
         return [
@@ -103,7 +97,7 @@ class SyncGe(LlmRetriever):
 
         def work(scope: Scope, rows: list[int]) -> list[list[int]]:
             texts = [fact.text for row in rows for fact in facts[row]]
-            nearest = iter(scope.nearest_triples.search(texts, 1) if texts else [])
+            nearest = iter(scope.triples_by(self.settings.link).search(texts, 1) if texts else [])
             hits = [[next(nearest) for _ in facts[row]] for row in rows]
             return [[int(found.indices[0]) for found in some if len(found.indices)] for some in hits]
 

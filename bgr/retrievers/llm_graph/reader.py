@@ -10,7 +10,9 @@ import torch
 from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.llm.backends.loading import language_model
-from bgr.llm.language_model import LanguageModel
+from bgr.llm.failures import FailureLimit
+from bgr.llm.language_model import LanguageModel, each_batch
+from bgr.llm.options import MAX_FAILURE_SHARE
 from bgr.reader.loading import load_reader
 from bgr.reader.reader import READER, SETTINGS, Reader, ReaderAnswer, ReaderInput
 from bgr.retrievers.llm_graph.answerer import GRAPH, QUESTION, LlmAnswer, LlmAnswerer
@@ -50,7 +52,7 @@ class LlmReader:
         """One answer for each item, in order; an item without evidence is not answerable.
 
         Raises:
-            BgrError: the model cannot be reached.
+            BgrError: the model cannot be reached, or more than `MAX_FAILURE_SHARE` of the calls failed.
         """
         found = self._ask(self._with_graph, items, batch_size, progress)
         return [_answer(one, item.completeness) for one, item in zip(found, items, strict=True)]
@@ -77,13 +79,19 @@ class LlmReader:
 
     @staticmethod
     def _ask(answerer: LlmAnswerer, items: Sequence[ReaderInput], batch_size: int, progress: bool) -> list[LlmAnswer]:
-        found: list[LlmAnswer] = []
+        found: dict[int, LlmAnswer] = {}
+        limit = FailureLimit(MAX_FAILURE_SHARE, len(items))
+
+        def answer(numbers: Sequence[int]) -> list[LlmAnswer]:
+            return answerer.answer([items[number] for number in numbers])
+
         with progress_bar(len(items), "read", "question", show=progress) as bar:
-            for start in range(0, len(items), batch_size):
-                part = answerer.answer(items[start : start + batch_size])
-                found += part
+            for numbers, part in each_batch(answerer.llm, range(len(items)), batch_size, answer):
+                found |= zip(numbers, part, strict=True)
+                failures = [one.failure for one in part if one.usage.unanswered]
+                limit.add(len(failures), failures[0] if failures else None)
                 bar.update(len(part))
-        return found
+        return [found[number] for number in range(len(items))]
 
 
 def _answer(found: LlmAnswer, completeness: float | None) -> ReaderAnswer:

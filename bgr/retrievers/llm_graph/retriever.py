@@ -57,6 +57,11 @@ class LlmGraph(Retriever):
         self.examples = len(chosen)
         self.shots = shot_texts(chosen, form, settings, room)
 
+    @property
+    def concurrency(self) -> int:
+        """That of the model: the one call of a query needs no other."""
+        return self.llm.workers
+
     def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """One graph for each query; all calls are one batch and raise what `LanguageModel.ask` does."""
         tasks = [self._task(query) for query in queries]

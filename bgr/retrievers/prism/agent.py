@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from bgr.llm.interface import Request
 from bgr.llm.language_model import LanguageModel, Reply
-from bgr.retrievers.base import Query, RetrievalResult, timed
+from bgr.retrievers.base import Query, RetrievalResult
 from bgr.retrievers.llm_retriever import LlmRetriever
 from bgr.retrievers.prism.evidence import Candidates, Evidence, Sentences, kept
 from bgr.retrievers.prism.run import PAPER, PrismSettings, Run, rows
@@ -25,7 +25,7 @@ from bgr.retrievers.scope import Scope, by_scope
 
 
 class Prism(LlmRetriever):
-    """All questions go through a step together, as one batch of requests. A question takes at most one call each for
+    """PRISM's agents. A question takes at most one call each for
     analyser, draft and answer, and one for each agent and round: 9 with the paper's settings (its Table 14 says 8).
 
     A failed step affects only its own part, and is counted: without an analysis the question is its only sub-question;
@@ -63,8 +63,7 @@ class Prism(LlmRetriever):
         self.sentences = sentences
         self.answers = answers
 
-    @timed
-    def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
+    def retrieve_batch(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """The merged evidence of all rounds, its graph, and the answer that is read from it, if requested."""
         runs = [Run(query.question, one, [query.question]) for query, one in self._with_candidates(queries)]
         for run in runs:
@@ -164,8 +163,7 @@ class ContextReader(Prism):
         """The sentences to read: all of them."""
         return candidates.references
 
-    @timed
-    def retrieve(self, queries: Sequence[Query]) -> list[RetrievalResult]:
+    def retrieve_batch(self, queries: Sequence[Query]) -> list[RetrievalResult]:
         """The context of each question as its evidence, and the answer."""
         runs = []
         for query, candidates in self._with_candidates(queries):

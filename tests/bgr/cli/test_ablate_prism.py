@@ -182,3 +182,21 @@ def test_questions_that_read_alike_have_their_own_gold(data, server, tmp_path, t
     first, second = found["oracle", "q1"]["sentences"], found["oracle", "q9"]["sentences"]
     assert len(second) == 1
     assert second[0] not in first
+
+
+def test_gold_articles_are_no_candidates(tmp_path, server, encoder_folder, capsys):
+    """MultiHop-RAG's questions come with their gold articles; PRISM searches its corpus or is refused."""
+    articles = [{"title": t, "body": " ".join(s), "url": f"http://x/{t}"} for t, s in PEOPLE.items()]
+    evidence = [{"url": "http://x/Persona", "fact": "It was made in Sweden."}]
+    query = {"query": "Where was Persona made?", "answer": "Sweden", "question_type": "inference_query"}
+    (tmp_path / "rag.json").write_text(json.dumps([{**query, "evidence_list": evidence}]))
+    (tmp_path / "corpus.json").write_text(json.dumps(articles))
+    words = ["--data", tmp_path / "rag.json", "--corpus", tmp_path / "corpus.json", "--llm", server.spec]
+    words += ["--variants", "prism", "--out", tmp_path / "out"]
+    with pytest.raises(BgrError, match=r"--candidates context: .* gold passages.*allowed: --candidates bm25"):
+        execute("bgr ablate prism", command().commands["prism"], [*map(str, words)])
+    assert not (tmp_path / "out").exists()
+    words += ["--candidates", "bm25", "--settings", "prism", "prism.rounds=1", "--json"]
+    execute("bgr ablate prism", command().commands["prism"], [*map(str, words)])
+    found = json.loads(capsys.readouterr().out)
+    assert found["about"]["settings"]["prism"]["rounds"] == 1

@@ -221,6 +221,26 @@ def triples_of_facts(toy_data, tmp_path):
     return tmp_path / "facts.json"
 
 
+def test_peers_and_settings_of_single_systems(files, tmp_path, schema_server, capsys):
+    """IRCoT, HippoRAG and rerankers in the same table, and one method twice with other settings."""
+    names = ["bm25+ircot", "hipporag", "hipporag+ircot", "bm25+rerank", "bm25+setr"]
+    changed = ["hybrid+sync@score=text,link=base", "short=gear@rounds=1"]
+    words = [*files, "--llm", schema_server.spec, "--replay", tmp_path / "replies.db", "--out", tmp_path / "out"]
+    compare(*words, "--systems", *names, *changed, "--settings", "ircot", "ircot.steps=2", "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert list(found["systems"]) == [*names, changed[0], "short"]
+    settings = found["about"]["settings"]
+    assert settings["bm25+ircot"]["ircot"]["steps"] == 2
+    assert (settings[changed[0]]["gear"]["score"], settings["short"]["gear"]["rounds"]) == ("text", 1)
+    assert settings["bm25+setr"]["rerank"]["form"] == "set"
+    usage = {name: one["usage"]["calls"] + one["usage"]["cached"] for name, one in found["systems"].items()}
+    assert usage["bm25+rerank"] == usage["bm25+setr"] == usage["hipporag"] == 3
+    assert usage["bm25+ircot"] == 3 * 2
+    assert all(one["usage"]["failed"] == 0 for one in found["systems"].values())
+    groups = found["systems"]["hipporag"]["by"]["density"]  # all passages have one triple
+    assert list(groups) == ["below 9"]
+
+
 def test_every_system_over_the_facts_of_each_question(
     toy_data, triples_of_facts, encoder_folder, tmp_path, schema_server, told, capsys, pictures
 ):

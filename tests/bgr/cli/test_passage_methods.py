@@ -6,16 +6,14 @@ import pytest
 
 from bgr.llm.prompts import prompts_hash
 from bgr.retrievers.prism.run import PAPER
-from eval.systems.retrievers import ALL, method_settings
+from eval.systems.retrievers import ALL, SECTIONS, method_settings
 from eval.systems.spec import METHODS
-
-PACKAGE = {"sync": "gear", "gear": "gear", "prism": "prism", "bridgerag": "bridgerag", "bridgerag-p": "bridgerag"}
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_prompts_are_settings_of_methods_that_ask(name):
     method = METHODS[name]
-    wanted = prompts_hash(f"bgr.{PACKAGE[method.name]}") if method.asks else None
+    wanted = prompts_hash(f"bgr.{SECTIONS[method.name]}") if method.asks else None
     assert method_settings(method, "corpus").get("prompts") == wanted
 
 

@@ -1,8 +1,11 @@
 """All paths of a reply through `Llm`."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
-from bgr.llm.interface import Backend, Completion, LlmError, Unreachable
+from bgr.llm.interface import Backend, Completion, LlmError, Retries, Unreachable
 from bgr.llm.language_model import Llm
 from bgr.llm.replay import Replay, ReplayError
 from bgr.llm.usage import Budget, BudgetError, Price, Usage
@@ -157,17 +160,107 @@ def test_price():
     assert Price(2.0, 10.0).cost(Usage(tokens_in=500_000, tokens_out=100_000)) == 2.0
 
 
-def test_whole_batch_unreachable_is_one_error_and_nothing_is_lost(script, ask_for, tmp_path):
+def test_unreachable_is_one_error_at_once_and_nothing_is_lost(script, ask_for, tmp_path):
     gone = Unreachable("script: cannot be reached")
-    model = script({"a": ["words"], "b": [gone, gone, "words"], "c": [gone, "words"]})
+    model = script({"a": ["words"], "b": [gone, gone, "words"], "c": ["words"]})
     with Replay(tmp_path / "replies") as replay:
-        llm = Llm(model, replay=replay)
-        replies = llm.ask([ask_for("a"), ask_for("b")])  # one was answered: the other is a failure of its own
-        assert [reply.failure for reply in replies] == [None, "script: cannot be reached"]
-        with pytest.raises(LlmError, match=r"cannot be reached; answered calls are not lost: run again"):
-            llm.ask([ask_for(text) for text in "abc"])
+        for _ in range(2):
+            with pytest.raises(LlmError, match=r"cannot be reached; answered calls are not lost: run again"):
+                Llm(model, replay=replay).ask([ask_for("a"), ask_for("b")])
         assert all(reply.value == "words" for reply in Llm(model, replay=replay).ask([ask_for(t) for t in "abc"]))
-    assert model.asked == ["a", "b", "b", "c", "b", "c"]
+    assert model.asked == ["a", "b", "b", "b", "c"]
+
+
+def test_a_step_of_which_every_call_fails_ends_the_run(script, ask_for):
+    """Also if the calls come one by one; not if one was ever answered, nor with different errors."""
+    down = [LlmError(f"script: HTTP 500 ({n} tries)") for n in range(9)]
+    asked = [ask_for("b"), *(ask_for("a", step="gear.read", seed=n) for n in range(3))]
+    with pytest.raises(LlmError, match=r"all 3 calls of step gear\.read failed: script: HTTP 500 .*; answered"):
+        Llm(script({"a": down[:3], "b": ["words"]})).ask(asked)
+
+    llm = Llm(script({"a": down}))
+    for n in range(3):
+        assert llm.ask([ask_for("a", seed=n)])[0].usage.unanswered == 1
+    with pytest.raises(LlmError, match="all 4 calls"):
+        llm.ask([ask_for("a", seed=3)])
+    llm = Llm(script({"a": ["words", *down[:6]]}))
+    assert [llm.ask([ask_for("a", seed=n)])[0].failure is None for n in range(7)] == [True] + 6 * [False]
+    llm = Llm(script({"a": [LlmError(f"script: {text}") for text in "vwxyz"]}))
+    assert [llm.ask([ask_for("a", seed=n)])[0].failure for n in range(5)] == [f"script: {text}" for text in "vwxyz"]
+
+
+def test_a_reply_that_was_cut_is_not_repaired(ask_for, tmp_path):
+    """Its last text may be half a name; it is valid only as it is."""
+    schema = {"type": "object", "properties": {"facts": {"type": "array"}}, "required": ["facts"]}
+    cut_text = '{"facts": [["A","born in","New Yo'
+    whole = '{"facts": [["A","born in","New York"]]}'
+
+    class Cutting(Backend):
+        name = "cutting"
+
+        def __init__(self, *texts):
+            self.texts = list(texts)
+            self.requests = []
+
+        def complete(self, requests):
+            self.requests += requests
+            return [Completion(self.texts.pop(0), 1, 1, cut=True) for _ in requests]
+
+    with Replay(tmp_path / "replies") as replay:
+        [reply] = (llm := Llm(model := Cutting(cut_text, cut_text), replay=replay)).ask([ask_for("a", schema)])
+        assert reply.value is None
+        assert reply.failure.startswith("the reply was cut off at its limit of tokens: not valid JSON")
+        assert (llm.usage.cut, llm.usage.failed, llm.usage.unanswered) == (2, 1, 0)
+        assert "cut off" in model.requests[1].messages[-1].content
+        [again] = (llm := Llm(Cutting(), replay=replay)).ask([ask_for("a", schema)])
+        assert (again.failure, llm.usage.cut, llm.usage.cached) == (reply.failure, 2, 2)
+    [reply] = Llm(Cutting(whole)).ask([ask_for("a", schema)])
+    assert reply.value == {"facts": [["A", "born in", "New York"]]}
+
+
+def test_tokens_of_retries_count_and_are_not_repeated_by_the_cache(ask_for, tmp_path):
+    class Retrying(Backend):
+        name = "retrying"
+
+        def complete(self, requests):
+            tries = Retries(2, 30, 7)
+            found = {"a": Completion("words", 10, 3, retries=tries, clipped=True), "b": LlmError("gone", tries)}
+            return [found[request.messages[0].content] for request in requests]
+
+    with Replay(tmp_path / "replies") as replay:
+        a, b = (llm := Llm(Retrying(), replay=replay)).ask([ask_for("a"), ask_for("b")])
+        assert (a.usage.retried, a.usage.tokens_in, a.usage.tokens_out, a.usage.clipped) == (2, 40, 10, 1)
+        assert (b.usage.retried, b.usage.tokens_in, b.usage.tokens_out, b.usage.unanswered) == (2, 30, 7, 1)
+        assert llm.usage == a.usage + b.usage
+        [cached] = Llm(Retrying(), replay=replay).ask([ask_for("a")])
+        assert (cached.usage.retried, cached.usage.tokens_in, cached.usage.clipped) == (0, 10, 1)
+
+
+def test_threads_send_equal_requests_once_and_share_the_budget(ask_for, tmp_path):
+    class Slow(Backend):
+        name = "slow"
+        concurrency = 8
+
+        def __init__(self):
+            self.asked = []
+
+        def each(self, requests):
+            for i, request in enumerate(requests):
+                self.asked.append(request.messages[0].content)
+                time.sleep(0.05)
+                yield i, Completion("words", 1, 1)
+
+    def ask(llm, texts):
+        with ThreadPoolExecutor(8) as pool:
+            return list(pool.map(lambda text: llm.ask([ask_for(text)])[0], texts))
+
+    with Replay(tmp_path / "replies") as replay:
+        llm = Llm(model := Slow(), replay=replay)
+        assert [reply.value for reply in ask(llm, "aaaaabbb")] == ["words"] * 8
+        assert sorted(model.asked) == ["a", "b"]
+        assert (llm.usage.calls, llm.usage.cached) == (2, 6)
+        with pytest.raises(BudgetError):
+            ask(Llm(Slow(), budget=Budget(calls=3)), "cdefghij")
 
 
 class Prober(Backend):

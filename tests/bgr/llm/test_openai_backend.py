@@ -9,9 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from bgr.llm.backends import openai_backend
 from bgr.llm.backends.openai_backend import OpenAIBackend
-from bgr.llm.backends.server_faults import pause
 from bgr.llm.interface import Completion, LlmError, Unreachable
 from bgr.llm.language_model import Llm
 from bgr.llm.replay import Replay
@@ -34,7 +32,7 @@ class Handler(BaseHTTPRequestHandler):
         server = self.server
         with server.lock:
             server.asked.append((time.monotonic(), self.path, self.headers, body))
-            plays = server.plays[body["messages"][0]["content"]]
+            plays = server.plays[body["messages"][0]["content"].partition("\n\nReply with nothing but")[0]]
             play = plays.pop(0) if len(plays) > 1 else plays[0]
             server.at_once += 1
             server.most_at_once = max(server.most_at_once, server.at_once)
@@ -119,7 +117,7 @@ def backend(server, monkeypatch):
 
     def make(**plays):
         server.plays = {name: list(list_of) for name, list_of in plays.items()}
-        return OpenAIBackend("tiny", base_url=server.url, timeout=2.0, retries=2, first_wait=0.01)
+        return OpenAIBackend("tiny", base_url=server.url, timeout=2.0, patience=0.3, retries=2, first_wait=0.01)
 
     return make
 
@@ -156,7 +154,7 @@ def test_faults_that_pass(server, backend, ask_for, schema):
         binary=[says(b"\xff\xfe"), says(GOOD)],
         fine=[says(GOOD)],
     )
-    model.retries = 5  # a busy machine may add a time-out to them
+    model.retries, model.patience = 5, 60.0  # a busy machine may add a time-out to them
     replies = Llm(model).ask([ask_for(name, schema) for name in server.plays])
     assert [(reply.failure, reply.value) for reply in replies] == [(None, {"name": "Lyon", "size": 3})] * 9
     limit = [when for when, _, _, body in server.asked if body["messages"][0]["content"] == "limit"]
@@ -165,12 +163,14 @@ def test_faults_that_pass(server, backend, ask_for, schema):
 
 def test_faults_that_stay_are_one_line_each_and_a_second_run_mends_them(server, backend, ask_for, schema, tmp_path):
     plays = {
-        "limit": ([says(b"{}", 429)], r"HTTP 429.*\(3 tries\)"),
-        "broken": ([says(b'{"error": {"message": "a\\nb ' + KEY.encode() + b'"}}', 500)], r"HTTP 500.*\*\*\*.*3 tries"),
+        "limit": ([says(b"{}", 429)], r"HTTP 429.*\(\d+ tries\)"),
+        "broken": (
+            [says(b'{"error": {"message": "a\\nb ' + KEY.encode() + b'"}}', 500)],
+            r"HTTP 500.*\*\*\*.*\d tries",
+        ),
         "echo": ([says(b"x" * 290 + KEY.encode(), 500)], "HTTP 500"),
-        "refused": ([says(b'{"error": "no"}', 400)], r"HTTP 400.*\(1 try\)"),
+        "refused": ([says(b'{"error": "no"}', 400)], "HTTP 400: no"),
         "patience": ([says(b"{}", 429, Retry_After=3600)], r"asks to wait 3,600 s.*\(1 try\)"),
-        "moved": ([says(b"", 307, Location="http://127.0.0.1:9/")], "HTTP 307"),
         "drip": ([slow_drip], "no complete response in time"),
         "cut": ([breaks_off], "broke off"),
         "half": ([says(answer(GOOD)[:30])], "not a valid response: body: not valid JSON"),
@@ -203,14 +203,13 @@ def test_faults_that_stay_are_one_line_each_and_a_second_run_mends_them(server, 
     assert mended == [name not in ("schema", "words") for name in plays]
 
 
-def test_no_server(ask_for, tmp_path, monkeypatch):
+def test_no_server(ask_for, tmp_path):
     """One error that says so, soon: not every one of many calls waits for its own tries."""
-    waits = []
-    monkeypatch.setattr(openai_backend, "pause", lambda *args: waits.append(args) or pause(*args))
     model = OpenAIBackend("tiny", base_url="http://127.0.0.1:9/v1", retries=2, first_wait=0.05, concurrency=4)
+    began = time.monotonic()
     with Replay(tmp_path / "r") as replay, pytest.raises(Unreachable, match=r"cannot be reached.*run again") as caught:
         Llm(model, replay=replay).ask([ask_for(f"question {i}") for i in range(400)])
-    assert len(waits) <= 2 * 2 * 4  # of 400 calls only those at once under way, with two pauses each
+    assert time.monotonic() - began < 10
     assert "\n" not in str(caught.value)
 
 
@@ -219,10 +218,48 @@ def test_server_that_goes_away_loses_nothing(server, backend, ask_for, tmp_path)
     requests = [ask_for(text) for text in "abc"]
     with Replay(tmp_path / "r") as replay:
         Llm(backend(a=[says("words")], b=[gone], c=[gone]), replay=replay).ask(requests)
-        with pytest.raises(LlmError, match="503"):
+        with pytest.raises(LlmError, match=r"all 2 calls of step test\.step failed: .*503"):
             Llm(backend(a=[gone], b=[gone], c=[gone]), replay=replay).ask(requests)
         replies = Llm(backend(a=[gone], b=[says("words")], c=[says("words")]), replay=replay).ask(requests)
     assert [reply.value for reply in replies] == ["words"] * 3
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 307, 302], ids=str)
+def test_what_would_fail_for_every_call_ends_the_run_with_one_line(server, backend, ask_for, status):
+    """A refused key, a wrong address, a redirect: not tried again, and nothing goes to the other address."""
+    model = backend(a=[says(b'{"error": "no"}', status, Location="http://user:word@127.0.0.1:9/v1?key=x")])
+    with pytest.raises(Unreachable, match=f"HTTP {status}.*1 try.*run again to resume") as caught:
+        Llm(model).ask([ask_for("a")])
+    assert len(server.asked) == 1
+    assert "word" not in str(caught.value)
+    assert ("to http://127.0.0.1:9/v1;" in str(caught.value)) is (status < 400)
+
+
+def test_a_restart_is_waited_out(ask_for, server):
+    """A server that was reached before may be away for longer than the tries for a server that never was."""
+    server.plays = {"a": [says("words", Connection="close")]}
+    model = OpenAIBackend("tiny", base_url=server.url, patience=20.0, retries=0, first_wait=0.2)
+    assert Llm(model).ask([ask_for("a")])[0].value == "words"
+    address = server.server_address
+    server.shutdown()
+    server.server_close()
+
+    def start():
+        time.sleep(1)
+        again = ThreadingHTTPServer(address, Handler)
+        again.lock, again.asked, again.plays, again.at_once, again.most_at_once = server.lock, [], server.plays, 0, 0
+        threading.Thread(target=again.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        others.append(again)
+
+    others = []
+    thread = threading.Thread(target=start)
+    thread.start()
+    [reply] = Llm(model).ask([ask_for("a")])
+    thread.join()
+    others[0].shutdown()
+    others[0].server_close()
+    assert reply.value == "words"
+    assert reply.usage.retried > 0
 
 
 def test_no_more_at_once_than_allowed(server, ask_for):
@@ -311,13 +348,15 @@ def test_a_server_without_log_probabilities_is_a_failure_and_is_not_asked_again(
         "odd": answer("No", **alternatives(top_logprobs=[{"token": 1}])),
         "null_rows": answer("No", **alternatives(top_logprobs=None)),
     }
+    problem = "the server returns no log-probabilities for the first token of step test.step"
     with Replay(tmp_path / "replies") as replay:
         model = backend(**{name: [says(body)] for name, body in plays.items()})
-        replies = Llm(model, replay=replay).ask([ask_for(name, top_logprobs=5) for name in plays])
+        with pytest.raises(LlmError, match=f"all 7 calls of step test.step failed: .*{problem}"):
+            Llm(model, replay=replay).ask([ask_for(name, top_logprobs=5) for name in plays])
         assert len(replay) == 0
-    for reply in replies:
-        assert reply.failure.endswith("the server returns no log-probabilities for the first token of step test.step")
-        assert reply.usage.failed == 1
-    assert len(server.asked) == len(plays)
+        assert len(server.asked) == len(plays)
+        [reply] = Llm(model, replay=replay).ask([ask_for("none", top_logprobs=5)])
+        assert reply.failure.endswith(problem)
+        assert (reply.usage.failed, reply.usage.unanswered) == (1, 1)
     refused = backend(a=[says(b'{"error": "top_logprobs is unknown"}', 400)])
     assert "HTTP 400" in str(refused.complete([ask_for("a", top_logprobs=5)])[0])

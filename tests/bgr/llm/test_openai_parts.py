@@ -2,12 +2,15 @@
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from bgr.errors import BgrError
-from bgr.llm.backends.openai_backend import OpenAIBackend, fits_strict, results_of
+from bgr.llm.backends.event_loop import results_of
+from bgr.llm.backends.openai_backend import OpenAIBackend
 from bgr.llm.backends.server_faults import Fault, pause, retry_after
+from bgr.llm.backends.server_forms import fits_strict
 
 KEY = "sk-very-secret"
 
@@ -46,12 +49,22 @@ def test_a_closed_generator_cancels_the_work():
         finally:
             ended.append(True)
 
-    threads = threading.active_count()
-    results = results_of(wait)
-    assert next(results) == 1
-    results.close()
-    assert ended == [True]
-    assert threading.active_count() == threads
+    for _ in range(3):
+        results = results_of(wait)
+        assert next(results) == 1
+        results.close()
+        assert ended.pop()
+    assert [thread.name for thread in threading.enumerate()].count("llm calls") == 1
+
+
+def test_two_threads_share_the_loop():
+    async def number(give):
+        await asyncio.sleep(0.01)
+        give(threading.current_thread().name)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: list(results_of(number)), range(8)))
+    assert found == [["llm calls"]] * 8
 
 
 def test_addresses_and_keys_that_cannot_be(monkeypatch):
@@ -75,11 +88,11 @@ def test_retry_after_is_a_number_or_a_date():
 
 
 def test_pauses_double_and_vary():
-    fault = Fault("", again=True)
+    fault = Fault("", "wait")
     for tried in (1, 2, 3):
         pauses = [pause(fault, tried, 1.0) for _ in range(50)]
         assert 2 ** (tried - 1) / 2 <= min(pauses) < max(pauses) <= 2 ** (tried - 1)
-    assert 7 <= pause(Fault("", again=True, wait=7), 1, 1.0) <= 8
+    assert 7 <= pause(Fault("", "wait", wait=7), 1, 1.0) <= 8
 
 
 def test_which_schemas_are_strict(schema):

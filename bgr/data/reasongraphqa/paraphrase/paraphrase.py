@@ -23,7 +23,9 @@ from bgr.data.reasongraphqa.paraphrase.check import find_problem
 from bgr.data.reasongraphqa.paraphrase.prompt import PROMPTS, request
 from bgr.errors import DataError
 from bgr.llm.backends.loading import load_with_replay
-from bgr.llm.language_model import LanguageModel, Reply
+from bgr.llm.failures import FailureLimit
+from bgr.llm.language_model import LanguageModel, Reply, each_batch
+from bgr.llm.options import MAX_FAILURE_SHARE
 from bgr.llm.prompts import prompts_hash
 from bgr.llm.usage import Usage
 from bgr.utils.atomic_io import replaced, write_json, writing
@@ -133,7 +135,7 @@ def paraphrase(options: ParaphraseOptions) -> Paraphrased:
     llm = load_with_replay(options, out.with_name(f"{out.name}.replies.db"))
     found = ask(
         sources, llm, model=llm.backend.name, wordings=options.wordings, seed=options.seed, batch=options.batch,
-        attested=attested, progress=True,
+        attested=attested, max_failure_share=options.max_failure_share, progress=True,
     )  # fmt: skip
     about = {"wordings": options.wordings, "attested": options.attested, "seed": options.seed, **found.to_json()}
     write_json(out.with_name(f"{out.stem}.report.json"), about)
@@ -176,22 +178,29 @@ def ask(
     seed: int = 0,
     batch: int = 16,
     attested: Attested | None = None,
+    max_failure_share: float = MAX_FAILURE_SHARE,
     progress: bool = False,
 ) -> Paraphrased:
     """Ask for paraphrases of each question and check them; a question without a usable reply is a failure.
 
     Raises:
-        BgrError: raised by `llm` (the model cannot be reached, a reply is missing in replay-only mode).
+        BgrError: too many calls failed, or raised by `llm` (the model cannot be reached, a reply is missing in
+            replay-only mode).
     """
     found = Paraphrased(model, len(sources))
     replies: dict[int, Reply] = {}
     # the prompts of questions that end alike begin alike, which a server with a cache of prompts reads only once
     order = sorted(range(len(sources)), key=lambda number: sources[number].question.program.steps[-1].function)
+    limit = FailureLimit(max_failure_share, len(sources))
+
+    def ask_part(part: Sequence[int]) -> list[Reply]:
+        return llm.ask([request(sources[number].question, wordings, seed) for number in part])
+
     with tqdm(total=len(sources), desc="paraphrase", unit="question", disable=not progress) as bar:
-        for start in range(0, len(sources), batch):
-            part = order[start : start + batch]
-            asked = llm.ask([request(sources[number].question, wordings, seed) for number in part])
+        for part, asked in each_batch(llm, order, batch, ask_part):
             replies.update(zip(part, asked, strict=True))
+            failures = [reply.failure for reply in asked if reply.usage.unanswered]
+            limit.add(len(failures), failures[0] if failures else None)
             bar.update(len(part))
     for number, source in enumerate(sources):
         _add(found, source, replies[number], attested)

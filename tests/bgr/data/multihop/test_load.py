@@ -146,3 +146,21 @@ def test_line_separators_inside_texts_do_not_cut_json_lines(tmp_path):
     path = tmp_path / "q.jsonl"
     path.write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8")
     assert load_multihop(path).questions[0].question == "a\u2028b"
+
+
+def test_ircot(write):
+    """The form of ``processed_data`` in IRCoT's repository."""
+    contexts = [
+        {"idx": 0, "title": "Oslo", "paragraph_text": "Oslo has a harbour.", "is_supporting": True},
+        {"idx": 1, "title": "Ship", "paragraph_text": "A ship sails.", "is_supporting": False},
+    ]
+    answers = [{"number": "", "date": {"day": "", "month": "", "year": ""}, "spans": ["Oslo", "Kristiania", "Oslo"]}]
+    record = {"question_id": "q1", "question_text": "Where?", "contexts": contexts, "answers_objects": answers}
+    data = load_multihop(write("dev.jsonl", [record, {**record, "question_id": "q2", "type": "bridge"}], lines=True))
+    first, second = data.questions
+    assert (first.id, first.question, first.answers) == ("q1", "Where?", ("Oslo", "Kristiania"))
+    assert (first.kind, second.kind) == ("", "bridge")
+    assert texts(data, first.gold) == [("Oslo", "Oslo has a harbour.")]
+    assert len(first.context) == len(data.corpus) == 2
+    with pytest.raises(DataError, match=r"context 0.*is_supporting"):
+        load_multihop(write("bad.json", [{**record, "contexts": [{**contexts[0], "is_supporting": "yes"}]}]))

@@ -1,17 +1,21 @@
 """NaiveGE: the second hop by a shared entity. SyncGE with a scripted model: every way a reading can go."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from bgr.collection.search import rrf
+from bgr.collection.bm25 import Bm25Search
+from bgr.collection.search import HybridSearch, rrf
+from bgr.collection.triples.index import TripleIndex
+from bgr.collection.vectors import DenseSearch
 from bgr.graph.evidence_graph import ROOT
 from bgr.llm.usage import Usage
 from bgr.retrievers.base import Query
 from bgr.retrievers.gear.beam import BeamSettings
-from bgr.retrievers.gear.scores import EncodedText, MeanVectors
 from bgr.retrievers.gear.steps import GearSettings
 from bgr.retrievers.gear.sync import NaiveGe, SyncGe
+from bgr.retrievers.scope import Scope
 
 QUESTION = "Where was the employer of Ada Quist, the engineer who works with care, started?"
 TWO = GearSettings(passages=2)
@@ -21,9 +25,9 @@ def test_the_question_alone_does_not_find_the_second_hop(base):
     assert base.search([QUESTION], 3)[0].indices.tolist() == [0, 3, 4]
 
 
-@pytest.mark.parametrize("score", [MeanVectors, EncodedText])
+@pytest.mark.parametrize("score", ["mean", "text"])
 def test_a_shared_entity_does(scope, score):
-    retriever = NaiveGe(scope, TWO, score=score)
+    retriever = NaiveGe(scope, replace(TWO, score=score))
     (found,) = retriever.retrieve([Query(QUESTION)])
     assert 1 in found.indices
     assert set(found.indices) >= {0, 3}
@@ -144,3 +148,21 @@ def test_questions_share_one_batch_and_nothing_else(sync):
 
 def test_no_questions(sync, scope):
     assert sync(lambda _: {"facts": []})[0].retrieve([]) == NaiveGe(scope).retrieve([]) == []
+
+
+@pytest.mark.parametrize(("search", "kind"), [("bm25", HybridSearch), ("dense", TripleIndex), ("hybrid", HybridSearch)])
+def test_facts_are_linked_by_the_base_search(corpus, index, encode, script, search, kind):
+    """Equation 2: with words alone, a fact is linked to the triple that shares a rare word with it, whatever its
+    vector; one that shares none is not linked."""
+    texts = [passage.whole for passage in corpus]
+    searches = {"bm25": Bm25Search(texts), "dense": DenseSearch.of_texts(texts, encode)}
+    base = HybridSearch(list(searches.values())) if search == "hybrid" else searches[search]
+    scope = Scope(corpus, base, index)
+    assert type(scope.triples_by("base")) is kind
+    assert scope.triples_by("dense") is index
+    facts = {"facts": [["foundry smith", "of", "Borel"], ["xyzzy", "of", "qwert"]]}
+    model = script(read=facts)
+    (found,) = SyncGe(model, scope, GearSettings(passages=2, link="base")).retrieve([Query(QUESTION)])
+    linked = [row["number"] for row in found.trace[0]["linked"]]
+    assert linked[0] == 3
+    assert len(linked) == (1 if search == "bm25" else 2)

@@ -1,0 +1,165 @@
+"""Benchmark of the calls of a language model on a server: a loopback server with latencies, and scripted replies."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import tempfile
+import time
+import urllib.request
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bgr.collection.corpus import Corpus, Passage
+from bgr.collection.triples.extraction import extract_triples
+from bgr.collection.triples.index import TripleIndex
+from bgr.collection.triples.triple import Triple
+from bgr.collection.vectors import DenseSearch
+from bgr.llm.backends.openai_backend import OpenAIBackend
+from bgr.llm.language_model import Llm
+from bgr.llm.usage import Usage
+from bgr.retrievers.base import Query, Retriever
+from bgr.retrievers.bridgerag.agent import BridgeRag
+from bgr.retrievers.gear.agent import Gear
+from bgr.retrievers.prism.agent import Prism
+from bgr.retrievers.scope import Scope
+from eval.bench.measure import BenchResult, table
+from eval.bench.options import CallsBenchOptions
+from eval.bench.scripted_server import in_process
+
+WIDTH = 64
+HELD = 0.95
+"""Share of the allowed calls that counts as all of them."""
+
+METHODS: dict[str, Callable[[Llm, Scope], Retriever]] = {"gear": Gear, "prism": Prism, "bridgerag": BridgeRag}
+
+
+def bench_calls(options: CallsBenchOptions) -> BenchResult:
+    """Run each method over questions, and the extraction over passages, against a server that waits before each reply.
+
+    The critical path is the longer of two times that no client can beat: all latencies divided by the calls that are
+    allowed at a time, and the calls of the longest question. The encoder is a hash of words, so that it takes no time.
+    """
+    corpus = random_corpus(options.passages, options.seed)
+    triples = [Triple(one.title, "is near", corpus[n - 1].title, n) for n, one in enumerate(corpus)]
+    scope = Scope(
+        corpus, DenseSearch.of_texts([one.whole for one in corpus], hashed), TripleIndex.build(triples, hashed)
+    )
+    low, high = options.latency
+    rows = []
+    for method in options.methods:
+        with in_process((low, high)) as address:
+            backend = OpenAIBackend("m", base_url=address, concurrency=options.concurrency)
+            llm = Llm(backend)
+            began = time.monotonic()
+            items, usage = _run(method, llm, scope, options)
+            seconds = time.monotonic() - began
+            with urllib.request.urlopen(f"{address}/stats") as response:
+                rows.append(_row(method, items, usage, seconds, json.load(response), options.concurrency))
+    header = ["method", "items", "calls", "failed", "seconds", "critical path", "ratio", "in flight", "held"]
+    cells = [
+        [
+            row["method"],
+            f"{row['items']:,}",
+            f"{row['calls']:,}",
+            str(row["failed"]),
+            f"{row['seconds']:.1f}",
+            f"{row['critical_path']:.1f}",
+            f"{row['ratio']:.2f}",
+            str(row["most_in_flight"]),
+            f"{row['held']:.0%}",
+        ]
+        for row in rows
+    ]
+    wait = f"{low:g} s" if low == high else f"{low:g} to {high:g} s"
+    text = f"latency {wait}, {options.concurrency} calls at a time, seed {options.seed}\n{table([header, *cells])}"
+    setting = {"latency": [low, high], "concurrency": options.concurrency, "seed": options.seed}
+    return BenchResult(text, {**setting, "methods": rows})
+
+
+def _run(method: str, llm: Llm, scope: Scope, options: CallsBenchOptions) -> tuple[int, Usage]:
+    """The number of items that were worked on, and their usage."""
+    if method == "extract":
+        passages = Corpus(scope.corpus[n] for n in range(min(len(scope.corpus), options.extracted)))
+        with tempfile.TemporaryDirectory() as folder:
+            found = extract_triples(passages, llm, Path(folder) / "extractions.db", model="m")
+        return len(passages), found.usage
+    rng = random.Random(options.seed)
+    titles = [passage.title for passage in scope.corpus]
+    queries = [Query(f"Q{n}: who is near {rng.choice(titles)}?") for n in range(options.questions)]
+    results = METHODS[method](llm, scope).retrieve(queries)
+    return len(results), sum((result.usage for result in results), Usage())
+
+
+def _row(
+    method: str, items: int, usage: Usage, seconds: float, stats: dict[str, Any], concurrency: int
+) -> dict[str, Any]:
+    spans = [(begin, end) for begin, end, _ in stats["spans"]]
+    questions: dict[str, list[tuple[float, float]]] = {}
+    for begin, end, prompt in stats["spans"]:
+        # the last: gathered facts may name others
+        questions.setdefault((re.findall(r"\bQ\d+", prompt) or [prompt])[-1], []).append((begin, end))
+    longest = max(map(covered, questions.values()))
+    path = max(stats["seconds"] / concurrency, longest)
+    return {
+        "method": method,
+        "items": items,
+        "calls": stats["calls"],
+        "failed": usage.failed,
+        "seconds": seconds,
+        "critical_path": path,
+        "ratio": seconds / path,
+        "most_in_flight": stats["most"],
+        "held": held(spans, concurrency * HELD),
+    }
+
+
+def covered(spans: Sequence[tuple[float, float]]) -> float:
+    """Seconds in which at least one of the spans is open."""
+    total, until = 0.0, 0.0
+    for begin, end in sorted(spans):
+        total += max(0.0, end - max(begin, until))
+        until = max(until, end)
+    return total
+
+
+def held(spans: Sequence[tuple[float, float]], least: float) -> float:
+    """Share of the time, until the last span begins, in which at least so many spans are open."""
+    last = max(begin for begin, _ in spans)
+    changes = sorted([(begin, 1) for begin, _ in spans] + [(end, -1) for _, end in spans])
+    total = open_spans = 0.0
+    before = changes[0][0]
+    for moment, change in changes:
+        if moment > last:
+            break
+        total += (moment - before) * (open_spans >= least)
+        open_spans, before = open_spans + change, moment
+    return total / max(last - changes[0][0], 1e-9)
+
+
+def hashed(texts: Sequence[str]) -> np.ndarray:
+    """Unit vectors ``float32 [texts, WIDTH]``; texts that share words are near each other."""
+    vectors = np.zeros((len(texts), WIDTH), dtype=np.float32)
+    for vector, text in zip(vectors, texts, strict=True):
+        vector[0] = 1e-3
+        for word in re.findall(r"\w+", text.lower()):
+            code = zlib.crc32(word.encode())
+            vector[code % WIDTH] += 1 if code & 1024 else -1
+        vector /= np.linalg.norm(vector)
+    return vectors
+
+
+def random_corpus(count: int, seed: int) -> Corpus:
+    """Short passages of random words, each with a number of its own in title and text."""
+    rng = random.Random(seed)
+    words = ["".join(rng.choices("bdfgklmnprst", k=1)) + "".join(rng.choices("aeioulnrs", k=4)) for _ in range(2000)]
+    passages = []
+    for n in range(count):
+        text = " ".join(rng.choices(words, k=40))
+        passages.append(Passage(str(n), f"{rng.choice(words).title()} {n}", f"Q{n} {text}."))
+    return Corpus(passages)
