@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ class LazyEncoder:
         """Texts to unit vectors; CheckpointError if the folder does not hold an encoder."""
         if self._here is None or self._ray is None or self._ray.ray is None:
             return self._here
-        return SpreadEncoder(self._here, partial(_load, self.given), self._ray)
+        return SpreadEncoder(self._here, partial(_load, _anywhere(self.given)), self._ray)
 
     @cached_property
     def _here(self) -> Encoder | None:
@@ -86,6 +87,14 @@ def _load(given: Encoder | str | Path | EncoderSpec | None) -> Any:
     if isinstance(given, str | Path | EncoderSpec):
         return load_encoder(None if given == MINILM else given)
     return given
+
+
+def _anywhere(given: Encoder | str | Path | EncoderSpec | None) -> Encoder | EncoderSpec | None:
+    """The same encoder for a process with another working folder."""
+    if given == MINILM or not isinstance(given, str | Path | EncoderSpec):
+        return given if not isinstance(given, str | Path) else EncoderSpec()
+    spec = given if isinstance(given, EncoderSpec) else EncoderSpec(given)
+    return spec if spec.place is None or spec.is_server else replace(spec, place=Path(spec.place).absolute())
 
 
 class Memory:
