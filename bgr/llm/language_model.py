@@ -153,7 +153,8 @@ class Llm(LanguageModel):
         finally:
             with self._lock:
                 for key, future in mine.items():
-                    self._under_way.pop(key, None)
+                    if self._under_way.get(key) is future:
+                        del self._under_way[key]
                     if not future.done():
                         future.set_result(LlmError("the call was stopped"))
         self._failures.check([(requests[first[key]].step, call.result) for key, call in sent.items()])
