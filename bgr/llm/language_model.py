@@ -46,6 +46,7 @@ class Reply:
         failure: one line that says why there is no value.
         usage: usage of all calls for this request.
         first: the most likely first tokens of the text, if requested.
+        cut: true if the last reply ended at its limit of tokens.
     """
 
     value: Any
@@ -53,6 +54,7 @@ class Reply:
     failure: str | None
     usage: Usage
     first: Alternatives = ()
+    cut: bool = False
 
 
 class LanguageModel(ABC):
@@ -117,8 +119,8 @@ class Llm(LanguageModel):
         calls = self._call([_with_problem(requests[i], replies[i]) for i in again])
         for i, call in zip(again, calls, strict=True):
             reply = _parse(requests[i], call)
-            text = reply.text if isinstance(call.result, Completion) else replies[i].text
-            replies[i] = replace(reply, text=text, usage=replies[i].usage + reply.usage)
+            last = reply if isinstance(call.result, Completion) else replies[i]
+            replies[i] = replace(reply, text=last.text, cut=last.cut, usage=replies[i].usage + reply.usage)
         for i, reply in enumerate(replies):
             if reply.failure is not None:
                 replies[i] = replace(reply, usage=reply.usage + self._count(Usage(failed=1)))
@@ -153,7 +155,8 @@ class Llm(LanguageModel):
         finally:
             with self._lock:
                 for key, future in mine.items():
-                    self._under_way.pop(key, None)
+                    if self._under_way.get(key) is future:
+                        del self._under_way[key]
                     if not future.done():
                         future.set_result(LlmError("the call was stopped"))
         self._failures.check([(requests[first[key]].step, call.result) for key, call in sent.items()])
@@ -261,7 +264,7 @@ def _parse(request: Request, call: _Call) -> Reply:
     value, problem = parse_text(text) if request.schema is None else parse_object(text, request.schema, cut=cut)
     if request.schema is None and first and problem:
         value, problem = "", None  # only the alternatives are needed: a reply of white space is fine
-    return Reply(value, text, problem, call.usage, first)
+    return Reply(value, text, problem, call.usage, first, cut)
 
 
 def _with_problem(request: Request, reply: Reply) -> Request:

@@ -202,7 +202,7 @@ def request(passage: Passage, answers: int = 0) -> Request:
 def extraction(id: str, reply: Reply, answers: int = 0) -> Extraction:
     """The content of a reply, or the reason of its failure. An empty list of triples is a result if the reply fits."""
     failure = reply.failure
-    value = reply.value if failure is None else parse_object(reply.text, ROWS)[0]
+    value = reply.value if failure is None else parse_object(reply.text, ROWS, cut=reply.cut)[0]
     rows = value.get("triples") if isinstance(value, dict) else None
     if isinstance(rows, list):
         good = []

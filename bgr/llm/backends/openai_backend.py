@@ -137,7 +137,7 @@ class OpenAIBackend(Backend):
         self.form = ServerForm(limit=limit, reasoning_tokens=reasoning_tokens)
         """The form of requests that the server takes, as far as it is known."""
         self._key = key_in(api_key_env)
-        self._client: tuple[asyncio.AbstractEventLoop, httpx.AsyncClient, asyncio.Semaphore] | None = None
+        self._clients: tuple[asyncio.AbstractEventLoop, asyncio.LifoQueue[httpx.AsyncClient]] | None = None
         self._finding_out = asyncio.Lock()
         self._notice = WaitNotice(address)
         self._known_forms: set[str] = set()
@@ -151,30 +151,38 @@ class OpenAIBackend(Backend):
         return results_of(lambda give: self._all(requests, give))
 
     async def _all(self, requests: Sequence[Request], give: Give) -> None:
-        client, gate = self._opened()
+        clients = self._opened()
 
         async def one(i: int, request: Request) -> None:
-            async with gate:
+            client = await clients.get()
+            try:
                 give((i, await self._call(client, request)))
+            finally:
+                clients.put_nowait(client)
 
         async with asyncio.TaskGroup() as group:
             for i, request in enumerate(requests):
                 group.create_task(one(i, request))
 
-    def _opened(self) -> tuple[httpx.AsyncClient, asyncio.Semaphore]:
-        """The client and the gate of the running loop; its connections are kept between batches."""
+    def _opened(self) -> asyncio.LifoQueue[httpx.AsyncClient]:
+        """The free clients of the running loop, one for each call that is allowed at a time; their connections are kept
+        between batches. The pool of a single client would look at all its connections before and after each call."""
         loop = asyncio.get_running_loop()
-        if self._client is None or self._client[0] is not loop:
+        if self._clients is None or self._clients[0] is not loop:
             key = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-            client = httpx.AsyncClient(
-                timeout=httpx.Timeout(None, connect=min(self.timeout, 10.0)),
-                follow_redirects=False,  # never to an address that the user did not give
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=self.concurrency),
-                headers={"Accept-Encoding": "identity", **key},
-            )
-            self._client = loop, client, asyncio.Semaphore(self.concurrency)
+            context = httpx.create_ssl_context()
+            clients: asyncio.LifoQueue[httpx.AsyncClient] = asyncio.LifoQueue()
+            for _ in range(self.concurrency):
+                client = httpx.AsyncClient(
+                    timeout=httpx.Timeout(None, connect=min(self.timeout, 10.0)),
+                    follow_redirects=False,  # never to an address that the user did not give
+                    headers={"Accept-Encoding": "identity", **key},
+                    verify=context,
+                )
+                clients.put_nowait(client)
+            self._clients = loop, clients
             self._finding_out = asyncio.Lock()
-        return self._client[1:]
+        return self._clients[1]
 
     async def _call(self, client: httpx.AsyncClient, request: Request) -> Result:
         """Try one request until it is answered or no further try is allowed."""

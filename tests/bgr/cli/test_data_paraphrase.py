@@ -54,7 +54,7 @@ def run(bgr, questions, tmp_path):
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    quick = {**OpenAIBackend.__init__.__kwdefaults__, "retries": 1, "first_wait": 0.01}
+    quick = {**OpenAIBackend.__init__.__kwdefaults__, "retries": 1, "first_wait": 0.01, "patience": 0.1}
     monkeypatch.setattr(OpenAIBackend.__init__, "__kwdefaults__", quick)
 
 
@@ -118,6 +118,11 @@ def test_a_fault_costs_its_own_question_only(fault, run, chat_server, tmp_path):
     ill = True
     server = chat_server(lambda request: FAULTS[fault] if ill and actor(request) == "Actor 2" else two(request))
     kept = ["--replay", tmp_path / "replies.db", "--overwrite"]
+    if fault not in (*SAID, "empty"):
+        code, _, error = run(server.spec)
+        assert code == 1
+        assert "1 of 6 questions have failed calls, more than --max-failure-share 0.02 allows: " in error
+    kept += ["--max-failure-share", 0.2]
     code, text, _ = run(server.spec, *kept)
     assert code == 0
     assert "5 paraphrases of 5 of 6 questions" in text

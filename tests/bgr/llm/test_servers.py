@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from bgr.collection.corpus import Corpus, Passage
+from bgr.collection.triples.extraction import extract_triples
 from bgr.llm.backends.context import MARK, fitted, length_of, overflow_of, without_middle
 from bgr.llm.backends.openai_backend import OpenAIBackend
 from bgr.llm.interface import LlmError, Message, Request
@@ -196,3 +198,49 @@ def test_truncated_prompts(schema):
     assert found.max_tokens == 500
     assert len(found.messages[0].content) // 4 <= 484
     assert fitted(request, 100_000, len(text) // 4) == request
+
+
+EXTRACTION_FAULTS = {
+    "limit": Reaction(429, b"{}"),
+    "broken": Reaction(500, b"oops"),
+    "hangs up": Reaction(0),
+    "half": Reaction(200, b'{"choices": [{"mess', length=200),
+    "slow": Reaction(wait=3.0),
+}
+
+
+@pytest.mark.parametrize("fault", EXTRACTION_FAULTS)
+def test_an_extraction_stops_in_one_line_or_survives_and_ends_as_without_the_fault(served, tmp_path, fault):
+    corpus = Corpus(Passage(str(n), f"Title {n}", f"Passage {n} of some words.") for n in range(12))
+    ill = True
+
+    def script(number, body):
+        return EXTRACTION_FAULTS[fault] if ill and "Passage 7 " in str(body["messages"]) else None
+
+    server, model = served("vllm", script, timeout=0.5, patience=0.05, retries=1)
+    llm, path = Llm(model), tmp_path / "extractions.db"
+    with pytest.raises(
+        LlmError, match=r"1 of 12 passages have failed calls, more than --max-failure-share 0\.02 allows"
+    ):
+        extract_triples(corpus, llm, path, model="m")
+    found = extract_triples(corpus, llm, path, model="m", max_failure_share=0.1)  # survived and counted
+    assert list(found.failures) == ["7"]
+    assert found.usage.unanswered == 1
+    ill, before = False, len(server.calls)
+    found = extract_triples(corpus, llm, path, model="m")
+    assert len(server.calls) == before + 1
+    clean = extract_triples(corpus, llm, tmp_path / "clean.db", model="m")
+    assert (found.triples, found.entities, found.failures) == (clean.triples, clean.entities, {})
+
+
+def test_an_extraction_goes_side_by_side(served, tmp_path):
+    """A slow passage holds no other back."""
+    corpus = Corpus(Passage(str(n), f"Title {n}", f"Passage {n} of some words.") for n in range(40))
+    server, model = served(
+        "vllm", lambda n, body: Reaction(wait=1.0 if "Passage 0 " in str(body) else 0.05), concurrency=8
+    )
+    found = extract_triples(corpus, Llm(model), tmp_path / "e.db", model="m", batch=16)
+    assert not found.failures
+    assert server.most == 8
+    slow = next(span for span in server.spans if span[1] - span[0] > 0.9)
+    assert sum(end < slow[1] for _, end, _ in server.spans) == 39

@@ -1,5 +1,7 @@
 """Answers are read from the evidence of each system."""
 
+from types import SimpleNamespace
+
 from bgr.collection.corpus import Corpus, Passage
 from bgr.data.multihop.assemble import MultihopQuestion
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
@@ -10,6 +12,8 @@ from eval.run.question_result import QuestionResult
 
 class Recorder:
     """An answerer that records its inputs."""
+
+    llm = SimpleNamespace(workers=1)
 
     def answer(self, items):
         self.items = list(items)

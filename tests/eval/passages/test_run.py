@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +16,12 @@ from bgr.collection.bm25 import Bm25Search
 from bgr.collection.corpus import Corpus, Passage
 from bgr.errors import BgrError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+from bgr.llm.interface import LlmError
 from bgr.llm.usage import Usage
 from bgr.retrievers.base import Query, Retriever
 from bgr.retrievers.scope import Scope
 from bgr.retrievers.search import SearchRetriever
+from bgr.utils.workers import waiting
 from eval.run.question_result import QuestionResult
 from eval.run.run_system import ResultLog, System, run_system
 
@@ -28,7 +32,7 @@ def run(path, data, retriever, *, settings=None, name="s", batch_size=1):
 
 
 def test_results_come_back_as_they_were(tmp_path, data, good, scripted):
-    usage = Usage(calls=2, cached=1, failed=1, tokens_in=30, tokens_out=4, seconds=0.25)
+    usage = Usage(calls=2, cached=1, tokens_in=30, tokens_out=4, seconds=0.25)
     retriever = scripted(good, answers={"one?": "red"}, usage=usage, trace=[{"step": "x", "round": 1}])
     first = run(tmp_path / "r.jsonl", data, retriever, batch_size=3)
     assert first[0] == QuestionResult(
@@ -120,15 +124,14 @@ def test_other_settings_names_corpora_and_questions_are_run(tmp_path, data, good
     assert not fewer.asked  # --limit runs nothing anew
 
 
-def test_failed_questions_are_run_again_where_asked(tmp_path, data, good, scripted):
+def test_failed_questions_are_run_again(tmp_path, data, good, scripted):
     path = tmp_path / "r.jsonl"
     with pytest.raises(KeyboardInterrupt):
         run(path, data, scripted(good, usage=Usage(calls=1, failed=1), fail_at="three?"))
-    run(path, data, scripted(good))
     better = scripted(good, answers={"one?": "red"})
     with ResultLog(path) as log:
-        found = run_system(System("s", {}, lambda: better), data, log, retry=True)
-    assert better.asked == ["one?", "two?"]
+        found = run_system(System("s", {}, lambda: better), data, log)
+    assert better.asked == ["one?", "two?", "three?", "four?"]
     assert [one.id for one in found] == ["q1", "q2", "q3", "q4"]
     assert (found[0].answer, found[0].usage.failed) == ("red", 0)
     assert run(path, data, scripted({})) == found  # of two lines for a question the later one counts
@@ -141,9 +144,9 @@ def test_a_second_try_from_the_cache_is_not_faster(tmp_path, data, good, scripte
 
     def again(usage):
         with ResultLog(path) as log:
-            return run_system(System("s", {}, lambda: scripted(good, usage=usage)), data, log, retry=True)
+            return run_system(System("s", {}, lambda: scripted(good, usage=usage)), data, log)
 
-    assert again(Usage(cached=2, failed=1)) == first == run(path, data, scripted({}))
+    assert again(Usage(cached=2, failed=1)) == first
     assert again(Usage(cached=2, failed=0))[0].usage.failed == 0  # somebody else asked in between
     assert len(path.read_text().splitlines()) == 8
 
@@ -242,3 +245,50 @@ def test_records_of_other_types_are_refused():
     ):
         with pytest.raises(BgrError):
             QuestionResult.from_json({**record, name: value})
+
+
+class Served(Retriever):
+    """Retrieves through a server of which some calls fail; the first question is the slowest."""
+
+    concurrency = 4
+
+    def __init__(self, retriever, usages):
+        self.retriever, self.usages, self.threads = retriever, usages, set()
+
+    def retrieve(self, queries):
+        assert len(queries) == 1
+        self.threads.add(threading.current_thread().name)
+        with waiting(lambda: None):
+            time.sleep(0.3 if queries[0].question == "one?" else 0.01)
+        [result] = self.retriever.retrieve(queries)
+        lost = self.usages.get(queries[0].question, 0)
+        trace = ({"step": "x", "failure": "tiny: HTTP 503", "usage": Usage(unanswered=lost).to_json()},)
+        return [replace(result, usage=Usage(calls=1, failed=lost, unanswered=lost), trace=trace)]
+
+
+def test_questions_to_a_server_go_side_by_side(tmp_path, data, good, scripted):
+    """A slow question holds no other back; results are in the order of the questions."""
+    served = Served(scripted(good), {})
+    found = run(tmp_path / "r.jsonl", data, served, batch_size=16)
+    assert [one.id for one in found] == ["q1", "q2", "q3", "q4"]
+    assert len(served.threads) == 4
+    logged = [json.loads(line)["id"] for line in (tmp_path / "r.jsonl").read_text().splitlines()]
+    assert logged[-1] == "q1"
+
+
+def test_too_many_failed_questions_stop_the_run_which_resumes(tmp_path, data, good, scripted):
+    path = tmp_path / "r.jsonl"
+    line = (
+        r"1 of 4 questions have failed calls, more than --max-failure-share 0\.02 allows: tiny: HTTP 503; .*run again"
+    )
+    with pytest.raises(LlmError, match=line):
+        run(path, data, Served(scripted(good), {"one?": 1}))
+    assert {json.loads(one)["id"] for one in path.read_text().splitlines()} == {"q1", "q2", "q3", "q4"}
+    again = scripted(good)
+    found = run(path, data, Served(again, {}))
+    assert again.asked == ["one?"]
+    assert [one.usage.unanswered for one in found] == [0] * 4
+    with ResultLog(tmp_path / "other.jsonl") as log:
+        system = System("s", {}, lambda: Served(scripted(good), {"two?": 1}))
+        found = run_system(system, data, log, max_failure_share=0.25)
+    assert [one.usage.unanswered for one in found] == [0, 1, 0, 0]

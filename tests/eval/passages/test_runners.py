@@ -9,7 +9,7 @@ from bgr.collection.bm25 import Bm25Search
 from bgr.collection.search import Hits, Search
 from bgr.errors import BgrError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from bgr.llm.interface import Completion
+from bgr.llm.interface import Backend, Completion
 from bgr.llm.language_model import Llm
 from bgr.llm.usage import Usage
 from bgr.reader.passage_reader import PassageReader
@@ -131,7 +131,7 @@ def test_the_bounds(data, tmp_path):
 
 
 def test_answers_replace_and_add_up(data, run):
-    class Reads:
+    class Reads(Backend):
         name = "model"
 
         def each(self, requests):

@@ -14,7 +14,7 @@ import pytest
 
 from bgr.collection.corpus import Corpus, Passage
 from bgr.collection.triples import extraction as extract_module
-from bgr.collection.triples.extraction import SCHEMA, Extraction, ExtractionStore, extract_triples, prompt
+from bgr.collection.triples.extraction import SCHEMA, Extraction, ExtractionStore, extract_triples, extraction, prompt
 from bgr.collection.triples.triple import Triple
 from bgr.errors import BgrError, DataError
 from bgr.llm.interface import Request
@@ -249,3 +249,12 @@ def test_a_file_that_is_something_else(tmp_path):
             extract_triples(CORPUS, Script(good), path, model="m")
         assert "\n" not in str(caught.value)
     assert (tmp_path / "f").read_text() == "years of work " * 1000
+
+
+def test_a_reply_that_was_cut_gives_no_triples():
+    """Its last triple may be half a name."""
+    text = '{"entities": ["A"], "triples": [["A", "born in", "New York"], ["A", "died in", "New Yo'
+    whole = extraction("p", Reply(None, text, "the end is missing", Usage()))
+    assert [triple[2] for triple in whole.rows] == ["New York", "New Yo"]  # what a repair would make of it
+    cut = extraction("p", Reply(None, text, "the reply was cut off", Usage(), cut=True))
+    assert (cut.rows, cut.failure) == ((), "the reply was cut off")

@@ -1,0 +1,28 @@
+"""`bgr bench calls`: every question is answered, the calls are held in flight, and the times add up."""
+
+import pytest
+
+from eval.bench.calls import bench_calls, covered, held
+from eval.bench.options import CallsBenchOptions
+
+
+@pytest.mark.workflow
+def test_all_methods_keep_the_server_busy():
+    options = CallsBenchOptions(questions=12, passages=30, extracted=24, concurrency=4, latency=(0.02, 0.06))
+    found = bench_calls(options)
+    rows = {row["method"]: row for row in found.data["methods"]}
+    assert list(rows) == ["gear", "prism", "bridgerag", "extract"]
+    assert [rows[name]["items"] for name in rows] == [12, 12, 12, 24]
+    for row in rows.values():
+        assert row["failed"] == 0
+        assert row["most_in_flight"] == 4  # no more than allowed, and as many
+        assert row["seconds"] >= row["critical_path"] > 0
+    assert rows["bridgerag"]["calls"] == 36
+    assert "latency 0.02 to 0.06 s, 4 calls at a time" in found.text
+
+
+def test_times_of_spans():
+    spans = [(0.0, 2.0), (1.0, 3.0), (5.0, 6.0), (5.5, 7.0)]
+    assert covered(spans) == pytest.approx(5.0)
+    assert held(spans, 1) == pytest.approx(3.5 / 5.5)
+    assert held(spans, 2) == pytest.approx(1.0 / 5.5)
