@@ -175,12 +175,16 @@ class PrunerTraining:
         """The share of the pools with all gold facts among the best candidates, by their number."""
         right: dict[int, list[bool]] = {rank: [] for rank in RANKS}
         for pool in pools:
-            batch = self.batch([pool], [range(pool.found)])
-            scores = pruner(self.words, batch.questions, batch.facts, batch.candidates)[-1][0]
-            order = scores.argsort(descending=True).tolist()
+            order = self._order(pruner, pool) if pool.found else []
             for rank, found in right.items():
                 found.append(pool.complete(order[:rank]))
         return {f"all_at_{rank}": fmean(found) for rank, found in right.items()}
+
+    def _order(self, pruner: Pruner, pool: Pool) -> list[int]:
+        """What was found, the best first."""
+        batch = self.batch([pool], [range(pool.found)])
+        scores: Tensor = pruner(self.words, batch.questions, batch.facts, batch.candidates)[-1][0]
+        return [int(place) for place in scores.argsort(descending=True)]
 
 
 def _loss(scores: Tensor, labels: Sequence[Sequence[bool]]) -> Tensor:

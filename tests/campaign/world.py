@@ -96,6 +96,7 @@ _COMMANDS = {
     "hops": "ask | --checkpoint | {world}/checkpoint | --collection | {world}/collection | --json | {question}",
     "evaluation": "evaluate | --checkpoint | {world}/checkpoint | --data | {world}/data | --out | {world}/evaluation",
     "built": "data | build | --kqapro | {world}/source | --similarity | {world}/encoder | --out | {world}/built",
+    "facts": "collection | build | --corpus | {world}/built | --encoder | {world}/encoder | --out | {world}/facts",
     "released": "data | convert | {world}/data | {world}/released | --to | released",
 }
 """Parts of the world that commands write, in order."""
@@ -127,8 +128,8 @@ def _plain(world: Path) -> int:
     own = [{"id": f"q{n}", "question": text, "facts": TEXTS} for n, text in enumerate(QUESTIONS)]
     _lines(world / "own.jsonl", own)
     labelled = [
-        {"id": f"q{n}", "question": QUESTION, "facts": TEXTS[:4], "edges": [[-1, 0], [0, 1]], "answer": "alpha"}
-        for n in range(12)
+        {"id": f"q{n}", "split": split, "question": f"{n} {QUESTION}", "facts": TEXTS[:4], "graph": {"nodes": [0, 1], "edges": [[-1, 0], [0, 1]]}, "answer": "alpha"}
+        for n, split in enumerate(["train"] * 6 + ["dev"] * 3 + ["test"] * 3)
     ]
     _lines(world / "labelled.jsonl", labelled)
     (world / "facts.txt").write_text("\n".join(TEXTS) + "\n")
