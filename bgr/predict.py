@@ -151,7 +151,9 @@ def _answer_rest(options: PredictOptions, asked: Sequence[Asked], done: int, par
         device=options.device,
         precision=options.precision,
     )
-    collection = None if options.collection is None else open_collection(options.collection, pipeline)
+    collection = (
+        None if options.collection is None else open_collection(options.collection, pipeline, verify=options.verify)
+    )
     with progress_bar(len(asked) - done, "predict", "question") as bar, writing(part), part.open("ab") as file:
         for start in range(done, len(asked), BATCH):
             batch = asked[start : start + BATCH]

@@ -31,7 +31,6 @@ from bgr.models.pruner import Pruner
 from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever
 from bgr.utils.atomic_io import output_folder
 from bgr.utils.cache import cache_folder, writable_folder
-from bgr.utils.checksums import write_sums
 from bgr.utils.progress import progress_bar
 from training.options import PrunerOptions
 from training.own_pools import own_pools
@@ -107,7 +106,6 @@ def train_pruner(options: PrunerOptions) -> dict[str, dict[str, float]]:
         shutil.copytree(options.checkpoint, folder, dirs_exist_ok=True, ignore=left_out)
         for model in (first, second):
             save_part(model, folder / model.config.direction, folder)
-        write_sums(folder)
     return found
 
 

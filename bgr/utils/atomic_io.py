@@ -48,10 +48,11 @@ def is_empty(path: Path) -> bool:
 
 
 @contextmanager
-def output_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
+def output_folder(path: str | Path, *, overwrite: bool = False, sums: bool = True) -> Iterator[Path]:
     """A temporary folder beside `path` that is renamed to `path` when the block succeeds, and removed otherwise.
 
-    Temporary folders of killed processes are removed; those of running processes are locked and stay.
+    Temporary folders of killed processes are removed; those of running processes are locked and stay. With `sums` the
+    hashes of its files are written too (`bgr.utils.checksums`); parts of a folder that has hashes need none.
 
     Raises:
         DataError: `path` exists and `overwrite` is false (an empty folder counts as free).
@@ -69,6 +70,10 @@ def output_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path
         work.chmod(0o777 & ~_umask())
         with _writing_within(path, work):
             yield work
+            if sums:
+                from bgr.utils.checksums import write_sums  # which needs this module
+
+                write_sums(work)
             share_files(work)
         if path.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{path.name}.{_OLD}", dir=path.parent)) / "old"

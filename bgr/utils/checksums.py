@@ -1,7 +1,8 @@
-"""SHA-256 of the files of a checkpoint folder, in a file ``SHA256SUMS`` as `sha256sum` writes and checks it.
+"""SHA-256 of the files of a folder, in a file ``SHA256SUMS`` as `sha256sum` writes and checks it.
 
-A checkpoint's files are compared with it whenever they are loaded, since weights with flipped bits give other answers
-without an error. Folders without the file, as older versions wrote them, are loaded unchecked.
+Every folder that a command writes has one (a collection has its hashes in its manifest). Files are compared with it
+when they are loaded, since weights with flipped bits give other answers without an error. Folders without the file, as
+older versions wrote them, are loaded unchecked.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def check_file(path: Path) -> None:
     Raises:
         CheckpointError: the file is not as it was written.
     """
-    for folder in filter(_is_root, (path.parent, path.parent.parent)):
+    # the folder above may be the user's own, with hashes of other things
+    for folder in (path.parent, *filter(_is_root, [path.parent.parent])):
         expected = read_sums(folder).get(path.relative_to(folder).as_posix())
         if expected is not None and expected != _hash(path):
             raise CheckpointError(_changed(folder, path))

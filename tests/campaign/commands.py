@@ -68,15 +68,20 @@ def _content(path: Path) -> bytes:
             return repr(sorted(base.execute("select key, text from replies"))).encode()
     if path.name in ("metrics.json", "passages.json", "results.jsonl"):
         lines = path.read_text().splitlines() if path.suffix == ".jsonl" else [path.read_text()]
-        return json.dumps([_timeless(json.loads(line)) for line in lines]).encode()
+        return json.dumps([timeless(json.loads(line)) for line in lines]).encode()
     return path.read_bytes()
 
 
-def _timeless(value: Any) -> Any:
+def timeless(value: Any) -> Any:
+    """A record without what was counted and timed."""
     if isinstance(value, list):
-        return [_timeless(one) for one in value]
+        return [timeless(one) for one in value]
     if isinstance(value, dict):
-        return {key: _timeless(one) for key, one in value.items() if not re.match(r"seconds|usage|calls|cached|failed|tokens", key)}
+        return {
+            key: timeless(one)
+            for key, one in value.items()
+            if not re.match(r"seconds|usage|calls|cached|failed|tokens", key)
+        }
     return value
 
 
@@ -128,7 +133,9 @@ COMMANDS = [
         quick=True,
     ),
     Command(
-        "collection add", "collection add {out} --corpus {world}/more.jsonl --encoder {world}/encoder", changes="collection"
+        "collection add",
+        "collection add {out} --corpus {world}/more.jsonl --encoder {world}/encoder",
+        changes="collection",
     ),
     Command(
         "collection triples extract",
@@ -148,7 +155,9 @@ COMMANDS = [
         quick=True,
     ),
     Command("export", "export --run {world}/run --reader {world}/reader --out {out}", quick=True),
-    Command("evaluate", "evaluate --checkpoint {world}/checkpoint --data {world}/data --out {out}",
+    Command(
+        "evaluate",
+        "evaluate --checkpoint {world}/checkpoint --data {world}/data --out {out}",
         varies=r"answers\.(md|html)|metrics\.(md|csv)",
     ),
     Command("data import", "data import {world}/labelled.jsonl --out {out} --candidates 4"),

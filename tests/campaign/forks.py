@@ -146,7 +146,9 @@ def run(act: Act, folder: Path, seconds: float = SECONDS) -> Ended:
     return start(act, folder).wait(seconds)
 
 
-def many(tasks: Iterable[tuple[Any, Act]], home: Path, jobs: int, seconds: float = SECONDS) -> Iterator[tuple[Any, Ended]]:
+def many(
+    tasks: Iterable[tuple[Any, Act]], home: Path, jobs: int, seconds: float = SECONDS
+) -> Iterator[tuple[Any, Ended]]:
     """Run tasks in forks, `jobs` at a time; each has a folder of its own in `home`."""
     running: list[tuple[Any, Child]] = []
     waiting = iter(enumerate(tasks))

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from . import forks
-from .commands import COMMANDS, Command, left
+from .commands import Command, left
 from .outcomes import LINE, LOST, OTHER, RIGHT, TRACEBACK, Outcome, judged
 
 PART = "kill -9"
@@ -61,7 +61,9 @@ def _killed(each: Command, world: Path, home: Path, llm: str, count: int, rng: r
         kills += len(cases)
         for number, case in enumerate(cases):
             last = number == len(cases) - 1
-            yield Outcome(PART, each.name, case, kind if last else RIGHT, f"{cases}: {detail}" if last and detail else "")
+            yield Outcome(
+                PART, each.name, case, kind if last else RIGHT, f"{cases}: {detail}" if last and detail else ""
+            )
 
 
 def _done(each: Command, home: Path, expected: dict[str, str]) -> bool:
@@ -99,9 +101,7 @@ def fresh(world: Path, home: Path, llm: str, seed: int, commands: list[Command])
         whole = forks.run(each.act(world, home, llm), home.parent / "log")
         expected = each.result(home)
         each.prepare(world, home)
-        words = [
-            word.format(world=world, home=home, out=home / "out", llm=llm) for word in each.words.split()
-        ]
+        words = [word.format(world=world, home=home, out=home / "out", llm=llm) for word in each.words.split()]
         environment = {**os.environ, "BGR_CACHE": str(home / "cache")}
         process = subprocess.Popen(
             [sys.executable, "-m", "bgr", *words], env=environment, stdout=subprocess.DEVNULL,

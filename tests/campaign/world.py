@@ -123,12 +123,20 @@ def _plain(world: Path) -> int:
         for n, (text, found) in enumerate(zip(TEXTS, triples, strict=False))
     ]
     (world / "openie.json").write_text(json.dumps({"docs": docs}))
-    _lines(world / "asked.jsonl", [{"id": f"q{n}", "question": text} for n, text in enumerate(QUESTIONS * 20)
-                                   if n < 70])
+    _lines(
+        world / "asked.jsonl", [{"id": f"q{n}", "question": text} for n, text in enumerate(QUESTIONS * 20) if n < 70]
+    )
     own = [{"id": f"q{n}", "question": text, "facts": TEXTS} for n, text in enumerate(QUESTIONS)]
     _lines(world / "own.jsonl", own)
     labelled = [
-        {"id": f"q{n}", "split": split, "question": f"{n} {QUESTION}", "facts": TEXTS[:4], "graph": {"nodes": [0, 1], "edges": [[-1, 0], [0, 1]]}, "answer": "alpha"}
+        {
+            "id": f"q{n}",
+            "split": split,
+            "question": f"{n} {QUESTION}",
+            "facts": TEXTS[:4],
+            "graph": {"nodes": [0, 1], "edges": [[-1, 0], [0, 1]]},
+            "answer": "alpha",
+        }
         for n, split in enumerate(["train"] * 6 + ["dev"] * 3 + ["test"] * 3)
     ]
     _lines(world / "labelled.jsonl", labelled)

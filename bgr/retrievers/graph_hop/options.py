@@ -63,10 +63,13 @@ class CollectionOptions(Options):
     Args:
         collection: folder of `bgr collection build`, in which each question finds its candidates.
         pool: number of candidates from the collection (default: 200, or 20 from a checkpoint without a pruner).
+        verify: do not compare the files of the collection with their hashes, which takes about a second for each
+            gigabyte.
     """
 
     collection: Folder | None = None
     pool: Pool | None = None
+    verify: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
