@@ -43,6 +43,7 @@ from typing import Any, NoReturn
 
 from bgr.errors import BgrError
 from bgr.utils.options import Options, OptionsError, flag, group_of, kind_of, option_texts, ordered_fields
+from bgr.utils.os_errors import is_out_of_memory, out_of_memory
 from bgr.utils.output_lock import output_locks
 from bgr.utils.suggest import did_you_mean
 from bgr.utils.terminal import Paint
@@ -96,7 +97,12 @@ def execute(name: str, entry: Command | Group, words: Sequence[str]) -> int:
         name, entry, words = f"{name} {word}", entry.commands[word], words[1:]
     options, as_json = parse(name, entry, words)
     with output_locks(options.outputs()):
-        output = entry.run(options)
+        try:
+            output = entry.run(options)
+        except Exception as error:
+            if isinstance(error, BgrError) or not is_out_of_memory(error):
+                raise
+            raise BgrError(out_of_memory(one.name for one in fields(options))) from None
     if as_json:
         if output.data is not None:
             print(json.dumps(output.data, ensure_ascii=False))

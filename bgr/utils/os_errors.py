@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Iterable
 
 _ADVICE = {
     errno.ENOSPC: "free some space or write elsewhere",
@@ -20,6 +21,33 @@ _ADVICE = {
     errno.EMFILE: "raise the limit of open files (ulimit -n)",
     errno.ENOMEM: "free some memory",
 }
+
+
+_LOWER = ("batch_size", "batch", "pool", "candidates", "questions", "limit", "size")
+"""Options that take less memory when they are lower, those with the most effect first."""
+
+_NO_MEMORY = re.compile(r"allocate memory|not enough memory|out of memory|bad_alloc|failed to allocate", re.IGNORECASE)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """True for the errors of Python and of libraries in C++ that find no memory, or of one that caused them."""
+    causes = (error, error.__cause__, error.__context__)
+    return any(
+        isinstance(one, MemoryError)
+        or (isinstance(one, OSError) and one.errno == errno.ENOMEM)
+        or (isinstance(one, RuntimeError | ImportError | OSError) and _NO_MEMORY.search(str(one)))
+        for one in causes
+    )
+
+
+def out_of_memory(options: Iterable[str]) -> str:
+    """One line that says which of a command's options to lower."""
+    known = set(options)
+    found = [f"--{name.replace('_', '-')}" for name in _LOWER if name in known][:2]
+    if "settings" in known:
+        found = ["--data.batch_size"]
+    lower = " or ".join(found)
+    return f"out of memory; {f'lower {lower}, ' if lower else ''}give smaller inputs, or free some memory (ulimit -v)"
 
 
 def system_error(error: Exception) -> OSError | None:

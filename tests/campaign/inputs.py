@@ -244,7 +244,8 @@ def _whole_records(key: str, holder: str = "") -> Judge:
 def _from_facts(expected: Any, found: Any, whole: Path, harmed: Path) -> str:
     """The evidence consists of lines of the file."""
     lines = [" ".join(line.split()) for line in harmed.read_text(encoding="utf-8-sig").splitlines()]
-    strange = [text for text in found.get("evidence", []) if " ".join(text.split()) not in lines]
+    texts = [one["text"] if isinstance(one, dict) else one for one in found.get("evidence", [])]
+    strange = [text for text in texts if " ".join(text.split()) not in lines]
     return f"not a line of the file: {strange[:2]}" if strange else ""
 
 
@@ -263,6 +264,9 @@ def _keys(value: Any, at: str = "") -> set[str]:
 
 
 _ASK = "ask | --checkpoint | {harmed} | --facts | {world}/facts.txt | --json | {question}"
+QUICK = ("checkpoint", "predictions", "collection, searched", "questions", "corpus")
+"""Kinds of files that are tried in CI."""
+
 TARGETS = [
     Target("checkpoint", "checkpoint", ("bgr.json", "*ward/*", "encoder/*", "words.txt", "SHA256SUMS"), _ASK, _printed,
            _same),

@@ -155,10 +155,18 @@ class Server:
     """The language model of the tests, which answers with objects of the schema, in a process of its own: threads of
     this one would forbid forks."""
 
+    def __init__(self, *, malformed: bool = False) -> None:
+        self._write = (
+            "tests.campaign.replies import write" if malformed else "tests.bgr.cli.conftest import reply_to as write"
+        )
+
     def __enter__(self) -> str:
         """Start it; gives its address as ``--llm`` takes it."""
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _SERVE], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]
+            [sys.executable, "-c", f"from {self._write}\n{_SERVE}"],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parents[2],
         )
         assert self._process.stdout is not None
         port = int(self._process.stdout.readline())
@@ -172,8 +180,8 @@ class Server:
 _SERVE = """
 from collections import Counter
 from http.server import ThreadingHTTPServer
-from tests.bgr.cli.conftest import USAGE, handler, reply_to
-http = ThreadingHTTPServer(("127.0.0.1", 0), handler(reply_to, Counter(), USAGE))
+from tests.bgr.cli.conftest import USAGE, handler
+http = ThreadingHTTPServer(("127.0.0.1", 0), handler(write, Counter(), USAGE))
 print(http.server_port, flush=True)
 http.serve_forever()
 """
