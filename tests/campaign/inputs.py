@@ -174,7 +174,8 @@ def _attempt(target: Target, world: Path, case: Case | None, place: Path, llm: s
     printed = place / "printed"
     code = _printing(printed, forks.command(words, {"BGR_CACHE": str(world / "cache")}))
     if code == 0:
-        (place / "found.json").write_text(json.dumps(target.results(place, printed.read_text())))
+        found = json.dumps(target.results(place, printed.read_text()))
+        (place / "found.json").write_text(found.replace(str(place), ""))  # reports name their inputs
     return code
 
 
@@ -276,8 +277,8 @@ TARGETS = [
     Target("baseline", "baseline", ("baseline.json", "dpr/*", "tokenizer.json"),
            "evaluate | --data | {world}/data | --baselines | {harmed} | --out | {out}", _metrics, _same),
     Target("verbalizer", "verbalizer", ("*.json", "*.safetensors"),
-           "data | build | --kqapro | {world}/source | --similarity | {world}/encoder | --verbalizer | {harmed} | --limit | 6"
-           " | --out | {out}", _lines_of("/*.jsonl"), _same),
+           "data | build | --kqapro | {world}/source | --similarity | {world}/encoder | --verbalizer | {harmed}"
+           " | --limit | 6 | --out | {out}", _lines_of("/*.jsonl"), _same),
     Target("dataset", "data", ("*.jsonl", "dataset.json"),
            "evaluate | --data | {harmed} | --baselines | bm25 | random | --out | {out}", _metrics, _same),
     Target("dataset of questions with programs", "built", ("*.jsonl", "dataset.json", "arrow/*", "arrow/*/*"),
@@ -301,11 +302,13 @@ TARGETS = [
     Target("questions", "own.jsonl", (),
            "predict | --checkpoint | {world}/checkpoint | --questions | {harmed} | --out | {out}", _lines_of(""),
            _whole_lines),
-    Target("questions of one's own data", "labelled.jsonl", (), "data | import | {harmed} | --out | {out} | --candidates | 4",
-           _lines_of("/*.jsonl"), _any),
-    Target("passages", "passages.json", (), "compare | --data | {harmed} | --systems | bm25 | --samples | 20 | --out | {out}",
+    Target("questions of one's own data", "labelled.jsonl", (),
+           "data | import | {harmed} | --out | {out} | --candidates | 4", _lines_of("/*.jsonl"), _any),
+    Target("passages", "passages.json", (),
+           "compare | --data | {harmed} | --systems | bm25 | --samples | 20 | --out | {out}",
            _lines_of("/results.jsonl"), _any),
-    Target("facts", "facts.txt", (), "ask | --checkpoint | {world}/checkpoint | --facts | {harmed} | --json | {question}",
+    Target("facts", "facts.txt", (),
+           "ask | --checkpoint | {world}/checkpoint | --facts | {harmed} | --json | {question}",
            _printed, _from_facts),
     Target("config", "baseline.yaml", (),
            "train | baseline | --config | {harmed} | --data | {world}/data | --out | {out} | --trainer.max_epochs=1",

@@ -86,7 +86,8 @@ def make(world: Path) -> Path:
 
 _COMMANDS = {
     "run": "train | retriever | --config | {world}/retriever.yaml | --data | {world}/data | --out | {world}/run",
-    "baseline": "train | baseline | --config | {world}/baseline.yaml | --data | {world}/data | --out | {world}/baseline",
+    "baseline": "train | baseline | --config | {world}/baseline.yaml | --data | {world}/data"
+    " | --out | {world}/baseline",
     "reader": "train | reader | --config | {world}/reader.yaml | --data | {world}/data | --out | {world}/reader",
     "verbalizer": "train | verbalizer | --config | {world}/verbalizer.yaml | --kqapro | {world}/source"
     " | --out | {world}/verbalizer",
