@@ -100,7 +100,7 @@ def execute(name: str, entry: Command | Group, words: Sequence[str]) -> int:
         try:
             output = entry.run(options)
         except Exception as error:
-            if isinstance(error, BgrError) or not is_out_of_memory(error):
+            if not is_out_of_memory(error):
                 raise
             raise BgrError(out_of_memory(one.name for one in fields(options))) from None
     if as_json:

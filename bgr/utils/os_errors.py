@@ -26,18 +26,24 @@ _ADVICE = {
 _LOWER = ("batch_size", "batch", "pool", "candidates", "questions", "limit", "size")
 """Options that take less memory when they are lower, those with the most effect first."""
 
-_NO_MEMORY = re.compile(r"allocate memory|not enough memory|out of memory|bad_alloc|failed to allocate", re.IGNORECASE)
+_NO_MEMORY = re.compile(
+    r"allocate memory|not enough memory|out of memory|bad_alloc|failed to allocate|could not create a primitive|"
+    r"start new thread|Cannot allocate|Unable to allocate",
+    re.IGNORECASE,
+)
+"""Messages of Python and of libraries, oneDNN's among them, which names no reason."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """True for the errors of Python and of libraries in C++ that find no memory, or of one that caused them."""
-    causes = (error, error.__cause__, error.__context__)
-    return any(
-        isinstance(one, MemoryError)
-        or (isinstance(one, OSError) and one.errno == errno.ENOMEM)
-        or (isinstance(one, RuntimeError | ImportError | OSError) and _NO_MEMORY.search(str(one)))
-        for one in causes
-    )
+    """True for the errors of Python and of libraries in C++ that find no memory, and for errors that they led to."""
+    one: BaseException | None = error
+    while one is not None:
+        if isinstance(one, MemoryError) or (isinstance(one, OSError) and one.errno == errno.ENOMEM):
+            return True
+        if isinstance(one, RuntimeError | ImportError | OSError) and _NO_MEMORY.search(str(one)):
+            return True
+        one = one.__cause__ or one.__context__
+    return False
 
 
 def out_of_memory(options: Iterable[str]) -> str:
