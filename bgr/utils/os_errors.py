@@ -28,7 +28,7 @@ _LOWER = ("batch_size", "batch", "pool", "candidates", "questions", "limit", "si
 
 _NO_MEMORY = re.compile(
     r"allocate memory|not enough memory|out of memory|bad_alloc|failed to allocate|could not create a primitive|"
-    r"start new thread|Cannot allocate|Unable to allocate",
+    r"start new thread|Unable to allocate|error return without exception set",
     re.IGNORECASE,
 )
 """Messages of Python and of libraries, oneDNN's among them, which names no reason."""
@@ -40,7 +40,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     while one is not None:
         if isinstance(one, MemoryError) or (isinstance(one, OSError) and one.errno == errno.ENOMEM):
             return True
-        if isinstance(one, RuntimeError | ImportError | OSError) and _NO_MEMORY.search(str(one)):
+        if isinstance(one, RuntimeError | ImportError | OSError | SystemError) and _NO_MEMORY.search(str(one)):
             return True
         one = one.__cause__ or one.__context__
     return False

@@ -34,6 +34,8 @@ Act = Callable[[], int]
 
 def import_all() -> None:
     """Import what the commands import, so that forks begin at once."""
+    import encodings.utf_8_sig
+
     import datasets
     import lightning
     import matplotlib.pyplot as plt
@@ -47,7 +49,7 @@ def import_all() -> None:
     import training.start
 
     del datasets, lightning, plt, torch, transformers, BertModel, LlamaForCausalLM, T5ForConditionalGeneration
-    del bgr, eval, training
+    del bgr, encodings, eval, training
     # the garbage collector of each fork need not walk through the libraries
     gc.collect()
     gc.freeze()

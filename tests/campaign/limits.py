@@ -22,7 +22,7 @@ SIZES = (0, 4 << 10, 64 << 10)
 """Bytes after which a file cannot grow."""
 SPACE = 300 << 10
 """Bytes of a small disk."""
-MEMORY = (8, 48, 160)
+MEMORY = (64, 192, 512)
 """Further mebibytes of addresses that a command may use."""
 
 

@@ -68,6 +68,7 @@ def pages(home):
     return sorted(path for ending in ("html", "svg") for path in home.rglob(f"*.{ending}"))
 
 
+@pytest.mark.workflow
 def test_nothing_of_hostile_texts_runs_in_any_page(written):
     if (
         browser := next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
