@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from bgr.errors import DataError
+from bgr.utils.hashing import hash_file
 from bgr.utils.json_utils import parse_json
 from bgr.utils.os_errors import problem, system_error
 
@@ -26,6 +27,13 @@ _HALF, _OLD = "bgr-half-", "bgr-old-"
 
 LOCK_FILE = re.compile(r"\..+\.lock")
 """Name of a file of `bgr.utils.output_lock`."""
+
+
+SUMS = "SHA256SUMS"
+"""File with the hashes of a folder's files, which `bgr.utils.checksums` compares."""
+
+_LEFT_OUT = ("training", "README.md", SUMS)
+"""Parts of a run folder that no checkpoint needs, and the model card, which anyone may edit."""
 
 
 def read_json(path: str | Path) -> Any:
@@ -71,8 +79,6 @@ def output_folder(path: str | Path, *, overwrite: bool = False, sums: bool = Tru
         with _writing_within(path, work):
             yield work
             if sums:
-                from bgr.utils.checksums import write_sums  # which needs this module
-
                 write_sums(work)
             share_files(work)
         if path.exists():
@@ -214,3 +220,24 @@ def without_nan(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [without_nan(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def write_sums(folder: Path) -> int:
+    """Write the hashes of a folder's files, and return their number; hidden files, the model card and the folder
+    ``training`` are left out.
+
+    Raises:
+        DataError: a file cannot be read, or the hashes cannot be written.
+    """
+    names = sorted(_files(folder))
+    with writing(folder / SUMS):
+        lines = [f"{hash_file(folder / name)}  {name}" for name in names]
+    write_lines(folder / SUMS, lines)
+    return len(lines)
+
+
+def _files(folder: Path) -> Iterator[str]:
+    for path in folder.rglob("*"):
+        parts = path.relative_to(folder).parts
+        if path.is_file() and parts[0] not in _LEFT_OUT and not any(part.startswith(".") for part in parts):
+            yield path.relative_to(folder).as_posix()

@@ -62,8 +62,10 @@ def test_the_reader_of_large_files_reads_what_json_reads(place, text, block):
     try:
         found = list(read_items(path, block=block))
     except DataError as error:
-        assert "\n" not in str(error)
+        found, said = None, str(error)
+    if found is None:
         assert not isinstance(expected, list)
+        assert "\n" not in said
         return
     assert repr(found) == repr(expected)  # NaN equals itself in writing
 
@@ -96,11 +98,13 @@ NAME = st.sampled_from(
     )
 )
 def test_no_name_in_hashes_leads_out_of_the_folder(place, lines):
+    said = ""
     (place / SUMS).write_bytes("\n".join(lines).encode("utf-8", "surrogatepass"))
     try:
         found = read_sums(place)
     except CheckpointError as error:
-        assert "\n" not in str(error)
-        return
+        found, said = {}, str(error)
+        lines = said.splitlines()
+    assert not said or len(lines) == 1
     for name in found:
         assert (place / name).resolve().is_relative_to(place.resolve())
