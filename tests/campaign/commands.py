@@ -146,7 +146,7 @@ COMMANDS = [
         "compare",
         "compare --data {world}/passages.json --openie {world}/triples.json --encoder {world}/encoder --samples 20"
         " --systems bm25 bm25+sync prism llm-edges --llm {llm} --batch-size 2 --out {out}",
-        varies=r"\.png$|passages\.(md|html)|\.csv$|traces\.html",
+        varies=r"SHA256SUMS|\.png$|passages\.(md|html)|\.csv$|traces\.html",
     ),
     Command(
         "predict",
@@ -158,7 +158,7 @@ COMMANDS = [
     Command(
         "evaluate",
         "evaluate --checkpoint {world}/checkpoint --data {world}/data --out {out}",
-        varies=r"answers\.(md|html)|metrics\.(md|csv)",
+        varies=r"answers\.(md|html)|metrics\.(md|csv)|SHA256SUMS",
     ),
     Command("data import", "data import {world}/labelled.jsonl --out {out} --candidates 4"),
     Command("data convert", "data convert {world}/data {out} --to released"),
