@@ -23,6 +23,7 @@ def main() -> int:
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--quick", action="store_true", help="a small part, as in CI")
     parser.add_argument("--commands", nargs="+", help="names of commands (default: all; with --quick a few)")
+    parser.add_argument("--share", type=float, default=1.0, help="share of the kills, inputs and replies (default: 1)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2, help="damaged inputs and replies that run at the same time")
     parser.add_argument("--out", type=Path, default=Path("work/campaign"))
@@ -61,7 +62,7 @@ def _run(home: Path, options: argparse.Namespace, commands: list[Command]) -> in
             outcomes += found
             seconds[name] = time.monotonic() - began
             print(f"{name}: {len(found)} outcomes in {seconds[name]:.0f} s", flush=True)
-            about = {"seed": options.seed, "outcomes": len(outcomes), "quick": options.quick}
+            about = {"seed": options.seed, "outcomes": len(outcomes), "quick": options.quick, "share": options.share}
             write(outcomes, seconds, about, options.out)
     print(table(outcomes))
     return int(any(one.kind in BAD for one in outcomes))
@@ -72,7 +73,8 @@ def _parts(
 ) -> dict[str, Callable[[], Iterable]]:
     from . import inputs, kills, limits, pairs, replies, sources
 
-    counts, seed, jobs = QUICK if options.quick else FULL, options.seed, options.jobs
+    seed, jobs = options.seed, options.jobs
+    counts = {name: round(options.share * count) for name, count in (QUICK if options.quick else FULL).items()}
     targets = [one for one in inputs.TARGETS if not options.quick or one.name in inputs.QUICK]
 
     def all_kills() -> Iterator:

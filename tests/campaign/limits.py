@@ -18,9 +18,9 @@ from .kills import difference
 from .outcomes import LINE, LOST, OTHER, TRACEBACK, Outcome, judged
 
 NOBODY = 65534
-SIZES = (0, 4 << 10, 64 << 10)
-"""Bytes after which a file cannot grow."""
-SPACE = 300 << 10
+SIZES = (16 << 10, 48 << 10)
+"""Bytes after which a file cannot grow; progress and the error go to a file too, which has a few thousand."""
+SPACE = 64 << 10
 """Bytes of a small disk."""
 MEMORY = (64, 192, 512)
 """Further mebibytes of addresses that a command may use."""
