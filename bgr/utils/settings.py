@@ -46,7 +46,7 @@ def load_settings(path: Path, kind: type[Kind], name: str) -> Kind:
             not as it was written (`bgr.utils.checksums`).
     """
     record = read_json(path)
-    (version,) = (one.default for one in fields(kind) if one.name == "format")  # type: ignore[arg-type]
+    version: Any = next(one.default for one in fields(kind) if one.name == "format")  # type: ignore[arg-type]
     if not isinstance(record, dict) or record.get("format") != version:
         found = record.get("format") if isinstance(record, dict) else None
         older = isinstance(found, int) and not isinstance(found, bool) and 0 < found < version
