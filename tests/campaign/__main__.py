@@ -1,4 +1,7 @@
-"""``python -m tests.campaign``: run the parts of the campaign, and write ``campaign.md`` and ``campaign.json``."""
+"""A campaign against the whole package: kills, damaged files, malformed replies, full disks, little memory.
+
+``python -m tests.campaign`` runs its parts, and writes ``campaign.md`` and ``campaign.json``. docs/trust.md describes it.
+"""
 
 from __future__ import annotations
 
