@@ -43,7 +43,7 @@ from typing import Any, NoReturn
 
 from bgr.errors import BgrError
 from bgr.utils.options import Options, OptionsError, flag, group_of, kind_of, option_texts, ordered_fields
-from bgr.utils.os_errors import is_out_of_memory, out_of_memory
+from bgr.utils.os_errors import describe, is_out_of_memory, out_of_memory, system_error
 from bgr.utils.output_lock import output_locks
 from bgr.utils.suggest import did_you_mean
 from bgr.utils.terminal import Paint
@@ -100,9 +100,12 @@ def execute(name: str, entry: Command | Group, words: Sequence[str]) -> int:
         try:
             output = entry.run(options)
         except Exception as error:
-            if not is_out_of_memory(error):
+            if is_out_of_memory(error):
+                raise BgrError(out_of_memory(one.name for one in fields(options))) from None
+            if isinstance(error, BgrError | OSError) or (of_system := system_error(error)) is None:
                 raise
-            raise BgrError(out_of_memory(one.name for one in fields(options))) from None
+            outputs = [str(path) for path in options.outputs()]
+            raise BgrError(describe(of_system, " and ".join(outputs) or "an output")) from None
     if as_json:
         if output.data is not None:
             print(json.dumps(output.data, ensure_ascii=False))

@@ -56,11 +56,16 @@ def out_of_memory(options: Iterable[str]) -> str:
     return f"out of memory; {f'lower {lower}, ' if lower else ''}give smaller inputs, or free some memory (ulimit -v)"
 
 
+_NOT_WRITTEN = re.compile(r"inline_container\.cc.*(unexpected pos|writ)|PytorchStreamWriter failed", re.DOTALL)
+
+
 def system_error(error: Exception) -> OSError | None:
     """The error of the operating system that an exception is or repeats, as those of libraries in Rust do; else
-    ``None``."""
+    ``None``. PyTorch does not say why it could not write a file: in all likelihood the disk is full."""
     if isinstance(error, OSError):
         return error
+    if isinstance(error, RuntimeError) and _NOT_WRITTEN.search(str(error)):
+        return OSError(errno.ENOSPC, "PyTorch could not write a file")
     number = re.search(r"\(os error (\d{1,4})\)", str(error))
     return OSError(int(number[1]), os.strerror(int(number[1]))) if number else None
 

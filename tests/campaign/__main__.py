@@ -1,6 +1,6 @@
 """A campaign against the whole package: kills, damaged files, malformed replies, full disks, little memory.
 
-``python -m tests.campaign`` runs its parts, and writes ``campaign.md`` and ``campaign.json``. docs/trust.md describes it.
+``python -m tests.campaign`` runs its parts, and writes ``campaign.md`` and ``campaign.json``; docs/trust.md.
 """
 
 from __future__ import annotations

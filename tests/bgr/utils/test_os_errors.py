@@ -49,6 +49,14 @@ def test_a_command_without_memory_says_what_to_lower(act):
         execute("bgr x", Command(summary="", description="", options=Options, run=run, example=""), [])
 
 
+def test_a_full_disk_that_only_pytorch_has_seen_is_one_line():
+    def run(options):
+        raise RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 64 vs 0")
+
+    with pytest.raises(BgrError, match="an output: PyTorch could not write a file; free some space"):
+        execute("bgr x", Command(summary="", description="", options=Options, run=run, example=""), [])
+
+
 def test_other_errors_are_not_taken_for_it():
     assert not is_out_of_memory(RuntimeError("shapes do not fit"))
     assert not is_out_of_memory(OSError(errno.ENOSPC, "No space left on device"))
