@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # A process for each core, at most eight: each takes about 1.5 GB of memory.
 PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 
-.PHONY: demo train test workflow slow docs lint dist lowest clean
+.PHONY: demo train test workflow campaign slow docs lint dist lowest clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bgr ask "Which film by the director of Alien came out in 1982?" --draw work/answer.png --overwrite
@@ -22,6 +22,10 @@ test: $(VENV)/.dev
 # repeated trainings, kills, and files harmed one by one
 workflow: $(VENV)/.dev
 	$(BIN)/pytest -m workflow $(PARALLEL)
+
+# kills, damaged inputs, malformed replies, full disks: docs/trust.md; up to half an hour
+campaign: $(VENV)/.dev
+	nice -n 5 $(BIN)/python -m tests.campaign --out work/campaign
 
 slow: $(VENV)/.dev
 	$(BIN)/pytest -m slow

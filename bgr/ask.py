@@ -71,7 +71,7 @@ class Asking:
     def collection(self) -> Collection | None:
         """The collection, ready to be searched; ``None`` if there are facts in its place."""
         if self._collection is None and self.searched is not None:
-            self._collection = open_collection(self.searched, self.pipeline)
+            self._collection = open_collection(self.searched, self.pipeline, verify=self.options.verify)
         return self._collection
 
     def answers(self) -> list[Answer]:
@@ -127,11 +127,11 @@ def check_collection(folder: Path) -> str:
     return manifest.corpus
 
 
-def open_collection(folder: Path, pipeline: BgrPipeline) -> Collection:
+def open_collection(folder: Path, pipeline: BgrPipeline, *, verify: bool = True) -> Collection:
     """Open a collection, and prepare the search of a checkpoint over it; see `BgrPipeline.search_over` for errors."""
     from bgr.collection.collection import Collection
 
-    collection = Collection.open(folder, progress=True)
+    collection = Collection.open(folder, verify=verify, progress=True)
     pipeline.search_over(collection)
     return collection
 

@@ -18,8 +18,9 @@ from bgr import __version__
 from bgr.ask import check_checkpoint, check_collection, open_collection
 from bgr.data.records import as_record, get_field, get_text, get_texts
 from bgr.errors import DataError
+from bgr.models.config import DIRECTIONS
 from bgr.released import checkpoint_folder
-from bgr.retrievers.graph_hop.options import MAX_FACTS, PredictOptions
+from bgr.retrievers.graph_hop.options import MAX_FACTS, RANKER, PredictOptions
 from bgr.utils.atomic_io import new_file, writing
 from bgr.utils.hashing import hash_files, hash_texts
 from bgr.utils.json_utils import is_text, parse_json, repr_short
@@ -166,7 +167,11 @@ class Answering:
             device=options.device,
             precision=options.precision,
         )
-        self.collection = None if options.collection is None else open_collection(options.collection, self.pipeline)
+        self.collection = (
+            None
+            if options.collection is None
+            else open_collection(options.collection, self.pipeline, verify=options.verify)
+        )
 
     def __call__(self, batch: Sequence[Asked]) -> bytes:
         """The lines of the records of a batch."""
@@ -198,7 +203,7 @@ def _record(asked: Asked, answer: Answer | None) -> dict[str, Any]:
 def _run_key(options: PredictOptions, corpus: str) -> str:
     """A hash of all that the records depend on."""
     folder = options.checkpoint or checkpoint_folder()
-    files = [path for part in ("", "encoder", "forward", "backward") for path in (folder / part).glob("*")]
+    files = [path for part in ("", "encoder", *DIRECTIONS, RANKER) for path in (folder / part).glob("*")]
     files += (folder / "reader").rglob("*")
     names = sorted(
         path.relative_to(folder).as_posix()

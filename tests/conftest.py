@@ -123,8 +123,7 @@ WORDS = (
 ).split()
 
 
-@pytest.fixture(scope="session")
-def tokenizer():
+def word_tokenizer():
     """Word-level, lower-cased, with BERT's special tokens."""
     words = {word: i for i, word in enumerate([*SPECIAL, *WORDS])}
     core = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
@@ -141,8 +140,8 @@ def tokenizer():
     )
 
 
-@pytest.fixture(scope="session")
-def encoder_config(tokenizer):
+def small_bert(tokenizer):
+    """The configuration of a BERT with two layers."""
     return BertConfig(
         vocab_size=len(tokenizer),
         hidden_size=16,
@@ -151,6 +150,25 @@ def encoder_config(tokenizer):
         intermediate_size=32,
         max_position_embeddings=64,
     )
+
+
+def write_encoder(folder, tokenizer, config):
+    """A random BERT with its tokenizer on disk, as a user would name one."""
+    from transformers import BertModel
+
+    torch.manual_seed(0)
+    BertModel(config, add_pooling_layer=False).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+@pytest.fixture(scope="session")
+def tokenizer():
+    return word_tokenizer()
+
+
+@pytest.fixture(scope="session")
+def encoder_config(tokenizer):
+    return small_bert(tokenizer)
 
 
 @pytest.fixture(scope="session")
@@ -166,15 +184,8 @@ def make_retriever(encoder_config):
 
 @pytest.fixture(scope="session")
 def encoder_folder(build_once, tokenizer, encoder_config):
-    """A BERT with its tokenizer on disk, as a user would name one."""
-    from transformers import BertModel
-
-    def make(folder):
-        torch.manual_seed(0)
-        BertModel(encoder_config, add_pooling_layer=False).save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
-
-    return build_once("encoder", make)
+    """See `write_encoder`."""
+    return build_once("encoder", lambda folder: write_encoder(folder, tokenizer, encoder_config))
 
 
 def toy_examples(count, prefix):

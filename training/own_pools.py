@@ -13,7 +13,8 @@ from bgr.collection.collection import Collection
 from bgr.data.example import Example
 from bgr.errors import DataError
 from bgr.pipeline import BgrPipeline
-from bgr.retrievers.graph_hop.checkpoint import RANKER, SETTINGS
+from bgr.retrievers.graph_hop.checkpoint import SETTINGS
+from bgr.retrievers.graph_hop.options import RANKER
 from bgr.utils.cache import ChunkCache, cache_folder, writable_folder
 from bgr.utils.hashing import hash_files, hash_texts
 from bgr.utils.progress import progress_bar

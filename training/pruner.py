@@ -29,7 +29,6 @@ from bgr.models.config import DIRECTIONS
 from bgr.models.pruner import Pruner
 from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever
 from bgr.utils.atomic_io import output_folder
-from bgr.utils.checksums import write_sums
 from bgr.utils.progress import progress_bar
 from training.options import PrunerOptions
 from training.own_pools import own_pools, pools_cache
@@ -105,7 +104,6 @@ def train_pruner(options: PrunerOptions) -> dict[str, dict[str, float]]:
         shutil.copytree(options.checkpoint, folder, dirs_exist_ok=True, ignore=left_out)
         for model in (first, second):
             save_part(model, folder / model.config.direction, folder)
-        write_sums(folder)
     return found
 
 
@@ -165,12 +163,16 @@ class PrunerTraining:
         """The share of the pools with all gold facts among the best candidates, by their number."""
         right: dict[int, list[bool]] = {rank: [] for rank in RANKS}
         for pool in pools:
-            batch = self.batch([pool], [range(pool.found)])
-            scores = pruner(self.words, batch.questions, batch.facts, batch.candidates)[-1][0]
-            order = scores.argsort(descending=True).tolist()
+            order = self._order(pruner, pool) if pool.found else []
             for rank, found in right.items():
                 found.append(pool.complete(order[:rank]))
         return {f"all_at_{rank}": fmean(found) for rank, found in right.items()}
+
+    def _order(self, pruner: Pruner, pool: Pool) -> list[int]:
+        """What was found, the best first."""
+        batch = self.batch([pool], [range(pool.found)])
+        scores: Tensor = pruner(self.words, batch.questions, batch.facts, batch.candidates)[-1][0]
+        return [int(place) for place in scores.argsort(descending=True)]
 
 
 def _loss(scores: Tensor, labels: Sequence[Sequence[bool]]) -> Tensor:

@@ -26,11 +26,11 @@ from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.errors import DataError
 from bgr.models.pool_ranker import PoolGraph, PoolRanker, RankerConfig
 from bgr.pipeline import BgrPipeline
-from bgr.retrievers.graph_hop.checkpoint import RANKER, Settings
+from bgr.retrievers.graph_hop.checkpoint import Settings
 from bgr.retrievers.graph_hop.hop_search import HopSearch, Pool
+from bgr.retrievers.graph_hop.options import RANKER
 from bgr.utils.atomic_io import output_folder
 from bgr.utils.cache import ChunkCache
-from bgr.utils.checksums import write_sums
 from bgr.utils.hashing import hash_texts
 from bgr.utils.progress import progress_bar
 from training.options import RankerOptions
@@ -101,7 +101,6 @@ def train_ranker(options: RankerOptions) -> dict[str, dict[str, float]]:
         left_out = shutil.ignore_patterns("training", "SHA256SUMS", RANKER)
         shutil.copytree(options.checkpoint, folder, dirs_exist_ok=True, ignore=left_out)
         ranker.save_pretrained(folder / RANKER)
-        write_sums(folder)
     return found
 
 

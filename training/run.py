@@ -14,11 +14,18 @@ from typing import Any
 
 from lightning.fabric.utilities import rank_zero
 
+from bgr import __version__
+from bgr.data.reasongraphqa.io.dataset import dataset_hash
 from bgr.errors import BgrError, DataError
 from bgr.utils.atomic_io import is_empty, read_json, write_text
 from bgr.utils.cache import cache_folder, writable_folder
+from bgr.utils.hashing import hash_files
+from bgr.utils.json_utils import repr_short
 
 FINISHED = "finished.json"
+
+STARTED = "started.json"
+"""Version, config, settings and data of a run, in its folder ``training``; written before the first step."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,17 @@ class Run:
     @property
     def states_folder(self) -> Path:
         return self.states or self.out / "training" / "states"
+
+    @property
+    def started(self) -> Path:
+        return self.out / "training" / STARTED
+
+    @property
+    def data_hash(self) -> str:
+        """SHA-256 of the dataset, or of the knowledge base of a verbalizer; DataError if it cannot be read."""
+        if (self.data / "kb.json").is_file():
+            return hash_files(self.data, ["kb.json"])
+        return dataset_hash(self.data)
 
     def home(self, direction: str) -> Path:
         """Logs and training checkpoints of a direction."""
@@ -82,13 +100,31 @@ def check_folder(run: Run, *, overwrite: bool, alone: bool = False) -> None:
     """Check that the run folder may be written; it may contain the other direction if one is trained `alone`.
 
     Raises:
-        BgrError: the folder is not empty, and none of `overwrite`, `resume` and `alone` allows that.
+        BgrError: the folder is not empty, and none of `overwrite`, `resume` and `alone` allows that; or it was started
+            on other data.
     """
     if run.out.exists() and not run.out.is_dir():
         raise BgrError(f"{run.out}: is a file, allowed: a folder")
     allowed = overwrite or run.resume or alone
     if first_process() and not allowed and run.out.exists() and not is_empty(run.out):
         raise BgrError(f"{run.out}: exists already; give --resume to resume or --overwrite to start again")
+    if first_process() and not overwrite:
+        _check_data(run)
+
+
+def _check_data(run: Run) -> None:
+    """Check that what is in the run folder was trained on the same data; folders of older versions do not say."""
+    if not run.started.is_file():
+        return
+    record = read_json(run.started)
+    before = record.get("data_sha256") if isinstance(record, dict) else None
+    if not isinstance(before, str):
+        raise DataError(f"{run.started}: does not name the data; give --overwrite to start again")
+    if before != run.data_hash:
+        raise BgrError(
+            f"{run.out}: was started on other data ({repr_short(record.get('data'))}, SHA-256 {before[:12]}…) than "
+            f"{run.data} has now; give the same data, or --overwrite to start again"
+        )
 
 
 def prepare_folder(run: Run, *, overwrite: bool) -> None:
@@ -97,7 +133,9 @@ def prepare_folder(run: Run, *, overwrite: bool) -> None:
         return
     if overwrite and run.out.exists():
         shutil.rmtree(run.out)
-    run.out.mkdir(parents=True, exist_ok=True)
+    run.started.parent.mkdir(parents=True, exist_ok=True)
+    about = {"version": __version__, "config": str(run.config), "settings": list(run.overrides), "data": str(run.data)}
+    write_record(run.started, {**about, "data_sha256": run.data_hash})
 
 
 def mark_finished(run: Run, direction: str, settings: dict[str, Any]) -> None:

@@ -118,6 +118,7 @@ def start_verbalizer(options: VerbalizerOptions) -> Training:
         run = replace(run, overrides=[*run.overrides, f"--data.seed={options.seed}"])
     metrics = train_verbalizer(run, overwrite=options.overwrite)
     share_files(run.out)
+    write_sums(run.out)
     return Training(run.out, metrics)
 
 

@@ -43,6 +43,7 @@ from typing import Any, NoReturn
 
 from bgr.errors import BgrError
 from bgr.utils.options import Options, OptionsError, flag, group_of, kind_of, option_texts, ordered_fields
+from bgr.utils.os_errors import describe, is_out_of_memory, out_of_memory, system_error
 from bgr.utils.output_lock import output_locks
 from bgr.utils.suggest import did_you_mean
 from bgr.utils.terminal import Paint
@@ -96,7 +97,15 @@ def execute(name: str, entry: Command | Group, words: Sequence[str]) -> int:
         name, entry, words = f"{name} {word}", entry.commands[word], words[1:]
     options, as_json = parse(name, entry, words)
     with output_locks(options.outputs()):
-        output = entry.run(options)
+        try:
+            output = entry.run(options)
+        except Exception as error:
+            if is_out_of_memory(error):
+                raise BgrError(out_of_memory(one.name for one in fields(options))) from None
+            if isinstance(error, BgrError | OSError) or (of_system := system_error(error)) is None:
+                raise
+            outputs = [str(path) for path in options.outputs()]
+            raise BgrError(describe(of_system, " and ".join(outputs) or "an output")) from None
     if as_json:
         if output.data is not None:
             print(json.dumps(output.data, ensure_ascii=False))

@@ -110,6 +110,7 @@ class Collection:
         encoder: Encoder | str | Path | EncoderSpec | None = MINILM,
         key: str | None = None,
         corpus: Corpus | None = None,
+        verify: bool = True,
         progress: bool = False,
         ray: RayOptions | None = None,
     ) -> Collection:
@@ -119,6 +120,7 @@ class Collection:
             folder: written by `build`, also of an older version.
             encoder, key: those of the build. The encoder is loaded when it is first needed.
             corpus: texts that the collection must hold; ``None`` accepts any.
+            verify: compare each file with its hash when it is first used, at about a second for each gigabyte.
             progress: show bars on standard error.
             ray: workers that encode texts which are added, and extract triples.
 
@@ -126,7 +128,7 @@ class Collection:
             DataError: no collection, a damaged one, or one of another corpus or encoder.
             ValueError: an encoder without a key.
         """
-        state, lazy = open_state(Path(folder)), LazyEncoder(encoder, key, ray)
+        state, lazy = open_state(Path(folder), verified=verify), LazyEncoder(encoder, key, ray)
         # an encoder that the caller names is compared now, the packaged one when it is first needed
         later = encoder is None or (encoder == MINILM and key is None)
         state.check(corpus, None if later else lazy.key)
@@ -227,7 +229,14 @@ class Collection:
         if key not in self._hop_indexes:
             show = self.progress
             if isinstance(self._source, FolderState) and len(self):
-                made = HopIndex.kept(self.folder, self.corpus, tokenizer, max_tokens=max_tokens, progress=show)
+                made = HopIndex.kept(
+                    self.folder,
+                    self.corpus,
+                    tokenizer,
+                    max_tokens=max_tokens,
+                    verify=self._state.verified,
+                    progress=show,
+                )
             else:
                 made = HopIndex.build(self.corpus, tokenizer, max_tokens=max_tokens, progress=show)
             self._hop_indexes[key] = tokenizer, made  # a tokenizer that is kept keeps its id
@@ -357,7 +366,7 @@ class Collection:
     def _commit(self, manifest: Manifest) -> None:
         """Replace the state, and remove the files that only the old one needed."""
         manifest.write(self.folder)
-        self._source = open_state(self.folder)
+        self._source = open_state(self.folder, verified=self._state.verified)
         tidy(self.folder)
         self._hop_indexes.clear()
         for name in ("dense", "hybrid", "triple_index", "triples_hash"):

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -208,11 +208,26 @@ def changing(folder: Path) -> Iterator[str]:
         except Timeout:
             raise DataError(f"{folder}: another process is changing this collection; wait until it ends") from None
     try:
-        tidy(folder)  # first, so that a change that was killed has the same number when it is repeated
-        numbers = [int(found[2]) for file in folder.iterdir() if (found := PIECE.fullmatch(file.name))]
-        yield f"{max(numbers, default=0) + 1:06d}"
+        yield f"{_last_number(folder) + 1:06d}"
     finally:
         lock.release()
+
+
+def _last_number(folder: Path) -> int:
+    """The number of the last change of a folder, which is tidied: that of a killed one is free again, so that its
+    repetition writes the same files."""
+    before = _numbers(path.name for path in folder.iterdir())
+    tidy(folder)
+    try:
+        named = _numbers(piece.name for piece in read_manifest(folder).pieces)
+    except DataError:
+        return 0
+    # a collection that became empty names no piece
+    return max(named or before, default=0)
+
+
+def _numbers(names: Iterable[str]) -> list[int]:
+    return [int(found[2]) for name in names if (found := PIECE.fullmatch(name))]
 
 
 def tidy(folder: Path) -> None:

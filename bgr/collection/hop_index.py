@@ -23,6 +23,7 @@ from bgr.collection.mentions import Mentions
 from bgr.errors import DataError
 from bgr.models.token_store import TokenStore
 from bgr.utils.atomic_io import output_folder, writing
+from bgr.utils.checksums import changed_files, read_sums
 from bgr.utils.hashing import hash_texts
 
 FORMAT = "2"
@@ -51,14 +52,24 @@ class HopIndex:
         return cls(mentions, TokenStore.of(texts, tokenizer, max_tokens=max_tokens, progress=progress))
 
     @classmethod
-    def kept(cls, folder: Path, corpus: Corpus, tokenizer: Any, *, max_tokens: int, progress: bool = False) -> Self:
+    def kept(
+        cls,
+        folder: Path,
+        corpus: Corpus,
+        tokenizer: Any,
+        *,
+        max_tokens: int,
+        verify: bool = True,
+        progress: bool = False,
+    ) -> Self:
         """Open what is kept in a collection's folder, memory-mapped, or build it there.
 
         A build that is interrupted leaves nothing that counts. If another process is building, this one waits for it.
 
         Args:
             folder: of the collection.
-            corpus: its texts. For the other arguments see `build`.
+            corpus: its texts.
+            verify: compare the files with their hashes. For the other arguments see `build`.
 
         Raises:
             DataError: the folder cannot be written, or a file is damaged; the message says what to do.
@@ -71,6 +82,10 @@ class HopIndex:
                     with output_folder(home) as work:
                         found.mentions.save(work)
                         found.tokens.save(work)
+        if verify and read_sums(home) and (bad := changed_files(home)):
+            raise DataError(
+                f"{bad[0].partition(': ')[0]}: damaged; remove {home}, which is built again when it is needed"
+            )
         mentions, tokens = Mentions.open(home), TokenStore.open(home, words=len(tokenizer))
         if not len(mentions) == len(tokens) == len(corpus):
             counts = f"names of {len(mentions):,} texts, token ids of {len(tokens):,}, of {len(corpus):,}"

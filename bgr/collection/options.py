@@ -112,11 +112,13 @@ class SearchOptions(FolderOptions, EncoderOptions, MilvusOptions):
         questions: texts to search for.
         method: search by words, by vectors, or both (default: hybrid, or bm25 where the collection has no vectors).
         k: number of texts for each question.
+        verify: do not compare the files that are searched with their hashes.
     """
 
     questions: tuple[str, ...] = positional(metavar="QUESTION")
     method: Literal["bm25", "dense", "hybrid"] | None = None
     k: Positive = 10
+    verify: bool = True
 
     def conflicts(self) -> Iterator[str]:
         if self.milvus is not None and self.method == "bm25":

@@ -6,7 +6,7 @@ if texts are added or deleted meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -110,11 +110,15 @@ def _lists(passages: Sequence[Passage]) -> Iterator[list[str]]:
 
 
 class FolderState:
-    """The open files of a manifest, memory-mapped; DataError if a file is missing, damaged or cut short."""
+    """The open files of a manifest, memory-mapped; DataError if a file is missing, damaged or cut short.
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
+    Files are compared with their hashes when they are first used, unless `verified` is false.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest, *, verified: bool = True) -> None:
         self.folder = folder
         self.manifest = manifest
+        self.verified = verified
         shape = manifest.dimensions, manifest.half
         self.segments = [Segment(folder / piece.name, piece.passages, *shape) for piece in manifest.segments]
         self.live = LiveRows(manifest.rows, self._deleted())
@@ -135,6 +139,8 @@ class FolderState:
 
     @cached_property
     def bm25(self) -> CountedBm25Search:
+        for piece in self.manifest.segments:
+            self._compare(piece, lambda file: file not in (PASSAGES, VECTORS))  # texts have a hash of their own
         return CountedBm25Search([segment.counts for segment in self.segments], self.live)
 
     @cached_property
@@ -142,6 +148,8 @@ class FolderState:
         """The vectors of the passages that are left; DataError if the collection was built without an encoder."""
         if self.manifest.encoder is None:
             raise DataError(f"{self.folder}: the collection has no vectors; build it again with an encoder")
+        for piece in self.manifest.segments:
+            self._compare(piece, lambda file: file == VECTORS)
         return VectorRows([part.vectors for part in self.segments if part.vectors is not None], self.live)
 
     @cached_property
@@ -150,6 +158,7 @@ class FolderState:
         piece = self.manifest.triples
         if piece is None:
             return None
+        self._compare(piece)
         key = self.manifest.encoder or ""
         index = TripleIndex.open(self.folder / piece.name, no_encoder, corpus_hash=None, encoder_key=key)
         rows, path = index.passages, self.folder / piece.name
@@ -183,7 +192,29 @@ class FolderState:
         rows = open_array(self.folder / piece.name, np.int64, (piece.passages,))
         if len(rows) and (rows[0] < 0 or rows[-1] >= self.manifest.rows or not (np.diff(rows) > 0).all()):
             raise DataError(f"{self.folder / piece.name}: damaged (rows do not ascend); build the collection again")
+        self._compare(piece)
         return np.asarray(rows)
+
+    def _compare(self, piece: Piece, chosen: Callable[[str], bool] = lambda file: True) -> None:
+        """Compare the chosen files of a piece with their hashes; DataError for damaged or missing ones."""
+        if not self.verified:
+            return
+        wanted = {file: sha256 for file, sha256 in piece.sha256.items() if chosen(Path(file).name)}
+        _check(self.folder, [file for file, sha256 in wanted.items() if _digest(self.folder / file) != sha256])
+
+
+def _digest(path: Path) -> str:
+    """SHA-256 of a file; empty if there is none."""
+    try:
+        return digest(path)
+    except OSError:
+        return ""
+
+
+def _check(folder: Path, bad: Sequence[str]) -> None:
+    if bad:
+        names = ", ".join(bad[:MAX_NAMED]) + (f" and {len(bad) - MAX_NAMED} more" if len(bad) > MAX_NAMED else "")
+        raise DataError(f"{folder}: {names}: not what was written (damaged or changed); build the collection again")
 
 
 def no_encoder(texts: Sequence[str]) -> np.ndarray:
@@ -200,15 +231,18 @@ class Verified:
     unhashed: tuple[str, ...]
 
 
-def open_state(folder: Path) -> FolderState:
-    """The present state of a folder; DataError if there is no collection, or a damaged or incompatible one."""
+def open_state(folder: Path, *, verified: bool = True) -> FolderState:
+    """The present state of a folder, see `FolderState`; DataError if there is no collection, or a damaged or
+    incompatible one."""
     manifest = read_manifest(folder)
     try:
-        return FolderState(folder, manifest)
+        return FolderState(folder, manifest, verified=verified)
     except DataError:
         if read_manifest(folder) == manifest:
             raise
-    return open_state(folder)  # between two reads it was changed, and files of the old state were removed
+    return open_state(
+        folder, verified=verified
+    )  # between two reads it was changed, and files of the old state were removed
 
 
 def verify(state: FolderState, *, progress: bool = False) -> Verified:
@@ -223,8 +257,6 @@ def verify(state: FolderState, *, progress: bool = False) -> Verified:
     except OSError as error:
         raise DataError(f"{folder}: cannot be read: {error.strerror or error}") from None
     bad = [file for file, sha256 in wanted.items() if found.get(file) != sha256]
-    if bad:
-        names = ", ".join(bad[:MAX_NAMED]) + (f" and {len(bad) - MAX_NAMED} more" if len(bad) > MAX_NAMED else "")
-        raise DataError(f"{folder}: {names}: not what was written (damaged or changed); build the collection again")
+    _check(folder, bad)
     _ = state.corpus  # compares the hash of the corpus, the only one in the oldest format
     return Verified(len(wanted), sum(sizes[file] for file in wanted), tuple(sorted(sizes.keys() - wanted.keys())))

@@ -58,7 +58,22 @@ def load_seq2seq(source: str) -> tuple[PreTrainedModel, Any]:
     if report["missing_keys"]:
         missing = sorted(report["missing_keys"])
         raise CheckpointError(f"{source}: the weights lack {len(missing)} parts, the first: {missing[0]}")
+    _check_special_tokens(source, model)
     return model, tokenizer
+
+
+def _check_special_tokens(source: str, model: PreTrainedModel) -> None:
+    """Check the numbers of special tokens, which transformers reads from ``generation_config.json`` unchecked."""
+    settings, words = model.generation_config, model.config.vocab_size
+    for name in _KEPT:
+        value = getattr(settings, name, None)
+        numbers = value if isinstance(value, list) else [value]
+        valid = all(isinstance(n, int) and not isinstance(n, bool) and -1 <= n < words for n in numbers)
+        if value is not None and not (numbers and valid):
+            raise CheckpointError(
+                f"{source}: {name} of its generation settings is {repr_short(value)}, allowed: a number of one of its "
+                f"{words:,} tokens"
+            )
 
 
 def check_config(folder: Path) -> None:

@@ -28,6 +28,7 @@ class ServeOptions(CheckpointOptions):
         system: further checkpoints, to compare with.
         examples: dataset whose test questions are shown with their gold graphs (default: a few of Atlas).
         pool: number of candidates from a collection (default: 200, or 20 from a checkpoint without a pruner).
+        verify: do not compare the files of the collections with their hashes.
         host: address to listen on; other machines reach it only through one that is not a loopback address.
         port: port to listen on; 0 for any that is free.
         open: allow an address that other machines reach without a token.
@@ -43,6 +44,7 @@ class ServeOptions(CheckpointOptions):
     system: tuple[Named, ...] = ()
     examples: Folder | None = None
     pool: Pool | None = None
+    verify: bool = True
     host: str = "127.0.0.1"
     port: Annotated[int, Range(0, 65_535)] = 8756
     open: bool = False

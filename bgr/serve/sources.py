@@ -115,7 +115,9 @@ def open_sources(options: ServeOptions) -> Sources:
         )
         for name, folder in checkpoints.items()
     }
-    collections = {name: Collection.open(folder, progress=True) for name, folder in folders.items()}
+    collections = {
+        name: Collection.open(folder, verify=options.verify, progress=True) for name, folder in folders.items()
+    }
     for collection in collections.values():
         for pipeline in pipelines.values():
             pipeline.search_over(collection)

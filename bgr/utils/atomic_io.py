@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from bgr.errors import DataError
+from bgr.utils.hashing import hash_file
 from bgr.utils.json_utils import parse_json
 from bgr.utils.os_errors import problem, system_error
 
@@ -26,6 +27,13 @@ _HALF, _OLD = "bgr-half-", "bgr-old-"
 
 LOCK_FILE = re.compile(r"\..+\.lock")
 """Name of a file of `bgr.utils.output_lock`."""
+
+
+SUMS = "SHA256SUMS"
+"""File with the hashes of a folder's files, which `bgr.utils.checksums` compares."""
+
+_LEFT_OUT = ("training", "README.md", SUMS)
+"""Parts of a run folder that no checkpoint needs, and the model card, which anyone may edit."""
 
 
 def read_json(path: str | Path) -> Any:
@@ -48,10 +56,11 @@ def is_empty(path: Path) -> bool:
 
 
 @contextmanager
-def output_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
+def output_folder(path: str | Path, *, overwrite: bool = False, sums: bool = True) -> Iterator[Path]:
     """A temporary folder beside `path` that is renamed to `path` when the block succeeds, and removed otherwise.
 
-    Temporary folders of killed processes are removed; those of running processes are locked and stay.
+    Temporary folders of killed processes are removed; those of running processes are locked and stay. With `sums` the
+    hashes of its files are written too (`bgr.utils.checksums`); parts of a folder that has hashes need none.
 
     Raises:
         DataError: `path` exists and `overwrite` is false (an empty folder counts as free).
@@ -69,6 +78,8 @@ def output_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path
         work.chmod(0o777 & ~_umask())
         with _writing_within(path, work):
             yield work
+            if sums:
+                write_sums(work)
             share_files(work)
         if path.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{path.name}.{_OLD}", dir=path.parent)) / "old"
@@ -209,3 +220,24 @@ def without_nan(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [without_nan(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def write_sums(folder: Path) -> int:
+    """Write the hashes of a folder's files, and return their number; hidden files, the model card and the folder
+    ``training`` are left out.
+
+    Raises:
+        DataError: a file cannot be read, or the hashes cannot be written.
+    """
+    names = sorted(_files(folder))
+    with writing(folder / SUMS):
+        lines = [f"{hash_file(folder / name)}  {name}" for name in names]
+    write_lines(folder / SUMS, lines)
+    return len(lines)
+
+
+def _files(folder: Path) -> Iterator[str]:
+    for path in folder.rglob("*"):
+        parts = path.relative_to(folder).parts
+        if path.is_file() and parts[0] not in _LEFT_OUT and not any(part.startswith(".") for part in parts):
+            yield path.relative_to(folder).as_posix()

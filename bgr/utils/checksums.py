@@ -1,41 +1,25 @@
-"""SHA-256 of the files of a checkpoint folder, in a file ``SHA256SUMS`` as `sha256sum` writes and checks it.
+"""SHA-256 of the files of a folder, in a file ``SHA256SUMS`` as `sha256sum` writes and checks it.
 
-A checkpoint's files are compared with it whenever they are loaded, since weights with flipped bits give other answers
-without an error. Folders without the file, as older versions wrote them, are loaded unchecked.
+Every folder that a command writes has one (a collection has its hashes in its manifest). Files are compared with it
+when they are loaded, since weights with flipped bits give other answers without an error. Folders without the file, as
+older versions wrote them, are loaded unchecked.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from bgr.errors import CheckpointError
-from bgr.utils.atomic_io import write_lines, writing
+from bgr.utils.atomic_io import SUMS, write_sums
 from bgr.utils.hashing import hash_file
 
-SUMS = "SHA256SUMS"
+__all__ = ["ROOTS", "SUMS", "changed_files", "check_file", "check_folder", "read_sums", "remove_sums", "write_sums"]
 
 ROOTS = ("bgr.json", "reader.json", "baseline.json")
 """The settings of a retriever, a reader or a baseline, one of which is in its folder."""
 
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
-_LEFT_OUT = ("training", "README.md", SUMS)
-"""Parts of a run folder that no checkpoint needs, and the model card, which anyone may edit."""
-
-
-def write_sums(folder: Path) -> int:
-    """Write the hashes of a folder's files, and return their number; hidden files, the model card and the folder
-    ``training`` are left out.
-
-    Raises:
-        DataError: a file cannot be read, or the hashes cannot be written.
-    """
-    names = sorted(_files(folder))
-    with writing(folder / SUMS):
-        lines = [f"{hash_file(folder / name)}  {name}" for name in names]
-    write_lines(folder / SUMS, lines)
-    return len(lines)
 
 
 def remove_sums(folder: Path) -> None:
@@ -49,7 +33,8 @@ def check_file(path: Path) -> None:
     Raises:
         CheckpointError: the file is not as it was written.
     """
-    for folder in filter(_is_root, (path.parent, path.parent.parent)):
+    # the folder above may be the user's own, with hashes of other things
+    for folder in (path.parent, *filter(_is_root, [path.parent.parent])):
         expected = read_sums(folder).get(path.relative_to(folder).as_posix())
         if expected is not None and expected != _hash(path):
             raise CheckpointError(_changed(folder, path))
@@ -108,13 +93,6 @@ def read_sums(folder: Path) -> dict[str, str]:
 
 def _is_root(folder: Path) -> bool:
     return any((folder / name).is_file() for name in ROOTS)
-
-
-def _files(folder: Path) -> Iterator[str]:
-    for path in folder.rglob("*"):
-        parts = path.relative_to(folder).parts
-        if path.is_file() and parts[0] not in _LEFT_OUT and not any(part.startswith(".") for part in parts):
-            yield path.relative_to(folder).as_posix()
 
 
 def _hash(path: Path) -> str:

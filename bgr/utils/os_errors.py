@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Iterable
 
 _ADVICE = {
     errno.ENOSPC: "free some space or write elsewhere",
@@ -22,11 +23,49 @@ _ADVICE = {
 }
 
 
+_LOWER = ("batch_size", "batch", "pool", "candidates", "questions", "limit", "size")
+"""Options that take less memory when they are lower, those with the most effect first."""
+
+_NO_MEMORY = re.compile(
+    r"allocate memory|not enough memory|out of memory|bad_alloc|failed to allocate|could not create a primitive|"
+    r"start new thread|Unable to allocate|error return without exception set",
+    re.IGNORECASE,
+)
+"""Messages of Python and of libraries, oneDNN's among them, which names no reason."""
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """True for the errors of Python and of libraries in C++ that find no memory, and for errors that they led to."""
+    one: BaseException | None = error
+    while one is not None:
+        if isinstance(one, MemoryError) or (isinstance(one, OSError) and one.errno == errno.ENOMEM):
+            return True
+        if isinstance(one, RuntimeError | ImportError | OSError | SystemError) and _NO_MEMORY.search(str(one)):
+            return True
+        one = one.__cause__ or one.__context__
+    return False
+
+
+def out_of_memory(options: Iterable[str]) -> str:
+    """One line that says which of a command's options to lower."""
+    known = set(options)
+    found = [f"--{name.replace('_', '-')}" for name in _LOWER if name in known][:2]
+    if "settings" in known:
+        found = ["--data.batch_size"]
+    lower = " or ".join(found)
+    return f"out of memory; {f'lower {lower}, ' if lower else ''}give smaller inputs, or free some memory (ulimit -v)"
+
+
+_NOT_WRITTEN = re.compile(r"inline_container\.cc.*(unexpected pos|writ)|PytorchStreamWriter failed", re.DOTALL)
+
+
 def system_error(error: Exception) -> OSError | None:
     """The error of the operating system that an exception is or repeats, as those of libraries in Rust do; else
-    ``None``."""
+    ``None``. PyTorch does not say why it could not write a file: in all likelihood the disk is full."""
     if isinstance(error, OSError):
         return error
+    if isinstance(error, RuntimeError) and _NOT_WRITTEN.search(str(error)):
+        return OSError(errno.ENOSPC, "PyTorch could not write a file")
     number = re.search(r"\(os error (\d{1,4})\)", str(error))
     return OSError(int(number[1]), os.strerror(int(number[1]))) if number else None
 

@@ -46,11 +46,14 @@ def load_settings(path: Path, kind: type[Kind], name: str) -> Kind:
             not as it was written (`bgr.utils.checksums`).
     """
     record = read_json(path)
-    (version,) = (one.default for one in fields(kind) if one.name == "format")  # type: ignore[arg-type]
+    version: Any = next(one.default for one in fields(kind) if one.name == "format")  # type: ignore[arg-type]
     if not isinstance(record, dict) or record.get("format") != version:
-        raise CheckpointError(f"{path}: not a {name} of format {version}")
-    if found := problems(kind, record):
-        raise CheckpointError(f"{path}: {'; '.join(found)}")
+        found = record.get("format") if isinstance(record, dict) else None
+        older = isinstance(found, int) and not isinstance(found, bool) and 0 < found < version
+        todo = f"; it is of format {found}, which has other parts: train it again" if older else ""
+        raise CheckpointError(f"{path}: not a {name} of format {version}{todo}")
+    if wrong := problems(kind, record):
+        raise CheckpointError(f"{path}: {'; '.join(wrong)}")
     check_file(path)
     return cast(Kind, validated(kind, record))
 

@@ -24,7 +24,7 @@ from eval.systems.options import AblateAnswersOptions
 from eval.systems.resources import Resources
 from eval.systems.retrievers import load_place, place_settings
 from eval.systems.spec import GOLD, SystemSpec, parse_specs
-from eval.systems.study import load_questions, open_output, run_all
+from eval.systems.study import close_output, load_questions, open_output, run_all
 
 
 def ablate_answers(options: AblateAnswersOptions) -> PassageComparison:
@@ -49,6 +49,7 @@ def ablate_answers(options: AblateAnswersOptions) -> PassageComparison:
     scores = [score(one.name, found, data, only=ANSWERS) for one, found in run_all(options, systems, data)]
     comparison = compare_passages(scores, data, {**about, **resources.about})
     write_passages(options.out, comparison)
+    close_output(options)
     return comparison
 
 

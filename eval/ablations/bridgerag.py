@@ -24,7 +24,7 @@ from eval.run.run_system import System
 from eval.systems.method_settings import MethodSettings
 from eval.systems.options import AblateBridgeragOptions
 from eval.systems.resources import Resources
-from eval.systems.study import about_files, load_questions, open_output, run_all
+from eval.systems.study import about_files, close_output, load_questions, open_output, run_all
 
 SYSTEM = "bridgerag-ablation"
 
@@ -55,6 +55,7 @@ def ablate_bridgerag(options: AblateBridgeragOptions) -> BridgeragAblation:
     studies = studies_of(judged, system.settings["bridgerag"]["alpha"])
     about = about_files(options) | resources.about | {"settings": dict(system.settings), **describe(data)}
     write_report(options.out, studies, about)
+    close_output(options)
     return BridgeragAblation(studies, about)
 
 

@@ -26,7 +26,7 @@ from eval.run.run_system import QuestionQuery, System
 from eval.systems.method_settings import MethodSettings
 from eval.systems.options import AblatePrismOptions
 from eval.systems.resources import Resources
-from eval.systems.study import about_files, check_contexts, load_questions, open_output, run_all
+from eval.systems.study import about_files, check_contexts, close_output, load_questions, open_output, run_all
 
 ENCODED = ("dense", "hybrid")
 
@@ -63,6 +63,7 @@ def ablate_prism(options: AblatePrismOptions) -> PrismAblation:
     about |= {**resources.about, **describe(data), "prompts": prompts_hash("bgr.prism")}
     about |= {"settings": {one.name: one.settings["prism"] for one in systems}}
     write_prism(options.out, scores, data, about)
+    close_output(options)
     return PrismAblation(scores, data, about)
 
 

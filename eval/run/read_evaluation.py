@@ -13,6 +13,7 @@ from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.retrievers.base import RetrievalResult
 from bgr.utils.atomic_io import read_json
+from bgr.utils.checksums import check_file
 from bgr.utils.json_utils import is_text, parse_json, repr_short
 from eval.run.evaluate import Predictions
 from eval.run.refusal import Refusals
@@ -88,8 +89,12 @@ def read_evaluation(path: Path) -> ReadEvaluation:
 
     Raises:
         DataError: a file is missing or damaged; the message names file and line.
+        CheckpointError: a file of the folder is not as it was written.
     """
     file = path / "predictions.jsonl" if path.is_dir() else path
+    for one in {file, path / "metrics.json"} if path.is_dir() else ():
+        if one.is_file():
+            check_file(one)
     records = _read_records(file)
     systems = tuple(dict.fromkeys(name for record in records.values() for name in record["predictions"]))
     if not systems:

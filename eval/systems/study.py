@@ -9,6 +9,7 @@ from typing import Any
 from bgr.data.multihop.assemble import MultihopData
 from bgr.errors import BgrError, DataError
 from bgr.utils.atomic_io import is_empty, writing
+from bgr.utils.checksums import remove_sums, write_sums
 from eval.run.question_result import QuestionResult
 from eval.run.run_system import ResultLog, System, run_system
 from eval.systems.options import ResourceOptions
@@ -71,6 +72,12 @@ def open_output(options: ResourceOptions) -> None:
         elif options.overwrite:
             out.unlink(missing_ok=True)
         out.mkdir(parents=True, exist_ok=True)
+        remove_sums(out)
+
+
+def close_output(options: ResourceOptions) -> None:
+    """Write the hashes of the files, when the last one is written; DataError if they cannot be written."""
+    write_sums(options.out)
 
 
 def run_all(

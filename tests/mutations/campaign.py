@@ -37,7 +37,7 @@ UNCLEAR = re.compile(
     r"unexpected keyword|positional argument|Traceback|expected str instance|not supported between|list index|NoneType"
 )
 """Python's messages for a wrong type, which do not tell users what to correct."""
-CLEAR = re.compile(r"config\.json: Validation error for field '\w+'")
+CLEAR = re.compile(r"Validation error for field '\w+'")
 """Messages of transformers for a wrong type, which name field, type and value."""
 
 

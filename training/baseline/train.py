@@ -150,7 +150,7 @@ def _fit(run: Run, plan: Plan) -> None:
     settings = choose(
         run, plan.kind, examples, lambda keep: [result_of(search, query, keep).graph for search, query in pairs]
     )
-    with output_folder(run.out / plan.kind, overwrite=True) as folder:
+    with output_folder(run.out / plan.kind, overwrite=True, sums=False) as folder:
         model.save_pretrained(folder)
     settings = replace(settings, truncation=cli.datamodule.truncation)
     settings.save(run.out)  # the last file marks the folder as complete

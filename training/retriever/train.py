@@ -109,7 +109,7 @@ def train_direction(run: Run, direction: str, report: Report, *, first: str | No
     # two processes cannot share a terminal, but a file
     cli.datamodule.progress = QUIET not in run.overrides or not sys.stderr.isatty()
     model.config.threshold = best_threshold(model, cli.datamodule)
-    with output_folder(run.out / direction, overwrite=True) as folder:
+    with output_folder(run.out / direction, overwrite=True, sums=False) as folder:
         save_part(model, folder, run.out)
     mark_finished(run, direction, result_settings(cli))
 

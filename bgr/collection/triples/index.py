@@ -166,7 +166,7 @@ class TripleIndex(Search):
             raise DataError(f"{folder}: exists and is not a triple index; name another folder")
         named = {"text": self.triples.text, "offsets": self.triples.offsets, "places": self.passages}
         arrays = {name: named[name] if name in named else getattr(self, name) for name in (*KINDS, "vectors")}
-        with writing(folder), output_folder(folder, overwrite=ours) as work:
+        with writing(folder), output_folder(folder, overwrite=ours, sums=False) as work:
             for name, array in arrays.items():
                 np.save(work / f"{name}.npy", array.astype(KINDS.get(name, array.dtype), copy=False))
             if not is_exact(len(self)):

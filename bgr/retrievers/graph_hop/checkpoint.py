@@ -33,12 +33,12 @@ from bgr.models.retriever import BgrRetriever
 from bgr.models.truncation import Truncation
 from bgr.retrievers.graph_hop.completeness import Refusal
 from bgr.retrievers.graph_hop.fusion import Calibration, Fusion
+from bgr.retrievers.graph_hop.options import RANKER
 from bgr.utils.json_utils import repr_short
 from bgr.utils.settings import STRICT, load_settings, one_of, problems, save_settings
 
 FORMAT = 3
 SETTINGS = "bgr.json"
-RANKER = "ranker"
 
 MAX_LOG_ODDS = 100
 """Maximum absolute value of a calibration's numbers."""

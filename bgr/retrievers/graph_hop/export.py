@@ -19,9 +19,9 @@ from bgr.models.retriever import BgrRetriever
 from bgr.models.truncation import truncation_text
 from bgr.reader.loading import load_reader, reader_of
 from bgr.reader.reader import READER, Reader
-from bgr.retrievers.graph_hop.checkpoint import RANKER, Settings, load_ranker, load_retriever
+from bgr.retrievers.graph_hop.checkpoint import Settings, load_ranker, load_retriever
 from bgr.retrievers.graph_hop.known_words import KnownWords
-from bgr.retrievers.graph_hop.options import ExportOptions
+from bgr.retrievers.graph_hop.options import RANKER, ExportOptions
 from bgr.utils.atomic_io import output_folder, read_json
 from bgr.utils.checksums import write_sums
 

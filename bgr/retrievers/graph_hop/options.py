@@ -10,6 +10,9 @@ from bgr.utils.json_utils import text_problem
 from bgr.utils.options import File, Folder, MachineOptions, Metavar, Options, OutFile, OutFolder, Range, positional
 from bgr.utils.ray_map import RayOptions
 
+RANKER = "ranker"
+"""The folder of the ranker in a checkpoint, if it has one."""
+
 MAX_FACTS = 10_000
 """Maximum candidates of one question; more of them need a search first."""
 
@@ -64,10 +67,13 @@ class CollectionOptions(Options):
     Args:
         collection: folder of `bgr collection build`, in which each question finds its candidates.
         pool: number of candidates from the collection (default: 200, or 20 from a checkpoint without a pruner).
+        verify: do not compare the files of the collection with their hashes, which takes about a second for each
+            gigabyte.
     """
 
     collection: Folder | None = None
     pool: Pool | None = None
+    verify: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,3 +36,30 @@ def test_a_collection_is_compared(bgr, tmp_path):
 def test_another_folder_is_refused(bgr, tmp_path):
     assert bgr("verify", tmp_path / "none")[2].endswith("not a folder")
     assert "neither a checkpoint" in bgr("verify", tmp_path, "--write")[2]
+
+
+def test_a_folder_of_folders_and_a_dataset_are_compared(bgr, toy_data, tmp_path):
+    work = tmp_path / "work"
+    shutil.copytree(toy_data, work / "deep" / "data")
+    shutil.copytree(toy_data, work / "older")
+    (work / "older" / "SHA256SUMS").unlink()
+    Collection.build(["One.", "Two."], work / "texts", encoder=None)
+    code, out, _ = bgr("verify", work)
+    assert (code, out) == (0, f"{work}: the files of 3 folders are as they were written\n")
+    for damaged in ("deep/data/facts.jsonl", "older/test.jsonl", "texts/segment-000001/counts.npy"):
+        with (work / damaged).open("ab") as file:
+            file.write(b" ")
+    code, out, line = bgr("verify", work)
+    assert (code, len(out.splitlines())) == (1, 3)
+    assert line.endswith("3 problems")
+    assert bgr("verify", work / "deep" / "data", "--write")[0] == 0
+    assert bgr("verify", work / "deep" / "data")[0] == 0
+
+
+def test_an_edited_evaluation_is_refused(bgr, toy_data, tmp_path):
+    out = tmp_path / "evaluation"
+    assert bgr("evaluate", "--data", toy_data, "--baselines", "random", "--out", out)[0] == 0
+    assert bgr("verify", out)[0] == 0
+    (out / "metrics.json").write_text((out / "metrics.json").read_text() + " ")
+    line = bgr("compare", "--data", toy_data, "--systems", out, "--out", tmp_path / "compared")[2]
+    assert f"{out / 'metrics.json'}: is damaged or was changed" in line

@@ -274,3 +274,15 @@ def test_damaged_vectors_rows_and_passages_are_errors_of_one_line(tmp_path, enco
     )
     refused(lines, lambda raw: raw[:-4], "passages.jsonl:9: not valid JSON", lambda index: index.corpus)
     same(Collection.open(folder, encoder=encoder, key="hash"), index.corpus, encoder)
+
+
+@pytest.mark.parametrize("name", ["counts.npy", "words.npy", "vectors.npy"])
+def test_a_flipped_bit_is_seen_when_a_file_is_used(name, tmp_path, encoder):
+    index = Collection.build(Corpus(passages(0, 9)), tmp_path / "index", encoder=encoder, key="hash")
+    path = index.folder / "segment-000001" / name
+    raw = bytearray(path.read_bytes())
+    raw[-5] ^= 1
+    path.write_bytes(raw)
+    with pytest.raises(DataError, match=f"{name}: not what was written"):
+        Collection.open(index.folder, encoder=encoder, key="hash").hybrid.search(["fact"], k=3)
+    Collection.open(index.folder, encoder=encoder, key="hash", verify=False).hybrid.search(["fact"], k=3)

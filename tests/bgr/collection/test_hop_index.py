@@ -166,6 +166,8 @@ def test_texts_of_another_number_are_damage(films, tokenizer):
         films.folder / home
     )
     with pytest.raises(DataError, match="names of 3 texts, token ids of 2, of 3"):
+        Collection.open(films.folder, encoder=None, verify=False).hop_index(tokenizer, max_tokens=8)
+    with pytest.raises(DataError, match=r"ids\.npy: damaged; remove .*, which is built again"):
         Collection.open(films.folder, encoder=None).hop_index(tokenizer, max_tokens=8)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from bgr.errors import DataError
 from bgr.utils.atomic_io import output_folder, read_json
+from bgr.utils.checksums import SUMS
 from bgr.utils.hashing import hash_files
 
 
@@ -64,7 +65,7 @@ def test_an_existing_folder_is_kept_unless_told(tmp_path):
     assert (target / "old.txt").exists()
     with output_folder(target, overwrite=True) as work:
         (work / "new.txt").write_text("new")
-    assert [p.name for p in target.iterdir()] == ["new.txt"]
+    assert sorted(p.name for p in target.iterdir()) == [SUMS, "new.txt"]
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
@@ -120,7 +121,7 @@ def test_the_old_folder_is_kept_until_the_new_one_is_whole(tmp_path, monkeypatch
         replace(source, to)
 
     monkeypatch.setattr(os, "replace", killed_between)
-    with pytest.raises(KeyboardInterrupt), output_folder(target, overwrite=True):
+    with pytest.raises(KeyboardInterrupt), output_folder(target, overwrite=True, sums=False):
         pass
     monkeypatch.undo()
     (old,) = tmp_path.glob(".out.*/old/old.txt")

@@ -38,7 +38,8 @@ def test_saved_and_loaded(tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"format": 1}, r"s\.json: not a thing of format 2$"),
+        ({"format": 1}, r"s\.json: not a thing of format 2; it is of format 1, .*: train it again$"),
+        ({"format": 3}, r"s\.json: not a thing of format 2$"),
         ({"colour": 1}, "unknown field 'colour'$"),
         ({"name": "huge"}, "name is 'huge', allowed: small, large$"),
         ({"size": 10}, "size is 10, allowed: less than or equal to 9$"),

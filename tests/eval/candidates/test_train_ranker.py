@@ -12,7 +12,8 @@ from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Query
-from bgr.retrievers.graph_hop.checkpoint import RANKER, load_ranker, load_retriever
+from bgr.retrievers.graph_hop.checkpoint import load_ranker, load_retriever
+from bgr.retrievers.graph_hop.options import RANKER
 from training.ranker import one_against_others
 
 

@@ -304,8 +304,10 @@ def _check_loading(folder: Path) -> None:
     try:
         tables = load_from_disk(str(folder))
         found = {split: tables[split].features for split in SPLITS}
-    except Exception as error:  # damaged descriptions raise errors of many types
-        raise DataError(f"{folder}: datasets cannot load it: {one_line(error)}") from None
+    except Exception:  # damaged descriptions raise errors of many types, which do not tell what is wrong
+        raise DataError(
+            f"{folder}: datasets cannot load it: a description is damaged; build the dataset again"
+        ) from None
     missing = any("missing" in features for features in found.values())
     wrong = next((split for split in SPLITS if found[split] != sample_features(missing=missing)), None)
     if wrong:

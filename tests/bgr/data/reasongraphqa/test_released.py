@@ -205,7 +205,7 @@ def test_convert_both_ways(tmp_path, kb, source, encoder, capsys):
     result = build(kb, read_questions(source).questions, encoder, Settings())
     write_dataset(tmp_path / "ours", result.splits, [], {})
     assert main(["data", "convert", str(tmp_path / "ours"), str(tmp_path / "theirs"), "--to", "released"]) == 0
-    assert {p.name for p in (tmp_path / "theirs").iterdir()} == {"train.json", "valid.json", "test.json"}
+    assert {p.name for p in (tmp_path / "theirs").iterdir()} == {"train.json", "valid.json", "test.json", "SHA256SUMS"}
     assert main(["data", "convert", str(tmp_path / "theirs"), str(tmp_path / "back"), "--to", "bgr"]) == 0
     capsys.readouterr()
     for split in ("train", "dev", "test"):
