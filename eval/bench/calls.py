@@ -43,8 +43,8 @@ def bench_calls(options: CallsBenchOptions) -> BenchResult:
     """Run each method over questions, and the extraction over passages, against a server that waits before each reply.
 
     The critical path is the longer of two times that no client can beat: that of all calls if they could be sent in any
-    order (`least_time`), and that of the calls of the longest question. The encoder is a hash of words, so that it takes
-    no time.
+    order (`least_time`), and that of the calls of the longest question. The encoder is a hash of words, so that it
+    takes no time.
     """
     corpus = random_corpus(options.passages, options.seed)
     triples = [Triple(one.title, "is near", corpus[n - 1].title, n) for n, one in enumerate(corpus)]
