@@ -2,7 +2,7 @@
 
 import pytest
 
-from eval.bench.calls import bench_calls, covered, held
+from eval.bench.calls import bench_calls, covered, held, least_time
 from eval.bench.options import CallsBenchOptions
 
 
@@ -19,6 +19,14 @@ def test_all_methods_keep_the_server_busy():
         assert row["seconds"] >= row["critical_path"] > 0
     assert rows["bridgerag"]["calls"] == 36
     assert "latency 0.02 to 0.06 s, 4 calls at a time" in found.text
+
+
+def test_the_least_time_of_calls():
+    assert least_time([1.0] * 200, 64) == 4.0  # three are not enough for 192 of them
+    assert least_time([1.0] * 64, 64) == 1.0
+    assert least_time([4.0, 1.0, 1.0, 1.0], 2) == 4.0
+    assert least_time([3.0, 3.0, 2.0], 2) == 5.0  # 3 and 2
+    assert least_time([3.0, 3.0, 3.0, 1.0, 1.0], 2) == 6.0
 
 
 def test_times_of_spans():
