@@ -94,7 +94,7 @@ class Approximate:
         count, width = vectors.shape
         form = form or Form.for_size(count, width)
         index = _empty(form, width)
-        step = max(1, count // max(SAMPLE * form.lists, CENTROIDS))
+        step = max(1, count // max(SAMPLE * form.lists, 40 * CENTROIDS))
         index.train(_float32(vectors[::step]))
         with tqdm(total=count, desc="index", unit=" vectors", disable=not progress, delay=1) as bar:
             for first in range(0, count, BLOCK):
@@ -177,6 +177,7 @@ def _empty(form: Form, width: int) -> Any:
     index: Any
     if form.parts:
         index = faiss.IndexIVFPQ(quantizer, width, form.lists, form.parts, 8, metric)
+        index.pq.cp.min_points_per_centroid = 1  # no warning for a small sample
     else:
         index = faiss.IndexIVFScalarQuantizer(
             quantizer, width, form.lists, faiss.ScalarQuantizer.QT_8bit, metric, False
