@@ -159,7 +159,9 @@ class BgrDataModule(LightningDataModule):
         if self.searched and not self.own_pools:
             places = Path(self.searcher), Path(self.collection)
             asked = [one for one in self.splits["train"] if one.answerable][: self.searched]
-            self.own_pools = own_pools(*places, asked, 2 * self.pool, cache, progress=self.progress)
+            self.own_pools = own_pools(
+                *places, asked, 2 * self.pool, cache, device=model.device, progress=self.progress
+            )
         self.tokenize(tokenizer, model)
         self.cache_lower_states(model.encoder, cache)
 
@@ -203,7 +205,7 @@ class BgrDataModule(LightningDataModule):
 
         def compute(rows: Ragged) -> Ragged:
             with autocast(device):
-                return encoder.lower(rows)
+                return encoder.lower(rows.to(device))
 
         for name, sentences in (("questions", self.questions), ("facts", self.facts)):
             if len(sentences):
