@@ -157,6 +157,7 @@ def result_settings(cli: LightningCLI) -> dict[str, Any]:
     config = cli.config.as_dict()
     trainer = {name: config["trainer"][name] for name in _RESULT_SETTINGS}
     sections = {name: config[name] for name in ("model", "data", "early_stop")}
+    sections["data"] = {name: value for name, value in sections["data"].items() if name != "workers"}
     products = config["float32_matmul_precision"]
     chosen = {} if products is None else {"float32_matmul_precision": products}
     return {"seed": config["seed_everything"], **sections, "trainer": trainer, **chosen}

@@ -37,8 +37,8 @@ def retrieve(
     device: str | torch.device | None = None,
     progress: bool = True,
 ) -> dict[str, Retrieved]:
-    """Run a checkpoint over questions, on `device` (default: a GPU if there is one), and keep what it finds in `file`, where an interrupted training finds it again.
-    No graph is refused, since a reader is to judge by itself.
+    """Run a checkpoint over questions, and keep what it finds in `file`, where an interrupted training finds it again.
+    No graph is refused, since a reader is to judge by itself. It runs on `device`, by default a GPU if there is one.
 
     Raises:
         BgrError: the checkpoint cannot be loaded, or the file is damaged.
