@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
-from bgr.utils.options import Amount, File, Folder, MachineOptions, Metavar, Natural, Options, OutFile, Positive, Range
+from bgr.utils.options import (
+    Amount,
+    File,
+    Folder,
+    MachineOptions,
+    Metavar,
+    Natural,
+    Options,
+    OutFile,
+    OutFolder,
+    Positive,
+    Range,
+)
 
 PACKAGED = "packaged-minilm"
-RANDOM = "random-bert-base"
+TINY = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+RANDOM: dict[str, dict[str, int]] = {"random-bert-base": {}, "random-bert-tiny": TINY}
+"""Encoders with random weights, by name: what differs from BERT-base."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +56,7 @@ class SpeedOptions(Options):
         plain: leave out the plain definition, which takes long.
         threads: threads of the processor (default: PyTorch's).
         device: cpu, cuda, …; the GPU is used if there is one (default: automatic).
-        precision: precision of the model.
+        precision: precision of the model; float32 on a GPU uses TF32, as in training.
         seed: seed of questions and weights.
     """
 
@@ -55,7 +70,7 @@ class SpeedOptions(Options):
     device: Annotated[str, Metavar("NAME")] | None = None
     precision: Literal["32", "bf16"] = "32"
     seed: int = 0
-    model: Annotated[str, Metavar(f"DIR|{PACKAGED}|{RANDOM}")] = PACKAGED
+    model: Annotated[str, Metavar("|".join(["DIR", PACKAGED, *RANDOM]))] = PACKAGED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +91,30 @@ class InferBenchOptions(SpeedOptions):
     Args:
         model: a checkpoint, or an encoder in place of the config's.
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuBenchOptions(Options):
+    """Options of `bgr bench gpu`.
+
+    Args:
+        out: folder for everything.
+        device: cuda; or cpu, which rehearses it with a tiny encoder.
+        model: encoder of the training and the benchmarks, a folder with weights or one with random weights (default:
+            random-bert-base, on the CPU random-bert-tiny).
+        questions: number of questions of the dataset (default: 4,000, on the CPU 60).
+        minutes: minutes of training, half of them for each direction.
+        seed: seed of the data and the weights.
+        overwrite: replace the folder if it exists.
+    """
+
+    out: OutFolder = Path("work/gpu")
+    device: Literal["cuda", "cpu"] = "cuda"
+    model: Annotated[str, Metavar("|".join(["DIR", *RANDOM]))] | None = None
+    questions: Positive | None = None
+    minutes: Annotated[float, Range(0.01, 600)] = 8.0
+    seed: int = 0
+    overwrite: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
