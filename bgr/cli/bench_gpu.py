@@ -36,7 +36,7 @@ class Size:
     log: int
 
 
-SIZES = {"cuda": Size("random-bert-base", 4_000, 64, 200, 10), "cpu": Size("random-bert-tiny", 60, 4, 4, 1)}
+SIZES = {"cuda": Size("random-bert-base", 2_000, 64, 200, 10), "cpu": Size("random-bert-tiny", 60, 4, 4, 1)}
 
 
 def bench_gpu(options: GpuBenchOptions) -> BenchResult:

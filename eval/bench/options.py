@@ -102,7 +102,7 @@ class GpuBenchOptions(Options):
         device: cuda; or cpu, which rehearses it with a tiny encoder.
         model: encoder of the training and the benchmarks, a folder with weights or one with random weights (default:
             random-bert-base, on the CPU random-bert-tiny).
-        questions: number of questions of the dataset (default: 4,000, on the CPU 60).
+        questions: number of questions of the dataset (default: 2,000, on the CPU 60).
         minutes: minutes of training, half of them for each direction.
         seed: seed of the data and the weights.
         overwrite: replace the folder if it exists.
