@@ -156,6 +156,7 @@ class ServeBenchOptions(Options):
         collection: collection that is asked (default: the released one).
         clients: numbers of clients at once; afterwards the most of them ask a server with a queue for a quarter.
         seconds: time that each number of clients asks.
+        every: seconds between two looks at the server's memory and open files.
         questions: number of different questions.
     """
 
@@ -164,6 +165,7 @@ class ServeBenchOptions(Options):
     collection: Folder | None = None
     clients: tuple[Positive, ...] = (8, 64)
     seconds: Annotated[float, Range(1, 86_400)] = 60.0
+    every: Annotated[float, Range(0.1, 3_600)] = 15.0
     questions: Positive = 256
 
 
