@@ -148,7 +148,7 @@ def test_the_command_chooses_everything_on_the_training_device(command, chosen, 
     monkeypatch.setattr(retriever_training, "decode_dev", decode_dev)
     monkeypatch.setattr("training.retriever.calibrate.decode_dev", decode_dev)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 1)  # in this process
-    out = command()
+    out = command("--data.workers=2")
     assert devices == [chosen] * 4  # the threshold of each direction, and the calibration of the pair
     assert (out / "bgr.json").is_file()
     assert len(list((out / "training").glob("*/finished.json"))) == 2

@@ -8,6 +8,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
+from bgr.cli import main
 from bgr.errors import BgrError
 from training.data_module import BgrDataModule
 from training.loader import Part, SimilarLengths, StepLoader
@@ -142,3 +143,11 @@ def test_training_gives_the_same_weights_with_and_without_processes(data, encode
     (one, scores), (two, others) = weights(None), weights(2)
     assert all(torch.equal(one[name], two[name]) for name in one)
     assert scores == others
+
+
+def test_commands_with_processes(train, write_config, short_data, tmp_path, one_thread):
+    """Training, and the choices on dev afterwards."""
+    assert train(tmp_path / "run", "--data.workers=1", "--direction=forward", epochs=1) == 0
+    config = str(write_config("dpr", "kind: dpr", 1))
+    words = ["--config", config, "--data", str(short_data), "--out", str(tmp_path / "dpr"), "--data.workers=1"]
+    assert main(["train", "baseline", *words]) == 0
