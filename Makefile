@@ -1,12 +1,13 @@
 # Two commands for a fresh machine: `make demo` and `make test`. Both need Python 3.11+, make and the package index.
 PYTHON ?= python3
 VENV ?= .venv
+DEVICE ?= cuda
 BIN := $(VENV)/bin
 
 # A process for each core, at most eight: each takes about 1.5 GB of memory.
 PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 
-.PHONY: demo train test workflow campaign slow docs lint dist lowest clean
+.PHONY: demo train test workflow campaign slow gpu docs lint dist lowest clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bgr ask "Which film by the director of Alien came out in 1982?" --draw work/answer.png --overwrite
@@ -29,6 +30,11 @@ campaign: $(VENV)/.dev
 
 slow: $(VENV)/.dev
 	$(BIN)/pytest -m slow
+
+# What only a GPU can show, in under ten minutes: tests, speed, and a training, all in work/gpu. DEVICE=cpu rehearses it.
+gpu: export START := $(shell date +%s)
+gpu: $(VENV)/.dev
+	DEVICE=$(DEVICE) VENV=$(VENV) .ci/gpu
 
 # the site, in work/site; without a network
 docs: $(VENV)/.docs

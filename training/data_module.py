@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,10 @@ from bgr.utils.devices import autocast, pick_precision
 from bgr.utils.spelling import hasty as with_haste
 from training.foreign_words import ForeignWords, about_something_else
 from training.joined import joined_questions
-from training.loader import Part, SimilarLengths, StepLoader, WholeLoader
+from training.loader import Ahead, Part, SimilarLengths, StepLoader, WholeLoader
 from training.own_pools import own_pools
 from training.run import at_least, share
+from training.transfer import default_workers, made_ahead
 from training.withhold import can_withhold, withheld
 
 OWN_POOLS = 0.8
@@ -83,6 +85,8 @@ class BgrDataModule(LightningDataModule):
         hasty: share of the questions of an epoch with another spelling: a typing mistake, no question mark, lower case.
         limit: number of training questions; 0 for all.
         dev_limit: number of dev questions; 0 for all.
+        workers: processes that make batches ahead; by default none on a CPU, and on a GPU the cores that are free
+            (`training.transfer.default_workers`). The batches are the same for any number.
 
     Raises:
         ValueError: a number is out of range.
@@ -106,10 +110,12 @@ class BgrDataModule(LightningDataModule):
         collection: str = "",
         searcher: str = "",
         searched: int = 0,
+        workers: int | None = None,
     ) -> None:
         super().__init__()
         at_least(1, batch_size=batch_size, dev_batch_size=dev_batch_size)
         at_least(0, candidates=candidates, limit=limit, dev_limit=dev_limit, pool=pool, searched=searched)
+        at_least(0, workers=workers or 0)
         share(hard=hard, withheld=withheld, foreign=foreign, joined=joined, hasty=hasty)
         if bool(searched) != bool(collection) or bool(searched) != bool(searcher):
             raise ValueError("collection, searcher and searched go together; give all or none of them")
@@ -120,6 +126,7 @@ class BgrDataModule(LightningDataModule):
         self.batch_size = batch_size
         self.dev_batch_size = dev_batch_size
         self.candidates = candidates
+        self.workers = workers
         self.limit = limit
         self.dev_limit = dev_limit
         self.pool = pool
@@ -159,7 +166,9 @@ class BgrDataModule(LightningDataModule):
         if self.searched and not self.own_pools:
             places = Path(self.searcher), Path(self.collection)
             asked = [one for one in self.splits["train"] if one.answerable][: self.searched]
-            self.own_pools = own_pools(*places, asked, 2 * self.pool, cache, progress=self.progress)
+            self.own_pools = own_pools(
+                *places, asked, 2 * self.pool, cache, device=model.device, progress=self.progress
+            )
         self.tokenize(tokenizer, model)
         self.cache_lower_states(model.encoder, cache)
 
@@ -203,7 +212,7 @@ class BgrDataModule(LightningDataModule):
 
         def compute(rows: Ragged) -> Ragged:
             with autocast(device):
-                return encoder.lower(rows)
+                return encoder.lower(rows.to(device))
 
         for name, sentences in (("questions", self.questions), ("facts", self.facts)):
             if len(sentences):
@@ -272,12 +281,20 @@ class BgrDataModule(LightningDataModule):
             batch = self.training_batch([train[row] for row in rows], f"{order.seed} {order.epoch}", rows)
             return replace(batch, weight=weight)
 
-        self.loader = StepLoader(order, make, part)
+        self.loader = StepLoader(order, make, part, self._ahead())
         self.loader.load_state_dict(self.resumed)
         return self.loader
 
     def val_dataloader(self) -> WholeLoader[Example, TrainingBatch]:
-        return WholeLoader(self.splits["dev"], self.dev_batch_size, self.collate)
+        return WholeLoader(self.splits["dev"], self.dev_batch_size, self.collate, self._ahead())
+
+    def _ahead(self) -> Ahead:
+        """How batches are made: ahead, on their way to a GPU; or one by one. Both have ``to(device)``."""
+        device = self.trainer.strategy.root_device if self.trainer else torch.device("cpu")
+        workers = default_workers(device) if self.workers is None else self.workers
+        if not workers and device.type == "cpu":
+            return map
+        return partial(made_ahead, workers=workers, pin=device.type == "cuda")
 
     def state_dict(self) -> dict[str, Any]:
         """Position in the epoch."""

@@ -40,8 +40,37 @@ _RESULT_SETTINGS = (
 """Settings of the trainer that affect the result."""
 
 
+MATMUL = Literal["highest", "high", "medium"] | None
+
+
 class SuggestingCLI(LightningCLI):
-    """LightningCLI whose errors on unknown settings name the setting that was probably meant."""
+    """LightningCLI whose errors on unknown settings name the setting that was probably meant, and whose defaults of
+    precision follow the device that is trained on, not the devices that there are.
+
+    One more setting, ``float32_matmul_precision``, is that of `torch.set_float32_matmul_precision`: by default ``high``
+    on CUDA (TF32: float32 products with 10 bits of mantissa, several times as fast), and PyTorch's on other devices.
+
+    Args:
+        mixed: train in ``bf16-mixed`` by default if the device is fast at it.
+    """
+
+    def __init__(self, *args: Any, mixed: bool = False, **settings: Any) -> None:
+        self.mixed = mixed
+        super().__init__(*args, **settings)
+
+    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        parser.add_argument("--float32_matmul_precision", type=MATMUL, default=None)
+
+    def before_instantiate_classes(self) -> None:
+        device, trainer = _device_of(self.config.trainer.accelerator), self.config.trainer
+        if trainer.precision is None:
+            trainer.precision = "bf16-mixed" if self.mixed and fast_bfloat16(device) else "32-true"
+        if trainer.deterministic is None:
+            # on a CPU with several threads, some gradients would otherwise be summed in random order
+            trainer.deterministic = device.type == "cpu"
+        products = self.config.float32_matmul_precision or ("high" if device.type == "cuda" else None)
+        if products:
+            torch.set_float32_matmul_precision(products)
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         try:
@@ -62,10 +91,25 @@ def _suggestion(message: str, known: Sequence[str]) -> str:
     return ""
 
 
+def _device_of(accelerator: Any) -> torch.device:
+    """The device of a trainer's accelerator, by its name or the path of its class, before there is a trainer."""
+    name = str(accelerator if isinstance(accelerator, str) else accelerator.class_path).lower()
+    named = next((kind for kind in ("cpu", "mps") if kind in name), None)
+    return torch.device(named) if named else pick_device()
+
+
+def training_device(cli: LightningCLI) -> torch.device:
+    """The device of this process: what is computed before and after the training is computed there too. Lightning
+    moves a model to it only for the training."""
+    device: torch.device = cli.trainer.strategy.root_device
+    return device
+
+
 class RetrieverCLI(SuggestingCLI):
     """LightningCLI with two more sections: ``checkpoint`` (`KeepCheckpoints`) and ``early_stop`` (`EarlyStop`)."""
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        super().add_arguments_to_parser(parser)
         parser.add_lightning_class_args(KeepCheckpoints, "checkpoint")
         parser.add_lightning_class_args(EarlyStop, "early_stop")
 
@@ -101,7 +145,7 @@ def retriever_cli(
         StopAtNotFinite(name),
         cli=kind,
         settings=[*settings, f"--checkpoint.folder={run.home(name) / 'epochs'}"],
-        precision="bf16-mixed" if fast_bfloat16(pick_device()) else "32-true",
+        mixed=True,
         # the data module distributes the questions itself
         use_distributed_sampler=False,
     )
@@ -113,7 +157,10 @@ def result_settings(cli: LightningCLI) -> dict[str, Any]:
     config = cli.config.as_dict()
     trainer = {name: config["trainer"][name] for name in _RESULT_SETTINGS}
     sections = {name: config[name] for name in ("model", "data", "early_stop")}
-    return {"seed": config["seed_everything"], **sections, "trainer": trainer}
+    sections["data"] = {name: value for name, value in sections["data"].items() if name != "workers"}
+    products = config["float32_matmul_precision"]
+    chosen = {} if products is None else {"float32_matmul_precision": products}
+    return {"seed": config["seed_everything"], **sections, "trainer": trainer, **chosen}
 
 
 def lightning_cli(
@@ -124,11 +171,12 @@ def lightning_cli(
     *callbacks: Callback,
     cli: type[SuggestingCLI] = SuggestingCLI,
     settings: Sequence[str] = (),
+    mixed: bool = False,
     **trainer: Any,
 ) -> Any:
     """Create module, data and trainer from the config and the command line, with CSV and TensorBoard logs in `home`.
     `cli` is the class that reads the settings and is returned; `settings` override the config and are overridden by the
-    command line, and `trainer` has defaults of the trainer.
+    command line, and `trainer` has defaults of the trainer; for `mixed` see `SuggestingCLI`.
 
     Raises:
         BgrError: a key is unknown or a value is not allowed; the message is one line.
@@ -146,13 +194,12 @@ def lightning_cli(
             args=[*files, *settings, *run.overrides],
             run=False,
             save_config_callback=None,
+            mixed=mixed,
             parser_kwargs={"exit_on_error": False, "allow_abbrev": False},
             trainer_defaults={
                 "callbacks": list(callbacks),
                 "logger": [CSVLogger(home, name="", version=logs), TensorBoardLogger(home, name="", version="tb")],
                 "plugins": [AtomicFiles()],
-                # on a CPU with several threads, some gradients would otherwise be summed in random order
-                "deterministic": pick_device().type == "cpu",
                 # a file keeps every state of a bar; `Reporter` writes lines instead
                 "enable_progress_bar": sys.stderr.isatty(),
                 **trainer,
@@ -184,8 +231,9 @@ def one_line_errors(config: Path) -> Iterator[None]:
 
 
 def prepare(run: Run, cli: RetrieverCLI, name: str, report: Report | None) -> Any:
-    """Tokenize the data, cache the states of the frozen layers, and return the tokenizer. `report`, if there is one, is
-    called with the number of truncated texts and the use of the cache."""
+    """Tokenize the data, cache the states of the frozen layers, computed on the training device, and return the
+    tokenizer. `report`, if there is one, is called with the number of truncated texts and the use of the cache."""
+    cli.model.to(training_device(cli))
     tokenizer = AutoTokenizer.from_pretrained(resolve_model(cli.model.hparams["encoder"]))
     cli.datamodule.prepare(tokenizer, cli.model.model, run.states_folder)
     if report is not None and first_process():
@@ -208,7 +256,7 @@ def fit_retriever(
     epoch. `name` is its direction or kind; for `report` see `prepare`.
 
     Returns:
-        The trained module with its data; ``None`` in processes that do not write.
+        The trained module, on the training device, with its data; ``None`` in processes that do not write.
     """
     if not run.resume and first_process():
         # checkpoints of an earlier training, which --resume must not use
@@ -220,6 +268,7 @@ def fit_retriever(
     if not first_process():
         return None
     cli.model.load_state_dict(cli.model.frozen() | keeper.best_weights())
+    cli.model.to(training_device(cli))  # Lightning has moved it to the CPU
     cli.model.model.eval()
     tokenizer.save_pretrained(run.out)
     return cli

@@ -6,7 +6,8 @@ The loaders are not `torch.utils.data.DataLoader`s, so Lightning does not replac
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -53,6 +54,7 @@ class SimilarLengths(Sampler[list[int]]):
 
 T = TypeVar("T")
 Item = TypeVar("Item")
+Ahead = Callable[[Callable[[int], Any], Sequence[int]], Iterable[Any]]
 
 
 @dataclass(frozen=True)
@@ -87,12 +89,26 @@ class StepLoader(Generic[T]):
     Two processes with batches of 4, or one that accumulates 2 batches of 4, see the same 8 questions in a step as one
     process with batches of 8. After `load_state_dict`, the epoch of that state resumes after the batches already
     yielded. `make` gets questions of a step of `order` and the weight of their mean loss.
+
+    Args:
+        order: the steps.
+        make: makes a batch; all that is random in it must depend on its arguments and the epoch alone.
+        part: the share of this process.
+        ahead: makes batches ahead, as `training.transfer.made_ahead` does, of a function of their numbers; by default
+            each is made when it is asked for.
+
+    Attributes:
+        waited: seconds that all batches so far were waited for.
     """
 
-    def __init__(self, order: SimilarLengths, make: Callable[[list[int], float], T], part: Part = Part()) -> None:
+    def __init__(
+        self, order: SimilarLengths, make: Callable[[list[int], float], T], part: Part = Part(), ahead: Ahead = map
+    ) -> None:
         self.order = order
         self.make = make
         self.part = part
+        self.ahead = ahead
+        self.waited = 0.0
         self.given = 0
         self._resumed: dict[str, Any] = {}
 
@@ -108,11 +124,20 @@ class StepLoader(Generic[T]):
         # a generator starts at its first batch: Lightning creates the iterator before it sets the epoch
         part, steps = self.part, list(self.order)
         self.given = self._begin()
-        for number in range(self.given, len(self)):
+
+        def make(number: int) -> T:
             step, turn = divmod(number, part.accumulate)
             batches = share_out(steps[step], part.batches)
+            return self.make(*batches[turn * part.processes + part.process])
+
+        numbers = range(self.given, len(self))
+        batches = iter(self.ahead(make, numbers))
+        for number in numbers:
+            began = time.perf_counter()
+            batch = next(batches)
+            self.waited += time.perf_counter() - began
             self.given = number + 1
-            yield self.make(*batches[turn * part.processes + part.process])
+            yield batch
 
     def state_dict(self) -> dict[str, Any]:
         """Position in the epoch, including the current batch."""
@@ -152,14 +177,19 @@ class StepLoader(Generic[T]):
 class WholeLoader(Generic[Item, T]):
     """Batches of all items in their order, in every process, so that metrics are the same in each."""
 
-    def __init__(self, items: Sequence[Item], batch_size: int, make: Callable[[Sequence[Item]], T]) -> None:
+    def __init__(
+        self, items: Sequence[Item], batch_size: int, make: Callable[[Sequence[Item]], T], ahead: Ahead = map
+    ) -> None:
         self.items = items
         self.batch_size = batch_size
         self.make = make
+        self.ahead = ahead
 
     def __len__(self) -> int:
         return -(-len(self.items) // self.batch_size)
 
     def __iter__(self) -> Iterator[T]:
-        for first in range(0, len(self.items), self.batch_size):
-            yield self.make(self.items[first : first + self.batch_size])
+        size = self.batch_size
+        yield from self.ahead(
+            lambda first: self.make(self.items[first : first + size]), range(0, len(self.items), size)
+        )

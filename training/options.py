@@ -91,6 +91,7 @@ class PrunerOptions(Options):
         learning_rate: largest learning rate.
         seed: seed of the order and of the candidates.
         states: folder in which the pools are kept (default: states in $BGR_CACHE or in ~/.cache/bgr).
+        device: cpu, cuda, …; the GPU is used if there is one (default: automatic).
         overwrite: replace the folder if it exists.
     """
 
@@ -108,6 +109,7 @@ class PrunerOptions(Options):
     learning_rate: Annotated[float, Range(1e-6, 1)] = 2e-3
     seed: int = 0
     states: Folder | None = None
+    device: Annotated[str, Metavar("NAME")] | None = None
     overwrite: bool = False
 
 

@@ -9,6 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import torch
+
 from bgr.collection.collection import Collection
 from bgr.data.example import Example
 from bgr.errors import DataError
@@ -47,10 +49,18 @@ def weights_hash(checkpoint: Path) -> str:
 
 
 def own_pools(
-    checkpoint: Path, folder: Path, examples: Sequence[Example], size: int, cache: Path, *, progress: bool = False
+    checkpoint: Path,
+    folder: Path,
+    examples: Sequence[Example],
+    size: int,
+    cache: Path,
+    *,
+    device: str | torch.device | None = None,
+    progress: bool = False,
 ) -> Mapping[str, list[str]]:
     """The `size` best texts of a collection for each question, by the question's id. They are kept in `cache`, group by
-    group, so that both directions share them and an interrupted search goes on.
+    group, so that both directions share them and an interrupted search goes on. They are searched on `device`, by
+    default a GPU if there is one.
 
     Raises:
         BgrError: the checkpoint or the collection cannot be loaded.
@@ -68,7 +78,7 @@ def own_pools(
             name = hash_texts(str(FORMAT), weights, collection.hash, str(size), *questions)
             body = kept.load(name)
             if body is None:
-                pipeline = pipeline or BgrPipeline.from_pretrained(checkpoint)
+                pipeline = pipeline or BgrPipeline.from_pretrained(checkpoint, device=device)
                 hits = pipeline.search_over(collection).search(questions, size)
                 rows = [[collection.corpus[index].whole for index in one.indices.tolist()] for one in hits]
                 body = json.dumps(rows, ensure_ascii=False).encode()

@@ -29,6 +29,7 @@ from bgr.models.config import DIRECTIONS
 from bgr.models.pruner import Pruner
 from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever
 from bgr.utils.atomic_io import output_folder
+from bgr.utils.devices import pick_device
 from bgr.utils.progress import progress_bar
 from training.options import PrunerOptions
 from training.own_pools import own_pools, pools_cache
@@ -95,11 +96,12 @@ def train_pruner(options: PrunerOptions) -> dict[str, dict[str, float]]:
         table = FactTable.read(options.database or options.data, progress=True)
         pools = {split: _pools(options, split, table) for split in ("train", "dev")}
         limits = {"question_tokens": first.config.question_tokens, "fact_tokens": first.config.fact_tokens}
+        pruner = first.pruner.to(pick_device(options.device))
         trainer = PrunerTraining(first.words.detach(), tokenizer, **limits)
-        found = {"before": trainer.recall(first.pruner, pools["dev"])}
-        trainer.fit(first.pruner, pools["train"], options)
-        found["after"] = trainer.recall(first.pruner, pools["dev"])
-        second.pruner.load_state_dict(first.pruner.state_dict())
+        found = {"before": trainer.recall(pruner, pools["dev"])}
+        trainer.fit(pruner, pools["train"], options)
+        found["after"] = trainer.recall(pruner, pools["dev"])
+        second.pruner.load_state_dict(pruner.state_dict())
         left_out = shutil.ignore_patterns("training", "SHA256SUMS", *DIRECTIONS)
         shutil.copytree(options.checkpoint, folder, dirs_exist_ok=True, ignore=left_out)
         for model in (first, second):
@@ -112,14 +114,13 @@ def _pools(options: PrunerOptions, split: str, table: FactTable) -> list[Pool]:
     examples = load_split(options.data, split)[:most]
     if not examples:
         raise DataError(f"{options.data}: the split {split!r} has no question with an answer")
-    texts = own_pools(
-        options.checkpoint, options.collection, examples, options.pool, pools_cache(options.states), progress=True
-    )
+    places, cache = (options.checkpoint, options.collection), pools_cache(options.states)
+    texts = own_pools(*places, examples, options.pool, cache, device=options.device, progress=True)
     return [Pool.of(example, texts[example.id], table) for example in examples]
 
 
 class PrunerTraining:
-    """Trains pruners over the word embeddings ``[v, w]`` of their encoder."""
+    """Trains pruners, on their device, over the word embeddings ``[v, w]`` of their encoder."""
 
     def __init__(self, words: Tensor, tokenizer: Any, *, question_tokens: int, fact_tokens: int) -> None:
         self.words, self.tokenizer = words, tokenizer
@@ -134,7 +135,8 @@ class PrunerTraining:
 
     def fit(self, pruner: Pruner, pools: Sequence[Pool], options: PrunerOptions) -> None:
         """Train a pruner; all that is random depends on the seed."""
-        draw = random.Random(options.seed)
+        draw, device = random.Random(options.seed), next(pruner.parameters()).device
+        words = self.words.to(device)
         steps = max(1, round(options.epochs * len(pools) / options.batch_size))
         optimizer = torch.optim.AdamW(pruner.parameters(), options.learning_rate, weight_decay=0.01)
         schedule = LambdaLR(optimizer, lambda step: min((step + 1) / (WARMUP * steps + 1), 1 - step / steps))
@@ -146,8 +148,8 @@ class PrunerTraining:
                     order = [*draw.sample(range(len(pools)), len(pools)), *order]
                 chosen = [pools[order.pop()] for _ in range(options.batch_size)]
                 places = [pool.sample(options.candidates, draw) for pool in chosen]
-                batch = self.batch(chosen, places)
-                scores = pruner(self.words, batch.questions, batch.facts, batch.candidates)
+                batch = self.batch(chosen, places).to(device)
+                scores = pruner(words, batch.questions, batch.facts, batch.candidates)
                 pairs = zip(chosen, places, strict=True)
                 loss = _loss(scores, [[place in pool.node for place in row] for pool, row in pairs])
                 optimizer.zero_grad()
@@ -170,8 +172,9 @@ class PrunerTraining:
 
     def _order(self, pruner: Pruner, pool: Pool) -> list[int]:
         """What was found, the best first."""
-        batch = self.batch([pool], [range(pool.found)])
-        scores: Tensor = pruner(self.words, batch.questions, batch.facts, batch.candidates)[-1][0]
+        device = next(pruner.parameters()).device
+        batch = self.batch([pool], [range(pool.found)]).to(device)
+        scores: Tensor = pruner(self.words.to(device), batch.questions, batch.facts, batch.candidates)[-1][0]
         return [int(place) for place in scores.argsort(descending=True)]
 
 
@@ -180,5 +183,6 @@ def _loss(scores: Tensor, labels: Sequence[Sequence[bool]]) -> Tensor:
     targets = torch.zeros(scores.shape[1:], dtype=torch.bool)
     for row, own in enumerate(labels):
         targets[row, : len(own)] = torch.tensor(own)
-    owner = torch.arange(len(targets))
+    targets = targets.to(scores.device)
+    owner = torch.arange(len(targets), device=scores.device)
     return torch.stack([multi_label_loss(one, targets, owner) for one in scores]).mean()

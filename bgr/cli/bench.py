@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from bgr.cli.parser import Command, Group, Output
 
 if TYPE_CHECKING:
+    from eval.bench.measure import BenchResult
     from eval.bench.models import Pair
-    from eval.bench.options import InferBenchOptions, TrainBenchOptions
+    from eval.bench.options import GpuBenchOptions, InferBenchOptions, TrainBenchOptions
     from eval.bench.setting import Machine
 
 
@@ -45,6 +46,17 @@ def command() -> Group:
             run=_infer,
             example="""bgr bench infer --data work/data
                 bgr bench infer --data work/data --model work/checkpoint""",
+        ),
+        "gpu": Command(
+            summary="train the paper's setting for some minutes and measure it, everything into one folder",
+            description="""The steps: a dataset of Atlas, `bgr bench train` and `bgr bench infer` in the paper's setting
+                with an encoder of BERT-base's size, a training of the config paper, and its curve. Each is printed, and
+                summary.json has all numbers. `make gpu` runs it after the tests that need a GPU.""",
+            options=options.GpuBenchOptions,
+            run=_gpu,
+            example="""bgr bench gpu
+                bgr bench gpu --model work/bert-base-uncased --minutes 60
+                bgr bench gpu --device cpu --minutes 0.2""",
         ),
         "database": Command(
             summary="measure questions over a collection at several sizes against one encoding and one search",
@@ -118,18 +130,23 @@ def _benchmark(name: str) -> Callable[[Any], Output]:
     return run
 
 
+def _gpu(options: GpuBenchOptions) -> Output:
+    from bgr.cli.bench_gpu import bench_gpu
+
+    return Output(*bench_gpu(options))
+
+
 def _train(options: TrainBenchOptions) -> Output:
     from transformers import AutoTokenizer
 
     from bgr.utils.configs import find_config
-    from eval.bench.measure import speed_result
     from eval.bench.models import bench_train
     from eval.bench.setting import sampled_questions, set_up_encoder, set_up_machine
     from training.retriever.timed_steps import TimedSteps
 
     configs = [find_config(name) for name in options.model_config]
     machine = set_up_machine(options)
-    lines = []
+    lines, used = [], []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source, pretrained = set_up_encoder(options, folder)
@@ -148,24 +165,36 @@ def _train(options: TrainBenchOptions) -> Output:
                 dtype=machine.dtype,
                 seed=options.seed,
             )
-            lines += bench_train(config.stem, steps, options)
-    return Output(*speed_result(machine.about, lines))
+            found, one = bench_train(config.stem, steps, options)
+            lines += found
+            used.append(one)
+    return Output(*_result(machine, lines, used))
 
 
 def _infer(options: InferBenchOptions) -> Output:
-    from eval.bench.measure import speed_result
     from eval.bench.models import bench_infer
     from eval.bench.setting import sampled_questions, set_up_machine
 
     machine = set_up_machine(options)
-    lines = []
+    lines, used = [], []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pairs = _pairs(options, folder, machine)
         examples = sampled_questions(options, "test", folder)
         for form, pair in pairs.items():
-            lines += bench_infer(form, pair, examples, folder / form, options)
-    return Output(*speed_result(machine.about, lines))
+            found, one = bench_infer(form, pair, examples, folder / form, options)
+            lines += found
+            used.append(one)
+    return Output(*_result(machine, lines, used))
+
+
+def _result(machine: Machine, lines: Sequence[dict[str, Any]], used: Sequence[dict[str, Any]]) -> BenchResult:
+    from eval.bench.measure import speed_result
+    from eval.bench.utilization import peak_tflops, utilization_lines
+
+    peak = peak_tflops(machine.device, machine.dtype)
+    numbers = [{**one, "share_of_peak": one["tflops"] / peak, "peak_tflops": peak} for one in used]
+    return speed_result(machine.about, lines, numbers, utilization_lines(used, peak))
 
 
 def _pairs(options: InferBenchOptions, folder: Path, machine: Machine) -> dict[str, Pair]:

@@ -10,9 +10,9 @@ The arguments `width` (``d``), `heads` (of attention) and `dropout` (a probabili
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import torch
 import torch.nn.functional as F
@@ -64,15 +64,23 @@ class Ragged:
         """The given rows in the given order; a row may be repeated."""
         lengths = self.lengths[rows]
         tokens = tokens_of(self.starts[rows], lengths)
-        return replace(self, lengths=lengths, **{name: take(getattr(self, name), tokens) for name in self.of_tokens})
+        return replace(self, lengths=lengths, **self._each(lambda one: take(one, tokens)))
 
-    def to(self, *args: object, **kwargs: object) -> Self:
+    def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move all tensors to a device; ``dtype=`` applies to `flat` only."""
         dtype = kwargs.pop("dtype", None)
-        moved = {name: getattr(self, name).to(*args, **kwargs) for name in (*self.of_tokens, "lengths")}
+        moved = self._each(lambda one: one.to(*args, **kwargs))
         if dtype is not None:
             moved["flat"] = moved["flat"].to(dtype=dtype)
-        return replace(self, **moved)
+        return replace(self, lengths=self.lengths.to(*args, **kwargs), **moved)
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> dict[str, Tensor]:
+        """The changed tensors of tokens by their names; one that is two of them, as token ids are, is changed once."""
+        found: dict[int, Tensor] = {}
+        for one in (getattr(self, name) for name in self.of_tokens):
+            if id(one) not in found:
+                found[id(one)] = change(one)
+        return {name: found[id(getattr(self, name))] for name in self.of_tokens}
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -38,7 +40,8 @@ from bgr.serve.schema import (
     Milliseconds,
     SystemInfo,
 )
-from bgr.serve.worker import Done, FullError, StoppedError, Worker
+from bgr.serve.sources import Sources
+from bgr.serve.worker import DiedError, Done, FullError, StoppedError, Worker, one_thread
 from bgr.utils.json_utils import repr_short
 
 PAGE = Path(__file__).with_name("page")
@@ -66,6 +69,10 @@ class GoneError(Exception):
     """The client did not wait."""
 
 
+class ReloadError(BgrError):
+    """The models cannot be loaded again: not now, or not by this client."""
+
+
 class Service:
     """The API's work: a queue before one thread with the models.
 
@@ -73,25 +80,91 @@ class Service:
         answering: checks and answers requests.
         options: limits.
         thread: see `Worker`.
+        load: loads the sources again, for `reload`; ``None`` if they cannot be.
+
+    Attributes:
+        on_death: called if the thread with the models has ended by an error.
     """
 
-    def __init__(self, answering: Answering, options: ServeOptions, thread: ThreadPoolExecutor | None = None) -> None:
-        self.answering, self.options = answering, options
-        self.metrics = Metrics(lambda: self.worker.pending)
-        self.worker: Worker[Job, Answer] = Worker(
+    def __init__(
+        self,
+        answering: Answering,
+        options: ServeOptions,
+        thread: ThreadPoolExecutor | None = None,
+        load: Callable[[], Sources] | None = None,
+    ) -> None:
+        self.answering, self.options, self.load = answering, options, load
+        self.metrics = Metrics(lambda: self.pending)
+        self.on_death: Callable[[], None] = lambda: None
+        self.reloading = False
+        self._former: list[Worker[Job, Answer]] = []
+        self._dropping: asyncio.Task[None] | None = None
+        self.worker = self._worker(answering, thread)
+
+    def _worker(self, answering: Answering, thread: ThreadPoolExecutor | None) -> Worker[Job, Answer]:
+        options = self.options
+        return Worker(
             answering.answers,
             max_queue=options.max_queue,
             batch_size=options.batch_size,
             wait=options.batch_wait / 1000,
             on_batch=self.metrics.batch_sizes.observe,
+            on_death=lambda error: self.on_death(),
             thread=thread,
         )
 
+    @property
+    def pending(self) -> int:
+        """Number of questions that wait or are being answered, by former models too."""
+        return self.worker.pending + sum(one.pending for one in self._former)
+
+    async def reload(self) -> None:
+        """Load the sources again beside those in use, and let them answer the questions that come from then on; those
+        that wait are answered by the former ones, which are then dropped.
+
+        Raises:
+            ReloadError: they are being loaded already, the server is stopping, or it has no way to load them.
+            BgrError: they cannot be loaded; the former ones stay.
+        """
+        if self.load is None:
+            raise ReloadError("this server cannot load its models again")
+        if self.reloading:
+            raise ReloadError("the models are being loaded already")
+        thread = one_thread()
+        self.reloading = True
+        try:
+            sources = await asyncio.wrap_future(thread.submit(self.load))
+            if self.worker.stopped:
+                raise ReloadError("the server is stopping")
+            answering = Answering(sources, max_facts=self.options.max_facts, pool=self.options.pool)
+            former, self.worker = self.worker, self._worker(answering, thread)
+            self.answering = answering
+            former.stop(0)
+            self._former.append(former)
+            self._dropping = asyncio.create_task(self._drop(former))
+        finally:
+            thread.shutdown(wait=False)
+            self.reloading = False
+
+    async def _drop(self, former: Worker[Job, Answer]) -> None:
+        """Free the memory of former models when they have answered all that waits."""
+        await asyncio.to_thread(former.stop)
+        self._former.remove(former)
+        del former
+        gc.collect()
+
+    def stop(self, seconds: float) -> bool:
+        """Take no more questions, answer those that wait, and end. Whether that was in time."""
+        end = time.monotonic() + seconds
+        ended = [one.stop(max(0.0, end - time.monotonic())) for one in (self.worker, *self._former)]
+        return all(ended)
+
     async def answer(self, request: Request, asked: AskRequest) -> AnswerResponse:
         """Answer one question."""
-        job = self.answering.job(asked)
+        answering = self.answering
+        job = answering.job(asked)
         outcome = (await self._wait(request, [job]))[0]
-        found = self._response(job, outcome)
+        found = self._response(answering, job, outcome)
         if isinstance(found, BaseException):
             raise found
         return found
@@ -100,16 +173,17 @@ class Service:
         """Answer several questions; one that cannot be answered becomes a `Failure`."""
         if len(asked) > self.options.max_queue:
             raise DataError(f"{len(asked):,} requests, allowed: {self.options.max_queue:,}")
+        answering = self.answering
         jobs: dict[int, Job] = {}
         found: dict[int, AnswerResponse | Failure] = {}
         for number, one in enumerate(asked):
             try:
-                jobs[number] = self.answering.job(one)
+                jobs[number] = answering.job(one)
             except BgrError as error:
                 found[number] = Failure(error=one_line(error))
         outcomes = await self._wait(request, list(jobs.values())) if jobs else []
         for (number, job), outcome in zip(jobs.items(), outcomes, strict=True):
-            answered = self._response(job, outcome)
+            answered = self._response(answering, job, outcome)
             found[number] = answered if isinstance(answered, AnswerResponse) else Failure(error=one_line(answered))
         return [found[number] for number in range(len(asked))]
 
@@ -130,7 +204,9 @@ class Service:
         finally:
             gone.cancel()
 
-    def _response(self, job: Job, outcome: Done[Answer] | BaseException) -> AnswerResponse | BaseException:
+    def _response(
+        self, answering: Answering, job: Job, outcome: Done[Answer] | BaseException
+    ) -> AnswerResponse | BaseException:
         if isinstance(outcome, BaseException):
             self.metrics.questions.labels(job.system, "failed").inc()
             return outcome
@@ -138,7 +214,7 @@ class Service:
         nothing = answer.text is None if answer.has_reader else not answer.graph.nodes
         self.metrics.questions.labels(job.system, "nothing" if nothing else "answered").inc()
         took = Milliseconds(waited=1000 * outcome.waited, answered=1000 * outcome.seconds)
-        return self.answering.respond(job, answer, took)
+        return answering.respond(job, answer, took)
 
 
 async def _disconnected(request: Request) -> None:
@@ -153,7 +229,7 @@ def one_line(error: BaseException) -> str:
 
 def create_app(service: Service) -> Measured:
     """The ASGI application."""
-    options, sources, token = service.options, service.answering.sources, service.options.token
+    options, token = service.options, service.options.token
     api = FastAPI(
         title="BGR",
         version=__version__,
@@ -179,23 +255,25 @@ def create_app(service: Service) -> Measured:
         """The systems, the default first."""
         return [
             SystemInfo(name=name, description=one.description, answers=one.answers)
-            for name, one in sources.systems.items()
+            for name, one in service.answering.sources.systems.items()
         ]
 
     @api.get("/v1/collections")
     async def collections() -> list[CollectionInfo]:
         """The collections, the default first."""
-        return [CollectionInfo(name=name, texts=len(one)) for name, one in sources.collections.items()]
+        return [
+            CollectionInfo(name=name, texts=len(one)) for name, one in service.answering.sources.collections.items()
+        ]
 
     @api.get("/v1/examples")
     async def examples() -> list[ExampleInfo]:
         """Questions with a gold graph."""
-        return [ExampleInfo.of(one) for one in sources.examples.values()]
+        return [ExampleInfo.of(one) for one in service.answering.sources.examples.values()]
 
     @api.get("/v1/examples/{id}", responses={404: {"model": Failure, "description": "no such example"}})
     async def example(id: str) -> Example:
         """A question with its candidates, gold graph and answer."""
-        one = sources.examples.get(id)
+        one = service.answering.sources.examples.get(id)
         if one is None:
             raise HTTPException(404, f"no example {repr_short(id)}")
         return Example.of(one, facts=list(one.facts), answer=one.answer, graph=Graph.of(one.graph))
@@ -207,10 +285,24 @@ def create_app(service: Service) -> Measured:
         return Health(
             status="stopping" if worker.stopped else "ready",
             version=__version__,
-            queue=worker.pending,
+            queue=service.pending,
             limits=limits,
             token=bool(token),
         )
+
+    @api.post(
+        "/v1/reload",
+        responses={
+            403: {"model": Failure, "description": "the server has no token"},
+            409: {"model": Failure, "description": "the models cannot be loaded now"},
+        },
+    )
+    async def reload() -> Health:
+        """Load the models again and answer with them. Needs a token; without one, send the process SIGHUP."""
+        if not token:
+            raise HTTPException(403, "this server has no token; send its process SIGHUP")
+        await service.reload()
+        return await health()
 
     @api.get("/metrics", include_in_schema=False)
     async def metrics() -> Response:
@@ -250,7 +342,9 @@ def _add_handlers(api: FastAPI, service: Service) -> None:
         api.add_exception_handler(kind, handle)
     failing(RequestValidationError, 422, invalid)
     failing(BgrError, 422, one_line)
+    failing(ReloadError, 409, one_line)
     failing(StoppedError, 503, lambda error: "the server is stopping")
+    failing(DiedError, 503, lambda error: "the server has failed, and ends")
     failing(LateError, 504, str)
     failing(GoneError, CLIENT_GONE, lambda error: "the client did not wait")
     failing(Exception, 500, one_line)

@@ -32,6 +32,10 @@ class StoppedError(Exception):
     """The worker takes no more questions."""
 
 
+class DiedError(StoppedError):
+    """The thread with the models has ended by an error that was none of a question."""
+
+
 @dataclass(frozen=True)
 class Done(Generic[Result]):
     """A result, with the seconds that it waited and that its batch took."""
@@ -60,6 +64,7 @@ class Worker(Generic[Item, Result]):
         wait: seconds to wait for further items before a batch begins. Nothing is waited for after a batch of one: a
             single client gains nothing by it, while several ones, which were answered together, ask again together.
         on_batch: called with the size of each batch.
+        on_death: called in the thread if it ends by an error that is none of an item; those that wait have failed.
         thread: an executor of one thread, which the worker takes for itself; default: a new one. Models should be
             loaded by the thread that uses them: threads of PyTorch belong to one of Python, and two sets of them were
             13 % slower.
@@ -76,17 +81,21 @@ class Worker(Generic[Item, Result]):
         batch_size: int,
         wait: float,
         on_batch: Callable[[int], None] = lambda size: None,
+        on_death: Callable[[BaseException], None] = lambda error: None,
         thread: ThreadPoolExecutor | None = None,
     ) -> None:
-        self.work, self.on_batch = work, on_batch
+        self.work, self.on_batch, self.on_death = work, on_batch, on_death
         self.max_queue, self.batch_size, self.wait = max_queue, batch_size, wait
         self.seconds_each = 0.0
         self._jobs: queue.SimpleQueue[_Job[Item, Result] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._pending = 0
-        self._stopped = False
+        self._stopped = self._died = False
         self._last_size = 0
-        self._ended = (thread or one_thread()).submit(self._run)
+        self._batch: list[_Job[Item, Result]] = []
+        own = thread or one_thread()
+        self._ended = own.submit(self._run)
+        own.shutdown(wait=False)  # it ends with the work
 
     @property
     def pending(self) -> int:
@@ -102,12 +111,12 @@ class Worker(Generic[Item, Result]):
 
         Raises:
             FullError: there is no room for all of them.
-            StoppedError: `stop` was called.
+            StoppedError: `stop` was called, or the thread has ended (`DiedError`).
         """
         loop = asyncio.get_running_loop()
         with self._lock:
             if self._stopped:
-                raise StoppedError
+                raise DiedError if self._died else StoppedError
             if self._pending + len(items) > self.max_queue:
                 raise FullError
             self._pending += len(items)
@@ -125,16 +134,37 @@ class Worker(Generic[Item, Result]):
         return not wait([self._ended], seconds).not_done
 
     def _run(self) -> None:
+        try:
+            self._answer_all()
+        except BaseException as error:
+            LOG.critical("the thread with the models has ended", exc_info=error)
+            self._die(error)
+
+    def _die(self, error: BaseException) -> None:
+        """Fail the batch and all that waits."""
+        waiting = list(self._batch)
+        with self._lock:
+            self._stopped = self._died = True
+            while not self._jobs.empty():
+                if (job := self._jobs.get()) is not None:
+                    waiting.append(job)
+        for job in waiting:
+            self._report(job, DiedError())
+        self.on_death(error)
+
+    def _answer_all(self) -> None:
         ended = False
         while not ended:
             jobs, ended = self._next_batch()
             self._last_size = len(jobs)
-            alive = [job for job in jobs if not job.future.cancelled()]
+            self._batch = alive = [job for job in jobs if not job.future.cancelled()]
             with self._lock:
                 self._pending -= len(jobs) - len(alive)
+            del jobs
             if alive:
                 self.on_batch(len(alive))
                 self._answer(alive)
+            self._batch = alive = []  # nothing is held while it waits
 
     def _next_batch(self) -> tuple[list[_Job[Item, Result]], bool]:
         """The next jobs, and whether they are the last."""

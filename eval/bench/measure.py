@@ -168,8 +168,14 @@ def compare(
     return line(work, against, seconds, other_seconds, questions, max_ratio=max_ratio)
 
 
-def speed_result(setting: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> BenchResult:
-    """The result of a benchmark of a model, from its setting (model, questions, device, seed, …) and its lines."""
+def speed_result(
+    setting: Mapping[str, Any],
+    lines: Sequence[Mapping[str, Any]],
+    used: Sequence[Mapping[str, Any]] = (),
+    used_lines: Sequence[str] = (),
+) -> BenchResult:
+    """The result of a benchmark of a model, from its setting (model, questions, device, seed, …), its lines, and what
+    it used of the device, as numbers and as text."""
     rows: list[tuple[str, ...]] = [("", "against", "n", "ms", "its ms", "ratio", "of cpu", "target")]
     for one in lines:
         numbers = (one["ms"], one["other_ms"], one["ratio"], one["processor_ratio"])
@@ -183,6 +189,7 @@ def speed_result(setting: Mapping[str, Any], lines: Sequence[Mapping[str, Any]])
             ", ".join(f"{name} {value}" for name, value in setting.items()),
             "milliseconds per question; ratio: our time divided by that of the other side",
             table(rows, left=(0, 1, len(rows[0]) - 1)),
+            *used_lines,
         ]
     )
-    return BenchResult(text, {"setting": dict(setting), "lines": list(lines)})
+    return BenchResult(text, {"setting": dict(setting), "lines": list(lines), "utilization": list(used)})

@@ -26,6 +26,7 @@ from eval.bench.avoided import Avoided, OracleRetriever, avoided
 from eval.bench.measure import compare, in_turns, line
 from eval.bench.options import InferBenchOptions, TrainBenchOptions
 from eval.bench.reference.plain_model import PlainRetriever
+from eval.bench.utilization import utilization
 
 MAX_STEP_RATIO = 1.3
 """Target: maximum ratio of a training step to the encoder's forward and backward."""
@@ -38,6 +39,9 @@ MAX_MS = 15.0
 
 Lines = list[dict[str, Any]]
 """Results of `eval.bench.measure.line`."""
+
+Used = dict[str, Any]
+"""Result of `eval.bench.utilization.utilization`."""
 
 Graphs = list[list[DirectionResult]]
 
@@ -100,9 +104,9 @@ class Pair:
         return self.forward.device
 
 
-def bench_train(form: str, steps: Steps, options: TrainBenchOptions) -> Lines:
+def bench_train(form: str, steps: Steps, options: TrainBenchOptions) -> tuple[Lines, Used]:
     """Time the training step of one form of the model: against the bare encoder, against the plain definition (once, on
-    the first batch), and a line for each piece of avoided work."""
+    the first batch), and a line for each piece of avoided work. Also what it uses of the device."""
     floor = BareEncoder(copy.deepcopy(steps.model.encoder.bert).requires_grad_(True))
 
     def bare_step(batch: Batch) -> None:
@@ -110,12 +114,20 @@ def bench_train(form: str, steps: Steps, options: TrainBenchOptions) -> Lines:
             floor.forward_backward(batch)
 
     questions = [len(batch.candidates) for batch in steps.tokens]
+    numbers = range(len(questions))
+    used = utilization(
+        f"{form}: training step",
+        [partial(steps.step, number) for number in numbers],
+        sum(questions),
+        steps.device,
+        rounds=options.rounds,
+    )
     work = f"{form}: training step"
     lines = [
         compare(
             work,
             "bare encoder, forward + backward",
-            [partial(steps.step, number) for number in range(len(questions))],
+            [partial(steps.step, number) for number in numbers],
             [partial(bare_step, batch) for batch in steps.tokens],
             sum(questions),
             rounds=options.rounds,
@@ -127,13 +139,15 @@ def bench_train(form: str, steps: Steps, options: TrainBenchOptions) -> Lines:
         sides = [partial(steps.step, 0)], [partial(steps.step, 0, PlainRetriever(steps.model))]
         lines.append(compare(work, "plain definition", *sides, questions[0], rounds=1, warm=False, device=steps.device))
     pieces = avoided(steps.model, steps.tokens[0], steps.graphs(0), training=True)
-    return lines + _avoided(form, steps, pieces, questions[0], options.rounds)
+    return lines + _avoided(form, steps, pieces, questions[0], options.rounds), used
 
 
-def bench_infer(form: str, pair: Pair, examples: Sequence[Example], folder: Path, options: InferBenchOptions) -> Lines:
+def bench_infer(
+    form: str, pair: Pair, examples: Sequence[Example], folder: Path, options: InferBenchOptions
+) -> tuple[Lines, Used]:
     """Time the retrieval of one form of the model: both graphs against the bare encoders and the plain definition
     (once, on the first batch), also with the fact states cached in `folder` and then with every question alone, and a
-    line for each piece of avoided work of the forward direction."""
+    line for each piece of avoided work of the forward direction. Also what it uses of the device."""
     size, count = options.batch_size, len(examples)
     groups = [examples[i : i + size] for i in range(0, count, size)]
     batches, single = (_Batches(pair, part, folder) for part in (groups, [[e] for e in examples]))
@@ -141,8 +155,10 @@ def bench_infer(form: str, pair: Pair, examples: Sequence[Example], folder: Path
     encoders = [BareEncoder(model.encoder.bert) for model in pair.models][: 1 if shared else 2]
     timed = partial(in_turns, rounds=options.rounds, device=pair.device)
     numbers = range(len(groups))
+    pieces_of_graphs = [partial(batches.graphs, number) for number in numbers]
+    used = utilization(f"{form}: both graphs", pieces_of_graphs, count, pair.device, rounds=options.rounds)
     graphs, cached, bare = timed(
-        [partial(batches.graphs, number) for number in numbers],
+        pieces_of_graphs,
         [partial(batches.graphs_from_cache, number) for number in numbers],
         [partial(batches.bare, number, encoders) for number in numbers],
         name=f"{form}: graphs",
@@ -166,7 +182,7 @@ def bench_infer(form: str, pair: Pair, examples: Sequence[Example], folder: Path
     with torch.inference_mode():
         with _autocast(pair):
             pieces = avoided(pair.forward, batches.tokens[0], [e.graph for e in groups[0]], training=False)
-        return lines + _avoided(form, pair, pieces, len(groups[0]), options.rounds)
+        return lines + _avoided(form, pair, pieces, len(groups[0]), options.rounds), used
 
 
 def _avoided(form: str, setting: Steps | Pair, pieces: Sequence[Avoided], questions: int, rounds: int) -> Lines:

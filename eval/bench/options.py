@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 from bgr.collection.encoder_spec import EncoderOptions
@@ -15,13 +16,16 @@ from bgr.utils.options import (
     Natural,
     Options,
     OutFile,
+    OutFolder,
     Positive,
     Range,
     option,
 )
 
 PACKAGED = "packaged-minilm"
-RANDOM = "random-bert-base"
+TINY = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+RANDOM: dict[str, dict[str, int]] = {"random-bert-base": {}, "random-bert-tiny": TINY}
+"""Encoders with random weights, by name: what differs from BERT-base."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +58,7 @@ class SpeedOptions(Options):
         plain: leave out the plain definition, which takes long.
         threads: threads of the processor (default: PyTorch's).
         device: cpu, cuda, …; the GPU is used if there is one (default: automatic).
-        precision: precision of the model.
+        precision: precision of the model; float32 on a GPU uses TF32, as in training.
         seed: seed of questions and weights.
     """
 
@@ -68,7 +72,7 @@ class SpeedOptions(Options):
     device: Annotated[str, Metavar("NAME")] | None = None
     precision: Literal["32", "bf16"] = "32"
     seed: int = 0
-    model: Annotated[str, Metavar(f"DIR|{PACKAGED}|{RANDOM}")] = PACKAGED
+    model: Annotated[str, Metavar("|".join(["DIR", PACKAGED, *RANDOM]))] = PACKAGED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +93,30 @@ class InferBenchOptions(SpeedOptions):
     Args:
         model: a checkpoint, or an encoder in place of the config's.
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuBenchOptions(Options):
+    """Options of `bgr bench gpu`.
+
+    Args:
+        out: folder for everything.
+        device: cuda; or cpu, which rehearses it with a tiny encoder.
+        model: encoder of the training and the benchmarks, a folder with weights or one with random weights (default:
+            random-bert-base, on the CPU random-bert-tiny).
+        questions: number of questions of the dataset (default: 2,000, on the CPU 60).
+        minutes: minutes of training, half of them for each direction.
+        seed: seed of the data and the weights.
+        overwrite: replace the folder if it exists.
+    """
+
+    out: OutFolder = Path("work/gpu")
+    device: Literal["cuda", "cpu"] = "cuda"
+    model: Annotated[str, Metavar("|".join(["DIR", *RANDOM]))] | None = None
+    questions: Positive | None = None
+    minutes: Annotated[float, Range(0.01, 600)] = 8.0
+    seed: int = 0
+    overwrite: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +158,7 @@ class ServeBenchOptions(Options):
         collection: collection that is asked (default: the released one).
         clients: numbers of clients at once; afterwards the most of them ask a server with a queue for a quarter.
         seconds: time that each number of clients asks.
+        every: seconds between two looks at the server's memory and open files.
         questions: number of different questions.
     """
 
@@ -138,6 +167,7 @@ class ServeBenchOptions(Options):
     collection: Folder | None = None
     clients: tuple[Positive, ...] = (8, 64)
     seconds: Annotated[float, Range(1, 86_400)] = 60.0
+    every: Annotated[float, Range(0.1, 3_600)] = 15.0
     questions: Positive = 256
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import http.client
 import itertools
 import json
+import math
 import multiprocessing
 import os
 import re
@@ -20,10 +21,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -42,6 +43,12 @@ from eval.bench.options import ServeBenchOptions
 
 LEAST_SHARE = 0.8
 """Target for the questions a second of the server, of those of the reference."""
+
+MOST_GROWTH = 0.02
+"""Target for the growth of memory in the second half of a long run."""
+
+LONG_SECONDS = 300.0
+"""Length of that half from which growth is judged: the first minutes fill caches."""
 
 CLIENT_SECONDS = 120.0
 """Time that a client waits for an answer."""
@@ -75,9 +82,9 @@ def bench_serve(options: ServeBenchOptions) -> BenchResult:
     rows = []
     for clients in options.clients:
         with _server(options, max_queue=max(options.clients)) as url:
-            rows.append(_measured(url, asked, clients, options.seconds))
+            rows.append(_measured(url, asked, clients, options.seconds, options.every))
     with _server(options, max_queue=max(1, max(options.clients) // 4)) as url:
-        full = _measured(url, asked, max(options.clients), options.seconds / 4)
+        full = _measured(url, asked, max(options.clients), options.seconds / 4, options.every)
     reference = max(before, _reference(asked, options))
     for row in rows:
         row["share"] = row["per_second"] / reference
@@ -140,11 +147,65 @@ def _server(options: ServeBenchOptions, *, max_queue: int) -> Iterator[str]:
         process.wait(60)
 
 
-def _measured(url: str, asked: Sequence[str], clients: int, seconds: float) -> dict[str, Any]:
-    """A row: what so many clients saw, and the server's memory before and after."""
-    memory = _memory(url)
-    load = _load(url, asked, clients, seconds)
-    after = _memory(url)
+class Sample(NamedTuple):
+    """The server at a moment, in seconds from the first question: resident memory in bytes, and open files."""
+
+    seconds: float
+    memory: float
+    files: float
+
+
+def growth(samples: Sequence[Sample]) -> dict[str, float]:
+    """The growth in the second half of the time, in which caches and the allocator's free memory are full: the median
+    slope of all pairs of samples (Theil and Sen), which single steps do not move, times the length of that half.
+
+    Returns:
+        ``memory``, as a share of the median memory of that half; ``files``, in open files; ``seconds``, the length of
+        the half. NaN with fewer than three samples.
+    """
+    half = [one for one in samples if one.seconds >= samples[-1].seconds / 2]
+    if len(half) < 3:
+        return {"memory": math.nan, "files": math.nan, "seconds": 0.0}
+    seconds = half[-1].seconds - half[0].seconds
+
+    def rise(values: Sequence[float]) -> float:
+        pairs = itertools.combinations(zip(half, values, strict=True), 2)
+        slopes = [(b - a) / (two.seconds - one.seconds) for (one, a), (two, b) in pairs if two.seconds > one.seconds]
+        return float(np.median(slopes)) * seconds
+
+    memory = [one.memory for one in half]
+    return {
+        "memory": rise(memory) / float(np.median(memory)),
+        "files": rise([one.files for one in half]),
+        "seconds": seconds,
+    }
+
+
+@contextmanager
+def _watched(url: str, every: float, samples: list[Sample]) -> Iterator[None]:
+    """Adds a sample after every so many seconds."""
+    over, began = threading.Event(), time.perf_counter()
+
+    def watch() -> None:
+        while not over.wait(every):
+            with suppress(OSError, http.client.HTTPException, ValueError):  # asked again at the next time
+                samples.append(_sample(url, time.perf_counter() - began))
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _measured(url: str, asked: Sequence[str], clients: int, seconds: float, every: float) -> dict[str, Any]:
+    """A row: what so many clients saw, and the server's memory and open files in the meantime."""
+    samples = [_sample(url, 0.0)]
+    with _watched(url, every, samples):
+        load = _load(url, asked, clients, seconds)
+    samples.append(_sample(url, load.last - load.first))
     answered = load.statuses[200]
     times = np.array(load.seconds or [0.0])
     return {
@@ -155,8 +216,12 @@ def _measured(url: str, asked: Sequence[str], clients: int, seconds: float) -> d
         "per_second": answered / max(seconds, load.last - load.first),
         **{f"p{share}_ms": 1000 * float(np.percentile(times, share)) for share in (50, 95)},
         "max_ms": 1000 * float(times.max()),
-        "memory_gb": memory,
-        "memory_after_gb": after,
+        "memory_gb": samples[0].memory / 1e9,
+        "memory_after_gb": samples[-1].memory / 1e9,
+        "files": samples[0].files,
+        "files_after": samples[-1].files,
+        "growth": growth(samples),
+        "samples": [one._asdict() for one in samples],
     }
 
 
@@ -204,18 +269,46 @@ def _load(url: str, asked: Sequence[str], clients: int, seconds: float) -> Load:
     return load
 
 
-def _memory(url: str) -> float:
-    """Resident memory of the server in GB, from its metrics."""
+def _sample(url: str, seconds: float) -> Sample:
+    """The server now, from its metrics."""
     place = urlsplit(url)
     connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=CLIENT_SECONDS)
     connection.request("GET", "/metrics")
     text = connection.getresponse().read().decode()
-    found = re.search(r"^process_resident_memory_bytes (\S+)", text, re.MULTILINE)
-    return float(found[1]) / 1e9 if found else float("nan")
+    connection.close()
+    names = "process_resident_memory_bytes", "process_open_fds"
+    found = [re.search(rf"^{name} (\S+)", text, re.MULTILINE) for name in names]
+    memory, files = (float(one[1]) if one else math.nan for one in found)
+    return Sample(seconds, memory, files)
+
+
+def _verdict(found: dict[str, float]) -> str:
+    if found["seconds"] < LONG_SECONDS:
+        return f"growth of memory and open files is judged from a second half of {LONG_SECONDS:g} s on"
+    flat = found["memory"] <= MOST_GROWTH and found["files"] < 1
+    return (
+        f"target: memory grows by at most {MOST_GROWTH:.0%} and open files not at all in the second half of the time: "
+        f"{'met' if flat else 'missed'} ({found['memory']:+.1%}, {found['files']:+.1f} files in "
+        f"{found['seconds'] / 60:.0f} min)"
+    )
 
 
 def _text(rows: Sequence[dict[str, Any]], full: dict[str, Any], about: dict[str, Any]) -> str:
-    header = ["clients", "answered", "failed", "429", "a second", "share", "p50 ms", "p95 ms", "max ms", "GB", "after"]
+    header = [
+        "clients",
+        "answered",
+        "failed",
+        "429",
+        "a second",
+        "share",
+        "p50 ms",
+        "p95 ms",
+        "max ms",
+        "GB",
+        "after",
+        "files",
+        "after",
+    ]
     cells = [
         [
             *(f"{row[key]:,}" for key in ("clients", "answered", "failed", "refused")),
@@ -224,9 +317,14 @@ def _text(rows: Sequence[dict[str, Any]], full: dict[str, Any], about: dict[str,
             *(f"{row[key]:,.0f}" for key in ("p50_ms", "p95_ms", "max_ms")),
             f"{row['memory_gb']:.2f}",
             f"{row['memory_after_gb']:.2f}",
+            f"{row['files']:.0f}",
+            f"{row['files_after']:.0f}",
         ]
         for row in (*rows, full)
     ]
+    longest = rows[-1]["growth"]
+    for row in rows:
+        longest = max(longest, row["growth"], key=lambda one: one["seconds"])
     least = min(row["share"] for row in rows)
     return "\n".join(
         [
@@ -236,5 +334,6 @@ def _text(rows: Sequence[dict[str, Any]], full: dict[str, Any], about: dict[str,
             "The last row has a queue for a quarter of its clients: the others get status 429 and wait as it says.",
             f"target: at least {LEAST_SHARE} of the questions a second without a server: "
             f"{'met' if least >= LEAST_SHARE else 'missed'} ({least:.2f})",
+            _verdict(longest),
         ]
     )

@@ -37,6 +37,8 @@ def set_up_machine(options: SpeedOptions) -> Machine:
     if options.threads:
         torch.set_num_threads(options.threads)
     device = pick_device(options.device)
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("high")  # as `training.lightning_cli` does
     about = {
         "model": Path(options.model).name,
         "device": device.type if device.type == "cpu" else torch.cuda.get_device_name(device),
@@ -64,10 +66,15 @@ def sampled_questions(options: SpeedOptions, split: str, folder: Path) -> list[E
 
 def set_up_encoder(options: SpeedOptions, folder: Path) -> tuple[str, bool]:
     """The encoder's folder, and whether it has weights."""
-    if options.model != RANDOM:
+    if options.model not in RANDOM:
         return resolve_model(options.model), True
-    home = folder / "encoder"
-    BertConfig().save_pretrained(home)
+    return str(write_random_encoder(options.model, folder / "encoder")), False
+
+
+def write_random_encoder(name: str, home: Path) -> Path:
+    """A folder with the configuration and the tokenizer of an encoder of `RANDOM`, without weights."""
+    sizes: dict[str, Any] = dict(RANDOM[name])
+    BertConfig(**sizes).save_pretrained(home)
     # a tokenizer of the same family: 30,522 lower-case words
     AutoTokenizer.from_pretrained(resolve_model(PACKAGED)).save_pretrained(home)
-    return str(home), False
+    return home

@@ -202,8 +202,8 @@ def _queries(examples: Sequence[Example]) -> list[Query]:
 def _search_dev(model: BaselineModel, data: BgrDataModule) -> list[Search]:
     found: list[Search] = []
     with progress_bar(len(data.splits["dev"]), "search on dev", "question") as bar:
-        for item in data.val_dataloader():
+        for item in (one.to(model.device) for one in data.val_dataloader()):
             with autocast(model.device):  # as in the retriever
-                found += model.search(item.to(model.device).batch)
+                found += model.search(item.batch)
             bar.update(len(item.examples))
     return found

@@ -63,6 +63,7 @@ class ReaderDataModule(BgrDataModule):
         retrieved_limit: number of training questions that a retriever is also run for, if there is one; half of the
             time they are read from its graph.
         limit, dev_limit: number of questions; 0 for all.
+        workers: as in `BgrDataModule`.
 
     Raises:
         ValueError: a number is out of range.
@@ -79,9 +80,17 @@ class ReaderDataModule(BgrDataModule):
         retrieved_limit: int = 2000,
         limit: int = 0,
         dev_limit: int = 0,
+        workers: int | None = None,
     ) -> None:
         super().__init__(
-            folder, batch_size, dev_batch_size, limit=limit, dev_limit=dev_limit, unanswerable=True, hasty=hasty
+            folder,
+            batch_size,
+            dev_batch_size,
+            limit=limit,
+            dev_limit=dev_limit,
+            unanswerable=True,
+            hasty=hasty,
+            workers=workers,
         )
         share(noise=noise, withheld=withheld)
         at_least(0, retrieved_limit=retrieved_limit)

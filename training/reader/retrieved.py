@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from bgr.data.example import Example
 from bgr.errors import DataError
 from bgr.graph.evidence_graph import EvidenceGraph
@@ -28,10 +30,15 @@ class Retrieved:
 
 
 def retrieve(
-    checkpoint: Path, examples: Sequence[Example], file: Path, *, progress: bool = True
+    checkpoint: Path,
+    examples: Sequence[Example],
+    file: Path,
+    *,
+    device: str | torch.device | None = None,
+    progress: bool = True,
 ) -> dict[str, Retrieved]:
     """Run a checkpoint over questions, and keep what it finds in `file`, where an interrupted training finds it again.
-    No graph is refused, since a reader is to judge by itself.
+    No graph is refused, since a reader is to judge by itself. It runs on `device`, by default a GPU if there is one.
 
     Raises:
         BgrError: the checkpoint cannot be loaded, or the file is damaged.
@@ -40,7 +47,7 @@ def retrieve(
         found = _read(file)
         if found.keys() == {example.id for example in examples}:
             return found
-    pipeline = BgrPipeline.from_pretrained(checkpoint)
+    pipeline = BgrPipeline.from_pretrained(checkpoint, device=device)
     pipeline.settings = replace(pipeline.settings, refusal=replace(pipeline.settings.refusal, threshold=0.0))
     found = {}
     with progress_bar(len(examples), "retrieved graphs", "question", show=progress) as bar:

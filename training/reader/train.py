@@ -22,7 +22,7 @@ from bgr.utils.checksums import remove_sums
 from bgr.utils.devices import autocast
 from bgr.utils.progress import progress_bar
 from training.callbacks import Reporter, to_stderr
-from training.lightning_cli import RetrieverCLI, fit_retriever, result_settings, retriever_cli
+from training.lightning_cli import RetrieverCLI, fit_retriever, result_settings, retriever_cli, training_device
 from training.reader.data import ReaderBatch, ReaderDataModule
 from training.reader.module import ReaderModule
 from training.reader.retrieved import Retrieved, retrieve
@@ -78,7 +78,7 @@ def train_extractive_reader(run: Run, retriever: Path | None = None) -> dict[str
         if retriever is not None:
             data: ReaderDataModule = cli.datamodule
             asked = [*data.splits["train"][: data.retrieved_limit], *data.splits["dev"]]
-            graphs.update(retrieve(retriever, asked, run.home(NAME) / GRAPHS))
+            graphs.update(retrieve(retriever, asked, run.home(NAME) / GRAPHS, device=training_device(cli)))
             data.retrieved = graphs
         return cli
 

@@ -97,10 +97,9 @@ def decode_dev(model: BgrRetriever, data: BgrDataModule) -> list[DirectionResult
     device = next(model.parameters()).device
     title = f"{model.config.direction}, graphs of dev"
     with progress_bar(len(data.splits["dev"]), title, "question", show=data.progress) as bar:
-        for item in data.val_dataloader():
-            batch = item.to(device).batch
+        for item in (one.to(device) for one in data.val_dataloader()):
             with autocast(device):  # as in the pipeline
-                results += read(model, batch, explore=EXPLORE)
+                results += read(model, item.batch, explore=EXPLORE)
             bar.update(len(item.examples))
     return results
 

@@ -45,7 +45,7 @@ def in_processes(work: Work, directions: Sequence[str], *, bar: bool = True) -> 
     messages: Queue[Sent] = context.Queue()
     threads = max(1, torch.get_num_threads() // len(directions))
     children = [
-        context.Process(target=_child, args=(work, direction, threads, messages), name=direction, daemon=True)
+        context.Process(target=_child, args=(work, direction, threads, messages), name=direction)
         for direction in directions
     ]
     # the libraries of a child process read their number of threads when they are loaded

@@ -50,13 +50,13 @@ class TimedSteps:
         drawn = [fewer_candidates(e, candidates, f"{seed} {e.id}") if candidates else e for e in examples]
         rows = SimilarLengths([len(e.question) for e in drawn], batch_size or settings["batch_size"], seed=seed)
         groups = [[drawn[row] for row in batch] for batch in rows]
+        self.module.to(self.device).train()
         data = BgrDataModule("")
         data.splits = {"train": drawn}
         data.tokenize(tokenizer, self.model)
         self.tokens = [data.collate(group).batch.to(self.device) for group in groups]
         data.cache_lower_states(self.model.encoder, states)
         self.batches = [data.collate(group).to(self.device) for group in groups]
-        self.module.to(self.device).train()
         # there is no trainer to log metrics
         self.module.log = lambda *_, **__: None  # type: ignore[method-assign]
         self.trained = [p for p in self.module.parameters() if p.requires_grad]

@@ -25,7 +25,15 @@ from bgr.utils.atomic_io import output_folder
 from bgr.utils.checksums import SUMS, remove_sums, write_sums
 from training.callbacks import Report, Reporter, to_stderr
 from training.data_module import BgrDataModule
-from training.lightning_cli import BgrCLI, RetrieverCLI, fit_retriever, prepare, result_settings, retriever_cli
+from training.lightning_cli import (
+    BgrCLI,
+    RetrieverCLI,
+    fit_retriever,
+    prepare,
+    result_settings,
+    retriever_cli,
+    training_device,
+)
 from training.retriever.calibrate import best_threshold, calibrated, decode_dev
 from training.retriever.module import BgrModule
 from training.retriever.side_by_side import in_processes
@@ -127,7 +135,9 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
     tokenizer = AutoTokenizer.from_pretrained(run.out, local_files_only=True)
     found: list[list[DirectionResult]] = []
     prepared: BgrRetriever | None = None
+    device = training_device(cli)
     for model in [load_retriever(run.out, direction) for direction in DIRECTIONS]:
+        torch.nn.Module.to(model, device)
         if prepared is None or not read_alike(prepared, model):
             data.prepare(tokenizer, model, run.states_folder)
             prepared = model

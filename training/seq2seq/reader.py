@@ -18,7 +18,6 @@ from bgr.models.truncation import truncation_text
 from bgr.reader.name_pieces import JOINTS, at_sentence_start, tokens_of
 from bgr.reader.seq2seq import ReaderSettings, Seq2seqReader, linearize
 from bgr.reader.slots import PLACEHOLDERS, mask_text
-from bgr.utils.devices import fast_bfloat16, pick_device
 from bgr.utils.json_utils import parse_json, repr_short
 from training.callbacks import Truncated, to_stderr
 from training.run import Run, at_least
@@ -221,9 +220,8 @@ def train_reader(run: Run, *, overwrite: bool = False) -> dict[str, float]:
     Raises:
         BgrError: a setting, the dataset or the initial model is invalid; nothing is written in this case.
     """
-    precision = "bf16-mixed" if fast_bfloat16(pick_device()) else "32-true"
     best_epoch = {"monitor": "dev/score", "mode": "max"}
-    cli = start_seq2seq(run, ReaderData, "reader", overwrite=overwrite, precision=precision, **best_epoch)
+    cli = start_seq2seq(run, ReaderData, "reader", overwrite=overwrite, mixed=True, **best_epoch)
     module: Seq2seqModule = cli.model
     data: ReaderData = cli.datamodule
     settings = data.settings

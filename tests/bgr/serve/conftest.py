@@ -17,6 +17,7 @@ from bgr.pipeline import BgrPipeline
 from bgr.reader.answer import Answer
 from bgr.serve.answering import Answering
 from bgr.serve.app import Service, create_app
+from bgr.serve.connections import TimedProtocol
 from bgr.serve.options import ServeOptions
 from bgr.serve.server import address, listening
 from bgr.serve.sources import Bm25System, GraphSystem, Sources
@@ -71,16 +72,19 @@ def sources(pruned_checkpoint, tmp_path_factory):
 
 
 @contextmanager
-def run_server(sources, *, host="127.0.0.1", more=None, body_seconds=None, **options):
-    """A server with these options; gives its client, its URL, its service, and ``stop()``."""
+def run_server(sources, *, host="127.0.0.1", more=None, body_seconds=None, load=None, connection=None, **options):
+    """A server with these options; gives its client, its URL, its service, and ``stop()``. `load` is for a reload, and
+    `connection` has times of `TimedProtocol`."""
     chosen = ServeOptions(**options)
     served = Sources({**sources.systems, **(more or {})}, sources.collections, sources.examples)
-    service = Service(Answering(served, max_facts=chosen.max_facts, pool=chosen.pool), chosen)
+    service = Service(Answering(served, max_facts=chosen.max_facts, pool=chosen.pool), chosen, load=load)
     app = create_app(service)
     if body_seconds is not None:
         app.app.body_seconds = body_seconds
     with listening(host, 0) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=10))
+        protocol = type("Connection", (TimedProtocol,), connection or {})
+        config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=10, http=protocol)
+        server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         url = address(listener)
@@ -88,7 +92,7 @@ def run_server(sources, *, host="127.0.0.1", more=None, body_seconds=None, **opt
         def stop():
             server.should_exit = True
             thread.join(30)
-            service.worker.stop(30)
+            service.stop(30)
 
         try:
             with httpx.Client(base_url=url, timeout=30) as client:

@@ -274,6 +274,7 @@ def test_a_slow_answer_is_given_up(sources, gate):
             504,
             "no answer within 0.2 s",
         )
+        gate.open.set()
 
 
 def test_a_client_that_goes_is_not_answered(sources, gate):
