@@ -19,6 +19,7 @@ from bgr.models.truncation import Truncation, tokenize
 from bgr.utils.cache import ChunkCache
 from bgr.utils.devices import fast_bfloat16, pick_device
 from bgr.utils.hashing import hash_files, hash_texts
+from bgr.utils.json_utils import one_line
 
 
 class SentenceEncoder:
@@ -50,8 +51,9 @@ class SentenceEncoder:
         try:
             self.tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
             model = AutoModel.from_pretrained(str(folder), local_files_only=True)
-        except (OSError, ValueError, KeyError) as error:
-            raise CheckpointError(f"{folder}: not an encoder that transformers can load: {error}") from error
+        except Exception as error:  # damaged files raise errors of many types
+            text = f"{folder}: not an encoder that transformers can load ({type(error).__name__}): {one_line(error)}"
+            raise CheckpointError(text) from error
         finally:
             if bars:
                 logging.enable_progress_bar()
