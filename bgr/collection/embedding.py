@@ -23,7 +23,7 @@ from bgr.utils.atomic_io import read_json
 from bgr.utils.cache import ChunkCache
 from bgr.utils.devices import fast_bfloat16, pick_device
 from bgr.utils.hashing import hash_files, hash_texts
-from bgr.utils.json_utils import is_text
+from bgr.utils.json_utils import is_text, one_line
 from bgr.utils.progress import progress_bar
 
 
@@ -66,8 +66,9 @@ class SentenceEncoder:
         try:
             self.tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
             model = AutoModel.from_pretrained(str(folder), local_files_only=True)
-        except (OSError, ValueError, KeyError) as error:
-            raise CheckpointError(f"{folder}: not an encoder that transformers can load: {error}") from error
+        except Exception as error:  # damaged files raise errors of many types
+            text = f"{folder}: not an encoder that transformers can load ({type(error).__name__}): {one_line(error)}"
+            raise CheckpointError(text) from error
         finally:
             if bars:
                 logging.enable_progress_bar()

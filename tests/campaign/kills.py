@@ -52,8 +52,9 @@ def _killed(each: Command, world: Path, home: Path, llm: str, count: int, rng: r
         if not _done(each, home, expected):
             ended = forks.run(again, home.parent / "log")
             kind, detail = judged(ended, difference(expected, each.result(home)))
-            if kind == LINE:
-                kind = LOST  # a repetition must end right
+            if kind == LINE:  # a repetition must end right; a change that was complete cannot be made twice
+                complete = each.changes and each.result(home) == expected
+                kind, detail = (RIGHT, "") if complete else (LOST, detail)
         else:
             kind, detail = RIGHT, ""
         if kind == RIGHT and (found := sorted(set(left(home)) - set(stays))):
@@ -95,6 +96,7 @@ def difference(expected: dict[str, str], found: dict[str, str]) -> str:
 
 def fresh(world: Path, home: Path, llm: str, seed: int, commands: list[Command]) -> Iterator[Outcome]:
     """One kill of each command as users start it."""
+    home = home / "fresh"
     for each in commands:
         rng = random.Random(f"{seed}|fresh|{each.name}")
         each.prepare(world, home)

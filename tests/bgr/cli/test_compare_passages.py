@@ -309,7 +309,7 @@ def test_one_price_is_of_one_model(files, tmp_path, schema_server, capsys):
 def test_a_budget_stops_the_run_and_more_goes_on(toy_data, encoder_folder, tmp_path, schema_server, capsys):
     words = ["--data", toy_data, "--encoder", encoder_folder, "--samples", "50", "--limit", "4", "--batch-size", "2"]
     words += ["--llm", schema_server.spec, "--replay", tmp_path / "replies.db", "--systems", "bridgerag"]
-    words += ["--out", tmp_path / "out"]
+    words += ["--out", tmp_path / "out", "--concurrency", "1"]
     with pytest.raises(BgrError, match=r"budget: .* of 7 calls are used, and the next batch has 2"):
         compare(*words, "--max-calls", "7")
     assert len((tmp_path / "out" / "results.jsonl").read_text().splitlines()) == 2

@@ -18,7 +18,7 @@ from bgr.collection.triples.index import TripleIndex
 from bgr.collection.triples.openie import write_openie
 from bgr.collection.triples.triple import Triple
 from bgr.errors import DataError
-from bgr.llm.language_model import Reply
+from bgr.llm.language_model import LanguageModel, Reply
 from bgr.llm.usage import Usage
 
 QUERIES = ["thing 3 of e1", "nothing"]
@@ -179,7 +179,7 @@ def test_imported(tmp_path, encoder):
     same(built, texts, triples_of(texts), encoder)
 
 
-class Model:
+class Model(LanguageModel):
     """States one triple of each text."""
 
     def __init__(self):
