@@ -22,10 +22,15 @@ def compare(options: CompareOptions) -> Comparison | PassageComparison:
     return _compare_passages(options) if _is_on_passages(options) else _compare_graphs(options)
 
 
+def _given(options: CompareOptions, name: str) -> bool:
+    """Whether an option has another value than its default."""
+    return bool(getattr(options, name) != CompareOptions.__dataclass_fields__[name].default)
+
+
 def _is_on_passages(options: CompareOptions) -> bool:
     if not options.data.exists():
         raise DataError(f"{options.data}: no such file or folder")
-    only = [f"--{name.replace('_', '-')}" for name in PASSAGES_ONLY if getattr(options, name)]
+    only = [f"--{name.replace('_', '-')}" for name in PASSAGES_ONLY if _given(options, name)]
     named = {text for text in options.systems if text in {*KNOWN} - {"bm25"} or SystemSpec.parse_method(text)}
     passages = options.data.is_file() or bool(named) or options.scope is not None
     of_graphs = [f"--{name}" for name in ("main", "sweep") if getattr(options, name) is not None]

@@ -75,7 +75,13 @@ def test_command_writes_tables_and_the_figure(small_checkpoint, data, examples, 
     out = capsys.readouterr().out
     assert out.splitlines()[0].split()[-1] == "n"
     home = small_checkpoint.parent / f"{small_checkpoint.name}-sweep-dev"
-    assert sorted(path.name for path in home.iterdir()) == ["sweep.csv", "sweep.json", "sweep.md", "sweep.png"]
+    assert sorted(path.name for path in home.iterdir()) == [
+        "SHA256SUMS",
+        "sweep.csv",
+        "sweep.json",
+        "sweep.md",
+        "sweep.png",
+    ]
     assert (home / "sweep.png").read_bytes()[:4] == b"\x89PNG"
     content = json.loads((home / "sweep.json").read_text())
     assert content["n"] == 8

@@ -167,7 +167,7 @@ def test_a_full_disk(tmp_path, bgr, extract, refused, model):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, hard))  # of any file: to the program a disk that is full
     try:
-        error = refused(*extract, "--batch", 1)
+        error = refused(*extract, "--batch", 1, "--concurrency", 1)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert "t.json" in error

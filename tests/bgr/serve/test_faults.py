@@ -154,8 +154,11 @@ def test_a_response_that_is_not_read(sources):
         assert time.monotonic() - began < 4  # not cut as an idle connection
 
 
-def test_clients_that_vanish_leave_no_files_and_no_work(sources, gate):
+def test_clients_that_vanish_leave_no_files_and_no_work(sources, gate, monkeypatch):
     with run_server(sources, more={"gate": gate}) as server:
+        worker, futures = server.service.worker, []
+        submit = worker.submit
+        monkeypatch.setattr(worker, "submit", lambda items: futures.extend(found := submit(items)) or found)
         first = threading.Thread(
             target=lambda: httpx.post(f"{server.url}/v1/answer", json={**QUESTION, "system": "gate"})
         )
@@ -172,6 +175,8 @@ def test_clients_that_vanish_leave_no_files_and_no_work(sources, gate):
                 if number % 2:
                     wait_until(lambda: server.service.worker.pending > 1)
             wait_until(lambda: len(os.listdir("/proc/self/fd")) <= before)
+        wait_until(lambda: all(future.cancelled() for future in futures[1:]))
+        assert len(futures) > 1
         gate.open.set()
         first.join(30)
         wait_until(lambda: server.service.worker.pending == 0)
