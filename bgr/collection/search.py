@@ -39,9 +39,9 @@ class Search(ABC):
     """
 
     @property
-    def decides(self) -> bool:
-        """Whether a retriever that reads only some of the hits should take the first ones (`Query.ranked`)."""
-        return False
+    def read_first(self) -> int:
+        """How many of the first hits a retriever should read if it reads only some; 0 to leave it the choice."""
+        return 0
 
     @abstractmethod
     def __len__(self) -> int:

@@ -30,15 +30,17 @@ class RankerConfig(PretrainedConfig):
     Args:
         width: numbers of a text or a name.
         rounds: messages from texts to names and back.
+        keep: number of the first candidates that the graph model should read: in a better order fewer are enough, and
+            near facts that are not read cannot be taken for evidence.
     """
 
     model_type = "bgr-ranker"
 
-    def __init__(self, width: int = 16, rounds: int = 3, **kwargs: Any) -> None:
-        self.width, self.rounds = width, rounds
+    def __init__(self, width: int = 16, rounds: int = 3, keep: int = 24, **kwargs: Any) -> None:
+        self.width, self.rounds, self.keep = width, rounds, keep
         super().__init__(**kwargs)
-        if not (1 <= width <= 1024 and 1 <= rounds <= 16):
-            raise ValueError(f"width {width} and rounds {rounds}, allowed: 1 to 1,024 and 1 to 16")
+        if not (1 <= width <= 1024 and 1 <= rounds <= 16 and keep >= 1):
+            raise ValueError(f"width {width}, rounds {rounds} and keep {keep}, allowed: 1 to 1,024, 1 to 16, 1 or more")
 
 
 class PoolGraph(NamedTuple):

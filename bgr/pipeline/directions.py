@@ -173,11 +173,12 @@ def _kept_facts(
     """One question at a time: those with many candidates are few, and each is a large batch of its own."""
     chosen: list[list[int] | None] = []
     for query in queries:
-        if not model.config.prune or len(query.facts) <= model.config.prune:
+        most = min(query.read_first or model.config.prune, model.config.prune)
+        if not most or len(query.facts) <= most:
             chosen.append(None)
             continue
-        if query.ranked:
-            chosen.append(list(range(model.config.prune)))
+        if query.read_first:
+            chosen.append(list(range(most)))
             continue
         batch = make_batch(questions, facts, [(query.question, query.facts)], states=False).to(model.device)
         columns = kept_columns(model, batch)

@@ -270,13 +270,13 @@ class BgrPipeline(Directions, Retriever):
         check_questions(queries)
         check_pool(pool)
         documents: list[tuple[Passage, ...] | None] = [None] * len(queries)
-        ranked = False
+        first = 0
         if collection is not None and any(query.candidates is None for query in queries):
             search = self.search_over(collection)
-            ranked = search.decides
+            first = search.read_first
             documents = find_candidates(queries, search, collection, pool or self._pool, progress=progress)
         queries = [
-            query if texts is None else replace(query, candidates=[one.whole for one in texts], ranked=ranked)
+            query if texts is None else replace(query, candidates=[one.whole for one in texts], read_first=first)
             for query, texts in zip(queries, documents, strict=True)
         ]
         found = [DirectedGraphs(DirectionResult(EvidenceGraph()), DirectionResult(EvidenceGraph()))] * len(queries)

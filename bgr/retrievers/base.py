@@ -27,14 +27,14 @@ class Query:
     Args:
         candidates: the query's own texts; ``None`` searches the retriever's collection.
         gold_count: the number of gold texts, for baselines that are given it (the paper's top-k protocol).
-        ranked: the candidates are in the order of a search that saw more than their texts; a retriever that reads only
-            some of them takes the first ones.
+        read_first: how many of the first candidates a retriever should read if it reads only some; 0 to leave it the
+            choice. Above 0, they are in the order of a search that saw more than their texts.
     """
 
     question: str
     candidates: Sequence[str] | None = None
     gold_count: int | None = None
-    ranked: bool = False
+    read_first: int = 0
 
     @property
     def facts(self) -> Sequence[str]:

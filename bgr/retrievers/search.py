@@ -78,9 +78,9 @@ class TwoStage(Retriever):
         hits = self.scope.find([queries[row].question for row in rows], self.count)
         found = {row: one.indices.tolist() for row, one in zip(rows, hits, strict=True)}
         corpus = self.scope.corpus
-        ranked = self.scope.search is not None and self.scope.search.decides
+        first = 0 if self.scope.search is None else self.scope.search.read_first
         asked = [
-            replace(query, candidates=[corpus[index].whole for index in found[row]], ranked=ranked)
+            replace(query, candidates=[corpus[index].whole for index in found[row]], read_first=first)
             if row in found
             else query
             for row, query in enumerate(queries)

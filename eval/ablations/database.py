@@ -203,7 +203,7 @@ def _pools(
             share = (time.perf_counter() - began) / len(group)
             for example, one in zip(group, hits, strict=True):
                 own = [texts[index] for index in one.indices.tolist()]
-                found.append((pooled(example, own, table, ranked=search.decides), share))
+                found.append((pooled(example, own, table, read_first=search.read_first), share))
             bar.update(len(group))
     return found
 

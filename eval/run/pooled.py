@@ -25,13 +25,13 @@ class Pooled:
         example: the question over its pool, and after it the gold facts that the pool lacks; with the gold graph.
         pool: number of candidates that a retriever is given, the first ones.
         same: the candidates that state a gold fact, with the node of this fact.
-        ranked: see `Query`.
+        read_first: see `Query`.
     """
 
     example: Example
     pool: int
     same: Mapping[int, int]
-    ranked: bool = False
+    read_first: int = 0
 
     @property
     def complete(self) -> bool:
@@ -52,14 +52,14 @@ class Pooled:
     def query(self) -> Query:
         """What a retriever may see."""
         nodes = len(self.example.graph.nodes)
-        return Query(self.example.question, self.example.facts[: self.pool], max(1, nodes), self.ranked)
+        return Query(self.example.question, self.example.facts[: self.pool], max(1, nodes), self.read_first)
 
     def judged(self, result: RetrievalResult) -> RetrievalResult:
         """The result with each candidate that states a gold fact named as this, so that it can be scored."""
         return replace(result, graph=_merged(result.graph, self.same))
 
 
-def pooled(example: Example, pool: Sequence[str], table: FactTable, *, ranked: bool = False) -> Pooled:
+def pooled(example: Example, pool: Sequence[str], table: FactTable, *, read_first: int = 0) -> Pooled:
     """A question over the texts of a pool, which are sentences of the table.
 
     Raises:
@@ -78,7 +78,7 @@ def pooled(example: Example, pool: Sequence[str], table: FactTable, *, ranked: b
             facts.append(example.facts[node])
     graph = example.graph.relabel(places)
     same = {place: places[node] for place, node in states.items()}
-    return Pooled(replace(example, facts=tuple(facts), graph=graph), len(pool), same, ranked)
+    return Pooled(replace(example, facts=tuple(facts), graph=graph), len(pool), same, read_first)
 
 
 def _merged(graph: EvidenceGraph, same: Mapping[int, int]) -> EvidenceGraph:

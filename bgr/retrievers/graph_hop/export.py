@@ -91,7 +91,7 @@ def write_checkpoint(folder: Path, parts: Parts, *, half: bool, without_encoder:
         (folder / READER).mkdir()
         parts.reader.save(folder / READER, half=half, checkpoint=folder)
     forward, backward = (parts.models[direction].config for direction in DIRECTIONS)
-    card = model_card(parts.settings, forward, backward, reader=parts.reader)
+    card = model_card(parts.settings, forward, backward, reader=parts.reader, ranker=parts.ranker)
     (folder / "README.md").write_text(card, encoding="utf-8")
     write_sums(folder)
 
@@ -117,7 +117,14 @@ def _test_metrics(path: Path, settings: Settings) -> dict[str, Any]:
     return {split: systems}
 
 
-def model_card(settings: Settings, forward: BgrConfig, backward: BgrConfig, *, reader: Reader | None = None) -> str:
+def model_card(
+    settings: Settings,
+    forward: BgrConfig,
+    backward: BgrConfig,
+    *,
+    reader: Reader | None = None,
+    ranker: PoolRanker | None = None,
+) -> str:
     """The checkpoint's README, with the metrics it was exported with."""
     lines = [
         "---",
@@ -147,6 +154,7 @@ def model_card(settings: Settings, forward: BgrConfig, backward: BgrConfig, *, r
         f"| longest question, fact | {forward.question_tokens}, {forward.fact_tokens} tokens |",
         *([f"| longer texts in training | {truncation_text(settings.truncation)} |"] if settings.truncation else []),
         f"| reader | {'none: graphs without answers' if reader is None else reader.description} |",
+        *([f"| candidates of a collection | ranker, the first {ranker.config.keep} are read |"] if ranker else []),
         f"| trained on data | {settings.recipe or 'recipe unknown'}, SHA-256 `{settings.data_hash}` |",
         f"| written by | bgr {version('bgr')} |",
         "",

@@ -92,9 +92,9 @@ class HopSearch(Search):
         self.ranker = ranker
 
     @property
-    def decides(self) -> bool:
-        """Whether the order of the hits is better than that of a pruner."""
-        return self.ranker is not None
+    def read_first(self) -> int:
+        """How many of the first hits to read: the order of a ranker is better than that of the pruner."""
+        return 0 if self.ranker is None else int(self.ranker.config.keep)
 
     def __len__(self) -> int:
         return len(self.tokens)

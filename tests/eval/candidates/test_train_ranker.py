@@ -43,7 +43,7 @@ def test_the_checkpoint_gets_a_ranker_and_searches_with_it(train, pruned_checkpo
     )
     collection = Collection.open(tmp_path / "facts", encoder=None)
     searches = [pipeline.search_over(collection) for pipeline in (before, after)]
-    assert [search.decides for search in searches] == [False, True]
+    assert [search.read_first for search in searches] == [0, after.ranker.config.keep]
     example = load_split(split_films, "test")[0]
     orders = [search.search([example.question], 100)[0].indices.tolist() for search in searches]
     assert orders[0] != orders[1]
@@ -73,9 +73,13 @@ def test_ranked_candidates_are_read_from_the_first(pruned_checkpoint):
     pipeline = BgrPipeline.from_pretrained(pruned_checkpoint, device="cpu")
     facts = [f"persona has {n} people ." for n in range(9)]
     most = pipeline.forward.config.prune
-    [plain, ranked] = pipeline.retrieve_directions([Query("Who ?", facts), Query("Who ?", facts, ranked=True)])
+    [plain, ranked] = pipeline.retrieve_directions([Query("Who ?", facts), Query("Who ?", facts, read_first=99)])
     assert ranked.kept == tuple(range(most))
     assert plain.kept != ranked.kept
+    [few] = pipeline.retrieve_directions([Query("Who ?", facts, read_first=2)])
+    assert few.kept == (0, 1)
+    [few] = pipeline.retrieve_directions([Query("Who ?", facts[:most], read_first=2)])
+    assert few.kept == (0, 1)
 
 
 def test_the_loss_is_that_of_each_gold_candidate_against_all_others():
