@@ -16,7 +16,7 @@ QUESTIONS = 6
 
 def start(tmp_path, server, words):
     fixed = ["--data", tmp_path / "q.json", "--llm", server.spec, "--replay", tmp_path / "replies.db"]
-    fixed += ["--batch-size", "2", "--out", tmp_path / "out"]
+    fixed += ["--batch-size", "2", "--concurrency", "2", "--out", tmp_path / "out"]
     command = [sys.executable, "-m", "bgr", *map(str, [*words, *fixed])]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 

@@ -194,6 +194,8 @@ def test_killed_and_run_again(questions, chat_server, tmp_path):
             server.spec,
             "--batch",
             "1",
+            "--concurrency",
+            "1",
             "--out",
             tmp_path / folder / "p.json",
         ]

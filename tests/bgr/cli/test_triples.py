@@ -128,7 +128,7 @@ def test_the_first_passages_alone_and_then_the_rest(bgr, extract, model):
 def test_killed_and_run_again(bgr, extract, model):
     """Killed by kill -9 at the fourth call; the calls before it are not made again."""
     model.stop = 3
-    command = [sys.executable, "-m", "bgr.cli", *map(str, extract), "--batch", "1"]
+    command = [sys.executable, "-m", "bgr.cli", *map(str, extract), "--concurrency", "1"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         model.victim.append(process)
     assert process.returncode == -signal.SIGKILL
