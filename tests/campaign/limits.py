@@ -23,7 +23,7 @@ SIZES = (16 << 10, 48 << 10)
 SPACE = 64 << 10
 """Bytes of a small disk."""
 MEMORY = (192, 512)
-"""Further mebibytes of addresses that a command may use. With fewer, libraries that are not Python's end by a signal."""
+"""Further mebibytes of addresses that a command may use; with fewer, libraries that are not Python end by a signal."""
 
 
 def full_disks(world: Path, home: Path, llm: str, commands: list[Command]) -> Iterator[Outcome]:

@@ -131,15 +131,15 @@ def test_two_workers_of_a_cluster(two_machines, tmp_path):
 
 
 @pytest.mark.workflow
+def test_a_worker_with_another_version_is_refused(two_machines, monkeypatch):
+    monkeypatch.setattr(ray_map, "_version", lambda: "0.0.1")
+    with pytest.raises(BgrError, match=rf"a worker of Ray on \S+ has bgr {__version__}, allowed: 0\.0\.1, as here"):
+        list(map_work(lambda: abs, [1], RayOptions(ray=two_machines)))
+
+
+@pytest.mark.workflow
 def test_workers_on_this_machine():
     import ray
 
     assert list(map_work(lambda: operator.neg, range(5), RayOptions(ray="local", ray_workers=2))) == [0, -1, -2, -3, -4]
     assert not ray.is_initialized()
-
-
-@pytest.mark.workflow
-def test_a_worker_with_another_version_is_refused(two_machines, monkeypatch):
-    monkeypatch.setattr(ray_map, "_version", lambda: "0.0.1")
-    with pytest.raises(BgrError, match=rf"a worker of Ray on \S+ has bgr {__version__}, allowed: 0\.0\.1, as here"):
-        list(map_work(lambda: abs, [1], RayOptions(ray=two_machines)))
