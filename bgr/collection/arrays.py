@@ -35,7 +35,9 @@ def open_array(
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; {todo}") from None
     except DAMAGED as error:
-        raise DataError(f"{path}: damaged or cut short; {todo} ({one_line(error)})") from None
+        # numpy names an option that reads code; nobody should follow it
+        why = "no array of numbers" if "pickle" in str(error) else one_line(error)
+        raise DataError(f"{path}: damaged or cut short; {todo} ({why})") from None
     fits = isinstance(array, np.ndarray) and array.dtype == dtype and array.ndim == len(shape)
     if (
         not fits
