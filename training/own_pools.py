@@ -13,6 +13,7 @@ import torch
 
 from bgr.collection.collection import Collection
 from bgr.data.example import Example
+from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.errors import DataError
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.graph_hop.checkpoint import SETTINGS
@@ -40,6 +41,14 @@ def pools_cache(states: Path | None) -> Path:
     if problem := writable_folder(folder):
         raise DataError(f"{folder}: cannot be written: {problem}; give another folder as --states DIR")
     return folder
+
+
+def searched_examples(data: Path, split: str, most: int) -> list[Example]:
+    """The first `most` questions with an answer of a split; DataError if there is none."""
+    examples = load_split(data, split)[:most]
+    if not examples:
+        raise DataError(f"{data}: the split {split!r} has no question with an answer")
+    return examples
 
 
 def weights_hash(checkpoint: Path) -> str:

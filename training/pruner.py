@@ -21,7 +21,6 @@ from torch.optim.lr_scheduler import LambdaLR
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.checks.same_facts import same_facts
 from bgr.data.reasongraphqa.checks.verify import FactTable
-from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.errors import DataError
 from bgr.models.batching import Batch, Sentences, make_batch
 from bgr.models.checkpoint import load_tokenizer, save_part
@@ -32,7 +31,7 @@ from bgr.utils.atomic_io import output_folder
 from bgr.utils.devices import pick_device
 from bgr.utils.progress import progress_bar
 from training.options import PrunerOptions
-from training.own_pools import own_pools, pools_cache
+from training.own_pools import own_pools, pools_cache, searched_examples
 from training.retriever.loss import multi_label_loss
 
 RANKS = (48, 100, 200)
@@ -111,9 +110,7 @@ def train_pruner(options: PrunerOptions) -> dict[str, dict[str, float]]:
 
 def _pools(options: PrunerOptions, split: str, table: FactTable) -> list[Pool]:
     most = options.questions if split == "train" else options.dev_questions
-    examples = load_split(options.data, split)[:most]
-    if not examples:
-        raise DataError(f"{options.data}: the split {split!r} has no question with an answer")
+    examples = searched_examples(options.data, split, most)
     places, cache = (options.checkpoint, options.collection), pools_cache(options.states)
     texts = own_pools(*places, examples, options.pool, cache, device=options.device, progress=True)
     return [Pool.of(example, texts[example.id], table) for example in examples]

@@ -22,7 +22,6 @@ from bgr.collection.collection import Collection
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.checks.same_facts import same_facts
 from bgr.data.reasongraphqa.checks.verify import FactTable
-from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.errors import DataError
 from bgr.models.pool_ranker import PoolGraph, PoolRanker, RankerConfig
 from bgr.pipeline import BgrPipeline
@@ -34,7 +33,7 @@ from bgr.utils.cache import ChunkCache
 from bgr.utils.hashing import hash_texts
 from bgr.utils.progress import progress_bar
 from training.options import RankerOptions
-from training.own_pools import pools_cache, weights_hash
+from training.own_pools import pools_cache, searched_examples, weights_hash
 
 RANKS = (24, 48, 100, 200)
 """Numbers of candidates whose recall is measured on dev."""
@@ -91,7 +90,8 @@ def train_ranker(options: RankerOptions) -> dict[str, dict[str, float]]:
         table = FactTable.read(options.database or options.data, progress=True)
         key = hash_texts(str(FORMAT), weights_hash(options.checkpoint), collection.hash, repr(search.settings))
         pools = _Pools(search, texts, table, ChunkCache(cache, "stages"), key)
-        train, dev = (list(pools.of(_examples(options, split))) for split in ("train", "dev"))
+        counts = {"train": options.questions, "dev": options.dev_questions}
+        train, dev = (list(pools.of(searched_examples(options.data, *each))) for each in counts.items())
         torch.manual_seed(options.seed)
         ranker = PoolRanker(RankerConfig())
         last = [stages[-1] for stages in dev]
@@ -102,14 +102,6 @@ def train_ranker(options: RankerOptions) -> dict[str, dict[str, float]]:
         shutil.copytree(options.checkpoint, folder, dirs_exist_ok=True, ignore=left_out)
         ranker.save_pretrained(folder / RANKER)
     return found
-
-
-def _examples(options: RankerOptions, split: str) -> list[Example]:
-    most = options.questions if split == "train" else options.dev_questions
-    examples = load_split(options.data, split)[:most]
-    if not examples:
-        raise DataError(f"{options.data}: the split {split!r} has no question with an answer")
-    return examples
 
 
 @dataclass(frozen=True)
