@@ -23,7 +23,6 @@ from bgr.retrievers.graph_hop.checkpoint import Settings, load_ranker, load_retr
 from bgr.retrievers.graph_hop.known_words import KnownWords
 from bgr.retrievers.graph_hop.options import RANKER, ExportOptions
 from bgr.utils.atomic_io import output_folder, read_json
-from bgr.utils.checksums import write_sums
 
 
 def export(options: ExportOptions) -> Path:
@@ -67,7 +66,7 @@ class Parts(NamedTuple):
 
 
 def write_checkpoint(folder: Path, parts: Parts, *, half: bool, without_encoder: bool) -> None:
-    """Write a checkpoint with its model card and hashes to an existing empty folder.
+    """Write a checkpoint with its model card to an existing empty folder; `output_folder` adds the hashes.
 
     Args:
         half: store the weights in fp16; the models are converted.
@@ -93,7 +92,6 @@ def write_checkpoint(folder: Path, parts: Parts, *, half: bool, without_encoder:
     forward, backward = (parts.models[direction].config for direction in DIRECTIONS)
     card = model_card(parts.settings, forward, backward, reader=parts.reader, ranker=parts.ranker)
     (folder / "README.md").write_text(card, encoding="utf-8")
-    write_sums(folder)
 
 
 def _unused(tokenizer: Any) -> Any:
