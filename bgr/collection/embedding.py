@@ -8,12 +8,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from tqdm import tqdm
 
-from bgr.collection.embedding_server import EmbeddingServer
 from bgr.collection.encoder_spec import EncoderSpec, Pooling
 from bgr.collection.spread import SpreadEncoder
 from bgr.errors import BgrError, CheckpointError
@@ -25,6 +25,9 @@ from bgr.utils.devices import fast_bfloat16, pick_device
 from bgr.utils.hashing import hash_files, hash_texts
 from bgr.utils.json_utils import is_text, one_line
 from bgr.utils.progress import progress_bar
+
+if TYPE_CHECKING:
+    from bgr.collection.embedding_server import EmbeddingServer
 
 
 class SentenceEncoder:
@@ -158,6 +161,10 @@ def load_encoder(given: str | Path | EncoderSpec | None = None) -> SentenceEncod
         address, _, model = str(spec.place).partition("#")
         if not model:
             raise BgrError("a server of embeddings requires its model after the address: http://host:port/v1#model")
+        try:  # the client is part of an extra
+            from bgr.collection.embedding_server import EmbeddingServer
+        except ImportError as error:
+            raise BgrError(f"{spec.place}: {one_line(error)} (pip install 'bgr[llm]')") from None
         return EmbeddingServer(address, model, query_prefix=spec.query_prefix or "")
     place = spec.place or packaged_minilm()
     return SentenceEncoder(place, max_tokens=PASSAGE_TOKENS, pooling=spec.pooling, query_prefix=spec.query_prefix)
