@@ -130,7 +130,7 @@ class RetrievalModule(LightningModule):
         own = self.hparams
         encoder = [p for p in self.model.encoder.parameters() if p.requires_grad]
         known = {id(p) for p in self.model.encoder.parameters()}
-        head = [p for p in self.model.parameters() if id(p) not in known]
+        head = [p for p in self.model.parameters() if p.requires_grad and id(p) not in known]
         optimizer = make_optimizer(
             [{"params": encoder, "lr": own["encoder_learning_rate"]}, {"params": head, "lr": own["learning_rate"]}],
             head,

@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import torch
 from lightning.pytorch import LightningDataModule
 
 from bgr.data.example import Example
-from bgr.data.reasongraphqa.candidate_sets import CandidateSets
+from bgr.data.reasongraphqa.candidate_sets import CandidateSets, fair
+from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.data.reasongraphqa.io.dataset import load_split, recipe_of
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.batching import Batch, Sentences, make_batch
@@ -79,8 +81,11 @@ class BgrDataModule(LightningDataModule):
             further questions without an answer; of those that need all of their facts.
         foreign: share of the questions of an epoch that have a word of which the data know nothing in place of one of
             their own (`training.foreign_words`), as further questions without an answer.
-        collection, searcher, searched: a collection of sentences of the dataset, a checkpoint that searches it for this
-            number of training questions; such a question's pool is mostly filled with what it found (`OWN_POOLS`).
+        collection, searcher, searched: a collection of sentences, a checkpoint that searches it for the last questions
+            with an answer, and their number. Mostly (`OWN_POOLS`) the candidates of such a question are its gold facts
+            and the first texts that were found, in place of its own.
+        database: folder of `bgr data database` with the statements of the collection's sentences; by default the
+            dataset's own.
         joined: further training questions, made of two each (`training.joined`), as a share of the others.
         hasty: share of the questions of an epoch with another spelling: a typing mistake, no question mark, lower case.
         limit: number of training questions; 0 for all.
@@ -110,6 +115,7 @@ class BgrDataModule(LightningDataModule):
         collection: str = "",
         searcher: str = "",
         searched: int = 0,
+        database: str = "",
         workers: int | None = None,
     ) -> None:
         super().__init__()
@@ -119,6 +125,8 @@ class BgrDataModule(LightningDataModule):
         share(hard=hard, withheld=withheld, foreign=foreign, joined=joined, hasty=hasty)
         if bool(searched) != bool(collection) or bool(searched) != bool(searcher):
             raise ValueError("collection, searcher and searched go together; give all or none of them")
+        if searched and not candidates:
+            raise ValueError("searched needs candidates, the number of texts that are read")
         for name, value in (("hard", hard), ("withheld", withheld), ("foreign", foreign), ("searched", searched)):
             if value and not pool:
                 raise ValueError(f"{name} needs a pool")
@@ -137,7 +145,8 @@ class BgrDataModule(LightningDataModule):
         self.foreign = foreign
         self.joined = joined
         self.hasty = hasty
-        self.collection, self.searcher, self.searched = collection, searcher, searched
+        self.collection, self.searcher, self.searched, self.database = collection, searcher, searched, database
+        self.asked: list[Example] = []
         self.own_pools: Mapping[str, list[str]] = {}
         self.spellings: dict[str, str] = {}
         self.foreign_questions: dict[str, str] = {}
@@ -153,9 +162,10 @@ class BgrDataModule(LightningDataModule):
         if "train" not in self.splits:
             train = load_split(self.folder, "train", unanswerable=self.unanswerable)[: self.limit or None]
             self.splits["train"] = [*train, *joined_questions(train, self.joined)]
+            self.asked = [one for one in train if one.answerable][-self.searched :] if self.searched else []
         if "dev" not in self.splits:
             self.splits["dev"] = load_split(self.folder, "dev", unanswerable=self.unanswerable)
-        if (self.hard or self.searched) and self.sets is None:
+        if self.hard and self.sets is None:
             self.sets = CandidateSets.read(Path(self.folder))
         self.splits["dev"] = self.splits["dev"][: self.dev_limit or None]
         self.splits["dev"].sort(key=lambda e: (max(map(len, e.facts), default=0), e.id))
@@ -164,13 +174,17 @@ class BgrDataModule(LightningDataModule):
         """Read the splits, tokenize them, and cache the states of the model's frozen layers in the folder `cache`."""
         self.setup()
         if self.searched and not self.own_pools:
-            places = Path(self.searcher), Path(self.collection)
-            asked = [one for one in self.splits["train"] if one.answerable][: self.searched]
-            self.own_pools = own_pools(
-                *places, asked, 2 * self.pool, cache, device=model.device, progress=self.progress
-            )
+            self.own_pools = self._own_pools(model.device, cache)
         self.tokenize(tokenizer, model)
         self.cache_lower_states(model.encoder, cache)
+
+    def _own_pools(self, device: torch.device, cache: Path) -> dict[str, list[str]]:
+        """The first texts of a search for the last questions that none of their gold facts is, or is as good as."""
+        places = Path(self.searcher), Path(self.collection)
+        found = own_pools(*places, self.asked, 2 * self.candidates, cache, device=device, progress=self.progress)
+        table = FactTable.read(Path(self.database or self.folder))
+        kept = {one.id: fair(only_gold(one), found[one.id], table) for one in self.asked}
+        return {name: list(islice(texts, self.candidates)) for name, texts in kept.items()}
 
     def tokenize(self, tokenizer: Any, model: BgrRetriever | BaselineModel) -> None:
         """Tokenize every distinct sentence of the splits once, with the limits of the model."""
@@ -182,7 +196,9 @@ class BgrDataModule(LightningDataModule):
             self.foreign_questions = self._foreign_questions(tokenizer)
         questions = [*(e.question for e in examples), *self.spellings.values(), *self.foreign_questions.values()]
         self.questions = Sentences(questions, tokenizer, max_tokens=limits.question_tokens)
-        self.facts = Sentences((f for e in examples for f in e.facts), tokenizer, max_tokens=limits.fact_tokens)
+        found = chain.from_iterable(self.own_pools.values())
+        facts = chain((fact for example in examples for fact in example.facts), found)
+        self.facts = Sentences(facts, tokenizer, max_tokens=limits.fact_tokens)
 
     def _foreign_questions(self, tokenizer: Any) -> dict[str, str]:
         train = self.splits["train"]
@@ -248,25 +264,37 @@ class BgrDataModule(LightningDataModule):
         missing evidence is not known gets random ones, since a near one may be what is missing."""
         draw = random.Random(seed)
         others = list(dict.fromkeys(fact for example in examples for fact in example.facts))
-        asked, samples = [], []
+        asked, pools, searched = [], [], []
         for example in examples:
-            own, whole = set(example.facts), example  # a withheld fact does not return
+            searched.append(example.id in self.own_pools and draw.random() < OWN_POOLS)
+            whole = example  # a withheld fact does not return
+            if searched[-1]:
+                example = only_gold(example)
             if draw.random() < self.withheld and can_withhold(example):
                 example = withheld(example, draw)
             elif self.foreign and draw.random() < self.foreign:
                 example = about_something_else(example, self.foreign_questions) or example
-            if self.sets is not None and whole.id in self.own_pools and whole.answerable and draw.random() < OWN_POOLS:
-                near = list(self.sets.fair(whole, self.own_pools[whole.id]))
-                strangers = [fact for fact in near if fact in self.facts.number]
+            if searched[-1]:
+                strangers = self.own_pools[whole.id]
             elif self.sets is not None and whole.answerable and draw.random() < self.hard:
                 near = self.sets.additions(whole, draw.choice(("bm25", "rivals")), self.pool)
                 strangers = [fact for fact in near if fact in self.facts.number]
             else:
                 strangers = draw.sample(others, min(len(others), self.pool))
-            added = [fact for fact in strangers if fact not in own][: max(0, self.pool - len(example.facts))]
+            own = set(whole.facts)
+            added = strangers if searched[-1] else [fact for fact in strangers if fact not in own]
             asked.append(example)
-            samples.append((example.question, [*example.facts, *added]))
+            pools.append([*example.facts, *added])
         most = draw.randint(max(1, self.candidates // 3), self.candidates) if self.candidates else 0
+        # what a search found has been ordered; of the others the pruner takes the best
+        sizes = [
+            max(most, len(one.graph.nodes)) if ranked else self.pool
+            for one, ranked in zip(asked, searched, strict=True)
+        ]
+        samples = [
+            (one.question, pool[: max(size, len(one.facts))])
+            for one, pool, size in zip(asked, pools, sizes, strict=True)
+        ]
         return TrainingBatch(make_batch(self.questions, self.facts, samples), asked, most=most)
 
     def train_dataloader(self) -> StepLoader[TrainingBatch]:
@@ -304,6 +332,11 @@ class BgrDataModule(LightningDataModule):
         # Lightning would restore the loader itself, but it creates the loader earlier, to count the steps for the
         # learning rate schedule
         self.resumed = state_dict
+
+
+def only_gold(example: Example) -> Example:
+    """The same question with its gold facts as its only candidates."""
+    return fewer_candidates(example, 0, "")
 
 
 def fewer_candidates(example: Example, count: int, seed: str) -> Example:

@@ -43,9 +43,10 @@ def pools_cache(states: Path | None) -> Path:
     return folder
 
 
-def searched_examples(data: Path, split: str, most: int) -> list[Example]:
-    """The first `most` questions with an answer of a split; DataError if there is none."""
-    examples = load_split(data, split)[:most]
+def searched_examples(data: Path, split: str, most: int, *, last: bool = False) -> list[Example]:
+    """The first (or last) `most` questions with an answer of a split; DataError if there is none."""
+    examples = load_split(data, split)
+    examples = examples[-most:] if last else examples[:most]
     if not examples:
         raise DataError(f"{data}: the split {split!r} has no question with an answer")
     return examples

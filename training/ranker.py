@@ -90,8 +90,10 @@ def train_ranker(options: RankerOptions) -> dict[str, dict[str, float]]:
         table = FactTable.read(options.database or options.data, progress=True)
         key = hash_texts(str(FORMAT), weights_hash(options.checkpoint), collection.hash, repr(search.settings))
         pools = _Pools(search, texts, table, ChunkCache(cache, "stages"), key)
-        counts = {"train": options.questions, "dev": options.dev_questions}
-        train, dev = (list(pools.of(searched_examples(options.data, *each))) for each in counts.items())
+        # the last training questions: the pruners were trained on the first ones, where their scores say too much
+        asked = searched_examples(options.data, "train", options.questions, last=True)
+        train = list(pools.of(asked))
+        dev = list(pools.of(searched_examples(options.data, "dev", options.dev_questions)))
         torch.manual_seed(options.seed)
         ranker = PoolRanker(RankerConfig())
         last = [stages[-1] for stages in dev]

@@ -36,9 +36,6 @@ class Near:
         self.fills.append(fill)
         return [fact for fact in self.facts if fact not in example.facts][: count - len(example.facts)]
 
-    def fair(self, example, sentences):
-        return (one for one in sentences if one not in example.facts and one != "unfair")
-
 
 def pools(data, batch):
     texts = list(data.facts.number)
@@ -70,18 +67,26 @@ def test_hard_facts_fill_the_pools_of_questions_with_an_answer(module):
     assert {"bm25", "rivals"} <= set(data.sets.fills)
 
 
-def test_what_a_search_found_fills_half_of_the_pools(module):
-    data = module(pool=7)
-    data.sets = Near([])
+def test_what_a_search_found_replaces_the_candidates_of_most_questions(module):
+    data = module(pool=7, candidates=6)
     strangers = random.Random(0).sample(list(data.facts.number), 8)
-    examples = data.splits["train"][:24]
-    data.own_pools = {example.id: ["unfair", "not tokenized", *strangers] for example in examples}
-    own = [
-        pool[5:] == list(data.sets.fair(example, strangers))[:2]
-        for example, pool in zip(examples, pools(data, data._with_pool(examples, "seed")), strict=True)
-        if example.answerable
-    ]
-    assert 0.5 < sum(own) / len(own) < 1
+    examples = [example for example in data.splits["train"] if example.answerable][:24]
+    data.own_pools = {example.id: [text for text in strangers if text not in gold(example)] for example in examples}
+    batch = data._with_pool(examples, "seed")
+    searched = 0
+    for example, asked, pool in zip(examples, batch.examples, pools(data, batch), strict=True):
+        found = data.own_pools[example.id]
+        assert gold(asked) == gold(example)
+        if len(asked.facts) == len(gold(example)):  # the gold facts, then the first that were found
+            searched += 1
+            assert pool == [*asked.facts, *found][: max(batch.most, len(asked.facts))]
+        else:
+            assert pool[: len(example.facts)] == list(example.facts)
+    assert 0.5 < searched / len(examples) < 1
+
+
+def gold(example):
+    return [example.facts[node] for node in example.graph.nodes]
 
 
 def test_own_pools_are_searched_once(make_retriever, tokenizer, toy_data, tmp_path, monkeypatch):
@@ -106,7 +111,9 @@ def test_collection_searcher_and_number_go_together():
     with pytest.raises(ValueError, match="go together"):
         BgrDataModule("data", pool=8, searched=5)
     with pytest.raises(ValueError, match="searched needs a pool"):
-        BgrDataModule("data", searched=5, searcher="a", collection="b")
+        BgrDataModule("data", candidates=4, searched=5, searcher="a", collection="b")
+    with pytest.raises(ValueError, match="searched needs candidates"):
+        BgrDataModule("data", pool=8, searched=5, searcher="a", collection="b")
 
 
 def test_hard_facts_need_statements_and_a_pool(module):

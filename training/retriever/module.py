@@ -16,6 +16,7 @@ from bgr.models.config import BgrConfig
 from bgr.models.retriever import BgrRetriever, EncodedBatch
 from bgr.retrievers.graph_hop.checkpoint import load_retriever
 from bgr.retrievers.graph_hop.decode import decode
+from bgr.retrievers.graph_hop.options import RANKER
 from bgr.retrievers.graph_hop.prune import kept_columns
 from training.base_module import RetrievalModule
 from training.data_module import TrainingBatch
@@ -36,7 +37,8 @@ class BgrModule(RetrievalModule):
         direction: ``forward`` or ``backward``.
         width, words, rows, links, numbers, context_layers, relevance, completeness, prune, dropout: as in `BgrConfig`,
             whose defaults are the paper's model.
-        init: checkpoint of a retriever to start from; the settings above must be its own. Empty for new weights.
+        init: checkpoint of a retriever to start from; the settings above must be its own. Empty for new weights. If it
+            has a ranker, its pruner stays as it is, since the ranker was trained on the pruner's scores.
         init_share: share of the weights of `init` in the result, the mean of both (WiSE-FT, arXiv:2109.01903): what is
             trained further on the same kind of questions loses some of its sense for others.
         loss: ``bce``, binary cross-entropy of every candidate (the paper), or ``zlpr`` (`multi_label_loss`).
@@ -83,6 +85,8 @@ class BgrModule(RetrievalModule):
                 if ours != theirs:
                     raise ValueError(f"{name} is {ours}, but {theirs} in {checkpoint}, which the training starts from")
         self.model.load_state_dict(trained.state_dict())
+        if self.model.pruner is not None and (checkpoint / RANKER).is_dir():
+            self.model.pruner.requires_grad_(False)
 
     @torch.no_grad()
     def finish(self) -> None:
@@ -101,7 +105,8 @@ class BgrModule(RetrievalModule):
         losses = []
         if self.model.config.prune:
             scores = self.model.prune(parts.questions, parts.facts, parts.candidates)
-            losses.append(PRUNER_WEIGHT * pruner_loss(scores, graphs, answerable))
+            if scores.requires_grad:
+                losses.append(PRUNER_WEIGHT * pruner_loss(scores, graphs, answerable))
             columns = hard_columns(scores[-1].detach(), graphs, batch.most or self.model.config.prune)
             parts = parts.keep(columns)
             graphs = [in_columns(graph, row) for graph, row in zip(graphs, columns.tolist(), strict=True)]

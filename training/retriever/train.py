@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -21,6 +23,7 @@ from bgr.pipeline import read_alike
 from bgr.retrievers.graph_hop.checkpoint import SETTINGS, Settings, load_retriever
 from bgr.retrievers.graph_hop.known_words import KnownWords
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
+from bgr.retrievers.graph_hop.options import RANKER
 from bgr.utils.atomic_io import output_folder
 from bgr.utils.checksums import SUMS, remove_sums, write_sums
 from training.callbacks import Report, Reporter, to_stderr
@@ -146,6 +149,10 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
     settings = calibrated(forward, backward, data.splits["dev"], rule=cli.config["rule"])
     settings = replace(settings, data_hash=dataset_hash(run.data), recipe=data.recipe)
     settings = replace(settings, truncation=data.truncation)
+    ranker = Path(cli.model.hparams["init"], RANKER)
+    if cli.model.hparams["init"] and ranker.is_dir():
+        with output_folder(run.out / RANKER, overwrite=True, sums=False) as folder:
+            shutil.copytree(ranker, folder, dirs_exist_ok=True)
     KnownWords.learn(example.question for example in data.splits["train"]).save(run.out)
     settings.save(run.out)  # it marks the run as complete
     write_sums(run.out)

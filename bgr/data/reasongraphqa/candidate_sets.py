@@ -36,6 +36,16 @@ FILLS = ("random", "bm25", "rivals")
 SHARED_BOTH, SHARED_ENTITY, SHARED_PREDICATE, NEARNESSES = range(4)
 
 
+def fair(example: Example, sentences: Iterable[str], table: FactTable) -> Iterator[str]:
+    """Those of the sentences that may be added to the candidates of a question, in order: they are in the textual
+    database, and neither candidates nor as good as a gold fact."""
+    gold, own = gold_facts(example, example.graph.nodes, table), set(example.facts)
+    for sentence in sentences:
+        units = table.units_of(sentence)
+        if sentence not in own and units and all(unit.facts and gold.allows(unit) for unit in units):
+            yield sentence
+
+
 class CandidateSets:
     """Gives questions any number of candidates.
 
@@ -102,16 +112,7 @@ class CandidateSets:
         orders: Mapping[str, Callable[[Example, np.random.Generator], Iterable[int]]]
         orders = {"random": self._random, "bm25": self._by_words, "rivals": self._by_structure}
         rng = np.random.default_rng(Random(f"{self.seed}|{fill}|{example.id}").getrandbits(64))
-        yield from self.fair(example, (self.sentences[number] for number in orders[fill](example, rng)))
-
-    def fair(self, example: Example, sentences: Iterable[str]) -> Iterator[str]:
-        """Those of the sentences that may be added to the candidates of a question, in order: they are in the textual
-        database, and neither candidates nor as good as a gold fact."""
-        gold, own = gold_facts(example, example.graph.nodes, self.table), set(example.facts)
-        for sentence in sentences:
-            units = self.table.units_of(sentence)
-            if sentence not in own and units and all(unit.facts and gold.allows(unit) for unit in units):
-                yield sentence
+        yield from fair(example, (self.sentences[number] for number in orders[fill](example, rng)), self.table)
 
     def _random(self, _: Example, rng: np.random.Generator) -> Iterable[int]:
         return rng.permutation(len(self.sentences)).tolist()
