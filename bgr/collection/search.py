@@ -157,6 +157,12 @@ def _groups(within: Within) -> list[tuple[np.ndarray | None, list[int]]]:
 def best(scores: np.ndarray, k: int) -> Hits:
     """The `k` highest scores of ``float32 [n]`` (all if there are fewer), best first, equal scores by index."""
     k = max(min(k, len(scores)), 0)
+    if 0 < k < len(scores) // 4:
+        # most texts share no word with a query: a partition of very many equal scores is slow
+        positive = np.flatnonzero(scores > 0)
+        if k <= len(positive) <= len(scores) // 2:
+            found = best(scores[positive], k)
+            return Hits(positive[found.indices], found.scores)
     if 0 < k < len(scores):
         limit = np.partition(scores, len(scores) - k)[len(scores) - k]  # the k-th best score
         above = np.flatnonzero(scores > limit)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bgr.collection.bm25 import Bm25Search
@@ -88,6 +88,7 @@ def test_searches_over_different_lists_are_refused():
 
 
 @given(st.lists(st.sampled_from([-1.5, 0.0, 0.25, 1.0, 3.0]), max_size=40), st.integers(-2, 50))
+@example([0.0, 1.0, 0.0, 3.0, -1.5, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0], 2)  # few are above 0
 def test_equal_to_sorting_all(values, k):
     scores = np.array(values, dtype=np.float32)
     order = np.argsort(-scores, kind="stable")[: max(k, 0)]
