@@ -79,9 +79,10 @@ class Pruner(nn.Module):
         there, index = candidates >= 0, candidates.clamp(min=0)
         own = words.select(index)  # [q, c, t]
         own = Words(own.ids.masked_fill(~there[..., None], -1), own.weights)
-        of_facts, of_questions = rarity(own.ids, asked.ids, there.sum(1))
+        tokens, pairs = _numbered(own.ids, asked.ids), _numbered(_pairs(own.ids), _pairs(asked.ids))
+        of_facts, of_questions = rarity(tokens, there.sum(1))
         own, asked = own.with_rarity(of_facts), asked.with_rarity(of_questions)
-        ways = [_shared(own.ids, asked.ids), _shared_pairs(own.ids, asked.ids)]
+        ways = [_shared(tokens), [_with_next(one, -1) for one in _shared(pairs)]]
         features = [(fact_vectors[index] * vectors[:, None]).sum(-1) * 3]
         for of_fact, of_question in ways:
             features += [_share(of_fact, own.weights), _share(of_question, asked.weights[:, None])]
@@ -91,7 +92,7 @@ class Pruner(nn.Module):
         for _ in range(1, self.rounds):
             best = scores[-1].detach()
             lead, leader = best.topk(min(self.leaders, best.shape[1]), dim=1)
-            by_leaders = self._by_leaders(own, leader, lead.sigmoid(), in_question)
+            by_leaders = self._by_leaders(own.weights, (tokens, pairs), leader, lead.sigmoid(), in_question)
             before = best.masked_fill(~there, 0.0)[..., None] / 4
             later = self.later(torch.cat([direct, *by_leaders, before], -1)).squeeze(-1)
             scores.append(later.masked_fill(~there, float("-inf")))
@@ -113,44 +114,55 @@ class Pruner(nn.Module):
         ids = used[place].masked_fill(~inner, -1)
         return Words(ids, weights[place] * inner[..., None]), vector
 
-    def _by_leaders(self, own: Words, leader: Tensor, trust: Tensor, known: Tensor) -> list[Tensor]:
+    def _by_leaders(
+        self, weights: Tensor, keys: tuple[Keys, Keys], leader: Tensor, trust: Tensor, known: Tensor
+    ) -> list[Tensor]:
         """For each way and weighting the largest share of a candidate that one of the leaders matches, once weighted by
         the leader's probability, once not. Words of the question do not count: they led to the leaders."""
-        q, c, _ = own.ids.shape
-        rows = torch.arange(q, device=leader.device)[:, None]
+        row = torch.arange(len(leader), device=leader.device)[:, None]
+        place = torch.arange(leader.shape[1], device=leader.device)
         # where a question has fewer candidates than leaders, padding is none; its index is that of another fact
-        others = own.ids[rows, leader].masked_fill((trust == 0)[..., None], -1)  # [q, m, t]
-        itself = torch.zeros(q, c, leader.shape[1], dtype=torch.bool, device=leader.device)
-        itself.scatter_(1, leader[:, None], True)
+        tokens, pairs = (_in_each(own, leader, trust > 0) for own in keys)  # [q, c, t, m]
+        new = (weights * ~known[..., None]).transpose(-1, -2)
+        total = weights.sum(-2).clamp(min=1e-3)[..., None]
         features = []
-        for way in _matched_by_each(own.ids, others):  # [q, c, t, m]
-            found = way & ~known[..., None] & ~itself[:, :, None]
-            # [q, c, k, t] x [q, c, t, m]
-            share = own.weights.transpose(-1, -2) @ found.to(own.weights.dtype)
-            share = share / own.weights.sum(-2).clamp(min=1e-3)[..., None]
+        for found in (tokens, _with_next(pairs, -2)):
+            share = new @ found.to(weights.dtype) / total  # [q, c, k, t] x [q, c, t, m]
+            share[row, leader, :, place] = 0.0  # what leads does not lead to itself
             features += [(share * trust[:, None, None]).amax(-1), share.amax(-1)]
         return features
 
 
-def rarity(ids: Tensor, others: Tensor, candidates: Tensor) -> tuple[Tensor, Tensor]:
+class Keys(NamedTuple):
+    """Tokens, or pairs of them, as small numbers, so that tables tell what has them: of candidates ``own [q, c, t]``
+    and of questions ``asked [q, u]``, below `size`; 0 for none."""
+
+    own: Tensor
+    asked: Tensor
+    size: int
+
+
+def _numbered(ids: Tensor, others: Tensor) -> Keys:
+    """*Shape:* ``[q, c, t]``, ``[q, u]``, negative for none."""
+    c, t = ids.shape[1:]
+    flat = torch.cat([ids.flatten(1), others], 1)
+    number = (torch.unique(flat, return_inverse=True)[1] + 1).masked_fill(flat < 0, 0)
+    return Keys(number[:, : c * t].unflatten(1, (c, t)), number[:, c * t :], int(number.max()) + 1)
+
+
+def rarity(tokens: Keys, candidates: Tensor) -> tuple[Tensor, Tensor]:
     """``log((1 + n) / f) / log(1 + n)`` for a token that ``f`` of ``n`` candidates have: 1 if one has it, 0 if none.
 
-    *Shape:* tokens of candidates ``ids [q, c, t]`` and of questions ``others [q, u]``, −1 for none; the numbers of
-    `candidates` ``[q]`` → the same shapes."""
-    q, c, t = ids.shape
-    row = torch.arange(q, device=ids.device)[:, None]
-    number = torch.unique(torch.cat([ids.flatten(1), others], 1), return_inverse=True)[1]
-    ours, theirs = number[:, : c * t], number[:, c * t :]
-    again = (ids[..., :, None] == ids[..., None, :]).tril(-1).any(-1)
-    first = ((ids >= 0) & ~again).flatten(1)
-    having = torch.zeros(q, int(number.max()) + 1, device=ids.device)
-    having.scatter_add_(1, ours, first.to(having.dtype))
+    *Shape:* the numbers of `candidates` ``[q]`` → of `tokens` ``[q, c, t]`` and ``[q, u]``."""
+    own, asked, size = tokens
+    row = torch.arange(len(own), device=own.device)[:, None]
+    in_order = own.sort(-1).values
+    first = (in_order > 0) & (in_order != F.pad(in_order[..., :-1], (1, 0)))  # each token of a candidate once
+    having = torch.zeros(len(own), size, device=own.device)
+    having.scatter_add_(1, in_order.flatten(1), first.flatten(1).to(having.dtype))
     most = candidates.to(having.dtype).add(1).log()[:, None]
     value = torch.where(having > 0, (most - having.clamp(min=1).log()) / most.clamp(min=1e-3), 0.0)
-    return (
-        value[row, ours].unflatten(1, (c, t)).masked_fill(ids < 0, 0.0),
-        value[row, theirs].masked_fill(others < 0, 0.0),
-    )
+    return value[row, own.flatten(1)].view(own.shape), value[row, asked]
 
 
 def _scorer(features: int) -> nn.Sequential:
@@ -169,50 +181,42 @@ def _pairs(ids: Tensor) -> Tensor:
     return torch.where((ids >= 0) & (following >= 0), (ids << 32) + following, -1)
 
 
-def _shared(keys: Tensor, others: Tensor) -> tuple[Tensor, Tensor]:
-    """Which tokens of candidates occur in their question, and which tokens of the question in each candidate; −1 occurs
-    nowhere. *Shape:* ``[q, c, t]``, ``[q, u]`` → bool ``[q, c, t]``, ``[q, c, u]``."""
-    q, c, t = keys.shape
-    row = torch.arange(q, device=keys.device)[:, None]
-    number = torch.unique(torch.cat([keys.flatten(1), others], 1), return_inverse=True)[1]
-    ours, theirs = number[:, : c * t], number[:, c * t :]
+def _shared(keys: Keys) -> tuple[Tensor, Tensor]:
+    """Which tokens of candidates occur in their question, and which tokens of the question in each candidate. *Shape:*
+    bool ``[q, c, t]``, ``[q, c, u]``."""
+    own, asked, size = keys
+    (q, c, _), u = own.shape, asked.shape[1]
+    row = torch.arange(q, device=own.device)[:, None]
     # the place of each token in the question; any of its places, if it occurs several times
-    place = torch.full((q, int(number.max()) + 1), -1, device=keys.device)
-    place[row, theirs] = torch.where(others >= 0, torch.arange(others.shape[1], device=keys.device), -1)
-    found = place[row, ours].unflatten(1, (c, t))
+    place = torch.full((q, size), -1, device=own.device)
+    place[row, asked] = torch.arange(u, device=own.device).expand(q, -1)
+    place[:, 0] = -1
+    found = place[row, own.flatten(1)].view(own.shape)
     # one column more for the tokens that are not found
-    seen = torch.zeros(q, c, others.shape[1] + 1, dtype=torch.bool, device=keys.device)
-    seen.scatter_(2, found % (others.shape[1] + 1), True)
-    of_question = seen.gather(2, place[row, theirs].clamp(min=0)[:, None].expand(-1, c, -1))
-    return (found >= 0) & (keys >= 0), of_question & (others >= 0)[:, None]
+    seen = torch.zeros(q, c, u + 1, dtype=torch.bool, device=own.device)
+    seen.scatter_(2, found % (u + 1), True)
+    of_question = seen.gather(2, place[row, asked].clamp(min=0)[:, None].expand(-1, c, -1))
+    return found >= 0, of_question & (asked > 0)[:, None]
 
 
-def _shared_pairs(ids: Tensor, others: Tensor) -> tuple[Tensor, Tensor]:
-    """The same for tokens together with a neighbor: a pair that is shared matches both of its tokens."""
-    return tuple(one | F.pad(one[..., :-1], (1, 0)) for one in _shared(_pairs(ids), _pairs(others)))  # type: ignore[return-value]
+def _in_each(keys: Keys, leader: Tensor, there: Tensor) -> Tensor:
+    """Which tokens of candidates occur in each of the leaders. *Shape:* columns of candidates ``[q, m]``, bool ``[q,
+    m]`` → bool ``[q, c, t, m]``."""
+    own, _, size = keys
+    (q, _, t), m = own.shape, leader.shape[1]
+    row = torch.arange(q, device=own.device)[:, None]
+    theirs = own[row, leader] * there[..., None]
+    table = torch.zeros(q, size, m, dtype=torch.bool, device=own.device)
+    table[row, theirs.flatten(1), torch.arange(m, device=own.device).repeat_interleave(t)] = True
+    table[:, 0] = False
+    return table[row, own.flatten(1)].view(*own.shape, m)
 
 
-def _matched_by_each(ids: Tensor, others: Tensor) -> list[Tensor]:
-    """Which tokens of candidates occur in each of ``m`` other sentences, in each way. *Shape:* ``[q, c, t]``, ``[q, m,
-    u]`` → bool ``[q, c, t, m]``."""
-    same = _contained(ids, others)
-    pair = _contained(_pairs(ids), _pairs(others))
-    return [same, pair | F.pad(pair[:, :, :-1], (0, 0, 1, 0))]
-
-
-def _contained(keys: Tensor, others: Tensor) -> Tensor:
-    q, c, t = keys.shape
-    m, u = others.shape[1:]
-    # each question's keys as small numbers, so that a table tells which of the sentences has them
-    row = torch.arange(q, device=keys.device)[:, None]
-    flat = torch.cat([keys.flatten(1), others.flatten(1)], 1)
-    number = torch.unique(flat, return_inverse=True)[1]
-    ours, theirs = number[:, : c * t], number[:, c * t :]
-    table = torch.zeros(q, int(number.max()) + 1, m, dtype=torch.bool, device=keys.device)
-    sentence = torch.arange(m, device=keys.device).repeat_interleave(u)
-    table[row, theirs, sentence] = True
-    found = table[row, ours].unflatten(1, (c, t))
-    return found & (keys >= 0)[..., None]
+def _with_next(pairs: Tensor, axis: int) -> Tensor:
+    """What is matched by pairs, each at the place of its first token: both of its tokens are."""
+    return pairs | torch.cat(
+        [torch.zeros_like(pairs.narrow(axis, 0, 1)), pairs.narrow(axis, 0, pairs.shape[axis] - 1)], axis
+    )
 
 
 def best_columns(scores: Tensor, most: int) -> Tensor:
