@@ -4,10 +4,7 @@ Packages of further extras are installed where the tests run, so an import of on
 """
 
 import json
-import re
-import signal
 import subprocess
-import urllib.request
 
 import pytest
 
