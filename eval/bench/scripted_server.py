@@ -127,8 +127,10 @@ class ScriptedServer:
         server = await asyncio.start_server(self._connection, "127.0.0.1", 0, limit=1 << 26, backlog=512)
         self.port = server.sockets[0].getsockname()[1]
         ready()
-        async with server:
-            await server.serve_forever()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            server.close()  # without `wait_closed`, which from Python 3.12 on waits for connections that clients keep
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
