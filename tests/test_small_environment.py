@@ -4,10 +4,14 @@ Packages of further extras are installed where the tests run, so an import of on
 """
 
 import json
+import re
+import signal
 import subprocess
+import urllib.request
 
 import pytest
 
+from bgr import Collection
 from tests.environments import closure, link_packages, python_with
 
 FACTS = ["Persona was made in Sweden.", "The capital of Sweden is Stockholm.", "Fargo was made in the USA."]
@@ -49,8 +53,8 @@ for package in (bgr, training, evaluation):
             continue
         try:
             importlib.import_module(module.name)
-        except ModuleNotFoundError as error:
-            missing[module.name] = error.name
+        except ImportError as error:
+            missing[module.name] = error.name or str(error).split()[0]
 print(json.dumps(missing))
 """
 
@@ -87,3 +91,30 @@ def test_asking_needs_the_packages_of_asking(python):
     assert "usage: bgr" in overview
     assert asked == predicted == answered == "Stockholm"
     assert count == 3
+
+
+def test_training_and_evaluation_need_the_packages_of_the_demo(python):
+    missing = output_of(python("demo")("-c", IMPORTING))
+    allowed = ("bgr.adapters.", "bgr.serve.", "bgr.llm.backends.", "bgr.collection.embedding_server", "eval.bench.")
+    assert {name: package for name, package in missing.items() if not name.startswith(allowed)} == {}
+    assert {"bgr.adapters.haystack", "bgr.serve.app", "bgr.llm.backends.openai_backend"} <= missing.keys()
+
+
+def test_serving_needs_the_packages_of_asking_and_serving(python, pruned_checkpoint, tmp_path):
+    documents = [{"id": f"f{n}", "title": "", "text": fact} for n, fact in enumerate(FACTS)]
+    Collection.build(documents, tmp_path / "films", encoder=None)
+    words = ["--checkpoint", str(pruned_checkpoint), "--collection", f"films={tmp_path / 'films'}", "--port", "0"]
+    process = python("offline", "serve")("-m", "bgr.cli", "serve", *words)
+    try:
+        lines = iter(process.stderr.readline, "")
+        address = next(found[0] for line in lines if (found := re.search(r"http://127\.0\.0\.1:\d+", line)))
+        body = json.dumps({"question": QUESTION}).encode()
+        request = urllib.request.Request(f"{address}/v1/answer", body, {"content-type": "application/json"})
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            assert json.load(reply)["question"] == QUESTION
+        with urllib.request.urlopen(f"{address}/metrics", timeout=60) as metrics:
+            assert b"bgr_" in metrics.read()
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    assert process.returncode == 0
