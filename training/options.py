@@ -73,25 +73,21 @@ class RetrieverOptions(TrainOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrunerOptions(Options):
-    """Options of `bgr train pruner`.
+class SearchTrainingOptions(Options):
+    """Options of trainings on the pools that a checkpoint's own search finds in a collection.
 
     Args:
-        checkpoint: run folder or export whose pruners are trained.
+        checkpoint: run folder or export that is trained further.
         data: dataset folder of `bgr data build`, with the questions.
         collection: collection that is searched.
-        database: folder of `bgr data database` with the statements of its sentences (default: the dataset's own).
         out: folder of the new checkpoint.
+        database: folder of `bgr data database` with the statements of its sentences (default: the dataset's own).
         questions: number of training questions.
         dev_questions: number of dev questions.
-        pool: number of candidates of a search.
-        candidates: number of them that are seen in a step.
         epochs: number of times that each question is seen.
-        batch_size: number of questions in a step.
         learning_rate: largest learning rate.
-        seed: seed of the order and of the candidates.
+        seed: seed of everything that is drawn.
         states: folder in which the pools are kept (default: states in $BGR_CACHE or in ~/.cache/bgr).
-        device: cpu, cuda, …; the GPU is used if there is one (default: automatic).
         overwrite: replace the folder if it exists.
     """
 
@@ -100,6 +96,26 @@ class PrunerOptions(Options):
     collection: Folder
     out: OutFolder
     database: Folder | None = None
+    questions: Positive
+    dev_questions: Positive
+    epochs: Annotated[float, Range(0.01, 1000)]
+    learning_rate: Annotated[float, Range(1e-6, 1)]
+    seed: int = 0
+    states: Folder | None = None
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrunerOptions(SearchTrainingOptions):
+    """Options of `bgr train pruner`.
+
+    Args:
+        pool: number of candidates of a search.
+        candidates: number of them that are seen in a step.
+        batch_size: number of questions in a step.
+        device: cpu, cuda, …; the GPU is used if there is one (default: automatic).
+    """
+
     questions: Positive = 4000
     dev_questions: Positive = 200
     pool: Positive = 1000
@@ -107,43 +123,17 @@ class PrunerOptions(Options):
     epochs: Annotated[float, Range(0.01, 1000)] = 2.0
     batch_size: Positive = 4
     learning_rate: Annotated[float, Range(1e-6, 1)] = 2e-3
-    seed: int = 0
-    states: Folder | None = None
     device: Annotated[str, Metavar("NAME")] | None = None
-    overwrite: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankerOptions(Options):
-    """Options of `bgr train ranker`.
+class RankerOptions(SearchTrainingOptions):
+    """Options of `bgr train ranker`."""
 
-    Args:
-        checkpoint: run folder or export that gets a ranker.
-        data: dataset folder of `bgr data build`, with the questions.
-        collection: collection that is searched.
-        database: folder of `bgr data database` with the statements of its sentences (default: the dataset's own).
-        out: folder of the new checkpoint.
-        questions: number of training questions.
-        dev_questions: number of dev questions.
-        epochs: number of times that each question is seen.
-        learning_rate: largest learning rate.
-        seed: seed of the weights and of the order.
-        states: folder in which the pools are kept (default: states in $BGR_CACHE or in ~/.cache/bgr).
-        overwrite: replace the folder if it exists.
-    """
-
-    checkpoint: Folder
-    data: Folder
-    collection: Folder
-    out: OutFolder
-    database: Folder | None = None
     questions: Positive = 3000
     dev_questions: Positive = 300
     epochs: Annotated[float, Range(0.01, 1000)] = 4.0
     learning_rate: Annotated[float, Range(1e-6, 1)] = 3e-3
-    seed: int = 0
-    states: Folder | None = None
-    overwrite: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

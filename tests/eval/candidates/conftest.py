@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
+from bgr.cli import main
+from bgr.collection.collection import Collection
 from bgr.data.example import Example
+from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.data.reasongraphqa.io.dataset import write_dataset
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
+from bgr.retrievers.graph_hop.checkpoint import load_retriever
 
 COUNTRIES = ("france", "italy", "sweden", "beta")
 CAPITALS = ("paris", "rome", "alpha", "gamma")
@@ -74,3 +80,49 @@ def split_films(build_once):
         write_dataset(folder / "data", splits, records(), {"recipe": "rivals-2"})
 
     return build_once("split-films", make) / "data"
+
+
+@pytest.fixture(scope="session")
+def film_facts(build_once, split_films):
+    """A collection of the films' facts."""
+    sentences = FactTable.read(split_films).sentences
+    return (
+        build_once("film-facts", lambda folder: Collection.build(sentences, folder / "facts", encoder=None)) / "facts"
+    )
+
+
+@pytest.fixture
+def train_on_pools(split_films, film_facts, pruned_checkpoint, tmp_path):
+    """``train_on_pools("pruner", *more)``: the exit code of the command over `film_facts`."""
+
+    def run(part, *more, checkpoint=pruned_checkpoint, out="new"):
+        words = ["--checkpoint", checkpoint, "--data", split_films, "--collection", film_facts, "--out", tmp_path / out]
+        return main(["train", part, *map(str, words), *more])
+
+    return run
+
+
+@pytest.fixture
+def bare_checkpoint(pruned_checkpoint, tmp_path):
+    """`pruned_checkpoint` without its pruners."""
+    bare = shutil.copytree(pruned_checkpoint, tmp_path / "bare")
+    for direction in ("forward", "backward"):
+        model = load_retriever(bare, direction)
+        model.pruner, model.config.prune = None, 0
+        model.save_pretrained(bare / direction)
+    return bare
+
+
+@pytest.fixture
+def check_refusals(train_on_pools, bare_checkpoint, split_films, tmp_path, capsys):
+    """``check_refusals("pruner")``: checkpoints that cannot be trained are told in one line, and nothing is written."""
+
+    def check(part):
+        cases = ((tmp_path / "missing", "missing"), (split_films, "bgr.json"), (bare_checkpoint, "has no pruner"))
+        for checkpoint, words in cases:
+            assert train_on_pools(part, checkpoint=checkpoint) != 0
+            error = capsys.readouterr().err.strip().splitlines()[-1]
+            assert words in error
+            assert not (tmp_path / "new").exists()
+
+    return check

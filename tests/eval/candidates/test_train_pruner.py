@@ -2,13 +2,12 @@
 
 import json
 import random
-import shutil
+from functools import partial
 
 import pytest
 import torch
 
 from bgr.cli import main
-from bgr.collection.collection import Collection
 from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.retrievers.graph_hop.checkpoint import load_retriever
@@ -16,16 +15,9 @@ from training.pruner import Pool
 
 
 @pytest.fixture
-def train(split_films, pruned_checkpoint, tmp_path):
+def train(train_on_pools):
     """The command over a collection of the films' facts."""
-
-    def run(*more, checkpoint=pruned_checkpoint, out="new"):
-        if not (tmp_path / "facts").exists():
-            Collection.build(FactTable.read(split_films).sentences, tmp_path / "facts", encoder=None)
-        words = ["--checkpoint", checkpoint, "--data", split_films, "--collection", tmp_path / "facts"]
-        return main(["train", "pruner", *map(str, words), "--out", str(tmp_path / out), *more])
-
-    return run
+    return partial(train_on_pools, "pruner")
 
 
 FAST = ("--epochs", "30", "--learning-rate", "0.02", "--candidates", "6", "--pool", "40")
@@ -72,18 +64,5 @@ def test_a_pool_has_its_gold_facts_and_knows_other_words_for_them(split_films):
     assert sorted(pool.sample(100, draw)) == list(range(7))
 
 
-def test_bad_input_is_told_in_one_line(train, pruned_checkpoint, split_films, tmp_path, capsys):
-    for change, words in (({"checkpoint": tmp_path / "missing"}, "missing"), ({"checkpoint": split_films}, "bgr.json")):
-        assert train(**change) != 0
-        said = capsys.readouterr().err.strip()
-        assert words in said
-        assert "\n" not in said
-        assert not (tmp_path / "new").exists()
-    bare = tmp_path / "bare"
-    shutil.copytree(pruned_checkpoint, bare)
-    for direction in ("forward", "backward"):
-        model = load_retriever(bare, direction)
-        model.pruner, model.config.prune = None, 0
-        model.save_pretrained(bare / direction)
-    assert train(checkpoint=bare) == 1
-    assert "has no pruner" in capsys.readouterr().err
+def test_checkpoints_that_cannot_be_trained_are_refused(check_refusals):
+    check_refusals("pruner")

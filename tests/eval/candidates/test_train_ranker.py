@@ -1,36 +1,30 @@
 """`bgr train ranker`: the checkpoint gets a ranker, and searches with it."""
 
 import json
-import shutil
+from functools import partial
 
 import pytest
 import torch
 
 from bgr.cli import main
 from bgr.collection.collection import Collection
-from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.data.reasongraphqa.io.dataset import load_split
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.base import Query
-from bgr.retrievers.graph_hop.checkpoint import load_ranker, load_retriever
+from bgr.retrievers.graph_hop.checkpoint import load_ranker
 from bgr.retrievers.graph_hop.options import RANKER
 from training.ranker import one_against_others
 
 
 @pytest.fixture
-def train(split_films, pruned_checkpoint, tmp_path):
+def train(train_on_pools):
     """The command over a collection of the films' facts."""
-
-    def run(*more, checkpoint=pruned_checkpoint, out="new"):
-        if not (tmp_path / "facts").exists():
-            Collection.build(FactTable.read(split_films).sentences, tmp_path / "facts", encoder=None)
-        words = ["--checkpoint", checkpoint, "--data", split_films, "--collection", tmp_path / "facts"]
-        return main(["train", "ranker", *map(str, words), "--out", str(tmp_path / out), *more])
-
-    return run
+    return partial(train_on_pools, "ranker")
 
 
-def test_the_checkpoint_gets_a_ranker_and_searches_with_it(train, pruned_checkpoint, split_films, tmp_path, capsys):
+def test_the_checkpoint_gets_a_ranker_and_searches_with_it(
+    train, pruned_checkpoint, split_films, film_facts, tmp_path, capsys
+):
     assert train("--epochs", "30", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["after"]["all_at_24"] >= found["before"]["all_at_24"]
@@ -41,7 +35,7 @@ def test_the_checkpoint_gets_a_ranker_and_searches_with_it(train, pruned_checkpo
         torch.equal(one, two)
         for one, two in zip(before.forward.state_dict().values(), after.forward.state_dict().values(), strict=True)
     )
-    collection = Collection.open(tmp_path / "facts", encoder=None)
+    collection = Collection.open(film_facts, encoder=None)
     searches = [pipeline.search_over(collection) for pipeline in (before, after)]
     assert [search.read_first for search in searches] == [0, after.ranker.config.keep]
     example = load_split(split_films, "test")[0]
@@ -90,25 +84,15 @@ def test_the_loss_is_that_of_each_gold_candidate_against_all_others():
     assert one_against_others(scores, torch.ones(4, dtype=torch.bool)) == 0
 
 
-def test_bad_input_is_told_in_one_line(train, pruned_checkpoint, split_films, tmp_path, capsys):
-    for change, words in (({"checkpoint": tmp_path / "missing"}, "missing"), ({"checkpoint": split_films}, "bgr.json")):
-        assert train(**change) != 0
-        said = capsys.readouterr().err.strip()
-        assert words in said
-        assert "\n" not in said
-        assert not (tmp_path / "new").exists()
-    bare = tmp_path / "bare"
-    shutil.copytree(pruned_checkpoint, bare)
-    for direction in ("forward", "backward"):
-        model = load_retriever(bare, direction)
-        model.pruner, model.config.prune = None, 0
-        model.save_pretrained(bare / direction)
-    assert train(checkpoint=bare) == 1
-    assert "has no pruner" in capsys.readouterr().err
+def test_checkpoints_that_cannot_be_trained_are_refused(check_refusals):
+    check_refusals("ranker")
+
+
+def test_a_damaged_ranker_is_told(train, film_facts, tmp_path, capsys):
     assert train("--epochs", "2") == 0
     config = tmp_path / "new" / RANKER / "config.json"
     config.write_text(config.read_text().replace('"width": 16', '"width": 17'))
     capsys.readouterr()
-    words = ["--collection", str(tmp_path / "facts"), "--checkpoint", str(tmp_path / "new")]
+    words = ["--collection", str(film_facts), "--checkpoint", str(tmp_path / "new")]
     assert main(["ask", "Who ?", *words]) == 1
     assert "ranker" in capsys.readouterr().err
