@@ -210,13 +210,15 @@ def kind_of(options: type[Options], one: Field[Any]) -> Kind:
 
 
 def ordered_fields(options: type[Options]) -> Iterator[Field[Any]]:
-    """Fields of the class, then those of its bases; positional ones come first, among them lists last."""
+    """Fields of the class, then those of its bases: positional ones come first, among them lists last, then required
+    ones."""
     known = {one.name: one for one in fields(options)}
     names = [name for base in options.__mro__ for name in vars(base).get("__annotations__", ()) if name in known]
     unique = [known[name] for name in dict.fromkeys(names)]
     placed = [one for one in unique if one.metadata.get("positional")]
     placed.sort(key=lambda one: kind_of(options, one).count == -1)
-    return iter([*placed, *(one for one in unique if one not in placed)])
+    named = [one for one in unique if one not in placed]
+    return iter([*placed, *sorted(named, key=lambda one: one.default is not MISSING)])
 
 
 def group_of(options: type[Options], name: str) -> str:

@@ -8,7 +8,17 @@ import pytest
 
 from bgr.cli.parser import Command, Group, Output, execute, parse
 from bgr.errors import BgrError
-from bgr.utils.options import Folder, Fraction, MachineOptions, Metavar, OptionsError, Positive, option, positional
+from bgr.utils.options import (
+    Folder,
+    Fraction,
+    MachineOptions,
+    Metavar,
+    OptionsError,
+    Positive,
+    option,
+    ordered_fields,
+    positional,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +89,16 @@ def test_a_config_file_gives_options_and_the_command_line_counts_over_it(tmp_pat
     expected["words"] = ("x",)
     assert parsed("--config", file) == SampleOptions(**expected, limit=4)
     assert parsed("--limit", 5, f"--config={file}") == SampleOptions(**expected, limit=5)
+
+
+def test_positional_and_required_options_come_first_also_those_of_a_base():
+    @dataclass(frozen=True, kw_only=True)
+    class DerivedOptions(SampleOptions):
+        extra: int = 1
+        needed: int
+
+    names = [one.name for one in ordered_fields(DerivedOptions)]
+    assert names[:5] == ["folder", "words", "needed", "out", "extra"]
 
 
 def test_settings_are_passed_on():
