@@ -10,6 +10,7 @@ from bgr.errors import BgrError, DataError
 from bgr.llm.interface import Alternatives, Completion, Request
 from bgr.utils.hashing import hash_text
 from bgr.utils.json_utils import one_line
+from bgr.utils.sqlite import close_alone, commit_quickly
 
 APPLICATION = 0x62677272
 """SQLite's `application_id`, which distinguishes a replay cache from other databases."""
@@ -53,7 +54,7 @@ class Replay:
     """A cache of replies in one SQLite file, which several processes may read and write at once, but in each process
     one thread at a time.
 
-    Each reply is on disk when `put` returns, so a process that is killed loses none of them.
+    Each reply is in the file or its log when `put` returns, so a process that is killed loses none of them.
 
     The file is created if it is missing. With `replay_only` it must exist, and calls without a cached reply are
     refused.
@@ -76,6 +77,8 @@ class Replay:
         try:
             self._check_head()
             self._prepare()
+            if not replay_only:
+                commit_quickly(self._file)
         except (sqlite3.Error, DataError) as error:
             self._file.close()
             raise error if isinstance(error, DataError) else self._problem(error) from None
@@ -119,7 +122,7 @@ class Replay:
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        close_alone(self._file)
 
     def __enter__(self) -> Replay:
         return self

@@ -29,6 +29,7 @@ from bgr.llm.structured import TEXT, list_of, object_of, parse_object, row_of
 from bgr.llm.usage import Usage
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import is_text, one_line
+from bgr.utils.sqlite import close_alone, commit_quickly
 from bgr.utils.workers import each_of
 
 STEP = "triples.extract"
@@ -233,12 +234,13 @@ class ExtractionStore:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = sqlite3.connect(self.path, timeout=WAIT)
             self._file.execute("CREATE TABLE IF NOT EXISTS extractions (key TEXT PRIMARY KEY, body TEXT NOT NULL)")
+            commit_quickly(self._file)
 
     def __enter__(self) -> ExtractionStore:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        close_alone(self._file)
 
     def get(self, key: str) -> Extraction | None:
         """The extraction with the given key; ``None`` if it is missing or damaged."""
