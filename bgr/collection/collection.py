@@ -29,6 +29,7 @@ from bgr.collection.triples.triple import Triple
 from bgr.collection.vectors import DenseSearch, Encoder, VectorRows
 from bgr.errors import DataError
 from bgr.llm.language_model import LanguageModel
+from bgr.llm.options import MAX_FAILURE_SHARE
 from bgr.models.truncation import Truncation
 from bgr.utils.ray_map import RayOptions
 
@@ -320,6 +321,7 @@ class Collection:
         *,
         model: str,
         batch: int = 16,
+        max_failure_share: float = MAX_FAILURE_SHARE,
         each: Callable[[Sequence[Batch]], Iterator[Answered]] | None = None,
     ) -> Extracted:
         """Extract the triples of every text by a language model, `batch` texts at a time, and replace all triples.
@@ -329,7 +331,16 @@ class Collection:
         only the new texts are sent. Raises as `set_triples` and the language model do.
         """
         path = self.folder / "extractions.db"
-        found = extract_triples(self.corpus, llm, path, model=model, batch=batch, progress=self.progress, each=each)
+        found = extract_triples(
+            self.corpus,
+            llm,
+            path,
+            model=model,
+            batch=batch,
+            progress=self.progress,
+            max_failure_share=max_failure_share,
+            each=each,
+        )
         self.set_triples(found.triples)
         return found
 

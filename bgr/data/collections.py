@@ -212,7 +212,13 @@ def extract(options: opt.ExtractOptions) -> Extracted:
         llm = load_with_replay(options, options.folder / "replies.db")
         if options.overwrite:
             _remove(options.folder / "extractions.db")
-        return collection.extract_triples(llm, model=llm.backend.name, batch=options.batch, each=_each(options))
+        return collection.extract_triples(
+            llm,
+            model=llm.backend.name,
+            batch=options.batch,
+            each=_each(options),
+            max_failure_share=options.max_failure_share,
+        )
     assert options.out is not None
     assert options.corpus is not None
     out, kept = options.out, options.out.with_name(f"{options.out.name}.db")
@@ -225,7 +231,14 @@ def extract(options: opt.ExtractOptions) -> Extracted:
     if options.overwrite:  # after everything that may be wrong was checked
         _remove(kept)
     found = extract_triples(
-        corpus, llm, kept, model=llm.backend.name, batch=options.batch, progress=True, each=_each(options)
+        corpus,
+        llm,
+        kept,
+        model=llm.backend.name,
+        batch=options.batch,
+        progress=True,
+        each=_each(options),
+        max_failure_share=options.max_failure_share,
     )
     write_openie(out, corpus, found.triples, entities=found.entities, without=found.failures)
     return found
