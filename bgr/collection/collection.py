@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -22,7 +22,7 @@ from bgr.collection.hop_index import HopIndex
 from bgr.collection.memory import MINILM, LazyEncoder, Memory, Part, Source, Triples, read_triples
 from bgr.collection.search import HybridSearch, check_subset
 from bgr.collection.segments import FolderState, Verified, forget_encoded, open_state, verify
-from bgr.collection.triples.extraction import Answered, Batch, Extracted, extract_triples
+from bgr.collection.triples.extraction import Each, Extracted, extract_triples
 from bgr.collection.triples.index import TripleIndex
 from bgr.collection.triples.openie import Imported, read_openie
 from bgr.collection.triples.triple import Triple
@@ -322,7 +322,7 @@ class Collection:
         model: str,
         batch: int = 16,
         max_failure_share: float = MAX_FAILURE_SHARE,
-        each: Callable[[Sequence[Batch]], Iterator[Answered]] | None = None,
+        each: Each | None = None,
     ) -> Extracted:
         """Extract the triples of every text by a language model, `batch` texts at a time, and replace all triples.
         For the arguments see `bgr.collection.triples.extraction.extract_triples`.

@@ -18,10 +18,12 @@ def commit_quickly(file: sqlite3.Connection) -> None:
         file.execute("PRAGMA synchronous = NORMAL")
 
 
-def close_alone(file: sqlite3.Connection) -> None:
-    """Close; of the last process, the log becomes part of the file, which can then be read from a write-protected
-    folder or by other machines."""
-    with suppress(sqlite3.Error):  # in use by another process, damaged, or write-protected
+def close_whole(file: sqlite3.Connection) -> bool:
+    """Close; if no other process has the file open, the log becomes part of it, so that it can be read from a
+    write-protected folder and by other machines. Returns whether it did."""
+    whole = False
+    with suppress(sqlite3.Error):  # in use, damaged, or write-protected
         file.execute("PRAGMA busy_timeout = 0")
-        file.execute("PRAGMA journal_mode = DELETE")
+        whole = file.execute("PRAGMA journal_mode = DELETE").fetchone()[0] == "delete"
     file.close()
+    return whole

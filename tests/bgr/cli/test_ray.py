@@ -134,3 +134,8 @@ def test_triples(bgr, chat_server, tmp_path):
             counts.pop("seconds", None)
     assert found["ray"] == found["alone"]
     assert (tmp_path / "ray.json").read_bytes() == (tmp_path / "alone.json").read_bytes()
+    (tmp_path / "ray.json.db").unlink()  # the replies suffice
+    code, out, _ = bgr(*words, "--out", tmp_path / "ray.json", "--overwrite", *RAY, "--json")
+    assert (code, json.loads(out)["usage"]["calls"]) == (0, 0)
+    assert (tmp_path / "ray.json").read_bytes() == (tmp_path / "alone.json").read_bytes()
+    assert not list(tmp_path.glob("*.worker"))
