@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -22,13 +22,14 @@ from bgr.collection.hop_index import HopIndex
 from bgr.collection.memory import MINILM, LazyEncoder, Memory, Part, Source, Triples, read_triples
 from bgr.collection.search import HybridSearch, check_subset
 from bgr.collection.segments import FolderState, Verified, forget_encoded, open_state, verify
-from bgr.collection.triples.extraction import Answered, Batch, Extracted, extract_triples
+from bgr.collection.triples.extraction import Each, Extracted, extract_triples
 from bgr.collection.triples.index import TripleIndex
 from bgr.collection.triples.openie import Imported, read_openie
 from bgr.collection.triples.triple import Triple
 from bgr.collection.vectors import DenseSearch, Encoder, VectorRows
 from bgr.errors import DataError
 from bgr.llm.language_model import LanguageModel
+from bgr.llm.options import MAX_FAILURE_SHARE
 from bgr.models.truncation import Truncation
 from bgr.utils.ray_map import RayOptions
 
@@ -320,7 +321,8 @@ class Collection:
         *,
         model: str,
         batch: int = 16,
-        each: Callable[[Sequence[Batch]], Iterator[Answered]] | None = None,
+        max_failure_share: float = MAX_FAILURE_SHARE,
+        each: Each | None = None,
     ) -> Extracted:
         """Extract the triples of every text by a language model, `batch` texts at a time, and replace all triples.
         For the arguments see `bgr.collection.triples.extraction.extract_triples`.
@@ -329,7 +331,16 @@ class Collection:
         only the new texts are sent. Raises as `set_triples` and the language model do.
         """
         path = self.folder / "extractions.db"
-        found = extract_triples(self.corpus, llm, path, model=model, batch=batch, progress=self.progress, each=each)
+        found = extract_triples(
+            self.corpus,
+            llm,
+            path,
+            model=model,
+            batch=batch,
+            progress=self.progress,
+            max_failure_share=max_failure_share,
+            each=each,
+        )
         self.set_triples(found.triples)
         return found
 

@@ -42,7 +42,7 @@ MAX_NAMED = 3
 ENCODED = "encoded"
 """Folder of the vectors that an interrupted run has finished; the next run reads them."""
 
-KEPT = re.compile(r"(extractions|replies)\.db(-journal|-wal|-shm)?")
+KEPT = re.compile(r"(extractions|replies)\.db(\.[\w-]+\.worker)?(-journal|-wal|-shm)?")
 """Files of an extraction of triples, which the manifest does not name."""
 
 PIECE = re.compile(r"(segment|deleted|triples)-(\d{6,12})")

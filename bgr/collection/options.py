@@ -201,8 +201,6 @@ class ExtractOptions(EncoderOptions, LlmOptions, RayOptions):
             yield "give a collection, or --corpus and --out"
         elif self.folder is not None and (self.corpus, self.out, self.limit) != (None, None, None):
             yield "a collection takes neither --corpus nor --out nor --limit"
-        if self.ray is not None and self.replay is not None:
-            yield "--replay is a file of one process: leave it out, or --ray"
 
 
 @dataclass(frozen=True, kw_only=True)

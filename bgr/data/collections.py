@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -20,7 +20,7 @@ from bgr.collection.memory import MINILM
 from bgr.collection.search import HybridSearch, Search
 from bgr.collection.segments import Verified
 from bgr.collection.sentences import sentence_corpus
-from bgr.collection.triples.extraction import Answered, Batch, Extracted, extract_batch, extract_triples
+from bgr.collection.triples.extraction import Answered, Batch, Each, Extracted, extract_batch, extract_triples
 from bgr.collection.triples.openie import Imported, read_openie, write_openie
 from bgr.collection.triples.triple import entity_key
 from bgr.data.multihop.load import read_corpus
@@ -29,6 +29,8 @@ from bgr.data.reasongraphqa.io.fact_records import fact_corpus, read_facts
 from bgr.errors import DataError
 from bgr.llm.backends.loading import load_llm, load_with_replay
 from bgr.llm.language_model import Llm
+from bgr.llm.replay import Replay
+from bgr.llm.worker_replay import WorkerReplay, shared_replay
 from bgr.models.truncation import truncation_text
 from bgr.utils.atomic_io import writing
 from bgr.utils.ray_map import RayOptions, anywhere, map_work
@@ -200,8 +202,8 @@ def check_triples(options: opt.CheckOptions) -> tuple[Imported, dict[str, Any]]:
 def extract(options: opt.ExtractOptions) -> Extracted:
     """Ask a language model for the triples of every text, and write them into a collection or a file.
 
-    Work that is done is kept, text by text, in ``extractions.db`` of the collection or beside the file. Workers of Ray
-    keep no replies besides, since a replay cache is a file of one process.
+    Work that is done is kept, text by text, in ``extractions.db`` of the collection or beside the file; replies
+    are kept besides, those of Ray's workers too (`bgr.llm.worker_replay`).
 
     Raises:
         DataError: the collection or a file cannot be used, or exists already.
@@ -209,10 +211,12 @@ def extract(options: opt.ExtractOptions) -> Extracted:
     """
     if options.folder is not None:
         collection = _open(options.folder, options.encoder_spec)
-        llm = load_with_replay(options, options.folder / "replies.db")
-        if options.overwrite:
-            _remove(options.folder / "extractions.db")
-        return collection.extract_triples(llm, model=llm.backend.name, batch=options.batch, each=_each(options))
+        with _asked(options, options.folder / "replies.db") as (llm, each):
+            if options.overwrite:
+                _remove(options.folder / "extractions.db")
+            return collection.extract_triples(
+                llm, model=llm.backend.name, batch=options.batch, each=each, max_failure_share=options.max_failure_share
+            )
     assert options.out is not None
     assert options.corpus is not None
     out, kept = options.out, options.out.with_name(f"{options.out.name}.db")
@@ -221,12 +225,19 @@ def extract(options: opt.ExtractOptions) -> Extracted:
     if out.exists() and not kept.exists() and not options.overwrite:
         raise DataError(f"{out}: exists already, and no {kept.name} to resume from; give --overwrite to replace it")
     corpus = Corpus(read_passages(options.corpus)[: options.limit])
-    llm = _language_model(options, out.with_name(f"{out.name}.replies.db"))
-    if options.overwrite:  # after everything that may be wrong was checked
-        _remove(kept)
-    found = extract_triples(
-        corpus, llm, kept, model=llm.backend.name, batch=options.batch, progress=True, each=_each(options)
-    )
+    with _asked(options, out.with_name(f"{out.name}.replies.db")) as (llm, each):
+        if options.overwrite:  # after everything that may be wrong was checked
+            _remove(kept)
+        found = extract_triples(
+            corpus,
+            llm,
+            kept,
+            model=llm.backend.name,
+            batch=options.batch,
+            progress=True,
+            each=each,
+            max_failure_share=options.max_failure_share,
+        )
     write_openie(out, corpus, found.triples, entities=found.entities, without=found.failures)
     return found
 
@@ -283,26 +294,34 @@ def _milvus(options: opt.MilvusOptions) -> MilvusCollection:
     return MilvusCollection(str(options.milvus), options.milvus_collection)
 
 
-def _language_model(options: opt.ExtractOptions, replies: Path) -> Llm:
-    """The model of this process; with workers it gives only its name."""
-    return load_with_replay(options, replies) if options.ray is None else load_llm(options)
-
-
-def _each(options: opt.ExtractOptions) -> Callable[[Sequence[Batch]], Iterator[Answered]] | None:
-    """The workers that ask the language model, if there are any."""
+@contextmanager
+def _asked(options: opt.ExtractOptions, replies: Path) -> Iterator[tuple[Llm, Each | None]]:
+    """The model with its replay cache, and the workers that ask it, if there are any: then it only gives its name."""
     if options.ray is None:
-        return None
-    load = partial(_load_extraction, replace(options, llm=anywhere(options.llm)))
-    return lambda batches: map_work(load, batches, options)
+        yield load_with_replay(options, replies), None
+        return
+    path = (options.replay or replies).absolute()
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    load = partial(_load_extraction, replace(options, llm=anywhere(options.llm)), path)
+
+    def each(batches: Sequence[Batch]) -> Generator[Answered, None, None]:
+        yield from map_work(load, batches, options)
+
+    llm = load_llm(options)
+    with shared_replay(path, replay_only=options.replay_only):
+        yield llm, each
 
 
-def _load_extraction(options: opt.ExtractOptions) -> Callable[[Batch], Answered]:
-    return partial(extract_batch, load_llm(options))
+def _load_extraction(options: opt.ExtractOptions, path: Path) -> Callable[[Batch], Answered]:
+    replay = Replay(path, replay_only=True) if options.replay_only else WorkerReplay(path)
+    return partial(extract_batch, Llm(load_llm(options).backend, replay=replay))
 
 
 def _remove(path: Path) -> None:
     with writing(path):
-        path.unlink(missing_ok=True)
+        for suffix in ("", "-wal", "-shm"):  # SQLite's, of a process that was killed
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def _has_ids(path: Path) -> bool:

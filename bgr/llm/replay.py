@@ -10,6 +10,7 @@ from bgr.errors import BgrError, DataError
 from bgr.llm.interface import Alternatives, Completion, Request
 from bgr.utils.hashing import hash_text
 from bgr.utils.json_utils import one_line
+from bgr.utils.sqlite import close_whole, commit_quickly
 
 APPLICATION = 0x62677272
 """SQLite's `application_id`, which distinguishes a replay cache from other databases."""
@@ -26,6 +27,7 @@ _TABLE = """CREATE TABLE replies (
     tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, cut INTEGER NOT NULL, seconds REAL NOT NULL,
     clipped INTEGER NOT NULL
 ) WITHOUT ROWID"""
+_INSERT = "INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _FROM_1 = "ALTER TABLE replies ADD COLUMN seconds REAL NOT NULL DEFAULT 0"
 """Format 1 had no seconds."""
 _FROM_2 = "ALTER TABLE replies ADD COLUMN clipped INTEGER NOT NULL DEFAULT 0"
@@ -53,7 +55,7 @@ class Replay:
     """A cache of replies in one SQLite file, which several processes may read and write at once, but in each process
     one thread at a time.
 
-    Each reply is on disk when `put` returns, so a process that is killed loses none of them.
+    Each reply is in the file or its log when `put` returns, so a process that is killed loses none of them.
 
     The file is created if it is missing. With `replay_only` it must exist, and calls without a cached reply are
     refused.
@@ -76,6 +78,8 @@ class Replay:
         try:
             self._check_head()
             self._prepare()
+            if not replay_only:
+                commit_quickly(self._file)
         except (sqlite3.Error, DataError) as error:
             self._file.close()
             raise error if isinstance(error, DataError) else self._problem(error) from None
@@ -108,7 +112,7 @@ class Replay:
         counts = (reply.tokens_in, reply.tokens_out, int(reply.cut), reply.seconds, int(reply.clipped))
         row = (key, backend, step, text, *counts)
         try:
-            insert = self._file.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            insert = self._file.execute(_INSERT, row)
         except sqlite3.Error as error:
             raise self._problem(error) from None
         return reply if insert.rowcount == 1 else self.get(key) or reply
@@ -117,9 +121,19 @@ class Replay:
         """The number of replies."""
         return int(self._file.execute("SELECT COUNT(*) FROM replies").fetchone()[0])
 
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+    def add_all(self, other: Replay) -> None:
+        """Copy the replies of another cache that this one lacks, all of them or none; DataError if that fails."""
+        try:
+            rows = other._file.execute("SELECT * FROM replies").fetchall()
+            self._file.execute("BEGIN IMMEDIATE")
+            self._file.executemany(_INSERT, rows)
+            self._file.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise self._problem(error) from None
+
+    def close(self) -> bool:
+        """Close the file, and return whether no other process has it open."""
+        return close_whole(self._file)
 
     def __enter__(self) -> Replay:
         return self

@@ -87,7 +87,7 @@ class BgrPipeline(Directions, Retriever):
         cls,
         source: str | Path | None = None,
         *,
-        reader: str | Path | None = None,
+        reader: str | Path | Reader | None = None,
         device: str | torch.device | None = None,
         precision: str | None = None,
         revision: str | None = None,
@@ -100,7 +100,7 @@ class BgrPipeline(Directions, Retriever):
         Args:
             source: a checkpoint folder, or ``owner/name`` on the Hugging Face Hub if it is a string and no such folder
                 exists; default: the released weights.
-            reader: a reader in place of the checkpoint's: its folder, or a language model (`open_reader`).
+            reader: a reader in place of the checkpoint's, or what `open_reader` opens: its folder or a language model.
             revision, token, cache_dir, local_files_only: of the Hub (`bgr.pipeline.hub.download`).
 
         Raises:
@@ -115,7 +115,10 @@ class BgrPipeline(Directions, Retriever):
         forward, backward = (load_retriever(folder, direction) for direction in DIRECTIONS)
         words = min(model.config.encoder.vocab_size for model in (forward, backward))
         machine: dict[str, Any] = {"device": device, "precision": precision}
-        reads = reader_of(folder, **machine) if reader is None else open_reader(reader, **machine)
+        if reader is None:
+            reads = reader_of(folder, **machine)
+        else:
+            reads = open_reader(reader, **machine) if isinstance(reader, str | Path) else reader
         tokenizer = load_tokenizer(folder, words)
         parts: dict[str, Any] = {"reader": reads, "words": KnownWords.of(folder), "ranker": load_ranker(folder)}
         pipeline = cls(forward, backward, tokenizer, settings, **parts, **machine)

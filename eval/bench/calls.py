@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 import random
 import re
@@ -10,6 +11,7 @@ import time
 import urllib.request
 import zlib
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from bgr.collection.triples.triple import Triple
 from bgr.collection.vectors import DenseSearch
 from bgr.llm.backends.openai_backend import OpenAIBackend
 from bgr.llm.language_model import Llm
+from bgr.llm.replay import Replay
 from bgr.llm.usage import Usage
 from bgr.retrievers.base import Query, Retriever
 from bgr.retrievers.bridgerag.agent import BridgeRag
@@ -43,8 +46,13 @@ def bench_calls(options: CallsBenchOptions) -> BenchResult:
     """Run each method over questions, and the extraction over passages, against a server that waits before each reply.
 
     The critical path is the longer of two times that no client can beat: that of all calls if they could be sent in any
-    order (`least_time`), and that of the calls of the longest question. The encoder is a hash of words, so that it
-    takes no time.
+    order (`least_time`), and that of the calls of the longest question. `in_order` is the time of the same calls, begun
+    in the same order, each as soon as another one ends: no client that does not know how long calls take can count on
+    less. The encoder is a hash of words, so that it
+    takes no time. Replies are kept in a replay file, as the commands do.
+
+    Calls in flight are counted by the server. Their mean and minimum are those of the steady state, which lasts from
+    the first moment with as many calls as are allowed to the first call of the last item, since then fewer are left.
     """
     corpus = random_corpus(options.passages, options.seed)
     triples = [Triple(one.title, "is near", corpus[n - 1].title, n) for n, one in enumerate(corpus)]
@@ -54,15 +62,32 @@ def bench_calls(options: CallsBenchOptions) -> BenchResult:
     low, high = options.latency
     rows = []
     for method in options.methods:
-        with in_process((low, high)) as address:
+        with (
+            in_process((low, high)) as address,
+            tempfile.TemporaryDirectory() as folder,
+            Replay(Path(folder) / "replies.db") as replay,
+        ):
             backend = OpenAIBackend("m", base_url=address, concurrency=options.concurrency)
-            llm = Llm(backend)
+            llm = Llm(backend, replay=replay)
             began = time.monotonic()
             items, usage = _run(method, llm, scope, options)
             seconds = time.monotonic() - began
             with urllib.request.urlopen(f"{address}/stats") as response:
                 rows.append(_row(method, items, usage, seconds, json.load(response), options.concurrency))
-    header = ["method", "items", "calls", "failed", "seconds", "critical path", "ratio", "in flight", "held"]
+    header = [
+        "method",
+        "items",
+        "calls",
+        "failed",
+        "seconds",
+        "critical path",
+        "ratio",
+        "in order",
+        "in flight",
+        "mean",
+        "minimum",
+        "held",
+    ]
     cells = [
         [
             row["method"],
@@ -72,7 +97,10 @@ def bench_calls(options: CallsBenchOptions) -> BenchResult:
             f"{row['seconds']:.1f}",
             f"{row['critical_path']:.1f}",
             f"{row['ratio']:.2f}",
+            f"{row['in_order']:.1f}",
             str(row["most_in_flight"]),
+            f"{row['steady_mean']:.1f}",
+            str(row["steady_minimum"]),
             f"{row['held']:.0%}",
         ]
         for row in rows
@@ -106,6 +134,7 @@ def _row(
         # the last: gathered facts may name others
         questions.setdefault((re.findall(r"\bQ\d+", prompt) or [prompt])[-1], []).append((begin, end))
     longest = max(map(covered, questions.values()))
+    steady = steady_state(spans, concurrency, max(min(calls)[0] for calls in questions.values()))
     path = max(longest, least_time([end - begin for begin, end in spans], concurrency))
     return {
         "method": method,
@@ -115,7 +144,10 @@ def _row(
         "seconds": seconds,
         "critical_path": path,
         "ratio": seconds / path,
+        "in_order": time_in_order([end - begin for begin, end in sorted(spans)], concurrency),
         "most_in_flight": stats["most"],
+        "steady_mean": steady[0],
+        "steady_minimum": steady[1],
         "held": held(spans, concurrency * HELD),
     }
 
@@ -127,6 +159,14 @@ def least_time(seconds: Sequence[float], at_once: int) -> float:
     longest_first = sorted(seconds, reverse=True)
     rows = [sum(longest_first[last - last // at_once : last + 1]) for last in range(0, len(longest_first), at_once)]
     return max(sum(seconds) / at_once, *rows)
+
+
+def time_in_order(seconds: Sequence[float], at_once: int) -> float:
+    """The time that calls take, begun in this order, each as soon as one of the `at_once` before it ends."""
+    ends = [0.0] * at_once
+    for one in seconds:
+        heapq.heapreplace(ends, ends[0] + one)
+    return max(ends)
 
 
 def covered(spans: Sequence[tuple[float, float]]) -> float:
@@ -141,15 +181,31 @@ def covered(spans: Sequence[tuple[float, float]]) -> float:
 def held(spans: Sequence[tuple[float, float]], least: float) -> float:
     """Share of the time, until the last span begins, in which at least so many spans are open."""
     last = max(begin for begin, _ in spans)
+    stretches = [one for one in levels(spans) if one[1] <= last]
+    return sum((end - begin) * (level >= least) for begin, end, level in stretches) / max(last - stretches[0][0], 1e-9)
+
+
+def steady_state(spans: Sequence[tuple[float, float]], full: int, last: float) -> tuple[float, int]:
+    """Mean over time and minimum of the open spans, from the moment when `full` are open to the moment `last`; (0, 0)
+    if there is no such moment."""
+    stretches = levels(spans)
+    first = next((begin for begin, _, level in stretches if level >= full), last)
+    stretches = [one for one in stretches if first <= one[0] and one[1] <= last]
+    seconds = sum(end - begin for begin, end, _ in stretches)
+    if not seconds:
+        return 0.0, 0
+    mean = sum((end - begin) * level for begin, end, level in stretches) / seconds
+    return mean, min(level for begin, end, level in stretches if end > begin)
+
+
+def levels(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float, int]]:
+    """Begin and end of each stretch of time between two changes, with the number of spans that are open in it."""
     changes = sorted([(begin, 1) for begin, _ in spans] + [(end, -1) for _, end in spans])
-    total = open_spans = 0.0
-    before = changes[0][0]
-    for moment, change in changes:
-        if moment > last:
-            break
-        total += (moment - before) * (open_spans >= least)
-        open_spans, before = open_spans + change, moment
-    return total / max(last - changes[0][0], 1e-9)
+    found, level = [], 0
+    for (moment, change), (later, _) in pairwise(changes):
+        level += change
+        found.append((moment, later, level))
+    return found
 
 
 def hashed(texts: Sequence[str]) -> np.ndarray:

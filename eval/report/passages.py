@@ -53,6 +53,11 @@ NOTE = (
 )
 BOUNDS = "Distances (GED) that ran out of time and are upper bounds:"
 UNCOUNTED = "Tokens and cost are not known (–) where the server gave no count of tokens. Replies without one:"
+CALLS = (
+    "Calls of all questions that were tried again (retried) or not answered after all tries (unanswered), replies that "
+    "ended at their limit of tokens (cut), and prompts that were truncated to the context (clipped):"
+)
+CALL_COUNTS = ("retried", "unanswered", "cut", "clipped")
 CUT = (
     "Questions of which something was left out or cut short (context: candidates had no room in the prompt; clipped: "
     "long ones were cut; shots: examples had no room; facts: of an answer's evidence; tokens: a model read only the "
@@ -92,16 +97,18 @@ def systems_table(comparison: PassageComparison) -> Table:
 
 def notes(comparison: PassageComparison) -> list[str]:
     """The paragraphs below the table of systems."""
-    bounds, uncounted, limited = [], [], []
+    bounds, uncounted, calls, limited = [], [], [], []
     for one in comparison.systems:
         usage, reached = one.usage, cuts(one)
         if one.ged_not_exact:
             bounds.append(f"{one.ged_not_exact:,} of {one.name}")
         if usage.uncounted:
             uncounted.append(f"{one.name} {usage.uncounted} of {usage.calls + usage.cached}")
+        if told := [f"{count:,} {name}" for name in CALL_COUNTS if (count := getattr(usage, name))]:
+            calls.append(f"{one.name} ({', '.join(told)})")
         if total := reached.pop(ALL):
             limited.append(f"{one.name} {total} ({', '.join(f'{name} {n}' for name, n in reached.items())})")
-    lines = ((BOUNDS, bounds), (UNCOUNTED, uncounted), (CUT, limited))
+    lines = ((BOUNDS, bounds), (UNCOUNTED, uncounted), (CALLS, calls), (CUT, limited))
     return [NOTE, *(f"{text} {', '.join(names)}." for text, names in lines if names)]
 
 
@@ -192,7 +199,11 @@ def write_passages(folder: Path, comparison: PassageComparison) -> None:
     of = {name: comparison.about[name] for name in ("data", "data_hash", "passages", "corpus_hash")}
     found = as_json(comparison)
     systems = [
-        {"system": name, **_flat(one), **{count: one["usage"][count] for count in ("failed", "uncounted")}}
+        {
+            "system": name,
+            **_flat(one),
+            **{count: one["usage"][count] for count in ("failed", "uncounted", *CALL_COUNTS)},
+        }
         for name, one in found["systems"].items()
     ]
     groups = [

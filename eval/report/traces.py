@@ -77,7 +77,8 @@ def _usage(found: QuestionResult, price: Price | None) -> str:
         parts += [f"{usage.calls + usage.cached} calls", _tokens(usage)]
     if price is not None:
         parts.append(f"cost {number_text(price.cost(usage), '.6f')}")
-    return ", ".join([*parts, f"{usage.failed} failed"] if usage.failed else parts)
+    names = ("failed", "unanswered", "retried", "cut", "clipped")
+    return ", ".join([*parts, *(f"{count} {name}" for name in names if (count := getattr(usage, name)))])
 
 
 def _tokens(usage: Usage) -> str:

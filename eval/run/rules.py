@@ -9,6 +9,7 @@ from typing import Any
 from bgr.data.example import Example
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.graph_hop.reconstruction import RULES, check_rule
+from bgr.retrievers.llm_graph.reader import open_reader
 from eval.run.evaluate import Directions, Predictions
 from eval.run.sweep import SINGLE
 from eval.systems.options import EvaluateOptions
@@ -33,9 +34,9 @@ class CheckpointRules:
         if options.checkpoint is None:
             return None
         rules = chosen_rules(options.rule)
-        pipeline = BgrPipeline.from_pretrained(
-            options.checkpoint, reader=options.reader, device=options.device, precision=options.precision
-        )
+        machine: dict[str, Any] = {"device": options.device, "precision": options.precision}
+        reader = None if options.reader is None else open_reader(options.reader, server=options, **machine)
+        pipeline = BgrPipeline.from_pretrained(options.checkpoint, reader=reader, **machine)
         settings = pipeline.settings
         gammas = {rule: settings.gamma(rule) if options.gamma is None else options.gamma for rule in rules}
         return cls(pipeline, gammas, settings.rule if settings.rule in rules else rules[0], options.batch_size)

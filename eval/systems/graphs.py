@@ -71,7 +71,7 @@ def gather(options: CompareOptions) -> tuple[dict[str, Predictions], list[Exampl
     if options.reader is not None:
         from bgr.retrievers.llm_graph.reader import open_reader
 
-        reader = open_reader(options.reader, device=options.device, precision=options.precision)
+        reader = open_reader(options.reader, device=options.device, precision=options.precision, server=options)
         systems = with_answers(reader, systems, examples, batch_size=options.batch_size, progress=True)
         about["reader"] = options.reader
     return systems, examples, options.main or main, about

@@ -32,7 +32,7 @@ OWN = "own"
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateOptions(MachineOptions):
+class EvaluateOptions(ServerOptions, MachineOptions):
     """Options of `bgr evaluate`.
 
     Args:
@@ -189,7 +189,9 @@ class CompareOptions(ResourceOptions):
     ged_seconds: Amount = 1.0
 
 
-_OF_GRAPHS_TOO = {"data", "out", "overwrite", "limit", "batch_size", "reader", "device", "precision"}
+_OF_GRAPHS_TOO = {"data", "out", "overwrite", "limit", "batch_size", "reader", "device", "precision"} | {
+    one.name for one in fields(ServerOptions)
+}
 PASSAGES_ONLY = ("scope", *(one.name for one in fields(ResourceOptions) if one.name not in _OF_GRAPHS_TOO))
 """Options of `bgr compare` that are only for systems on passages."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
@@ -29,6 +29,7 @@ from bgr.llm.structured import TEXT, list_of, object_of, parse_object, row_of
 from bgr.llm.usage import Usage
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import is_text, one_line
+from bgr.utils.sqlite import close_whole, commit_quickly
 from bgr.utils.workers import each_of
 
 STEP = "triples.extract"
@@ -90,6 +91,9 @@ Batch = Sequence[Text]
 Answered = tuple[dict[str, Extraction], Usage]
 """The results of a batch by key, and the usage of their calls."""
 
+Each = Callable[[Sequence[Batch]], Generator[Answered, None, None]]
+"""`extract_batch` for every batch, in order, by workers."""
+
 
 @dataclass(frozen=True)
 class Extracted:
@@ -127,7 +131,7 @@ def extract_triples(
     batch: int = 16,
     progress: bool = False,
     max_failure_share: float = MAX_FAILURE_SHARE,
-    each: Callable[[Sequence[Batch]], Iterator[Answered]] | None = None,
+    each: Each | None = None,
 ) -> Extracted:
     """Extract the triples of every passage that the file does not hold yet, and keep the results, batch by batch.
 
@@ -157,13 +161,14 @@ def extract_triples(
             texts = [Text(key, passage, kept[key].answers) for key, passage in todo.items()]
             size = batch if each is not None or asks.concurrency == 1 else 1
             batches = [texts[start : start + size] for start in range(0, len(texts), size)]
-            for found, used in (each or partial(_each_batch, asks))(batches):
-                store.put(found)
-                failures = [one.failure for one in found.values() if one.failure is not None]
-                limit.add(used.unanswered, failures[0] if failures else None)
-                kept |= found
-                usage += used
-                bar.update(len(found))
+            with closing((each or partial(_each_batch, asks))(batches)) as answered:
+                for found, used in answered:
+                    store.put(found)
+                    failures = [one.failure for one in found.values() if one.failure is not None]
+                    limit.add(used.unanswered, failures[0] if failures else None)
+                    kept |= found
+                    usage += used
+                    bar.update(len(found))
     results = [kept[key] for key in keys]
     return Extracted(
         triples=tuple(Triple(*row, index) for index, one in enumerate(results) for row in one.rows),
@@ -174,7 +179,7 @@ def extract_triples(
     )
 
 
-def _each_batch(asks: LanguageModel, batches: Sequence[Batch]) -> Iterator[Answered]:
+def _each_batch(asks: LanguageModel, batches: Sequence[Batch]) -> Generator[Answered, None, None]:
     with closing(each_of(partial(extract_batch, asks), batches, asks.workers)) as results:
         yield from (result for _, result in results)
 
@@ -233,12 +238,13 @@ class ExtractionStore:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = sqlite3.connect(self.path, timeout=WAIT)
             self._file.execute("CREATE TABLE IF NOT EXISTS extractions (key TEXT PRIMARY KEY, body TEXT NOT NULL)")
+            commit_quickly(self._file)
 
     def __enter__(self) -> ExtractionStore:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        close_whole(self._file)
 
     def get(self, key: str) -> Extraction | None:
         """The extraction with the given key; ``None`` if it is missing or damaged."""

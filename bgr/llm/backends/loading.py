@@ -77,6 +77,6 @@ def local_model_path(spec: str) -> str | Path:
     return spec
 
 
-def language_model(llm: LanguageModel | str) -> LanguageModel:
+def language_model(llm: LanguageModel | str, **settings: Any) -> LanguageModel:
     """The language model itself, or the one that `load_backend` loads for a name, without a replay cache."""
-    return Llm(load_backend(llm)) if isinstance(llm, str) else llm
+    return Llm(load_backend(llm, **settings)) if isinstance(llm, str) else llm

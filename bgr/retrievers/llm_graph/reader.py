@@ -12,16 +12,25 @@ from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.llm.backends.loading import language_model
 from bgr.llm.failures import FailureLimit
 from bgr.llm.language_model import LanguageModel, each_batch
-from bgr.llm.options import MAX_FAILURE_SHARE
+from bgr.llm.options import MAX_FAILURE_SHARE, ServerOptions
 from bgr.reader.loading import load_reader
 from bgr.reader.reader import READER, SETTINGS, Reader, ReaderAnswer, ReaderInput
 from bgr.retrievers.llm_graph.answerer import GRAPH, QUESTION, LlmAnswer, LlmAnswerer
 from bgr.utils.progress import progress_bar
 
 
-def open_reader(place: str | Path, *, device: str | torch.device | None = None, precision: str | None = None) -> Reader:
+def open_reader(
+    place: str | Path,
+    *,
+    device: str | torch.device | None = None,
+    precision: str | None = None,
+    server: ServerOptions | None = None,
+) -> Reader:
     """The reader in a folder (`load_reader`), the one in a checkpoint folder, or a language model: ``smollm2``, a
     ``.gguf`` file, a folder or hub id of transformers, or ``http://host/v1#model``.
+
+    Args:
+        server: options of a language model on a server, and the share of calls that may fail.
 
     Raises:
         BgrError: there is none at this place, it is damaged, or the model cannot be loaded.
@@ -32,7 +41,9 @@ def open_reader(place: str | Path, *, device: str | torch.device | None = None, 
             return load_reader(folder, device=device, precision=precision)
     if Path(place).is_dir() and not (Path(place) / "config.json").is_file():
         raise DataError(f"{place}: neither a reader (reader.json) nor a language model (config.json)")
-    return LlmReader(language_model(str(place)))
+    server = server or ServerOptions()
+    settings = server.server if "://" in str(place) else {}
+    return LlmReader(language_model(str(place), **settings), max_failure_share=server.max_failure_share)
 
 
 class LlmReader:
@@ -40,10 +51,13 @@ class LlmReader:
 
     The model tells no confidence, so that of an answer is the completeness of its evidence. A reply that cannot be used
     is no answer.
+
+    Args:
+        max_failure_share: share of the questions of a call whose calls of the model may fail.
     """
 
-    def __init__(self, llm: LanguageModel) -> None:
-        self.llm = llm
+    def __init__(self, llm: LanguageModel, *, max_failure_share: float = MAX_FAILURE_SHARE) -> None:
+        self.llm, self.max_failure_share = llm, max_failure_share
         self._with_graph, self._alone = LlmAnswerer(llm, GRAPH), LlmAnswerer(llm, QUESTION)
 
     def answer(
@@ -52,7 +66,7 @@ class LlmReader:
         """One answer for each item, in order; an item without evidence is not answerable.
 
         Raises:
-            BgrError: the model cannot be reached, or more than `MAX_FAILURE_SHARE` of the calls failed.
+            BgrError: the model cannot be reached, or more than `max_failure_share` of the calls failed.
         """
         found = self._ask(self._with_graph, items, batch_size, progress)
         return [_answer(one, item.completeness) for one, item in zip(found, items, strict=True)]
@@ -77,10 +91,11 @@ class LlmReader:
         """Kind, for a report."""
         return "a language model, given the graph in words"
 
-    @staticmethod
-    def _ask(answerer: LlmAnswerer, items: Sequence[ReaderInput], batch_size: int, progress: bool) -> list[LlmAnswer]:
+    def _ask(
+        self, answerer: LlmAnswerer, items: Sequence[ReaderInput], batch_size: int, progress: bool
+    ) -> list[LlmAnswer]:
         found: dict[int, LlmAnswer] = {}
-        limit = FailureLimit(MAX_FAILURE_SHARE, len(items))
+        limit = FailureLimit(self.max_failure_share, len(items))
 
         def answer(numbers: Sequence[int]) -> list[LlmAnswer]:
             return answerer.answer([items[number] for number in numbers])

@@ -8,6 +8,7 @@ from bgr import predict as prediction
 from bgr.collection import segments
 from bgr.collection.collection import Collection
 from bgr.collection.embedding import SentenceEncoder
+from bgr.llm.replay import Replay
 from bgr.models.state_cache import FactEncoder
 from bgr.pipeline import BgrPipeline
 from bgr.utils.ray_map import RayOptions
@@ -134,3 +135,9 @@ def test_triples(bgr, chat_server, tmp_path):
             counts.pop("seconds", None)
     assert found["ray"] == found["alone"]
     assert (tmp_path / "ray.json").read_bytes() == (tmp_path / "alone.json").read_bytes()
+    (tmp_path / "ray.json.db").unlink()  # the replies suffice
+    code, out, _ = bgr(*words, "--out", tmp_path / "ray.json", "--overwrite", *RAY, "--json")
+    assert (code, json.loads(out)["usage"]["calls"]) == (0, 0)
+    assert (tmp_path / "ray.json").read_bytes() == (tmp_path / "alone.json").read_bytes()
+    kept = [Replay(tmp_path / f"{name}.json.replies.db", replay_only=True) for name in ("alone", "ray")]
+    assert len(kept[0]) == len(kept[1]) == 6

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 from bgr.collection.embedding import SentenceEncoder, VectorStore
-from bgr.collection.options import ExtractOptions
 from bgr.collection.spread import SpreadEncoder
 from bgr.errors import BgrError
 from bgr.models.truncation import Truncation
-from bgr.utils.options import OptionsError
 from bgr.utils.ray_map import RayOptions
 
 LISTS = [["a", "b", "a", "c"], ["d"], ["a", "b", "c"], ["e", "f", "g", "h", "e"]]
@@ -79,8 +77,3 @@ def test_an_error_of_a_worker_keeps_what_is_finished(tmp_path, spread):
     with pytest.raises(BgrError, match="the encoder is gone"):
         store.fill(LISTS, spread)
     assert len(list(tmp_path.iterdir())) == 1
-
-
-def test_workers_keep_no_replies():
-    with pytest.raises(OptionsError, match="--replay is a file of one process: leave it out, or --ray"):
-        ExtractOptions(llm="smollm2", folder="films", ray="local", replay="replies.db")

@@ -63,3 +63,21 @@ def test_tokens_that_were_not_counted_are_not_known(data, tmp_path):
     assert "Replies without one: partly 1 of 9." in page
     assert "gist (tokens not counted)" in page
     assert "Replies without one" not in as_document(compare_passages([known], data, {}, samples=20)).as_markdown()
+
+
+def test_calls_that_were_tried_again_or_cut_are_told(data, tmp_path):
+    some = Usage(calls=4, tokens_in=9, retried=3, unanswered=1, cut=2, clipped=1)
+    found = [QuestionResult(q.id, (), ()) for q in data.questions]
+    bad = score("bad", [replace(found[0], usage=some), *found[1:]], data)
+    both = compare_passages([score("good", found, data), bad], data, {}, samples=20)
+    line = "truncated to the context (clipped): bad (3 retried, 1 unanswered, 2 cut, 1 clipped)."
+    assert line in as_document(both).as_markdown()
+    write_passages(tmp_path, both)
+    rows = list(csv.DictReader((tmp_path / "systems.csv").open(newline="")))
+    assert [[row[name] for name in ("retried", "unanswered", "cut", "clipped")] for row in rows] == [
+        ["0"] * 4,
+        [*"3121"],
+    ]
+    assert "1 unanswered, 3 retried, 2 cut, 1 clipped" in (tmp_path / "traces.html").read_text()
+    clean = compare_passages([score("good", found, data)], data, {}, samples=20)
+    assert "clipped" not in as_document(clean).as_markdown()
