@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from bgr.errors import BgrError, DataError
 from bgr.llm.interface import Alternatives, Completion, Request
 from bgr.utils.hashing import hash_text
-from bgr.utils.json_utils import one_line
+from bgr.utils.json_utils import is_text, one_line, repr_short
 
 APPLICATION = 0x62677272
 """SQLite's `application_id`, which distinguishes a replay cache from other databases."""
 FORMAT = 3
 """SQLite's `user_version`: version of the table and of the key."""
 HEAD = b"SQLite format 3\0"
+PACKED = b"\xfd7zXZ\0"
+"""First bytes of a packed file (`bgr.llm.packed`)."""
 WAIT = 60.0
 """Seconds to wait for another process to write."""
 WITH_FIRST = "first:"
 """Prefix of the keys of replies with first-token alternatives, whose text column holds both as JSON."""
 
+COLUMNS = ("key", "backend", "step", "text", "tokens_in", "tokens_out", "cut", "seconds", "clipped")
+"""The columns of a reply."""
+_KEY = re.compile(rf"({WITH_FIRST})?[0-9a-f]{{64}}")
+_INSERT = f"INSERT OR IGNORE INTO replies VALUES ({', '.join('?' * len(COLUMNS))})"
 _TABLE = """CREATE TABLE replies (
     key TEXT PRIMARY KEY, backend TEXT NOT NULL, step TEXT NOT NULL, text TEXT NOT NULL,
     tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, cut INTEGER NOT NULL, seconds REAL NOT NULL,
@@ -56,7 +65,7 @@ class Replay:
     Each reply is on disk when `put` returns, so a process that is killed loses none of them.
 
     The file is created if it is missing. With `replay_only` it must exist, and calls without a cached reply are
-    refused.
+    refused; it may then also be a packed file (`bgr.llm.packed`), which is read into memory.
 
     Raises:
         DataError: the file is not a replay cache, has a later format, or cannot be opened.
@@ -66,6 +75,9 @@ class Replay:
         self.path, self.replay_only = Path(path), replay_only
         if replay_only and not self.path.is_file():
             raise DataError(f"{self.path}: no such file; a run without --replay-only creates it")
+        if self._is_packed():
+            self._file = self._unpacked()
+            return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             uri = f"{self.path.absolute().as_uri()}?mode={'rw' if replay_only else 'rwc'}"
@@ -108,10 +120,26 @@ class Replay:
         counts = (reply.tokens_in, reply.tokens_out, int(reply.cut), reply.seconds, int(reply.clipped))
         row = (key, backend, step, text, *counts)
         try:
-            insert = self._file.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            insert = self._file.execute(_INSERT, row)
         except sqlite3.Error as error:
             raise self._problem(error) from None
         return reply if insert.rowcount == 1 else self.get(key) or reply
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """All replies in the order of their keys, each with its `COLUMNS`; DataError if the file cannot be read."""
+        try:
+            yield from self._file.execute(f"SELECT {', '.join(COLUMNS)} FROM replies ORDER BY key")
+        except sqlite3.Error as error:
+            raise self._problem(error) from None
+
+    def add(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Write `rows` at once; DataError if the file cannot be written."""
+        try:
+            self._file.execute("BEGIN")
+            self._file.executemany(_INSERT, rows)
+            self._file.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise self._problem(error) from None
 
     def __len__(self) -> int:
         """The number of replies."""
@@ -126,6 +154,26 @@ class Replay:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _is_packed(self) -> bool:
+        """Whether the file is a packed one, to which nothing can be added."""
+        try:
+            with self.path.open("rb") as file:
+                packed = file.read(len(PACKED)) == PACKED
+        except OSError:  # none, or one that SQLite cannot open either
+            return False
+        if packed and not self.replay_only:
+            raise DataError(f"{self.path}: packed replies are only read: give --replay-only, or bgr llm unpack them")
+        return packed
+
+    def _unpacked(self) -> sqlite3.Connection:
+        """The replies of a packed file in memory."""
+        from bgr.llm.packed import read_packed
+
+        file = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        file.execute(_TABLE)
+        file.executemany(_INSERT, read_packed(self.path))
+        return file
 
     def _check_head(self) -> None:
         """Check the first bytes, because SQLite would overwrite a file that is shorter than a page."""
@@ -159,6 +207,20 @@ class Replay:
 
     def _problem(self, error: Exception) -> DataError:
         return DataError(f"{self.path}: cannot be used as a replay cache: {one_line(error)}")
+
+
+def reply_problem(row: Sequence[Any]) -> str:
+    """Why the values of a reply's `COLUMNS` are not valid; empty if they are."""
+    key, *texts = row[:4]
+    if not isinstance(key, str) or not _KEY.fullmatch(key):
+        return f"key is {repr_short(key)}, allowed: 64 hexadecimal digits"
+    if not all(is_text(text) for text in texts):
+        return "backend, step or text is no text"
+    if key.startswith(WITH_FIRST) and _unpacked(texts[2])[0] is None:
+        return "its first-token alternatives are damaged"
+    if not all(type(row[place]) is int and row[place] >= 0 for place in (4, 5, 6, 8)):
+        return "a count is not an integer from 0"
+    return "" if isinstance(row[7], float) and 0 <= row[7] < float("inf") else f"seconds are {repr_short(row[7])}"
 
 
 def _unpacked(packed: object) -> tuple[str | None, Alternatives]:
