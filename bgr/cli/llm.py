@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bgr.cli.parser import Command, Group, Output
 from bgr.llm.backends.fetch import FetchOptions, fetch_smollm2
-from bgr.llm.packed import PackOptions, pack, unpack
+from bgr.llm.pack import PackOptions, pack, unpack
 
 
 def command() -> Group:

@@ -9,80 +9,46 @@ from __future__ import annotations
 import hashlib
 import json
 import lzma
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bgr.errors import BgrError, DataError
-from bgr.llm.replay import COLUMNS, Replay, reply_problem
+from bgr.errors import DataError
+from bgr.llm.interface import Alternatives
 from bgr.utils.atomic_io import new_file
-from bgr.utils.json_utils import parse_json, repr_short
-from bgr.utils.options import File, Options, OutFile, positional
+from bgr.utils.json_utils import is_text, parse_json, repr_short
 
+MAGIC = b"\xfd7zXZ\0"
+"""First bytes of a packed file."""
 FORMAT = "bgr replies 1"
+WITH_FIRST = "first:"
+"""Prefix of the keys of replies with first-token alternatives, whose text column holds both as JSON."""
+
+COLUMNS = ("key", "backend", "step", "text", "tokens_in", "tokens_out", "cut", "seconds", "clipped")
+"""The columns of a reply."""
+_KEY = re.compile(rf"({WITH_FIRST})?[0-9a-f]{{64}}")
 MAX_BYTES = 500_000_000
 """Maximum bytes of all lines: XZ compresses a file of zeros to a thousandth of its size."""
 MEMORY = 128 << 20
 """Maximum bytes that the decompression itself may take; the preset of `pack` takes half of it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PackOptions(Options):
-    """Options of `bgr llm pack` and `bgr llm unpack`.
-
-    Args:
-        source: file to read.
-        out: file to write, which must not exist unless --overwrite is given.
-        overwrite: replace the file if it exists.
-    """
-
-    source: File = positional()
-    out: OutFile
-    overwrite: bool = False
-
-
-def pack(options: PackOptions) -> int:
-    """Pack a replay cache; returns the number of replies.
+def write_packed(path: Path, rows: Sequence[Sequence[Any]]) -> None:
+    """Write rows of `COLUMNS`, which are in the order of their keys.
 
     Raises:
-        DataError: the cache cannot be read, a reply in it is damaged, or the file exists or cannot be written.
+        DataError: a reply is not valid, or the file cannot be written.
     """
-    _check_free(options)
-    if not options.source.is_file():
-        raise DataError(f"{options.source}: no such file; allowed: a replay cache")
-    with Replay(options.source, replay_only=True) as replay:
-        rows = list(replay.rows())
     for row in rows:
         if problem := reply_problem(row):
-            raise DataError(f"{options.source}: the reply under {str(row[0])[:16]}… is damaged: {problem}")
+            raise DataError(f"{path}: the reply under {str(row[0])[:16]}… is damaged: {problem}")
     lines = [json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows]
     body = "".join(f"{line}\n" for line in lines).encode()
     head = {"format": FORMAT, "replies": len(lines), "sha256": hashlib.sha256(body).hexdigest()}
     content = json.dumps(head).encode() + b"\n" + body
-    with new_file(options.out, parents=True) as part:
+    with new_file(path, parents=True) as part:
         part.write_bytes(lzma.compress(content, check=lzma.CHECK_SHA256, preset=9 | lzma.PRESET_EXTREME))
-    return len(lines)
-
-
-def unpack(options: PackOptions) -> int:
-    """Write the replay cache of a packed file, to which more replies can be added; returns their number.
-
-    Raises:
-        DataError: the file is damaged, or the cache exists or cannot be written.
-    """
-    _check_free(options)
-    rows = list(read_packed(options.source))
-    with new_file(options.out, parents=True) as part:
-        part.unlink()  # an empty file would be one, too, but SQLite's journal is named after it
-        with Replay(part) as replay:
-            replay.add(rows)
-    return len(rows)
-
-
-def _check_free(options: PackOptions) -> None:
-    if options.out.exists() and not options.overwrite:
-        raise BgrError(f"{options.out}: exists already; give --overwrite to replace it")
 
 
 def read_packed(path: Path) -> Iterator[tuple[Any, ...]]:
@@ -134,3 +100,26 @@ def _text(line: bytes, where: str) -> str:
         return line.decode()
     except UnicodeDecodeError as error:
         raise DataError(f"{where}: not UTF-8: {error.reason}") from None
+
+
+def reply_problem(row: Sequence[Any]) -> str:
+    """Why the values of a reply's `COLUMNS` are not valid; empty if they are."""
+    key, *texts = row[:4]
+    if not isinstance(key, str) or not _KEY.fullmatch(key):
+        return f"key is {repr_short(key)}, allowed: 64 hexadecimal digits"
+    if not all(is_text(text) for text in texts):
+        return "backend, step or text is no text"
+    if key.startswith(WITH_FIRST) and alternatives_of(texts[2])[0] is None:
+        return "its first-token alternatives are damaged"
+    if not all(type(row[place]) is int and row[place] >= 0 for place in (4, 5, 6, 8)):
+        return "a count is not an integer from 0"
+    return "" if isinstance(row[7], float) and 0 <= row[7] < float("inf") else f"seconds are {repr_short(row[7])}"
+
+
+def alternatives_of(packed: object) -> tuple[str | None, Alternatives]:
+    """The text and the first-token alternatives of a reply; no text if they are damaged."""
+    try:
+        text, first = json.loads(str(packed))
+        return text, tuple((str(token), float(value)) for token, value in first)
+    except (ValueError, TypeError, RecursionError):
+        return None, ()

@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from bgr.errors import BgrError, DataError
-from bgr.llm.interface import Alternatives, Completion, Request
+from bgr.llm.interface import Completion, Request
+from bgr.llm.packed import COLUMNS, MAGIC, WITH_FIRST, alternatives_of, read_packed
 from bgr.utils.hashing import hash_text
-from bgr.utils.json_utils import is_text, one_line, repr_short
+from bgr.utils.json_utils import one_line
 
 APPLICATION = 0x62677272
 """SQLite's `application_id`, which distinguishes a replay cache from other databases."""
 FORMAT = 3
 """SQLite's `user_version`: version of the table and of the key."""
 HEAD = b"SQLite format 3\0"
-PACKED = b"\xfd7zXZ\0"
-"""First bytes of a packed file (`bgr.llm.packed`)."""
 WAIT = 60.0
 """Seconds to wait for another process to write."""
-WITH_FIRST = "first:"
-"""Prefix of the keys of replies with first-token alternatives, whose text column holds both as JSON."""
-
-COLUMNS = ("key", "backend", "step", "text", "tokens_in", "tokens_out", "cut", "seconds", "clipped")
-"""The columns of a reply."""
-_KEY = re.compile(rf"({WITH_FIRST})?[0-9a-f]{{64}}")
 _INSERT = f"INSERT OR IGNORE INTO replies VALUES ({', '.join('?' * len(COLUMNS))})"
 _TABLE = """CREATE TABLE replies (
     key TEXT PRIMARY KEY, backend TEXT NOT NULL, step TEXT NOT NULL, text TEXT NOT NULL,
@@ -102,7 +94,7 @@ class Replay:
         if row is None:
             return None
         text, tokens_in, tokens_out, cut, clipped, seconds = row
-        text, first = _unpacked(text) if key.startswith(WITH_FIRST) else (text, ())
+        text, first = alternatives_of(text) if key.startswith(WITH_FIRST) else (text, ())
         if not isinstance(text, str) or not all(isinstance(n, int) and n >= 0 for n in row[1:5]):
             problem = f"the reply under {key[:16]}… is damaged; delete the file to request all replies again"
             raise DataError(f"{self.path}: {problem}")
@@ -159,7 +151,7 @@ class Replay:
         """Whether the file is a packed one, to which nothing can be added."""
         try:
             with self.path.open("rb") as file:
-                packed = file.read(len(PACKED)) == PACKED
+                packed = file.read(len(MAGIC)) == MAGIC
         except OSError:  # none, or one that SQLite cannot open either
             return False
         if packed and not self.replay_only:
@@ -168,8 +160,6 @@ class Replay:
 
     def _unpacked(self) -> sqlite3.Connection:
         """The replies of a packed file in memory."""
-        from bgr.llm.packed import read_packed
-
         file = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         file.execute(_TABLE)
         file.executemany(_INSERT, read_packed(self.path))
@@ -207,26 +197,3 @@ class Replay:
 
     def _problem(self, error: Exception) -> DataError:
         return DataError(f"{self.path}: cannot be used as a replay cache: {one_line(error)}")
-
-
-def reply_problem(row: Sequence[Any]) -> str:
-    """Why the values of a reply's `COLUMNS` are not valid; empty if they are."""
-    key, *texts = row[:4]
-    if not isinstance(key, str) or not _KEY.fullmatch(key):
-        return f"key is {repr_short(key)}, allowed: 64 hexadecimal digits"
-    if not all(is_text(text) for text in texts):
-        return "backend, step or text is no text"
-    if key.startswith(WITH_FIRST) and _unpacked(texts[2])[0] is None:
-        return "its first-token alternatives are damaged"
-    if not all(type(row[place]) is int and row[place] >= 0 for place in (4, 5, 6, 8)):
-        return "a count is not an integer from 0"
-    return "" if isinstance(row[7], float) and 0 <= row[7] < float("inf") else f"seconds are {repr_short(row[7])}"
-
-
-def _unpacked(packed: object) -> tuple[str | None, Alternatives]:
-    """The text and the first-token alternatives of a reply; no text if they are damaged."""
-    try:
-        text, first = json.loads(str(packed))
-        return text, tuple((str(token), float(value)) for token, value in first)
-    except (ValueError, TypeError, RecursionError):
-        return None, ()

@@ -9,7 +9,8 @@ import pytest
 from bgr.errors import BgrError, DataError
 from bgr.llm.interface import Backend, Completion, Message, Request
 from bgr.llm.language_model import Llm
-from bgr.llm.packed import PackOptions, pack, read_packed, unpack
+from bgr.llm.pack import PackOptions, pack, unpack
+from bgr.llm.packed import read_packed
 from bgr.llm.replay import Replay, ReplayError, key_of
 
 ASKED = [Request("step", (Message("user", f"{i}é"),)) for i in range(5)]
