@@ -34,7 +34,7 @@ bgr compare --data work/data --scope question --limit 4 --systems bm25 nothing -
 
 The end.
 """
-REPLAY = "--replay docs/replays/reasongraphqa.jsonl.xz --replay-only"
+REPLAY = "--replay docs/replays/musique.jsonl.xz --replay-only"
 
 
 def page(tables="systems R@5 F1; differences F1", replay=REPLAY, made=""):

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from bgr.cli import main
 from bgr.errors import BgrError, DataError
 from bgr.llm.interface import Backend, Completion, Message, Request
 from bgr.llm.language_model import Llm
@@ -185,3 +186,13 @@ def test_a_damaged_reply_is_not_packed(tmp_path):
     with pytest.raises(DataError, match="is damaged: a count"):
         pack(PackOptions(source=tmp_path / "r.db", out=tmp_path / "out.xz"))
     assert not (tmp_path / "out.xz").exists()
+
+
+def test_the_commands(tmp_path, capsys):
+    filled(tmp_path / "r.db")
+    assert main(["llm", "pack", str(tmp_path / "r.db"), "--out", str(tmp_path / "r.xz")]) == 0
+    assert capsys.readouterr().out.startswith(f"{tmp_path / 'r.xz'}: 6 replies, ")
+    assert main(["llm", "unpack", str(tmp_path / "r.xz"), "--out", str(tmp_path / "r.db")]) == 1
+    assert "exists already; give --overwrite" in capsys.readouterr().err
+    assert main(["llm", "unpack", str(tmp_path / "r.xz"), "--out", str(tmp_path / "r.db"), "--overwrite"]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'r.db'}: 6 replies\n"
