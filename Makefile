@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # A process for each core, at most eight: each takes about 1.5 GB of memory.
 PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 
-.PHONY: demo train test workflow campaign slow gpu docs lint dist lowest clean
+.PHONY: demo train test workflow campaign slow gpu docs tables lint dist lowest clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bgr ask "Which film by the director of Alien came out in 1982?" --draw work/answer.png --overwrite
@@ -39,6 +39,10 @@ gpu: $(VENV)/.dev
 # the site, in work/site; without a network
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# the tables of frozen language models, from docs/replays alone; BGR_MULTIHOP names the folder of HippoRAG's sample
+tables: $(VENV)/.dev
+	$(BIN)/python docs/hooks/tables.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

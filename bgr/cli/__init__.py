@@ -34,7 +34,7 @@ COMMANDS = {
     "ask": "answer questions, and show their evidence graphs",
     "predict": "answer a file of questions, over a collection or their own facts, resumably",
     "serve": "serve a page and an HTTP API that answer with evidence graphs",
-    "llm": "install a packaged language model",
+    "llm": "install a packaged language model, and pack and unpack replies",
     "collection": "build, change, search and verify collections of texts, with vectors and triples",
     "verify": "compare the files of a checkpoint or collection with their hashes",
     "bench": "measure speed against a reference in one run",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from bgr.errors import BgrError, DataError
-from bgr.llm.interface import Alternatives, Completion, Request
+from bgr.llm.interface import Completion, Request
+from bgr.llm.packed import COLUMNS, MAGIC, WITH_FIRST, alternatives_of, read_packed
 from bgr.utils.hashing import hash_text
 from bgr.utils.json_utils import one_line
 from bgr.utils.sqlite import close_whole, commit_quickly
@@ -19,9 +22,7 @@ FORMAT = 3
 HEAD = b"SQLite format 3\0"
 WAIT = 60.0
 """Seconds to wait for another process to write."""
-WITH_FIRST = "first:"
-"""Prefix of the keys of replies with first-token alternatives, whose text column holds both as JSON."""
-
+_INSERT = f"INSERT OR IGNORE INTO replies VALUES ({', '.join('?' * len(COLUMNS))})"
 _TABLE = """CREATE TABLE replies (
     key TEXT PRIMARY KEY, backend TEXT NOT NULL, step TEXT NOT NULL, text TEXT NOT NULL,
     tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, cut INTEGER NOT NULL, seconds REAL NOT NULL,
@@ -58,7 +59,7 @@ class Replay:
     Each reply is in the file or its log when `put` returns, so a process that is killed loses none of them.
 
     The file is created if it is missing. With `replay_only` it must exist, and calls without a cached reply are
-    refused.
+    refused; it may then also be a packed file (`bgr.llm.packed`), which is read into memory.
 
     Raises:
         DataError: the file is not a replay cache, has a later format, or cannot be opened.
@@ -68,6 +69,9 @@ class Replay:
         self.path, self.replay_only = Path(path), replay_only
         if replay_only and not self.path.is_file():
             raise DataError(f"{self.path}: no such file; a run without --replay-only creates it")
+        if self._is_packed():
+            self._file = self._unpacked()
+            return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             uri = f"{self.path.absolute().as_uri()}?mode={'rw' if replay_only else 'rwc'}"
@@ -94,7 +98,7 @@ class Replay:
         if row is None:
             return None
         text, tokens_in, tokens_out, cut, clipped, seconds = row
-        text, first = _unpacked(text) if key.startswith(WITH_FIRST) else (text, ())
+        text, first = alternatives_of(text) if key.startswith(WITH_FIRST) else (text, ())
         if not isinstance(text, str) or not all(isinstance(n, int) and n >= 0 for n in row[1:5]):
             problem = f"the reply under {key[:16]}… is damaged; delete the file to request all replies again"
             raise DataError(f"{self.path}: {problem}")
@@ -116,6 +120,22 @@ class Replay:
         except sqlite3.Error as error:
             raise self._problem(error) from None
         return reply if insert.rowcount == 1 else self.get(key) or reply
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """All replies in the order of their keys, each with its `COLUMNS`; DataError if the file cannot be read."""
+        try:
+            yield from self._file.execute(f"SELECT {', '.join(COLUMNS)} FROM replies ORDER BY key")
+        except sqlite3.Error as error:
+            raise self._problem(error) from None
+
+    def add(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Write `rows` at once; DataError if the file cannot be written."""
+        try:
+            self._file.execute("BEGIN")
+            self._file.executemany(_INSERT, rows)
+            self._file.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise self._problem(error) from None
 
     def __len__(self) -> int:
         """The number of replies."""
@@ -140,6 +160,24 @@ class Replay:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _is_packed(self) -> bool:
+        """Whether the file is a packed one, to which nothing can be added."""
+        try:
+            with self.path.open("rb") as file:
+                packed = file.read(len(MAGIC)) == MAGIC
+        except OSError:  # none, or one that SQLite cannot open either
+            return False
+        if packed and not self.replay_only:
+            raise DataError(f"{self.path}: packed replies are only read: give --replay-only, or bgr llm unpack them")
+        return packed
+
+    def _unpacked(self) -> sqlite3.Connection:
+        """The replies of a packed file in memory."""
+        file = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        file.execute(_TABLE)
+        file.executemany(_INSERT, read_packed(self.path))
+        return file
 
     def _check_head(self) -> None:
         """Check the first bytes, because SQLite would overwrite a file that is shorter than a page."""
@@ -173,12 +211,3 @@ class Replay:
 
     def _problem(self, error: Exception) -> DataError:
         return DataError(f"{self.path}: cannot be used as a replay cache: {one_line(error)}")
-
-
-def _unpacked(packed: object) -> tuple[str | None, Alternatives]:
-    """The text and the first-token alternatives of a reply; no text if they are damaged."""
-    try:
-        text, first = json.loads(str(packed))
-        return text, tuple((str(token), float(value)) for token, value in first)
-    except (ValueError, TypeError, RecursionError):
-        return None, ()
