@@ -24,7 +24,7 @@ from bgr.models.config import BgrConfig
 from bgr.models.loading import read_config
 from bgr.models.ragged import Rows
 from bgr.models.retriever import BgrRetriever, EncodedBatch
-from bgr.pipeline.source import find_checkpoint
+from bgr.pipeline.hub import find_checkpoint
 from bgr.retrievers.graph_hop.checkpoint import load_model
 
 HUB_OPTIONS = ("revision", "token", "cache_dir", "local_files_only")

@@ -1,4 +1,5 @@
-"""Checkpoints on the Hugging Face Hub: a folder with its history under ``owner/name``.
+"""Where a checkpoint comes from: a folder, the package, or the Hugging Face Hub (a folder with its history under
+``owner/name``).
 
 Only files of known names are downloaded (`NAMES`), none of which runs code when it is read, and all of them are
 compared with the hashes of the repository's ``SHA256SUMS``. The server is that of ``HF_ENDPOINT``.
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bgr.errors import CheckpointError
+from bgr.released import checkpoint_folder
 from bgr.utils.checksums import SUMS, read_sums
 from bgr.utils.hashing import hash_file
 from bgr.utils.json_utils import one_line, repr_short
@@ -146,3 +148,29 @@ def _hub_errors(repo_id: str, revision: str | None) -> Iterator[None]:
         raise CheckpointError(f"{repo_id}: not in the local cache, and the Hub was not or could not be asked") from None
     except Exception as error:  # the client raises errors of its own, of the HTTP library, and of the system
         raise CheckpointError(f"{repo_id}: the Hub refused or could not be reached: {one_line(error)}") from None
+
+
+def find_checkpoint(
+    source: str | Path | None,
+    *,
+    revision: str | None = None,
+    token: str | bool | None = None,
+    cache_dir: str | Path | None = None,
+    local_files_only: bool = False,
+) -> Path:
+    """The folder of a checkpoint; the released weights by default.
+
+    A path, and a string that names an existing folder, is a folder; any other string is ``owner/name`` on the Hub
+    (`download`, which describes the other arguments).
+
+    Raises:
+        CheckpointError: the string is neither, a folder is given with a revision, or as `download`.
+    """
+    if isinstance(source, str) and not Path(source).is_dir():
+        if not is_hub_id(source):
+            raise CheckpointError(f"{repr_short(source)}: no such folder, allowed: a folder, or owner/name on the Hub")
+        return download(source, revision=revision, token=token, cache_dir=cache_dir, local_files_only=local_files_only)
+    folder = checkpoint_folder() if source is None else Path(source)
+    if revision is not None:
+        raise CheckpointError(f"{folder}: is a folder, and revision is {revision!r}; only the Hub has revisions")
+    return folder

@@ -22,9 +22,8 @@ from bgr.pipeline.asking import check_pool, find_candidates, make_answer, with_f
 from bgr.pipeline.checks import check_questions
 from bgr.pipeline.directions import Directions
 from bgr.pipeline.graphs import DirectedGraphs
-from bgr.pipeline.hub import upload
+from bgr.pipeline.hub import find_checkpoint, upload
 from bgr.pipeline.saving import exact_model
-from bgr.pipeline.source import find_checkpoint
 from bgr.reader.answer import Answer
 from bgr.reader.loading import reader_of
 from bgr.reader.reader import Reader, ReaderInput

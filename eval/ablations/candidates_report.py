@@ -8,8 +8,8 @@ from pathlib import Path
 
 from bgr.utils.atomic_io import without_nan, write_json, write_text
 from eval.ablations.candidate_points import CandidateStudy, Point
-from eval.report.candidate_plot import Line, plot_candidates
 from eval.report.document import NONE, Document, Figure, Section, Table, number_text, percent, write_csv
+from eval.report.size_plots import Line, plot_candidates
 from eval.systems.options import OWN
 
 NOTES = (

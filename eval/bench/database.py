@@ -28,7 +28,7 @@ from bgr.utils.atomic_io import new_file
 from bgr.utils.devices import autocast
 from eval.bench.measure import BenchResult, table, timed
 from eval.bench.options import DatabaseBenchOptions
-from eval.report.database_plot import draw_growth
+from eval.report.size_plots import draw_growth
 
 MAX_MS, MAX_SINGLE_MS, MAX_GB = 250.0, 1000.0, 3.0
 """Targets at 500,000 sentences on two cores: milliseconds a question in batches and alone, and memory."""
