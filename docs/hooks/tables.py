@@ -1,4 +1,6 @@
-"""Tables of the pages, made from packed replies: `python docs/hooks/tables.py` writes them, with `--check` it compares.
+"""Tables of the pages, made again without a language model.
+
+`python docs/hooks/tables.py` writes the tables; with ``--check`` it only compares them.
 
 A page has commands in a block of `sh`, and below it the tables of the last one between two comments:
 
@@ -6,8 +8,8 @@ A page has commands in a block of `sh`, and below it the tables of the last one 
     <!-- end of tables -->
 
 The commands are run as they stand, but for ``work/``, which is a temporary folder, and for the published files of
-MuSiQue, which are in the folder that ``BGR_MULTIHOP`` names. They call no model: ``--replay-only`` is required.
-Seconds, which differ from run to run, are left out.
+MuSiQue, which are in the folder that ``BGR_MULTIHOP`` names. With ``--llm``, ``--replay-only`` is required. Seconds,
+which differ from run to run, are left out.
 """
 
 from __future__ import annotations
@@ -96,8 +98,9 @@ def _run(words: Sequence[str], work: Path) -> PassageComparison | None:
             raise BgrError(f"bgr data {given[0]}: allowed: bgr data import and other single commands")
         entry.run(parse(f"bgr data {given[0]}", entry, given[1:])[0])
         return None
-    if words[0] != "bgr" or name != "compare" or "--replay-only" not in given:
-        raise BgrError(f"{shlex.join(words)}: allowed: bgr data …, and bgr compare … --replay-only")
+    asks = "--llm" in given and "--replay-only" not in given
+    if words[0] != "bgr" or name != "compare" or asks:
+        raise BgrError(f"{shlex.join(words)}: allowed: bgr data …, and bgr compare …, with --llm also --replay-only")
     options, _ = parse("bgr compare", compare_words.command(), given)
     found = compare(options)
     if isinstance(found, Comparison):

@@ -1,4 +1,4 @@
-"""The tables that are made from packed replies: the same, byte for byte, as those that the pages show."""
+"""The tables that are made again without a language model: the same, byte for byte, as those that the pages show."""
 
 import importlib.util
 import re
@@ -58,7 +58,7 @@ def test_the_tables_of_a_page_and_nothing_else_are_made_again(tables, capfd):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"replay": ""}, "--replay-only"),
+        ({"replay": "--llm smollm2"}, "with --llm also --replay-only"),
         ({"tables": "sytems"}, "sytems: allowed: systems, differences, rounds"),
         ({"tables": "differences EM"}, "allowed: one of R@2"),
     ],
