@@ -17,22 +17,23 @@ from bgr.utils.sqlite import close_whole, commit_quickly
 
 APPLICATION = 0x62677272
 """SQLite's `application_id`, which distinguishes a replay cache from other databases."""
-FORMAT = 3
+FORMAT = 4
 """SQLite's `user_version`: version of the table and of the key."""
 HEAD = b"SQLite format 3\0"
 WAIT = 60.0
 """Seconds to wait for another process to write."""
-_INSERT = f"INSERT OR IGNORE INTO replies VALUES ({', '.join('?' * len(COLUMNS))})"
 _TABLE = """CREATE TABLE replies (
     key TEXT PRIMARY KEY, backend TEXT NOT NULL, step TEXT NOT NULL, text TEXT NOT NULL,
     tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, cut INTEGER NOT NULL, seconds REAL NOT NULL,
-    clipped INTEGER NOT NULL
+    clipped INTEGER NOT NULL, digest TEXT NOT NULL
 ) WITHOUT ROWID"""
-_INSERT = "INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT = f"INSERT OR IGNORE INTO replies VALUES ({', '.join('?' * (len(COLUMNS) + 1))})"
 _FROM_1 = "ALTER TABLE replies ADD COLUMN seconds REAL NOT NULL DEFAULT 0"
 """Format 1 had no seconds."""
 _FROM_2 = "ALTER TABLE replies ADD COLUMN clipped INTEGER NOT NULL DEFAULT 0"
 """Format 2 did not say whether a prompt was truncated."""
+_FROM_3 = "ALTER TABLE replies ADD COLUMN digest TEXT NOT NULL DEFAULT ''"
+"""Format 3 had no hashes; its replies are read unchecked."""
 
 
 class ReplayError(BgrError):
@@ -90,16 +91,17 @@ class Replay:
 
     def get(self, key: str) -> Completion | None:
         """The reply with the given key, if any; DataError if the file cannot be read or the row is damaged."""
-        select = "SELECT text, tokens_in, tokens_out, cut, clipped, seconds FROM replies WHERE key = ?"
+        select = "SELECT text, tokens_in, tokens_out, cut, clipped, seconds, digest FROM replies WHERE key = ?"
         try:
             row = self._file.execute(select, (key,)).fetchone()
         except sqlite3.Error as error:
             raise self._problem(error) from None
         if row is None:
             return None
-        text, tokens_in, tokens_out, cut, clipped, seconds = row
+        text, tokens_in, tokens_out, cut, clipped, seconds, digest = row
+        intact = digest == "" or digest == _digest(key, *row[:5])
         text, first = alternatives_of(text) if key.startswith(WITH_FIRST) else (text, ())
-        if not isinstance(text, str) or not all(isinstance(n, int) and n >= 0 for n in row[1:5]):
+        if not intact or not isinstance(text, str) or not all(isinstance(n, int) and n >= 0 for n in row[1:5]):
             problem = f"the reply under {key[:16]}… is damaged; delete the file to request all replies again"
             raise DataError(f"{self.path}: {problem}")
         # seconds do not affect results, so a damaged value is replaced
@@ -114,9 +116,8 @@ class Replay:
         """
         text = json.dumps([reply.text, reply.first]) if key.startswith(WITH_FIRST) else reply.text
         counts = (reply.tokens_in, reply.tokens_out, int(reply.cut), reply.seconds, int(reply.clipped))
-        row = (key, backend, step, text, *counts)
         try:
-            insert = self._file.execute(_INSERT, row)
+            insert = self._file.execute(_INSERT, _with_digest((key, backend, step, text, *counts)))
         except sqlite3.Error as error:
             raise self._problem(error) from None
         return reply if insert.rowcount == 1 else self.get(key) or reply
@@ -132,7 +133,7 @@ class Replay:
         """Write `rows` at once; DataError if the file cannot be written."""
         try:
             self._file.execute("BEGIN")
-            self._file.executemany(_INSERT, rows)
+            self._file.executemany(_INSERT, map(_with_digest, rows))
             self._file.execute("COMMIT")
         except sqlite3.Error as error:
             raise self._problem(error) from None
@@ -176,7 +177,7 @@ class Replay:
         """The replies of a packed file in memory."""
         file = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         file.execute(_TABLE)
-        file.executemany(_INSERT, read_packed(self.path))
+        file.executemany(_INSERT, map(_with_digest, read_packed(self.path)))
         return file
 
     def _check_head(self) -> None:
@@ -192,8 +193,9 @@ class Replay:
             self._migrate("schema_version", 0, _TABLE, f"PRAGMA application_id = {APPLICATION}")
         if self._number("application_id") != APPLICATION:
             raise DataError(f"{self.path}: a database, but not a replay cache; give another file")
-        self._migrate("user_version", 1, _FROM_1, _FROM_2)
-        self._migrate("user_version", 2, _FROM_2)
+        self._migrate("user_version", 1, _FROM_1, _FROM_2, _FROM_3)
+        self._migrate("user_version", 2, _FROM_2, _FROM_3)
+        self._migrate("user_version", 3, _FROM_3)
         if (found := self._number("user_version")) != FORMAT:
             raise DataError(f"{self.path}: a replay cache of format {found}; this version reads format {FORMAT}")
 
@@ -211,3 +213,14 @@ class Replay:
 
     def _problem(self, error: Exception) -> DataError:
         return DataError(f"{self.path}: cannot be used as a replay cache: {one_line(error)}")
+
+
+def _with_digest(row: Sequence[Any]) -> tuple[Any, ...]:
+    """The values of `COLUMNS` and their hash."""
+    key, _, _, text, tokens_in, tokens_out, cut, _, clipped = row
+    return (*row, _digest(key, text, tokens_in, tokens_out, cut, clipped))
+
+
+def _digest(*values: object) -> str:
+    """Hash of a row's key and of all that affects results; SQLite itself has no checksums."""
+    return hash_text(repr(values))

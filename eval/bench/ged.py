@@ -14,11 +14,11 @@ from typing import Any
 
 import networkx as nx
 
+from bgr.data.records import read_records
 from bgr.errors import BgrError, DataError
 from bgr.graph.evidence_graph import ROOT, Edge, EvidenceGraph
 from bgr.metrics.ged import GedResult, graph_edit_distance
 from bgr.metrics.gm_gs import graph_structure_match
-from bgr.utils.json_utils import parse_json
 from eval.bench.measure import BenchResult, table, time_each
 from eval.bench.options import GedBenchOptions
 
@@ -143,19 +143,14 @@ def read_predictions(path: str | Path) -> dict[str, list[Pair]]:
         DataError: it is not such a file.
     """
     systems: dict[str, list[Pair]] = {}
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from error
-    for number, line in enumerate(lines, start=1):
-        record = parse_json(line, f"{path}, line {number}")
+    for where, record in read_records(Path(path)):
         try:
             gold = EvidenceGraph((a, b) for a, b in record["edges"])
             for name, prediction in record["predictions"].items():
                 predicted = EvidenceGraph((a, b) for a, b, *_ in prediction["edges"])
                 systems.setdefault(name, []).append((predicted, gold))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DataError(f"{path}, line {number}: not a line of predictions.jsonl of `bgr evaluate`") from error
+            raise DataError(f"{where}: not a line of predictions.jsonl of `bgr evaluate`") from error
     return systems
 
 

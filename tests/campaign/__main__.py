@@ -50,10 +50,11 @@ def _run(home: Path, options: argparse.Namespace, commands: list[Command]) -> in
     from . import world as worlds
     from .outcomes import BAD, Outcome, table, write
 
-    began = time.monotonic()
-    world = worlds.make(home / "world")
-    seconds, outcomes = {"inputs of all commands": time.monotonic() - began}, []
+    outcomes: list[Outcome] = []
     with worlds.Server() as llm, worlds.Server(malformed=True) as malformed:
+        began = time.monotonic()
+        world = worlds.make(home / "world", llm)
+        seconds = {"inputs of all commands": time.monotonic() - began}
         parts = _parts(world, home, llm, malformed, options, commands)
         for name in options.parts:
             began = time.monotonic()

@@ -67,9 +67,14 @@ def _content(path: Path) -> bytes:
         with closing(sqlite3.connect(path)) as base:
             return repr(sorted(base.execute("select key, text from replies"))).encode()
     if path.name in ("metrics.json", "passages.json", "results.jsonl"):
-        lines = path.read_text().splitlines() if path.suffix == ".jsonl" else [path.read_text()]
-        return json.dumps([timeless(json.loads(line)) for line in lines]).encode()
+        records = json_lines(path) if path.suffix == ".jsonl" else [json.loads(path.read_text())]
+        return json.dumps([timeless(record) for record in records]).encode()
     return path.read_bytes()
+
+
+def json_lines(path: Path) -> list[Any]:
+    """The records of a file; `str.splitlines` would also cut at U+2028, which JSON allows inside a string."""
+    return [json.loads(line) for line in path.read_text().split("\n") if line]
 
 
 def timeless(value: Any) -> Any:

@@ -24,7 +24,7 @@ from ..mutations.campaign import Case
 from ..mutations.cases import byte_cases, read, structure_cases, value_cases
 from ..mutations.harm import BYTES, places
 from . import forks
-from .commands import timeless
+from .commands import json_lines, timeless
 from .outcomes import OTHER, RIGHT, TRACEBACK, Outcome, judged
 from .world import QUESTION
 
@@ -193,7 +193,7 @@ def _printed(place: Path, printed: str) -> Any:
 def _lines_of(pattern: str) -> Results:
     def results(place: Path, printed: str) -> Any:
         files = sorted((place / "out").parent.glob(f"out{pattern}"))
-        return [timeless(json.loads(line)) for file in files for line in file.read_text().splitlines()]
+        return [timeless(record) for file in files for record in json_lines(file)]
 
     return results
 
@@ -307,6 +307,17 @@ TARGETS = [
     Target("passages", "passages.json", (),
            "compare | --data | {harmed} | --systems | bm25 | --samples | 20 | --out | {out}",
            _lines_of("/results.jsonl"), _any),
+    Target("replay cache", "replies.db", (),
+           "compare | --data | {world}/passages.json | --systems | llm-edges | --samples | 20 | --llm | {llm}"
+           " | --replay | {harmed} | --replay-only | --out | {out}", _lines_of("/results.jsonl"), _same),
+    Target("results of a run that is resumed", "compared", ("results.jsonl",),
+           "compare | --data | {world}/passages.json | --systems | llm-edges | --samples | 20 | --llm | {llm}"
+           " | --replay | {world}/replies.db | --out | {harmed}",
+           lambda place, printed: timeless(json.loads((place / "compared" / "passages.json").read_text())), _same),
+    Target("checkpoints of a training that is resumed", "run", ("training/*/epochs/*.ckpt", "training/*.json"),
+           "train | retriever | --resume | --config | {world}/retriever.yaml | --data | {world}/data"
+           " | --out | {harmed}",
+           lambda place, printed: timeless(json.loads((place / "run" / "bgr.json").read_text())), _same),
     Target("facts", "facts.txt", (),
            "ask | --checkpoint | {world}/checkpoint | --facts | {harmed} | --json | {question}",
            _printed, _from_facts),

@@ -17,6 +17,7 @@ from typing import Any
 
 from ..bgr.cli.conftest import some
 from . import forks
+from .commands import json_lines
 from .outcomes import OTHER, RIGHT, TRACEBACK, Outcome, judged
 
 PART = "malformed reply"
@@ -126,23 +127,15 @@ def _method(system: str, world: Path, home: Path, llm: str, count: int) -> Itera
     while read < count:
         out = home / f"{run}"
         words = ["compare", "--data", str(world / "passages.json"), "--openie", str(world / "triples.json")]
-        words += [
-            "--encoder",
-            str(world / "encoder"),
-            "--samples",
-            "20",
-            "--systems",
-            system,
-            "--out",
-            str(out / "out"),
-        ]
+        words += ["--encoder", str(world / "encoder"), "--samples", "20", "--systems", system]
+        words += ["--out", str(out / "out")]
         ended = forks.run(forks.command([*words, "--llm", llm]), out)
         kind, detail = judged(ended, "")
         results = out / "out" / "results.jsonl"
-        lines = results.read_text().splitlines() if results.is_file() else []
-        found = max(1, sum(json.loads(line)["usage"]["calls"] for line in lines))
-        if kind == RIGHT and len(lines) < QUESTIONS:
-            kind, detail = OTHER, f"{len(lines)} results of {QUESTIONS} questions"
+        records = json_lines(results) if results.is_file() else []
+        found = max(1, sum(record["usage"]["calls"] for record in records))
+        if kind == RIGHT and len(records) < QUESTIONS:
+            kind, detail = OTHER, f"{len(records)} results of {QUESTIONS} questions"
         yield from (Outcome(PART, f"method {system}", f"run {run}, {n}", kind, detail) for n in range(found))
         read, run = read + found, run + 1
         shutil.rmtree(out / "out", ignore_errors=True)

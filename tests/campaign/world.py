@@ -72,13 +72,13 @@ TEXTS = [
 QUESTIONS = [QUESTION, "What is the capital of France ?", "Who directed Persona ?", "How many people has Radium ?"]
 
 
-def make(world: Path) -> Path:
-    """Write all inputs to a new folder; about half a minute."""
+def make(world: Path, llm: str) -> Path:
+    """Write all inputs to a new folder, with replies of the server `llm`; about half a minute."""
     world.mkdir(parents=True)
     made = forks.run(lambda: _plain(world), world / "log")
     assert made.code == 0, made.error
     for name, words in _COMMANDS.items():
-        filled = [word.format(world=world, question=QUESTION) for word in words.split(" | ")]
+        filled = [word.format(world=world, question=QUESTION, llm=llm) for word in words.split(" | ")]
         ended = forks.run(forks.command(filled, {"BGR_CACHE": str(world / "cache")}), world / "log")
         assert ended.code == 0, f"{name}: {ended.error[-2000:]}"
     return world
@@ -99,6 +99,8 @@ _COMMANDS = {
     "built": "data | build | --kqapro | {world}/source | --similarity | {world}/encoder | --out | {world}/built",
     "facts": "collection | build | --corpus | {world}/built | --encoder | {world}/encoder | --out | {world}/facts",
     "released": "data | convert | {world}/data | {world}/released | --to | released",
+    "compared": "compare | --data | {world}/passages.json | --samples | 20 | --systems | llm-edges | --llm | {llm}"
+    " | --replay | {world}/replies.db | --out | {world}/compared",
 }
 """Parts of the world that commands write, in order."""
 

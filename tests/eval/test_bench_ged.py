@@ -75,6 +75,13 @@ def test_predictions_are_scored(predictions: Path) -> None:
     assert read_predictions(predictions)["flat"][1] == (EvidenceGraph(), EvidenceGraph([(-1, 0), (0, 1)]))
 
 
+def test_a_line_separator_within_a_text_ends_no_line(predictions: Path) -> None:
+    first, *others = predictions.read_text().split("\n")
+    text = json.dumps({**json.loads(first), "question": "one\u2028two"}, ensure_ascii=False)
+    predictions.write_text("\n".join([text, *others]))
+    assert len(read_predictions(predictions)["flat"]) == 2
+
+
 def test_predictions_too_large_for_networkx_are_scored(tmp_path: Path) -> None:
     chain = [[n - 1, n] for n in range(8)]
     path = tmp_path / "predictions.jsonl"
@@ -89,7 +96,7 @@ def test_predictions_too_large_for_networkx_are_scored(tmp_path: Path) -> None:
 def test_other_files_are_refused(line: str, tmp_path: Path) -> None:
     path = tmp_path / "other.jsonl"
     path.write_text(json.dumps(RECORDS[0]) + "\n" + line + "\n")
-    with pytest.raises(DataError, match=r"other\.jsonl, line 2"):
+    with pytest.raises(DataError, match=r"other\.jsonl: line 2"):
         read_predictions(path)
     with pytest.raises(DataError, match=r"missing\.jsonl"):
         read_predictions(tmp_path / "missing.jsonl")

@@ -118,7 +118,7 @@ def test_bad_retrieved_graphs_are_one_line(toy_data, tmp_path, written, said):
     path = predictions(tmp_path / "p.jsonl", examples, **written)
     with pytest.raises(DataError, match=said):
         retrieved_graphs(path, examples, "fused")
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="no such file"):
         retrieved_graphs(tmp_path / "none.jsonl", examples, "fused")
 
 

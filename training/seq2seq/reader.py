@@ -6,19 +6,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any
 
 from tqdm import tqdm
 
 from bgr.data.example import Example
 from bgr.data.reasongraphqa.io.dataset import dataset_hash, read_split, recipe_of
+from bgr.data.records import read_records
 from bgr.errors import DataError, GraphError
 from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.truncation import truncation_text
 from bgr.reader.name_pieces import JOINTS, at_sentence_start, tokens_of
 from bgr.reader.seq2seq import ReaderSettings, Seq2seqReader, linearize
 from bgr.reader.slots import PLACEHOLDERS, mask_text
-from bgr.utils.json_utils import parse_json, repr_short
+from bgr.utils.json_utils import repr_short
 from training.callbacks import Truncated, to_stderr
 from training.run import Run, at_least
 from training.seq2seq.data import Seq2seqData, train_tokenizer, word_tokenizer
@@ -183,13 +183,7 @@ def retrieved_graphs(path: Path, examples: Sequence[Example], system: str) -> li
     """
     known = {example.id: example for example in examples}
     found = []
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from None
-    for number, line in enumerate(lines, 1):
-        where = f"{path}: line {number}"
-        record: Any = parse_json(line, where)
+    for where, record in read_records(path):
         try:
             example = known.get(str(record["id"]))
             same = example is not None and example.question == record["question"]

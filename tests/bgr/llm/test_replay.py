@@ -74,7 +74,7 @@ def test_log_probabilities_are_part_of_the_key_only_where_they_are_wanted(tmp_pa
 )
 def test_damaged_alternatives(tmp_path, text):
     with Replay(tmp_path / "r") as replay:
-        replay._file.execute("INSERT INTO replies VALUES ('first:k', 'm', 's', ?, 1, 1, 0, 0.5, 0)", (text,))
+        replay._file.execute("INSERT INTO replies VALUES ('first:k', 'm', 's', ?, 1, 1, 0, 0.5, 0, '')", (text,))
         with pytest.raises(DataError, match="is damaged"):
             replay.get("first:k")
 
@@ -93,7 +93,7 @@ def test_files_that_are_no_replay_cache(tmp_path):
         "text": "cannot be used as a replay cache: file is not a database",
         "short": "cannot be used as a replay cache: file is not a database",
         "other": "a database, but not a replay cache",
-        "later": "of format 9; this version reads format 3",
+        "later": "of format 9; this version reads format 4",
         ".": "cannot be used as a replay cache",
     }.items():
         with pytest.raises(DataError, match=problem) as caught:
@@ -107,9 +107,27 @@ def test_files_that_are_no_replay_cache(tmp_path):
 
 def test_a_damaged_row(tmp_path):
     with Replay(tmp_path / "r") as replay:
-        replay._file.execute("INSERT INTO replies VALUES ('k', 'm', 's', x'ff', 1, 1, 0, 0.5, 0)")
+        replay._file.execute("INSERT INTO replies VALUES ('k', 'm', 's', x'ff', 1, 1, 0, 0.5, 0, '')")
         with pytest.raises(DataError, match="is damaged"):
             replay.get("k")
+
+
+@pytest.mark.parametrize("change", ["text = 'tExt'", "text = ''", "tokens_in = 4", "cut = 0", "clipped = 1"])
+def test_a_changed_row_is_seen(tmp_path, change):
+    with Replay(tmp_path / "r") as replay:
+        replay.put("k", "model", "step", REPLY)
+        replay._file.execute(f"UPDATE replies SET {change}")
+        with pytest.raises(DataError, match="is damaged"):
+            replay.get("k")
+
+
+def test_a_cache_of_format_3_is_upgraded(tmp_path):
+    with Replay(tmp_path / "r") as replay:
+        replay.put("k", "model", "step", REPLY)
+        replay._file.execute("ALTER TABLE replies DROP COLUMN digest")
+        replay._file.execute("PRAGMA user_version = 3")
+    with Replay(tmp_path / "r", replay_only=True) as replay:
+        assert replay.get("k") == REPLY
 
 
 def test_a_cache_without_seconds(tmp_path):
@@ -136,7 +154,7 @@ def test_a_cache_without_seconds(tmp_path):
 def test_damaged_seconds_are_none(tmp_path, seconds):
     """They do not affect results, so the reply stays valid."""
     with Replay(tmp_path / "r") as replay:
-        replay._file.execute("INSERT INTO replies VALUES ('k', 'm', 's', 'text', 3, 1, 1, ?, 0)", (seconds,))
+        replay._file.execute("INSERT INTO replies VALUES ('k', 'm', 's', 'text', 3, 1, 1, ?, 0, '')", (seconds,))
         assert (replay.get("k"), replay.get("k").seconds) == (REPLY, 0.0)
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import time
 
 import pytest
 
@@ -42,6 +43,14 @@ def test_a_key_twice_is_refused(tmp_path):
     for read in (read_json, lambda path: list(read_items(path))):
         with pytest.raises(DataError, match="key 'a' is repeated"):
             read(path)
+
+
+def test_a_key_twice_is_found_in_a_large_object_in_linear_time():
+    keys = ", ".join(f'"{n}": 0' for n in [*range(100_000), 99_999])
+    began = time.process_time()
+    with pytest.raises(DataError, match="key '99999' is repeated"):
+        parse_json(f"{{{keys}}}", "here")
+    assert time.process_time() - began < 10  # compared with each other, the keys take minutes
 
 
 def test_a_key_twice_is_refused_in_a_corpus_and_in_a_dataset(dataset, tmp_path):
