@@ -73,7 +73,8 @@ def test_it_starts_from_another_reader(train, tmp_path, capsys):
     folder = train(epochs=1)
     first = tmp_path / "first"
     folder.rename(first)
-    train("--init", str(first), "--model.learning_rate=0", "--model.matrix_learning_rate=0", epochs=1)
+    rates = [f"--model.{name}learning_rate=0" for name in ("", "matrix_", "encoder_")]
+    train("--init", str(first), *rates, epochs=1)
     assert "start anew" not in capsys.readouterr().err
     two = [load_reader(one).model.state_dict() for one in (first, folder)]
     assert all(torch.equal(weight, two[1][name]) for name, weight in two[0].items())

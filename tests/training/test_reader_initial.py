@@ -14,7 +14,7 @@ ENCODER = BertConfig(vocab_size=20, hidden_size=16, num_hidden_layers=1, num_att
 def model(seed, **settings):
     torch.manual_seed(seed)
     return ExtractiveReaderModel(
-        ExtractiveReaderConfig(ENCODER, **{"width": 16, "layers": 1, "units": ["m"]} | settings)
+        ExtractiveReaderConfig(ENCODER, **{"width": 16, "layers": 1, "units": ["m"], "frozen_layers": 1} | settings)
     )
 
 

@@ -20,7 +20,7 @@ def start_from(model: ExtractiveReaderModel, folder: Path) -> tuple[str, ...]:
     The encoder's frozen layers are the model's own.
 
     Returns:
-        The tensors outside the encoder that start anew, since the folder has none of their name and width.
+        The trained tensors that start anew, since the folder has none of their name and width.
 
     Raises:
         CheckpointError: the folder has no such weights, or no tensor of them fits.
@@ -32,7 +32,8 @@ def start_from(model: ExtractiveReaderModel, folder: Path) -> tuple[str, ...]:
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"{path}: cannot be read: {one_line(error)}") from None
     check_file(path)
-    own = {name: weight for name, weight in model.named_parameters() if not name.startswith("encoder.")}
+    frozen = {f"encoder.{name}" for name in model.encoder.frozen_names()}
+    own = {name: weight for name, weight in model.named_parameters() if name not in frozen}
     fresh = [name for name, weight in own.items() if name not in there or there[name].shape[1:] != weight.shape[1:]]
     if len(fresh) == len(own):
         raise CheckpointError(f"{path}: no weights of an extractive reader of this width")
