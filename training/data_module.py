@@ -148,7 +148,8 @@ class BgrDataModule(LightningDataModule):
         self.collection, self.searcher, self.searched, self.database = collection, searcher, searched, database
         self.asked: list[Example] = []
         self.own_pools: Mapping[str, list[str]] = {}
-        self.spellings: dict[str, str] = {}
+        self.spellings: dict[str, tuple[str, ...]] = {}
+        self.variants = 1
         self.foreign_questions: dict[str, str] = {}
         self.splits: dict[str, list[Example]] = {}
         self.recipe = ""
@@ -191,10 +192,12 @@ class BgrDataModule(LightningDataModule):
         examples = [example for split in self.splits.values() for example in split]
         limits = model.config
         asked = dict.fromkeys(example.question for example in self.splits["train"]) if self.hasty else {}
-        self.spellings = {one: with_haste(one, random.Random(one)) for one in asked}
+        seeds = ["", *(f" {n}" for n in range(1, self.variants))]
+        self.spellings = {one: tuple(with_haste(one, random.Random(one + seed)) for seed in seeds) for one in asked}
         if self.foreign:
             self.foreign_questions = self._foreign_questions(tokenizer)
-        questions = [*(e.question for e in examples), *self.spellings.values(), *self.foreign_questions.values()]
+        hasty = [one for several in self.spellings.values() for one in several]
+        questions = [*(e.question for e in examples), *hasty, *self.foreign_questions.values()]
         self.questions = Sentences(questions, tokenizer, max_tokens=limits.question_tokens)
         found = chain.from_iterable(self.own_pools.values())
         facts = chain((fact for example in examples for fact in example.facts), found)
@@ -253,9 +256,11 @@ class BgrDataModule(LightningDataModule):
         return self.collate(examples)
 
     def spelled(self, example: Example, draw: random.Random) -> Example:
-        """The question, sometimes in its other spelling."""
-        hurried = draw.random() < self.hasty
-        return replace(example, question=self.spellings[example.question]) if hurried else example
+        """The question, sometimes in another spelling."""
+        if draw.random() >= self.hasty:
+            return example
+        several = self.spellings[example.question]
+        return replace(example, question=several[0] if len(several) == 1 else draw.choice(several))
 
     def _with_pool(self, examples: Sequence[Example], seed: str) -> TrainingBatch:
         """The batch with a pool of candidates for each question: its own ones first, then facts of other questions.

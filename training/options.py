@@ -143,7 +143,7 @@ class ReaderOptions(TrainOptions):
     Args:
         config: a YAML file, or the name of a shipped config (reader, reader_t5, reader_small_t5).
         data: dataset folder of `bgr data build`.
-        init: start from this encoder-decoder (default: the config's).
+        init: start from this encoder-decoder (default: the config's), or from the weights of this extractive reader.
         retriever: checkpoint whose graphs an extractive reader is also trained on, and with which its confidence is
             calibrated.
         states: shared cache of the frozen layers' states (default: states in $BGR_CACHE or in ~/.cache/bgr).

@@ -38,9 +38,10 @@ INSIDE = 4
 LONGEST_SPAN = 24
 """Maximum tokens of an answer."""
 
-NAME_WAYS = 6
+NAME_WAYS = 8
 """What is known of a span that capital letters make a name: the ways of `bgr.reader.name_spans`, whether another
-sentence of the question has it, and whether none around it in its own sentence is such."""
+sentence of the question has it, whether none around it in its own sentence is such, and whether it is the longest that
+its sentence shares with the question, or with another fact (`bgr.reader.shared_words`)."""
 
 PAIR = 64
 """Width in which the ends of a span are compared."""
@@ -134,8 +135,9 @@ class ReaderScores:
         kind: ``[q, K]`` of each of `KINDS`.
         yes: ``[q]`` of *yes* against *no*.
         operator: ``[q, O]`` of each of `OPERATORS`.
+        asked_operator: of each token of the questions, `OPERATORS` by what stands around a number, to add to these.
         most: ``[q]`` of the most against the least.
-        label: ``[q, L]`` of each of the configuration's labels.
+        label: ``[f, L]`` of each of the configuration's labels, as a fact says it.
         support: ``[f]`` that a fact is what is asked for: it holds the answer, is compared, or is counted.
         start, end: ``[total]`` that a span begins or ends at a token.
         first, last: ``[total, PAIR]`` vectors, whose inner product says whether a span begins here and ends there.
@@ -153,6 +155,7 @@ class ReaderScores:
     kind: Tensor
     yes: Tensor
     operator: Tensor
+    asked_operator: Tensor
     most: Tensor
     label: Tensor
     support: Tensor
@@ -215,9 +218,11 @@ class ExtractiveReaderModel(PreTrainedModel):
             PackedLayer(width=width, heads=config.heads, dropout=config.dropout) for _ in range(config.layers)
         )
         self.norm = nn.LayerNorm(width)
-        self.of_question = nn.Linear(width, len(KINDS) + len(OPERATORS) + 2 + len(config.labels))
-        self.asked_number = nn.Linear(2 * width, 1)
+        self.of_question = nn.Linear(width, len(KINDS) + len(OPERATORS) + 2)
+        self.asked_number = nn.Linear(2 * width, 1 + len(OPERATORS))
         self.support = nn.Sequential(nn.Linear(3 * width, width), nn.GELU(), nn.Linear(width, 1))
+        labels = nn.Linear(width, len(config.labels)) if config.labels else nn.Identity()  # not initialized if empty
+        self.label = nn.Sequential(nn.Linear(3 * width, width), nn.GELU(), labels)
         self.pointer = nn.Sequential(
             nn.Linear(2 * width, width), nn.GELU(), nn.Linear(width, 3 + 2 * PAIR + len(config.units))
         )
@@ -244,23 +249,22 @@ class ExtractiveReaderModel(PreTrainedModel):
         first = states[sentences.starts]  # [CLS] of each sentence
         count, tokens = len(asked), len(asked.flat)
         question = layout.question[count:]
-        kind, operator, yes, most, label = self.of_question(first[:count]).split(
-            [len(KINDS), len(OPERATORS), 1, 1, len(self.config.labels)], 1
-        )
+        kind, operator, yes, most = self.of_question(first[:count]).split([len(KINDS), len(OPERATORS), 1, 1], 1)
         mean = Ragged(states[tokens:], told.lengths).padded().sum(1) / told.lengths[:, None]
-        support = self.support(torch.cat([first[count:], mean, first[question]], 1)).squeeze(1)
+        of_fact = torch.cat([first[count:], mean, first[question]], 1)
         of_token = first[question.repeat_interleave(told.lengths)]
         points = self.pointer(torch.cat([states[tokens:], of_token], 1))
         start, end, quantity, begins, ends, unit = points.split([1, 1, 1, PAIR, PAIR, len(self.config.units)], 1)
         of_asked = first[torch.arange(count, device=first.device).repeat_interleave(asked.lengths)]
-        number = self.asked_number(torch.cat([states[:tokens], of_asked], 1)).squeeze(1)
+        number, around = self.asked_number(torch.cat([states[:tokens], of_asked], 1)).split([1, len(OPERATORS)], 1)
         return ReaderScores(
             kind=kind,
             yes=yes.squeeze(1),
             operator=operator,
+            asked_operator=around,
             most=most.squeeze(1),
-            label=label,
-            support=support,
+            label=self.label(of_fact)[:, : len(self.config.labels)],
+            support=self.support(of_fact).squeeze(1),
             start=start.squeeze(1),
             end=end.squeeze(1),
             first=begins,
@@ -269,7 +273,7 @@ class ExtractiveReaderModel(PreTrainedModel):
             named=self.named(torch.cat([evidence.ways.to(states.dtype), of_token[evidence.names[:, 0]]], 1)).squeeze(1),
             quantity=quantity.squeeze(1).masked_fill(told.numbers.isnan(), float("-inf")),
             unit=unit,
-            asked=number.masked_fill(asked.numbers.isnan(), float("-inf")),
+            asked=number.squeeze(1).masked_fill(asked.numbers.isnan(), float("-inf")),
             asked_lengths=asked.lengths,
             lengths=told.lengths,
             question=question,

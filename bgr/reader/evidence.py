@@ -11,7 +11,8 @@ from torch import Tensor
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.models.batching import Batch, Sentences, make_batch
 from bgr.models.extractive_reader import INSIDE, NAME_WAYS, Evidence
-from bgr.reader.name_spans import name_spans
+from bgr.reader.name_spans import WAYS, name_spans
+from bgr.reader.shared_words import Shared, shared_runs, words_of
 
 Spans = list[tuple[int, int]]
 """The characters of each token of a text; ``(0, 0)`` for special tokens."""
@@ -89,6 +90,7 @@ class EvidenceTexts:
         self.asked_spans, self.asked_numbers = _read(questions, tokenizer, limits[1])
         self.cases = {text: cases(text, spans) for text, spans in self.spans.items()}
         self.names = {text: _names(text, spans) for text, spans in self.spans.items()}
+        self.words = {text: words_of(text) for text in (*self.spans, *self.asked_spans)}
 
     def of(self, told: Told) -> FactTexts:
         facts, question = told.facts, told.question
@@ -108,17 +110,37 @@ class EvidenceTexts:
         begin = 0
         for one in told:
             lower = [fact.lower() for fact in one.facts]
+            runs = shared_runs(self.words[one.question], [self.words[fact] for fact in one.facts])
             for number, fact in enumerate(one.facts):
-                names = self.names[fact]
+                names, recurring = self._with_runs(fact, runs[number])
                 beside = [one.question.lower(), *lower[:number], *lower[number + 1 :]]
                 shared = [any(name.text in other for other in beside) for name in names]
-                for name, found in zip(names, shared, strict=True):
+                for name, found, run in zip(names, shared, recurring, strict=True):
                     around = zip(names, shared, strict=True)
-                    longest = found and not any(there and other.holds(name) for other, there in around)
+                    longest = found and not any(
+                        there and any(other.ways) and other.holds(name) for other, there in around
+                    )
                     places.append((begin + name.start, begin + name.end))
-                    ways.append((*name.ways, float(found), float(longest)))
+                    ways.append((*name.ways, float(found), float(longest), *map(float, run)))
                 begin += len(self.spans[fact])
         return torch.tensor(places, dtype=torch.long).reshape(-1, 2), torch.tensor(ways).reshape(-1, NAME_WAYS)
+
+    def _with_runs(self, fact: str, runs: dict[tuple[int, int], Shared]) -> tuple[list[_Name], list[Shared]]:
+        """The names of a fact and the runs of words that recur, in the order of their tokens, and with whom each is
+        shared."""
+        first, last = _token_ends(self.spans[fact])
+        shared = {(first[a], last[b]): (a, b) for a, b in runs if a in first and b in last}
+        found = {name[:2]: name for name in self.names[fact]}
+        for ends, (start, end) in shared.items():
+            found.setdefault(ends, _Name(*ends, (0.0,) * WAYS, fact[start:end].lower()))
+        names = sorted(found.values())
+        return names, [runs[shared[name[:2]]] if name[:2] in shared else Shared(False, False) for name in names]
+
+
+def _token_ends(spans: Spans) -> tuple[dict[int, int], dict[int, int]]:
+    """The token that begins, and the one that ends, at a character."""
+    there = [(token, start, end) for token, (start, end) in enumerate(spans) if start < end]
+    return {start: token for token, start, _ in there}, {end: token for token, _, end in there}
 
 
 def cases(text: str, spans: Spans) -> list[int]:
@@ -137,8 +159,7 @@ def cases(text: str, spans: Spans) -> list[int]:
 
 def _names(text: str, spans: Spans) -> list[_Name]:
     """The names of a text whose tokens are all there, in the order of their first tokens."""
-    first = {start: token for token, (start, end) in enumerate(spans) if start < end}
-    last = {end: token for token, (start, end) in enumerate(spans) if start < end}
+    first, last = _token_ends(spans)
     found = [
         _Name(first[start], last[end], ways, text[start:end].lower())
         for (start, end), ways in name_spans(text).items()

@@ -59,11 +59,12 @@ def extract(scores: ReaderScores, texts: Sequence[FactTexts], config: Extractive
     """One answer for each question."""
     found, facts = [], torch.bincount(scores.question, minlength=len(texts)).tolist()
     lengths, first, token = scores.lengths.tolist(), 0, 0
-    asked = scores.asked.split(scores.asked_lengths.tolist())
+    asked, around = (part.split(scores.asked_lengths.tolist()) for part in (scores.asked, scores.asked_operator))
     for number, one in enumerate(texts):
         rows = slice(first, first + facts[number])
         tokens = slice(token, token + sum(lengths[rows]))
-        found.append(_Reading(scores, number, rows, tokens, lengths[rows], one, config, asked[number]).answer())
+        reading = _Reading(scores, number, rows, tokens, lengths[rows], one, config, asked[number], around[number])
+        found.append(reading.answer())
         first, token = rows.stop, tokens.stop
     return found
 
@@ -81,17 +82,19 @@ class _Reading:
         texts: FactTexts,
         config: ExtractiveReaderConfig,
         asked: Tensor,
+        asked_operator: Tensor,
     ) -> None:
         self.texts, self.config, self.lengths = texts, config, lengths
-        self.operator, self.asked = scores.operator[number].softmax(0), asked
+        self.operator, self.asked = scores.operator[number], asked
+        self.asked_operator = asked_operator
         self.kind = scores.kind[number].softmax(0).tolist()
         self.yes, self.most = float(scores.yes[number].sigmoid()), float(scores.most[number].sigmoid())
-        self.label = scores.label[number]
+        self.label = scores.label[rows]
         self.support = scores.support[rows].sigmoid().tolist()
         self.quantity, self.unit = scores.quantity[tokens], scores.unit[tokens]
         self.of_fact = [fact for fact, length in enumerate(lengths) for _ in range(length)]
         self.begin = [sum(lengths[:fact]) for fact in range(len(lengths))]
-        self._scores, self._start = scores, tokens.start
+        self._scores, self._rows, self._start = scores, rows, tokens.start
 
     @cached_property
     def pairs(self) -> list[Tensor]:
@@ -179,14 +182,14 @@ class _Reading:
     def _verify(self) -> Extracted | None:
         """Whether a number of a fact is equal to one of the question, less or greater; or whether the question has the
         words of a span of a fact."""
-        operator = OPERATORS[int(self.operator.argmax())]
-        sure = float(self.operator.max())
-        if operator == "said":
+        chances = self.operator.softmax(0)
+        if OPERATORS[int(chances.argmax())] == "said":
             said = self._span()
             if said is None or not said.text:
                 return None
             yes = whole_words(said.text) in whole_words(self.texts.question)
-            return Extracted("yes" if yes else "no", "verify", sure * said.confidence, said.support, said.spans)
+            sure = float(chances.max()) * said.confidence
+            return Extracted("yes" if yes else "no", "verify", sure, said.support, said.spans)
         best = self._number()
         if best is None or not len(self.asked) or float(self.asked.max()) == float("-inf"):
             return None
@@ -194,12 +197,14 @@ class _Reading:
         there = self._quantity_span(fact, token)
         chances = self.asked.softmax(0)
         place = int(chances.argmax())
+        orders = (self.operator + self.asked_operator[place])[: OPERATORS.index("said")].softmax(0)
+        operator = OPERATORS[int(orders.argmax())]
         numbers = self.texts.asked_numbers
         same = [n for n, one in enumerate(numbers) if one == numbers[place]]
         value = self.texts.numbers[fact][token - self.begin[fact]]
         order = "<=>"[int(compare(torch.tensor(value), torch.tensor(numbers[place])))]
         yes = order != "=" if operator == "!=" else order == operator
-        sure *= chance * float(chances[same].sum())
+        sure = float(orders.max()) * chance * float(chances[same].sum())
         return Extracted("yes" if yes else "no", "verify", sure, (fact,), () if there is None else (there[0],))
 
     def _boolean(self) -> Extracted:
@@ -208,11 +213,19 @@ class _Reading:
         return Extracted("yes" if yes else "no", "boolean", self.yes if yes else 1 - self.yes, support)
 
     def _count(self) -> Extracted | None:
+        """How many different names the facts that count have, each its own: a film that two facts state is one."""
         support = tuple(n for n, chance in enumerate(self.support) if chance >= 0.5)
         if not support:
             return None
-        sure = math.prod(max(chance, 1 - chance) for chance in self.support)
-        return Extracted(str(len(support)), "count", sure, support)
+        names = [self._span(fact) for fact in range(len(self.support))]
+        keys = [str(fact) if name is None else whole_words(name.text or "") for fact, name in enumerate(names)]
+        counted = {keys[fact] for fact in support}
+        missed = dict.fromkeys(keys, 1.0)
+        for key, chance in zip(keys, self.support, strict=True):
+            missed[key] *= 1 - chance
+        sure = math.prod(1 - chance if key in counted else chance for key, chance in missed.items())
+        spans = tuple(span for fact in support if (name := names[fact]) is not None for span in name.spans)
+        return Extracted(str(len(counted)), "count", sure, support, spans)
 
     def _choice(self) -> Extracted | None:
         """The fact with the most or the least, of those that are compared, at least two."""
@@ -238,11 +251,21 @@ class _Reading:
         return Extracted(name.text, "choice", sure, tuple(one for _, one, _ in compared), (*name.spans, *shown))
 
     def _label(self) -> Extracted | None:
-        if not len(self.label):
+        """The label that the facts say, each as far as it is what is asked for."""
+        if not self.label.numel():
             return None
-        chances: Tensor = self.label.softmax(0)
+        chances = label_chances(self.label, self._scores.support[self._rows])
         chosen = int(chances.argmax())
-        return Extracted(self.config.labels[chosen], "label", float(chances[chosen]))
+        best = max(range(len(self.support)), key=self.support.__getitem__)
+        return Extracted(self.config.labels[chosen], "label", float(chances[chosen]), (best,))
+
+
+def label_chances(labels: Tensor, support: Tensor) -> Tensor:
+    """The probability of each label: that of each fact, weighted by the fact's odds of being what is asked for.
+
+    *Shape:* logits ``[f, L]`` and ``[f]`` of the facts of one question → ``[L]``.
+    """
+    return support.float().softmax(0) @ labels.float().softmax(1)
 
 
 _WORD = re.compile(r"[^\W_]+")

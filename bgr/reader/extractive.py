@@ -35,7 +35,7 @@ from bgr.utils.json_utils import one_line
 from bgr.utils.progress import progress_bar
 from bgr.utils.settings import STRICT, load_settings, problems, save_settings
 
-FORMAT = 2
+FORMAT = 3
 
 LogOdds = Annotated[float, Field(ge=-100, le=100)]
 

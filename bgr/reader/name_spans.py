@@ -14,12 +14,16 @@ from bgr.utils.spelling import SMALL_WORDS
 
 WAYS = 4
 """Ways to find names: words with capital letters side by side; the same with small words between them; also with
-punctuation; and one of these with the mark or the parenthesis after it, as in *Them!* and *Faust (2011 film)*."""
+punctuation, and with what marks alone tie to a word, as in *Mooz-lum*; and one of these with the mark or the
+parenthesis after it, as in *Them!* and *Faust (2011 film)*."""
 
+_TIGHT = re.compile(r"[^\W_]+(?:[-–'’/_.,()*+]+[^\W_]+)*")
 _WORD = re.compile(r"[^\W_]+(?:['’][a-z]{1,2}(?![^\W_]))?")
 _BESIDE = re.compile(r"\s+|['’.]?-?|\.\s")
 _AFTER = re.compile(r"[!?]|\s?\([^()]{1,40}\)")
 _PUNCTUATED = re.compile(r"\s*[-–—:,;!?&/.'’()+*]*\s*")
+
+_INSIDE = SMALL_WORDS | {"vs"}
 
 Characters = tuple[int, int]
 
@@ -30,11 +34,11 @@ def name_spans(text: str) -> dict[Characters, tuple[float, ...]]:
     The first word of a sentence may have its capital for its place alone: each name that begins with it counts without
     it as well.
     """
-    words = [(one.start(), one.end(), one.group()) for one in _WORD.finditer(text)]
+    words, tight = ([(one.start(), one.end(), one.group()) for one in kind.finditer(text)] for kind in (_WORD, _TIGHT))
     ways = (
         _runs(text, words, lambda word, gap: _is_capital(word) and _BESIDE.fullmatch(gap) is not None),
         _runs(text, words, lambda word, gap: _may_be_inside(word) and _BESIDE.fullmatch(gap) is not None),
-        _runs(text, words, lambda word, gap: _may_be_inside(word) and _PUNCTUATED.fullmatch(gap) is not None),
+        _runs(text, tight, lambda word, gap: _may_be_inside(word) and _PUNCTUATED.fullmatch(gap) is not None),
     )
     found: dict[Characters, list[float]] = {}
     for way, spans in enumerate(ways):
@@ -75,4 +79,4 @@ def _is_capital(word: str) -> bool:
 
 
 def _may_be_inside(word: str) -> bool:
-    return _is_capital(word) or word in SMALL_WORDS
+    return _is_capital(word) or word in _INSIDE

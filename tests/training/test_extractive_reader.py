@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import torch
 
 from bgr.cli import main
 from bgr.data.reasongraphqa.io.dataset import read_split
@@ -66,6 +67,17 @@ def test_graphs_of_a_retriever_are_read_too(train, small_checkpoint, capsys):
     records = [json.loads(line) for line in (folder / "training" / "reader" / "graphs.jsonl").read_text().splitlines()]
     assert len(records) == 5 + 10  # and all of dev
     assert {"retrieved_exact", "dev_exact"} <= ExtractiveReader.from_pretrained(folder).settings.metrics["dev"].keys()
+
+
+def test_it_starts_from_another_reader(train, tmp_path, capsys):
+    folder = train(epochs=1)
+    first = tmp_path / "first"
+    folder.rename(first)
+    rates = [f"--model.{name}learning_rate=0" for name in ("", "matrix_", "encoder_")]
+    train("--init", str(first), *rates, epochs=1)
+    assert "start anew" not in capsys.readouterr().err
+    two = [load_reader(one).model.state_dict() for one in (first, folder)]
+    assert all(torch.equal(weight, two[1][name]) for name, weight in two[0].items())
 
 
 def test_the_confidence_knows_of_missing_evidence():

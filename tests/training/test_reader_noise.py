@@ -1,12 +1,13 @@
-"""What a reader is made used to: graphs with a fact too few or too many."""
+"""What a reader is made used to: graphs with a fact too few or too many, or about something else."""
 
 import random
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bgr.data.kb.schema import Fact
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from training.reader.noise import with_more, without
+from training.reader.noise import another, with_more, without
 
 
 def test_what_followed_a_lost_fact_follows_what_was_before_it():
@@ -25,3 +26,17 @@ def test_added_facts_hang_on_the_graph(seed):
     assert 1 <= len(added) <= 3
     assert added <= {4, 5, 6, 7, 8}
     assert len(found.edges) == 2 + len(added)
+
+
+def test_a_fact_about_something_else_states_the_same_of_other_things():
+    told = [
+        [Fact("A", "director", tail="L")],
+        [Fact("B", "director", tail="M")],  # the only one
+        [Fact("B", "director", tail="L")],  # of the same person
+        [Fact("C", "screenwriter", tail="M")],
+        [Fact("A", "director", tail="M")],
+        [Fact("C", "director", tail="N")],  # evidence
+    ]
+    graph = EvidenceGraph([(ROOT, 0), (0, 5)])
+    assert {another(0, graph, told, random.Random(seed)) for seed in range(20)} == {1}
+    assert another(0, graph, [told[0], told[3]], random.Random(0)) is None

@@ -18,7 +18,7 @@ from bgr.models.batching import Batch
 from bgr.models.extractive_reader import Evidence
 from bgr.reader.evidence import EvidenceTexts, FactTexts, Told, evidence_batch
 from training.data_module import BgrDataModule
-from training.reader.noise import with_more, without
+from training.reader.noise import another, with_more, without
 from training.reader.retrieved import Retrieved
 from training.reader.targets import NOTHING, Target, target_of
 from training.run import at_least, share
@@ -29,6 +29,9 @@ MOST_ADDED = 3
 
 MOST_WRONG = 4
 """Maximum facts of a graph for a question without an answer."""
+
+VARIANTS = 2
+"""Other spellings of each question."""
 
 FEWEST = 2
 """Answers of a list, and units, that fewer questions have are not learned."""
@@ -60,6 +63,7 @@ class ReaderDataModule(BgrDataModule):
         noise: share of the training questions of an epoch whose graph gets further facts.
         hasty: share of those with another spelling: a typing mistake, no question mark, lower case.
         withheld: share of those from whose graph a needed fact is taken, so that there is no answer.
+        swapped: share of those in whose graph a needed fact is about something else, so that there is no answer.
         retrieved_limit: number of training questions that a retriever is also run for, if there is one; half of the
             time they are read from its graph.
         limit, dev_limit: number of questions; 0 for all.
@@ -77,6 +81,7 @@ class ReaderDataModule(BgrDataModule):
         noise: float = 0.3,
         hasty: float = 0.15,
         withheld: float = 0.05,
+        swapped: float = 0.05,
         retrieved_limit: int = 2000,
         limit: int = 0,
         dev_limit: int = 0,
@@ -92,9 +97,10 @@ class ReaderDataModule(BgrDataModule):
             hasty=hasty,
             workers=workers,
         )
-        share(noise=noise, withheld=withheld)
+        share(noise=noise, withheld=withheld, swapped=swapped)
         at_least(0, retrieved_limit=retrieved_limit)
-        self.noise, self.without = noise, withheld
+        self.noise, self.without, self.swapped = noise, withheld, swapped
+        self.variants = VARIANTS
         self.retrieved_limit = retrieved_limit
         self.retrieved: dict[str, Retrieved] = {}
         self.table: FactTable | None = None
@@ -108,7 +114,7 @@ class ReaderDataModule(BgrDataModule):
         if facts.is_file() and facts.stat().st_size:  # datasets in the released form have no statements
             self.table = FactTable.read(self.folder)
         for split, examples in self.splits.items():
-            kept = [one for one in examples if not one.answerable or target_of(one, one.graph, self.statements)]
+            kept = [one for one in examples if not one.answerable or self.target(one, one.graph)]
             self.left_out += len(examples) - len(kept)
             # in dev, what cannot be learned is an error
             self.splits[split] = kept if split == "train" else examples
@@ -124,11 +130,21 @@ class ReaderDataModule(BgrDataModule):
             return ()
         return [fact for unit in self.table.units(example, node) for fact in unit.facts]
 
+    def target(self, example: Example, graph: EvidenceGraph) -> Target | None:
+        """What to read in a graph. Of facts that are no evidence, no statements are known, since none of them count."""
+        gold = set(example.graph.nodes)
+        names = {} if self.table is None else self.table.names
+
+        def statements(one: Example, node: int) -> Sequence[Fact]:
+            return self.statements(one, node) if node in gold else ()
+
+        return target_of(example, graph, statements, names)
+
     def lists(self) -> tuple[list[str], list[str]]:
         """The answers that no fact contains, and the units, of the training questions."""
         labels, units = Counter[str](), Counter[str]()
         for example in self.splits["train"]:
-            target = target_of(example, example.graph, self.statements) if example.answerable else None
+            target = self.target(example, example.graph) if example.answerable else None
             if target is not None and target.label is not None:
                 labels[target.label] += 1
             if target is not None and target.kind == "quantity":
@@ -162,12 +178,7 @@ class ReaderDataModule(BgrDataModule):
         return ReaderBatch(batch, evidence, [target for *_, target in rows], texts, [row[0] for row in rows])
 
     def _row(self, example: Example, graph: EvidenceGraph) -> tuple[Example, EvidenceGraph, Target]:
-        gold = set(example.graph.nodes)
-
-        def statements(one: Example, node: int) -> Sequence[Fact]:
-            return self.statements(one, node) if node in gold else ()
-
-        found = target_of(example, graph, statements) if example.answerable else NOTHING
+        found = self.target(example, graph) if example.answerable else NOTHING
         return example, graph, found or NOTHING
 
     def _noised(self, example: Example, draw: random.Random) -> tuple[Example, EvidenceGraph, Target]:
@@ -178,6 +189,11 @@ class ReaderDataModule(BgrDataModule):
         graph = self._graph(example, draw)
         if len(graph.nodes) > 1 and can_withhold(example) and draw.random() < self.without:
             return example, without(graph, draw.choice(graph.nodes)), NOTHING
+        if can_withhold(example) and draw.random() < self.swapped:
+            lost = draw.choice(graph.nodes)
+            instead = another(lost, graph, [self.statements(example, n) for n in range(len(example.facts))], draw)
+            if instead is not None:
+                return example, graph.relabel({n: instead if n == lost else n for n in graph.nodes}), NOTHING
         others = sorted(set(range(len(example.facts))) - set(graph.nodes))
         if example.answerable and others and draw.random() < self.noise:
             graph = with_more(graph, others, MOST_ADDED, draw)

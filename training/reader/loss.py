@@ -10,7 +10,13 @@ from torch import Tensor
 
 from bgr.models.extractive_reader import KINDS, OPERATORS, ExtractiveReaderConfig, ReaderScores
 from bgr.reader.evidence import FactTexts
+from bgr.reader.extraction import label_chances
 from training.reader.targets import Place, Target
+
+STATED = 0.2
+"""Weight of the relations that facts state, beside the answers of questions that ask for one."""
+
+TINY = 1e-9
 
 
 def tokens_of_place(place: Place, offsets: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
@@ -29,12 +35,12 @@ def reader_loss(
     total = F.cross_entropy(scores.kind.float(), kinds, reduction="sum")
     facts = torch.bincount(scores.question, minlength=len(targets)).tolist()
     lengths, first, token = scores.lengths.tolist(), 0, 0
-    questions = scores.asked.split(scores.asked_lengths.tolist())
+    questions, around = (part.split(scores.asked_lengths.tolist()) for part in (scores.asked, scores.asked_operator))
     for number, (target, rows) in enumerate(zip(targets, (one.spans for one in texts), strict=True)):
         stop, end = first + facts[number], token + sum(lengths[first : first + facts[number]])
         begin = [token + sum(lengths[first : first + fact]) for fact in range(facts[number])]
-        if target.supports and facts[number]:
-            total = total + _support(scores.support[first:stop].float(), target.supports)
+        if target.support is not None and facts[number]:
+            total = total + _support(scores.support[first:stop].float(), target)
         if target.yes is not None:
             total = total + F.binary_cross_entropy_with_logits(
                 scores.yes[number].float(), scores.yes.new_tensor(float(target.yes)).float()
@@ -43,9 +49,12 @@ def reader_loss(
             total = total + F.binary_cross_entropy_with_logits(
                 scores.most[number].float(), scores.most.new_tensor(float(target.most)).float()
             )
-        if target.label is not None and target.label in config.labels:
-            wanted = torch.tensor(config.labels.index(target.label), device=total.device)
-            total = total + F.cross_entropy(scores.label[number].float(), wanted)
+        if target.label is not None and target.label in config.labels and facts[number]:
+            chances = label_chances(scores.label[first:stop], scores.support[first:stop])
+            total = total - chances[config.labels.index(target.label)].clamp_min(TINY).log()
+        if stated := {fact: config.labels.index(one) for fact, one in target.relations.items() if one in config.labels}:
+            said = scores.label[first:stop][list(stated)].float()
+            total = total + STATED * F.cross_entropy(said, torch.tensor([*stated.values()], device=total.device))
         if target.operator is not None:
             wanted = torch.tensor(OPERATORS.index(target.operator), device=total.device)
             total = total + F.cross_entropy(scores.operator[number].float(), wanted)
@@ -55,6 +64,9 @@ def reader_loss(
             right = [n for n in right if n < len(questions[number])]
             if right:
                 total = total - questions[number].float().log_softmax(0)[right].logsumexp(0)
+            if right and target.operator is not None:
+                orders = (scores.operator[number] + around[number][right]).float()[:, : OPERATORS.index("said")]
+                total = total + F.cross_entropy(orders, wanted.expand(len(right)))
         spans = [(one.fact, tokens_of_place(one, rows[one.fact])) for one in target.spans]
         ends = [(fact, *pair) for fact, pair in spans if pair is not None]
         if ends:
@@ -63,6 +75,8 @@ def reader_loss(
             chances = chances[chances.isfinite()]  # a longer answer than a span can be
             if len(chances):
                 total = total + torch.cat([table.flatten() for table in tables]).logsumexp(0) - chances.logsumexp(0)
+        for named in target.names:
+            total = total + _name(scores, named, rows, begin, lengths[first:stop]) / len(target.names)
         places = [(one.fact, tokens_of_place(one, rows[one.fact])) for one in target.quantities]
         groups: dict[int, list[int]] = {}
         for fact, pair in places:
@@ -74,11 +88,27 @@ def reader_loss(
     return total / len(targets)
 
 
-def _support(logits: Tensor, supports: Sequence[frozenset[int]]) -> Tensor:
-    """That one of the sets is chosen, over the number of facts."""
-    wanted = torch.tensor([[float(n in one) for n in range(len(logits))] for one in supports], device=logits.device)
-    each = F.binary_cross_entropy_with_logits(logits.expand_as(wanted), wanted, reduction="none").sum(1)
-    return -(-each).logsumexp(0) / len(logits)
+def _support(logits: Tensor, target: Target) -> Tensor:
+    """That its facts are chosen: as a mean over all facts, or their sum for a count, which one fact makes wrong."""
+    wanted = torch.tensor([float(n in (target.support or ())) for n in range(len(logits))], device=logits.device)
+    how = "sum" if target.kind == "count" else "mean"
+    return F.binary_cross_entropy_with_logits(logits, wanted, reduction=how)
+
+
+def _name(
+    scores: ReaderScores,
+    named: Sequence[Place],
+    rows: Sequence[Sequence[tuple[int, int]]],
+    begin: Sequence[int],
+    lengths: Sequence[int],
+) -> Tensor:
+    """The places of a name that are right, of all spans of its fact."""
+    fact = named[0].fact
+    table = scores.spans(begin[fact], lengths[fact]).float()
+    ends = [pair for one in named if (pair := tokens_of_place(one, rows[fact])) is not None]
+    chances = table[[a for a, _ in ends], [b for _, b in ends]]
+    chances = chances[chances.isfinite()]
+    return table.flatten().logsumexp(0) - chances.logsumexp(0) if len(chances) else table.new_zeros(())
 
 
 def _quantities(

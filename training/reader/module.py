@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from torch import Tensor
@@ -12,6 +13,7 @@ from bgr.models.extractive_reader import ExtractiveReaderConfig, ExtractiveReade
 from bgr.reader.extraction import Extracted, extract
 from training.base_module import RetrievalModule
 from training.reader.data import ReaderBatch
+from training.reader.initial import start_from
 from training.reader.loss import reader_loss
 
 
@@ -21,19 +23,25 @@ class ReaderModule(RetrievalModule):
     Args:
         encoder: hub id or folder of a BERT, or ``packaged-minilm`` for the one from the package index.
         width, layers, dropout: as in `ExtractiveReaderConfig`.
+        init: folder of an extractive reader whose weights the training starts from; what has another shape starts anew.
         settings: those of `RetrievalModule`.
     """
 
     model: ExtractiveReaderModel
 
-    def __init__(self, encoder: str, width: int = 192, layers: int = 3, dropout: float = 0.0, **settings: Any) -> None:
+    def __init__(
+        self, encoder: str, width: int = 192, layers: int = 3, dropout: float = 0.0, init: str = "", **settings: Any
+    ) -> None:
         super().__init__(encoder, **settings)
         self.right: list[bool] = []
+        self.fresh: tuple[str, ...] = ()
 
     def start(self, labels: Sequence[str], units: Sequence[str]) -> None:
         """Make the model, with the lists of the data."""
         self.hparams.update(labels=list(labels), units=list(units))
         self.use(ExtractiveReaderModel, ExtractiveReaderConfig)
+        if self.hparams["init"]:
+            self.fresh = start_from(self.model, Path(self.hparams["init"]))
 
     def loss(self, batch: Any) -> Tensor:
         parts: ReaderBatch = batch

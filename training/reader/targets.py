@@ -7,9 +7,8 @@ of the textual database; without them, questions that need it are read as far as
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -21,6 +20,7 @@ from bgr.models.extractive_reader import OPERATORS
 from bgr.models.numbers import compare
 from bgr.reader.extraction import whole_words
 from bgr.utils.quantities import Quantity, find_quantities, scaled_quantities
+from training.reader.counted import counted_facts
 
 StatementsOf = Callable[[Example, int], Sequence[Fact]]
 """The statements of a sample's candidate; empty if they are unknown."""
@@ -50,8 +50,9 @@ class Target:
         unit: printed after the number.
         yes, most, label: the answer of this kind; ``None`` if it is of another kind.
         operator, asked: how a value is verified, and the numbers of the question (of fact −1) that it is compared with.
-        supports: positions of the facts that hold the answer, are compared or counted. One set if it is known, and
-            several if each of them is right: films by two people are counted by the facts of either.
+        support: positions of the facts that hold the answer, are compared or counted; ``None`` if they are unknown.
+        names: for each fact that counts, all places of the name of what is counted.
+        relations: the one relation of each fact that states no other.
     """
 
     kind: str
@@ -63,20 +64,31 @@ class Target:
     label: str | None = None
     operator: str | None = None
     asked: tuple[Place, ...] = ()
-    supports: tuple[frozenset[int], ...] = ()
+    support: frozenset[int] | None = None
+    names: tuple[tuple[Place, ...], ...] = ()
+    relations: Mapping[int, str] = field(default_factory=dict)
 
 
 NOTHING = Target("none")
 
 
-def target_of(example: Example, graph: EvidenceGraph, statements_of: StatementsOf) -> Target | None:
+def target_of(
+    example: Example, graph: EvidenceGraph, statements_of: StatementsOf, names: Mapping[str, str] | None = None
+) -> Target | None:
     """The target for reading a `graph` that has the question's evidence; ``None`` if nothing in it is known to be
-    right."""
+    right. `names` are those of the entities of the statements, by default their ids."""
     if example.answerable and not example.answer:  # own data may lack answers
         return None
     order = graph.order()
     texts = [example.facts[node] for node in order]
     told = [statements_of(example, node) for node in order]
+    found = _target(example, texts, told, names or {})
+    return None if found is None else replace(found, relations=_relations(told))
+
+
+def _target(
+    example: Example, texts: Sequence[str], told: Sequence[Sequence[Fact]], names: Mapping[str, str]
+) -> Target | None:
     program = example.program
     function, inputs = (program[-1]["function"], program[-1]["inputs"]) if program else ("", [])
     if example.answer in ("yes", "no") and (function.startswith("Verify") or not function):
@@ -84,25 +96,24 @@ def target_of(example: Example, graph: EvidenceGraph, statements_of: StatementsO
         verified = _verified(example, texts, told, key, function, inputs)
         if verified is not None:
             return verified
-        return Target("boolean", yes=example.answer == "yes", supports=_about(told, key))
+        return Target("boolean", yes=example.answer == "yes", support=_about(told, key))
     if function == "Count":
-        counted = _counted(example, told)
-        return Target("count", supports=counted) if counted else None
+        return _count(example, texts, told, names)
     if function in ("SelectBetween", "SelectAmong"):
         choice = _choice(example, texts, told, key=inputs[0], most=MOST[inputs[1]])
         if choice is not None:
             return choice
     if function == "QueryRelation":
-        return Target("label", label=example.answer)
+        return Target("label", label=example.answer, support=_about(told, example.answer))
     key = inputs[0] if function.startswith("QueryAttr") and inputs else None
     if function != "What" and (found := _quantity(example.answer)) is not None:
         quantity, unit = found
         places = _of_key(tuple(_equal(texts, quantity)), told, key)
         if places:
-            return Target("quantity", quantities=places, unit=unit, supports=_facts_of(places))
+            return Target("quantity", quantities=places, unit=unit, support=_facts_of(places))
     places = _of_key(tuple(_occurrences(texts, example.answer)), told, key)
     if places:
-        return Target("span", spans=places, supports=_facts_of(places))
+        return Target("span", spans=places, support=_facts_of(places))
     return Target("label", label=example.answer) if example.answer else None
 
 
@@ -122,7 +133,7 @@ def _verified(
 ) -> Target | None:
     """What decides a question that verifies a value: the value in the facts, and that of the question. ``None`` unless
     this gives the right answer."""
-    about = next(iter(_about(told, key)), None)
+    about = _about(told, key)
     if about is None or not inputs:
         return None
     values = [
@@ -132,7 +143,7 @@ def _verified(
         spans = tuple(one for value in values for one in _occurrences(texts, str(value)) if one.fact in about)
         said = any(whole_words(texts[one.fact][one.start : one.end]) in whole_words(example.question) for one in spans)
         sound = bool(spans) and len({str(value) for value in values}) == 1 and said == (example.answer == "yes")
-        return Target("verify", spans=spans, operator="said", supports=_facts_of(spans)) if sound else None
+        return Target("verify", spans=spans, operator="said", support=_facts_of(spans)) if sound else None
     wanted, operator = _quantity(str(inputs[0])), inputs[-1]
     sizes = [found[0] for value in values if (found := find_quantities(str(value))[:1])]
     if wanted is None or operator not in OPERATORS or len({one.size for one in sizes}) != 1:
@@ -143,27 +154,44 @@ def _verified(
     asked = tuple(replace(one, fact=-1) for one in _equal([example.question], wanted[0]))
     if not quantities or not asked or right != (example.answer == "yes"):
         return None
-    return Target("verify", quantities=quantities, asked=asked, operator=operator, supports=_facts_of(quantities))
+    return Target("verify", quantities=quantities, asked=asked, operator=operator, support=_facts_of(quantities))
 
 
-def _facts_of(places: Sequence[Place]) -> tuple[frozenset[int], ...]:
-    return (frozenset(one.fact for one in places),)
+def _count(
+    example: Example, texts: Sequence[str], told: Sequence[Sequence[Fact]], names: Mapping[str, str]
+) -> Target | None:
+    """The facts in which what is counted is found, and its name in each; ``None`` if they show another number."""
+    counted = counted_facts(example.program, told, names)
+    if not counted or str(len(counted)) != example.answer:
+        return None
+    places: dict[int, list[Place]] = {}
+    for entity, facts in counted.items():
+        for fact in facts:
+            there = _occurrences([texts[fact]], names.get(entity, entity))
+            places.setdefault(fact, []).extend(replace(one, fact=fact) for one in there)
+    named = tuple(tuple(one) for one in places.values() if one)
+    return Target("count", support=frozenset(places), names=named)
 
 
-def _reads(function: str) -> bool:
-    """Whether a step's first input is an attribute or a relation."""
-    return function == "Relate" or (function.startswith("Filter") and function != "FilterConcept")
+def _relations(told: Sequence[Sequence[Fact]]) -> dict[int, str]:
+    """The relation that each fact states, of those that state one."""
+    stated = [{fact.predicate for fact in facts if fact.tail is not None} for facts in told]
+    return {number: next(iter(one)) for number, one in enumerate(stated) if len(one) == 1}
 
 
-def _about(told: Sequence[Sequence[Fact]], key: str | None) -> tuple[frozenset[int], ...]:
+def _facts_of(places: Sequence[Place]) -> frozenset[int]:
+    return frozenset(one.fact for one in places)
+
+
+def _about(told: Sequence[Sequence[Fact]], key: str | None) -> frozenset[int] | None:
     """The facts that state something under a key, if there are any."""
     found = frozenset(n for n, facts in enumerate(told) if any(fact.predicate == key for fact in facts))
-    return (found,) if found else ()
+    return found or None
 
 
 def _of_key(places: tuple[Place, ...], told: Sequence[Sequence[Fact]], key: str | None) -> tuple[Place, ...]:
     """The places in facts that state something under the key, or all of them if there are none."""
-    about = {fact for facts in _about(told, key) for fact in facts}
+    about = _about(told, key) or ()
     return tuple(one for one in places if one.fact in about) or places
 
 
@@ -211,32 +239,4 @@ def _choice(
     spans = [place for place in _occurrences(texts, example.answer) if place.fact in compared]
     if len(heads) < 2 or not spans:
         return None
-    return Target("choice", spans=tuple(spans), quantities=tuple(quantities), most=most, supports=_facts_of(quantities))
-
-
-def _counted(example: Example, told: Sequence[Sequence[Fact]]) -> tuple[frozenset[int], ...]:
-    """Sets with one fact for each counted entity, from the statements of the last steps that find entities; none if the
-    statements show no set of the right size."""
-    wanted = int(example.answer) if example.answer.isdecimal() else 0
-    steps = [step["inputs"] for step in example.program if _reads(step["function"])]
-    found = dict[frozenset[int], None]()
-    for many in range(1, len(steps) + 1):
-        sides = {str(key): "tail" if "forward" in more else "head" for key, *more in steps[-many:]}
-        for group in _groups(told, sides):
-            if wanted and len(group) == wanted == len(set(group.values())):
-                found[frozenset(group.values())] = None
-    return tuple(found)
-
-
-def _groups(told: Sequence[Sequence[Fact]], sides: Mapping[str, str]) -> Iterator[dict[str, int]]:
-    """The entities on some side of each key, with the first fact that has them: all of them, and those that one key
-    leads to from one entity."""
-    groups = defaultdict[tuple[str, ...], dict[str, int]](dict)
-    for number, facts in enumerate(told):
-        for fact in facts:
-            side = sides.get(fact.predicate, "head")
-            entity, start = (fact.head, fact.tail) if side == "head" else (fact.tail, fact.head)
-            if fact.predicate in sides and entity is not None:
-                groups[()].setdefault(entity, number)
-                groups[fact.predicate, str(start)].setdefault(entity, number)
-    yield from groups.values()
+    return Target("choice", spans=tuple(spans), quantities=tuple(quantities), most=most, support=_facts_of(quantities))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -75,6 +76,8 @@ def train_extractive_reader(run: Run, retriever: Path | None = None) -> dict[str
 
     def parse(run: Run) -> RetrieverCLI:
         cli = read_config(run, report)
+        if cli.model.fresh:
+            print(f"these weights start anew: {', '.join(cli.model.fresh)}", file=sys.stderr)
         if retriever is not None:
             data: ReaderDataModule = cli.datamodule
             asked = [*data.splits["train"][: data.retrieved_limit], *data.splits["dev"]]

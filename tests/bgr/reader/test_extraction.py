@@ -43,7 +43,8 @@ def scores(
     yes=0.0,
     operator="=",
     most=0.0,
-    label=(0.0, 0.0),
+    around=(),
+    label=((0.0, 0.0), (0.0, 0.0)),
     support=(LOW, LOW),
     start=(),
     end=(),
@@ -67,8 +68,11 @@ def scores(
         kind=high([KINDS.index(kind)], len(KINDS))[None],
         yes=torch.tensor([yes]),
         operator=high([OPERATORS.index(operator)], len(OPERATORS))[None],
+        asked_operator=torch.zeros(len(here.asked_spans), len(OPERATORS)).index_fill(
+            1, torch.tensor([OPERATORS.index(one) for one in around], dtype=torch.long), 3 * HIGH
+        ),
         most=torch.tensor([most]),
-        label=torch.tensor([label]),
+        label=torch.tensor(label),
         support=torch.tensor(support),
         start=high(start, total),
         end=high(end, total),
@@ -185,8 +189,26 @@ def test_yes_and_no(yes, text):
 
 
 def test_facts_are_counted():
-    assert answer("count", support=(HIGH, HIGH)).text == "2"
-    assert answer("count", support=(LOW, HIGH)).text == "1"
+    named = {"start": [1, 9], "end": [1, 9]}
+    both = answer("count", support=(HIGH, HIGH), **named)
+    assert (both.text, both.support) == ("2", (0, 1))
+    assert [FACTS[one.fact][one.start : one.end] for one in both.spans] == ["Alpha", "Beta"]
+    assert answer("count", support=(LOW, HIGH), **named).text == "1"
+
+
+def test_what_two_facts_name_is_counted_once():
+    # both facts are read to name their 'minutes'
+    found = answer("count", support=(HIGH, HIGH), start=[5, 13], end=[5, 13])
+    assert (found.text, found.support) == ("1", (0, 1))
+    # a doubtful fact about what another one counts anyway takes nothing from the confidence
+    alike, apart = ({"start": [a, b], "end": [a, b]} for a, b in ((5, 13), (1, 9)))
+    assert answer("count", support=(HIGH, 0.0), **alike).confidence > 0.99
+    assert answer("count", support=(HIGH, -0.1), **apart).confidence < 0.6
+
+
+def test_the_words_around_a_number_say_how_it_is_compared():
+    assert answer("verify", operator="<", quantity=[4], asked=[7]).text == "no"
+    assert answer("verify", operator="<", around=[">"], quantity=[4], asked=[7]).text == "yes"
 
 
 @pytest.mark.parametrize(("most", "text"), [(HIGH, "Alpha"), (LOW, "Beta")])
@@ -199,7 +221,12 @@ def test_the_one_with_the_most_or_the_least(most, text):
 
 
 def test_a_label():
-    assert answer("label", label=(LOW, HIGH)).text == "capital"
+    said = (HIGH, LOW), (LOW, HIGH)
+    assert answer("label", label=said, support=(LOW, HIGH)).text == "capital"
+    found = answer("label", label=said, support=(HIGH, LOW))
+    assert (found.text, found.support) == ("cast member", (0,))
+    # of two facts that are asked for alike, neither is sure
+    assert answer("label", label=said, support=(HIGH, HIGH)).confidence == pytest.approx(0.5, abs=0.01)
 
 
 def test_nothing():
@@ -210,7 +237,7 @@ def test_nothing():
 def test_what_the_evidence_does_not_allow_gives_way_to_the_next_kind():
     without = ExtractiveReaderConfig(units=CONFIG.units)
     some = scores("label", start=[1], end=[1])
-    some = ReaderScores(**{**vars(some), "label": torch.zeros(1, 0)})
+    some = ReaderScores(**{**vars(some), "label": torch.zeros(2, 0)})
     [found] = extract(some, [texts()], without)
     assert found.kind != "label"
     assert found.text

@@ -18,6 +18,9 @@ from bgr.reader.name_spans import WAYS, name_spans
         ("The director of Kamikaze 1989 is Ann.", "Kamikaze 1989", (1, 1, 1, 0)),
         ("Ann acted in Them! and left.", "Them!", (0, 0, 0, 1)),
         ("Ann acted in Faust (2011 film) and left.", "Faust (2011 film)", (0, 0, 0, 1)),
+        ("The director of Mooz-lum, a film, is Ann.", "Mooz-lum", (0, 0, 1, 0)),
+        ("Mandan sets its clocks by America/North_Dakota/Center.", "America/North_Dakota/Center", (0, 0, 1, 0)),
+        ("Ann wrote Strippers vs Werewolves.", "Strippers vs Werewolves", (0, 1, 1, 0)),
         ("Featuring Randy Quaid, it ran.", "Randy Quaid", (1, 1, 1, 0)),  # without the first word
     ],
 )
@@ -60,16 +63,16 @@ def test_names_are_found_among_the_tokens_of_several_questions(tokenizer):
     _, evidence = evidence_batch(questions, facts, texts, told)
     flat = [(fact, *span) for one in told for fact in one.facts for span in texts.spans[fact]]
     found = [
-        (flat[a][0][flat[a][1] : flat[b][2]], *map(bool, ways[-2:]))
+        (flat[a][0][flat[a][1] : flat[b][2]], *map(bool, ways[-4:]))
         for (a, b), ways in zip(evidence.names.tolist(), evidence.ways.tolist(), strict=True)
     ]
-    # whether another sentence has it, and none of those around it
+    # whether another sentence has it, none of those around it, and whether the question or another fact shares it
     assert set(found) == {
-        ("Alpha Two", True, True),
-        ("Two", True, False),  # without the first word
-        ("Ann", True, True),
-        ("The", False, False),
-        ("Beta", False, False),
+        ("Alpha Two", True, True, True, True),
+        ("Two", True, False, False, False),  # without the first word
+        ("Ann", True, True, False, True),
+        ("The", False, False, False, False),
+        ("Beta", False, False, False, False),
     }
     assert evidence.names[:, 0].tolist() == sorted(evidence.names[:, 0].tolist())
     assert len(evidence.case) == len(flat)
