@@ -134,7 +134,7 @@ def test_a_step_that_fails_costs_its_own_part_only(
     count = len(steps) + 2
     met, answered, ill = set(), [], True
 
-    def write(request):
+    def write(request, answered=answered):
         number = re.search(r"capital number (\d)", request["messages"][0]["content"])
         place = int(number[1]) if number else 0  # a query that the model wrote is nobody's
         if ill and place and (place == count - 1 or steps[place - 1] == step_of(request)):
@@ -144,17 +144,18 @@ def test_a_step_that_fails_costs_its_own_part_only(
         return fitting_reply(request)
 
     server = chat_server(write)
+    # its own server, which may still answer calls of a run that has stopped
+    first = chat_server(lambda request: write(request, answered=[]))
     out, kept = tmp_path / "out", ["--replay", tmp_path / "replies.db"]
     stopped = ["--out", tmp_path / "stopped", "--replay", tmp_path / "stopped.db"]
     never_came = fault not in ("schema", "empty")
     if never_came:  # more than 2 % of the questions
-        code, _, line = ask_all(system, count, server.spec, *stopped)
+        code, _, line = ask_all(system, count, first.spec, *stopped)
         assert code == 1
         assert re.search(
             r"questions have failed calls, more than --max-failure-share 0\.02 allows: .*again to resume", line
         )
         met.clear()
-        answered.clear()
     kept += ["--max-failure-share", 1]
     assert ask_all(system, count, server.spec, *kept, "--out", out)[0] == 0
     assert met == set(range(1, count))
@@ -183,7 +184,7 @@ def test_a_step_that_fails_costs_its_own_part_only(
     assert ask_all(system, count, server.spec, "--out", tmp_path / "clean")[0] == 0
     assert told(out) == told(tmp_path / "clean")
     if never_came:
-        assert ask_all(system, count, server.spec, *stopped)[0] == 0
+        assert ask_all(system, count, first.spec, *stopped)[0] == 0
         assert told(tmp_path / "stopped") == told(out)
 
 
