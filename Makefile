@@ -40,7 +40,7 @@ gpu: $(VENV)/.dev
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-# the tables of frozen language models, from docs/replays alone; BGR_MULTIHOP names the folder of HippoRAG's sample
+# the marked tables of docs/passages.md, without a model; BGR_MULTIHOP names the folder of HippoRAG's sample
 tables: $(VENV)/.dev
 	$(BIN)/python docs/hooks/tables.py
 

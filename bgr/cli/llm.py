@@ -30,7 +30,7 @@ def command() -> Group:
             summary="write the replay cache of a packed file, to which a run with --replay adds replies",
             options=PackOptions,
             run=_unpack,
-            example="bgr llm unpack docs/replays/musique.jsonl.xz --out work/replies.db",
+            example="bgr llm unpack replies.jsonl.xz --out work/replies.db",
             json=False,
         ),
     }

@@ -34,10 +34,9 @@ bgr compare --data work/data --scope question --limit 4 --systems bm25 nothing -
 
 The end.
 """
-REPLAY = "--replay docs/replays/musique.jsonl.xz --replay-only"
 
 
-def page(tables="systems R@5 F1; differences F1", replay=REPLAY, made=""):
+def page(tables="systems R@5 F1; differences F1", replay="--seed 0", made=""):
     return PAGE.format(tables=tables, replay=replay, made=made)
 
 
@@ -81,12 +80,11 @@ def test_published_files_are_in_the_folder_of_the_environment(tables, monkeypatc
         tables._place("musique_train.json", Path("x"))
 
 
-def test_the_packed_replies_are_small_and_valid():
-    files = sorted(REPLAYS.glob("*.xz"))
-    assert files
+def test_the_replays_are_small_and_every_packed_file_is_valid():
+    files = [file for file in REPLAYS.iterdir() if file.is_file()]
     assert sum(file.stat().st_size for file in files) < 20_000_000
     for file in files:
-        assert sum(1 for _ in read_packed(file)) > 0
+        assert file.suffix != ".xz" or list(read_packed(file))
 
 
 @pytest.mark.workflow
