@@ -161,7 +161,7 @@ def test_answers_without_evidence(train, tmp_path, toy_data):
         (["--data.batch_size=0"], "batch_size"),
         (["--init", "/no/such/t5"], "/no/such/t5: no such folder"),
         (["--data", "/no/such/data"], "/no/such/data/train.jsonl: no such file"),
-        (["--data.retrieved=/no/such.jsonl"], "/no/such.jsonl: cannot be read"),
+        (["--data.retrieved=/no/such.jsonl"], "/no/such.jsonl: no such file"),
     ],
 )
 def test_bad_settings_are_one_line_and_write_nothing(train, refused, more, said):

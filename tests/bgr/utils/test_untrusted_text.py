@@ -63,6 +63,14 @@ def test_a_key_twice_is_refused_in_a_corpus_and_in_a_dataset(dataset, tmp_path):
         load_split(folder, "test")
 
 
+def test_a_pipe_in_place_of_a_split_is_refused(dataset):
+    folder = dataset("test.jsonl", lambda text: text)
+    (folder / "test.jsonl").unlink()
+    os.mkfifo(folder / "test.jsonl")
+    with pytest.raises(DataError, match=r"test\.jsonl: not a regular file"):
+        load_split(folder, "test")
+
+
 def test_an_edited_split_is_refused_until_its_hash_is_accepted(dataset):
     folder = dataset("test.jsonl", lambda text: text.rstrip() + " \n")
     with pytest.raises(DataError, match="a file was changed after the dataset was written") as error:

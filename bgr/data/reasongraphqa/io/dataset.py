@@ -137,6 +137,8 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     Raises:
         DataError: no such file, or it cannot be read.
     """
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path}: not a regular file")  # reading a pipe may never end
     try:
         with path.open(encoding="utf-8") as file:
             yield from enumerate(file, 1)
