@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from bgr import __version__
+from tests.environments import link_packages
 
 pytestmark = pytest.mark.workflow
 
@@ -57,15 +58,15 @@ def built(tmp_path_factory):
 @pytest.fixture(scope="module")
 def installed(built, tmp_path_factory):
     """``installed("bgr", "--version")``: a program of a new environment with the wheel, run in a folder outside of the
-    checkout. Dependencies are those of this environment, so that nothing is downloaded."""
+    checkout. It has the packages of the extras `demo` and `serve`, by links, so that nothing is downloaded."""
     home = tmp_path_factory.mktemp("installed")
     venv.create(home / "env", with_pip=False)
     python = home / "env" / "bin" / "python"
     run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", built[0], cwd=home)
     packages = next((home / "env" / "lib").glob("python*/site-packages"))
-    # a line of a .pth file adds a folder behind the environment's own, without the .pth files in it
-    shared = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
-    (packages / "shared.pth").write_text("\n".join(shared) + "\n")
+    # a line of a .pth file adds a folder behind the environment's own
+    link_packages(home / "packages", "demo", "serve")
+    (packages / "shared.pth").write_text(f"{home / 'packages'}\n")
 
     def call(program, *words, cwd=home, **options):
         return run(home / "env" / "bin" / program, *words, cwd=cwd, BGR_CACHE=str(home / "cache"), **options)
