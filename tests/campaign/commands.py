@@ -63,9 +63,11 @@ class Command:
 
 def _content(path: Path) -> bytes:
     """The bytes of a file; of those that say how long something took, all else."""
-    if path.name == "replies.db":
+    if path.suffix == ".db":
         with closing(sqlite3.connect(path)) as base:
-            return repr(sorted(base.execute("select key, text from replies"))).encode()
+            [table] = (name for [name] in base.execute("select name from sqlite_master where type = 'table'"))
+            columns = "key, text" if table == "replies" else "key, body"
+            return repr(sorted(base.execute(f"select {columns} from {table}"))).encode()
     if path.name in ("metrics.json", "passages.json", "results.jsonl"):
         records = json_lines(path) if path.suffix == ".jsonl" else [json.loads(path.read_text())]
         return json.dumps([timeless(record) for record in records]).encode()

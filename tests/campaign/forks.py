@@ -95,7 +95,10 @@ class Child:
     def kill(self) -> None:
         """SIGKILL to the command and to every process that it started."""
         if self.poll() is None:
-            os.killpg(self.pid, signal.SIGKILL)
+            try:
+                os.killpg(self.pid, signal.SIGKILL)
+            except ProcessLookupError:  # it has no session of its own yet
+                os.kill(self.pid, signal.SIGKILL)
             self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
     def wait(self, seconds: float = SECONDS) -> Ended:

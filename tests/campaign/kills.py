@@ -54,7 +54,9 @@ def _killed(each: Command, world: Path, home: Path, llm: str, count: int, rng: r
             kind, detail = judged(ended, difference(expected, each.result(home)))
             if kind == LINE:  # a repetition must end right; a change that was complete cannot be made twice
                 complete = each.changes and each.result(home) == expected
-                kind, detail = (RIGHT, "") if complete else (LOST, detail)
+                kind, detail = (
+                    (RIGHT, "") if complete else (LOST, f"{detail}; {difference(expected, each.result(home))}")
+                )
         else:
             kind, detail = RIGHT, ""
         if kind == RIGHT and (found := sorted(set(left(home)) - set(stays))):
