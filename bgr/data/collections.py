@@ -298,7 +298,8 @@ def _milvus(options: opt.MilvusOptions) -> MilvusCollection:
 def _asked(options: opt.ExtractOptions, replies: Path) -> Iterator[tuple[Llm, Each | None]]:
     """The model with its replay cache, and the workers that ask it, if there are any: then it only gives its name."""
     if options.ray is None:
-        yield load_with_replay(options, replies), None
+        with closing(load_with_replay(options, replies)) as llm:
+            yield llm, None
         return
     path = (options.replay or replies).absolute()
     with writing(path):

@@ -105,6 +105,11 @@ class Llm(LanguageModel):
         self._under_way: dict[str, Future[Result]] = {}
         self._failures = StepFailures()
 
+    def close(self) -> None:
+        """Close the replay cache, if there is one."""
+        if self._replay is not None:
+            self._replay.close()
+
     def ask(self, requests: Sequence[Request]) -> list[Reply]:
         """One reply for each request, in order; at most two batches of calls.
 

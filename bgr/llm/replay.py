@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from weakref import finalize
 
 from bgr.errors import BgrError, DataError
 from bgr.llm.interface import Completion, Request
@@ -72,6 +73,7 @@ class Replay:
             raise DataError(f"{self.path}: no such file; a run without --replay-only creates it")
         if self._is_packed():
             self._file = self._unpacked()
+            self._closing = finalize(self, close_whole, self._file)
             return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -88,6 +90,7 @@ class Replay:
         except (sqlite3.Error, DataError) as error:
             self._file.close()
             raise error if isinstance(error, DataError) else self._problem(error) from None
+        self._closing = finalize(self, close_whole, self._file)  # at the latest when Python ends
 
     def get(self, key: str) -> Completion | None:
         """The reply with the given key, if any; DataError if the file cannot be read or the row is damaged."""
@@ -154,7 +157,7 @@ class Replay:
 
     def close(self) -> bool:
         """Close the file, and return whether no other process has it open."""
-        return close_whole(self._file)
+        return bool(self._closing())
 
     def __enter__(self) -> Replay:
         return self

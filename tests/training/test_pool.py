@@ -155,7 +155,7 @@ def test_some_questions_have_another_spelling(tokenizer, make_retriever, toy_dat
     data.tokenize(tokenizer, make_retriever())
     train = data.splits["train"]
     asked = [one.question for one in data.training_batch(train, "epoch 1", range(len(train))).examples]
-    other = data.spellings[train[0].question]
+    [other] = data.spellings[train[0].question]
     assert other != train[0].question
     assert set(asked) == {train[0].question, other}
     assert asked != [one.question for one in data.training_batch(train, "epoch 2", range(len(train))).examples]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -132,11 +133,11 @@ def paraphrase(options: ParaphraseOptions) -> Paraphrased:
     attested = Attested((one.question for one in known), options.attested) if options.attested else None
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
-    llm = load_with_replay(options, out.with_name(f"{out.name}.replies.db"))
-    found = ask(
-        sources, llm, model=llm.backend.name, wordings=options.wordings, seed=options.seed, batch=options.batch,
-        attested=attested, max_failure_share=options.max_failure_share, progress=True,
-    )  # fmt: skip
+    with closing(load_with_replay(options, out.with_name(f"{out.name}.replies.db"))) as llm:
+        found = ask(
+            sources, llm, model=llm.backend.name, wordings=options.wordings, seed=options.seed, batch=options.batch,
+            attested=attested, max_failure_share=options.max_failure_share, progress=True,
+        )  # fmt: skip
     about = {"wordings": options.wordings, "attested": options.attested, "seed": options.seed, **found.to_json()}
     write_json(out.with_name(f"{out.stem}.report.json"), about)
     write_records(out, found.records)
