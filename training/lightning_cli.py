@@ -26,6 +26,7 @@ from transformers.utils import logging as transformers_logging
 from bgr.errors import BgrError
 from bgr.models.packaged import resolve_model
 from bgr.utils.devices import fast_bfloat16, pick_device
+from bgr.utils.json_utils import repr_short
 from bgr.utils.suggest import did_you_mean
 from training.callbacks import AtomicFiles, Cached, EarlyStop, KeepCheckpoints, Report, StopAtNotFinite, Truncated
 from training.data_module import BgrDataModule
@@ -227,7 +228,23 @@ def one_line_errors(config: Path) -> Iterator[None]:
     except (ArgumentError, MisconfigurationException, ValueError, TypeError) as error:
         # an error on the command line is not one of the file
         where = "" if "unrecognized arguments" in str(error) else f"{config}: "
-        raise BgrError(f"{where}{error}") from error
+        raise BgrError(f"{where}{_plain(str(error))}") from error
+
+
+_OF_NO_KIND = re.compile(
+    r'Parser key "(?P<key>[^"]+)":\s+Does not validate against any of the Union subtypes.*'
+    r"Given value type:.*Given value:\s+(?P<value>.*)",
+    re.S,
+)
+
+
+def _plain(problem: str) -> str:
+    """An error of jsonargparse in the form of ours, if it is about a value that may be of several kinds."""
+    found = _OF_NO_KIND.search(problem)
+    kinds = ["null" if name == "NoneType" else name for name in re.findall(r"Expected an? <class '(\w+)'>", problem)]
+    if found is None or not kinds:
+        return problem
+    return f"{found['key']} is {repr_short(found['value'].strip())}, allowed: {', '.join(kinds)}"
 
 
 def prepare(run: Run, cli: RetrieverCLI, name: str, report: Report | None) -> Any:

@@ -122,6 +122,7 @@ def test_resume_gives_the_weights_of_an_uninterrupted_run(config, short_data, tm
         (["--model.learning_rate=-1"], "learning_rate is -1.0, allowed: 0 or more"),
         (["--model.weight_decay=-1"], "weight_decay is -1.0, allowed: 0 or more"),
         (["--model.warmup=2"], "warmup is 2.0, allowed: 0 to 1"),
+        (["--trainer.enable_model_summary=-1"], "trainer.enable_model_summary is '-1', allowed: bool, null"),
     ],
 )
 def test_bad_settings_are_one_line_and_write_nothing(config, toy_data, tmp_path, refused, more, said):
