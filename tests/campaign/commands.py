@@ -70,7 +70,8 @@ def _content(path: Path) -> bytes:
             return repr(sorted(base.execute(f"select {columns} from {table}"))).encode()
     if path.name in ("metrics.json", "passages.json", "results.jsonl"):
         records = json_lines(path) if path.suffix == ".jsonl" else [json.loads(path.read_text())]
-        return json.dumps([timeless(record) for record in records]).encode()
+        # results are written in the order in which questions end
+        return repr(sorted(json.dumps(timeless(record), sort_keys=True) for record in records)).encode()
     return path.read_bytes()
 
 
