@@ -77,12 +77,14 @@ def predict(options: PredictOptions) -> Predicted:
     """
     check_checkpoint(options.checkpoint or checkpoint_folder())
     corpus = "" if options.collection is None else check_collection(options.collection)
-    if options.out.exists() and not options.overwrite:
-        raise DataError(f"{options.out}: exists already; give --overwrite to replace it")
+    part = options.out.with_name(f"{options.out.name}.part")
     if options.out.is_dir():
         raise DataError(f"{options.out}: is a folder, allowed: a file")
+    if options.out.exists() and part.exists() and not options.overwrite:
+        _remove_complete(part, options.out)
+    if options.out.exists() and not options.overwrite:
+        raise DataError(f"{options.out}: exists already; give --overwrite to replace it")
     asked = read_questions(options.questions, own_facts=options.collection is None)
-    part = options.out.with_name(f"{options.out.name}.part")
     header = json.dumps({"run": _run_key(options, corpus)}).encode() + b"\n"
     with output_locks([options.out]):
         done = _resume(part, header, asked, overwrite=options.overwrite)
@@ -214,6 +216,16 @@ def _run_key(options: PredictOptions, corpus: str) -> str:
         given = hash_files(options.questions.parent, [options.questions.name])
         settings = (options.pool, options.reader, options.device, options.precision)
         return hash_texts(__version__, given, hash_files(folder, names), corpus, *map(str, settings))
+
+
+def _remove_complete(part: Path, out: Path) -> None:
+    """Remove the part of a run that was killed after all of it was written to `out`."""
+    with output_locks([out]), writing(part):
+        with part.open("rb") as file, out.open("rb") as whole:
+            file.readline()
+            same = file.read() == whole.read()
+        if same:
+            part.unlink()
 
 
 def _resume(part: Path, header: bytes, asked: Sequence[Asked], *, overwrite: bool) -> int:

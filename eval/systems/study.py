@@ -76,7 +76,11 @@ def open_output(options: ResourceOptions) -> None:
 
 
 def close_output(options: ResourceOptions) -> None:
-    """Write the hashes of the files, when the last one is written; DataError if they cannot be written."""
+    """Remove what a run that was killed left half-written, and write the hashes of the files, when the last one is
+    written; DataError if they cannot be written."""
+    with writing(options.out):
+        for half in options.out.glob(".*.half"):
+            half.unlink(missing_ok=True)
     write_sums(options.out)
 
 

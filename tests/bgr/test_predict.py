@@ -120,6 +120,17 @@ def test_an_interrupted_run_ends_with_the_same_bytes(given, stop, monkeypatch):
     assert not part.exists()
 
 
+def test_a_run_that_was_killed_after_its_end_leaves_nothing(given):
+    predict(PredictOptions(**given))
+    wanted, part = given["out"].read_bytes(), given["out"].with_name("out.jsonl.part")
+    for left, stays in ((wanted, False), (b"of another run", True)):
+        part.write_bytes(b'{"run": "x"}\n' + left)
+        with pytest.raises(DataError, match="exists already"):
+            predict(PredictOptions(**given))
+        assert part.exists() == stays
+    assert given["out"].read_bytes() == wanted
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b'{"run": "x"}'])
 def test_a_part_without_a_record_is_begun_again(given, content):
     given["out"].parent.mkdir()
