@@ -6,6 +6,7 @@ goes on after them, so that every question is answered in the same batch, and th
 
 from __future__ import annotations
 
+import glob
 import json
 import shutil
 from collections.abc import Sequence
@@ -90,6 +91,8 @@ def predict(options: PredictOptions) -> Predicted:
         done = _resume(part, header, asked, overwrite=options.overwrite)
         if done < len(asked):
             _answer_rest(options, asked, done, part)
+        for half in options.out.parent.glob(f".{glob.escape(options.out.name)}.*.half"):
+            half.unlink(missing_ok=True)  # of a run that was killed just here
         with part.open("rb") as file, new_file(options.out) as half, half.open("wb") as target:
             file.readline()
             shutil.copyfileobj(file, target)

@@ -79,7 +79,7 @@ def close_output(options: ResourceOptions) -> None:
     """Remove what a run that was killed left half-written, and write the hashes of the files, when the last one is
     written; DataError if they cannot be written."""
     with writing(options.out):
-        for half in options.out.glob(".*.half"):
+        for half in options.out.rglob(".*.half"):
             half.unlink(missing_ok=True)
     write_sums(options.out)
 
