@@ -107,14 +107,16 @@ def test_all_of_it_and_again(ablate, server, tmp_path, capsys):
 
 def test_other_gold_or_other_prompts_are_other_results(ablate, questions, tmp_path, monkeypatch):
     out = tmp_path / "out"
+    records = json.loads(questions.read_text())
 
     def gold():
+        """The number of results, and that of the gold passages in the newest one of the second question."""
         ablate("--replay", tmp_path / "r.db", "--out", out, "--limit", 2)
         lines = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
-        return len(lines), [len(step["gold"]) for step in lines[-1]["trace"] if step["step"] == "near"]
+        newest = [line for line in lines if line["id"] == records[1]["id"]][-1]
+        return len(lines), [len(step["gold"]) for step in newest["trace"] if step["step"] == "near"]
 
     assert gold() == gold() == (2, [1])
-    records = json.loads(questions.read_text())
     records[1]["paragraphs"][0]["is_supporting"] = True
     questions.write_text(json.dumps(records))
     assert gold() == (4, [2])
