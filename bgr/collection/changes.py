@@ -92,7 +92,10 @@ def with_triples(
     """A new triple index; see `Collection.set_triples`."""
     rows = state.live.row_of(np.array([triple.passage for triple in triples], dtype=np.int64)).tolist()
     moved = [triple._replace(passage=row) for triple, row in zip(triples, rows, strict=True)]
-    return _with_index(state.folder, number, state.manifest, moved, encoder, state.row_triples, progress)
+    there = state.row_triples
+    if there is not None and list(there.triples) == moved:
+        return state.manifest  # as after a kill when all was written
+    return _with_index(state.folder, number, state.manifest, moved, encoder, there, progress)
 
 
 def compacted(state: FolderState, number: str) -> Manifest:

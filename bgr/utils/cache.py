@@ -6,11 +6,14 @@ import hashlib
 import os
 import re
 import tempfile
+import time
 from pathlib import Path
 
 from bgr.utils.atomic_io import new_file
 
 DIGEST = hashlib.sha256().digest_size
+STALE = 3600
+"""Seconds after which nobody writes an unfinished file any more."""
 
 
 def cache_folder() -> Path | None:
@@ -56,6 +59,9 @@ class ChunkCache:
     def save(self, name: str, body: bytes) -> None:
         """Write a chunk; DataError if the folder cannot be written."""
         with new_file(self._file(name), parents=True) as file:
+            for half in self.folder.glob(f".{name}.{self.kind}.*.half"):
+                if half != file and half.stat().st_mtime < time.time() - STALE:
+                    half.unlink(missing_ok=True)  # of a process that was killed
             file.write_bytes(hashlib.sha256(body).digest() + body)
 
     def clear(self) -> None:

@@ -94,9 +94,10 @@ def timeless(value: Any) -> Any:
 
 
 def left(home: Path) -> list[str]:
-    """Unfinished files and locks below a folder."""
+    """Unfinished files and locks below a folder, but for the cache, which removes what is an hour old."""
     own = {".lock", ".hops.lock"}  # `filelock` leaves these in collections
-    return sorted(str(p.relative_to(home)) for p in home.rglob("*") if LEFT.search(p.name) and p.name not in own)
+    found = (p.relative_to(home) for p in home.rglob("*") if LEFT.search(p.name) and p.name not in own)
+    return sorted(str(path) for path in found if path.parts[0] != "cache")
 
 
 _TRAINING = r"^out/training/|SHA256SUMS"

@@ -98,6 +98,15 @@ def test_any_changes_leave_what_a_fresh_build_has(tmp_path, encoder):
         assert names == {piece.name for piece in collection.manifest.pieces}
 
 
+def test_the_same_triples_again_change_nothing(tmp_path, encoder):
+    texts = passages(0, 6)
+    collection = Collection.build(texts, tmp_path / "films", encoder=encoder, key="k", triples=triples_of(texts))
+    before = {path: path.read_bytes() for path in (tmp_path / "films").rglob("*") if path.is_file()}
+    collection.set_triples(triples_of(texts))
+    assert {path: path.read_bytes() for path in (tmp_path / "films").rglob("*") if path.is_file()} == before
+    same(collection, texts, triples_of(texts), encoder)
+
+
 def test_in_memory_on_disk_and_in_a_subset(tmp_path, encoder):
     texts = passages(0, 12)
     disk = Collection.build(texts, tmp_path / "films", encoder=encoder, key="k", triples=triples_of(texts))

@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from bgr.errors import DataError
@@ -26,6 +28,17 @@ def test_a_damaged_chunk_counts_as_none(tmp_path, harm):
     [file] = tmp_path.iterdir()
     file.write_bytes(harm(file.read_bytes()))
     assert kept.load(NAME) is None
+
+
+def test_what_killed_processes_left_is_removed_when_it_is_old(tmp_path):
+    kept = ChunkCache(tmp_path, "vectors")
+    old, new, other = (tmp_path / f".{name}.vectors.abc{n}.half" for n, name in ((1, NAME), (2, NAME), (3, "0" * 64)))
+    for half in (old, new, other):
+        half.write_bytes(b"half")
+    for half in (old, other):
+        os.utime(half, (1, 1))
+    kept.save(NAME, b"body")
+    assert sorted(tmp_path.iterdir()) == sorted([tmp_path / f"{NAME}.vectors", new, other])
 
 
 def test_clearing_leaves_what_is_not_ours(tmp_path):
