@@ -225,7 +225,7 @@ def one_line_errors(config: Path) -> Iterator[None]:
             # jsonargparse cannot serialize loggers, and LightningCLI expects sys.argv; neither matters here
             warnings.simplefilter("ignore")
             yield
-    except (ArgumentError, MisconfigurationException, ValueError, TypeError) as error:
+    except (ArgumentError, MisconfigurationException, ValueError, TypeError, RecursionError) as error:
         # an error on the command line is not one of the file
         where = "" if "unrecognized arguments" in str(error) else f"{config}: "
         raise BgrError(f"{where}{_plain(str(error))}") from error

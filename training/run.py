@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 import sys
@@ -158,14 +157,14 @@ def write_record(path: Path, record: Any) -> None:
 
 
 def at_least(minimum: float, **settings: float) -> None:
-    """Check that each setting is a finite number of at least `minimum`.
+    """Check that each setting is a number of at least `minimum`, and small enough for arithmetic in float32.
 
     Raises:
         ValueError: a setting is not.
     """
     for name, value in settings.items():
-        if not minimum <= value < math.inf:
-            raise ValueError(f"{name} is {value}, allowed: {minimum} or more")
+        if not minimum <= value <= 1e30:
+            raise ValueError(f"{name} is {value}, allowed: {minimum} or more, up to 1e30")
 
 
 def share(**settings: float) -> None:

@@ -13,6 +13,7 @@ from bgr.retrievers.graph_hop.checkpoint import Settings
 from bgr.utils.atomic_io import share_files
 from bgr.utils.checksums import write_sums
 from bgr.utils.configs import find_config, overrides
+from bgr.utils.devices import check_addresses
 from training.baseline import train as baseline
 from training.lightning_cli import result_settings
 from training.options import BaselineOptions, ReaderOptions, RetrieverOptions, TrainOptions, VerbalizerOptions
@@ -125,6 +126,7 @@ def start_verbalizer(options: VerbalizerOptions) -> Training:
 def _run(options: TrainOptions, data: Path, *, name: str = "", init: object = None) -> Run:
     """The run with the settings of the command line; `name` replaces that of the config, `init` (a path or an id) the
     initial model."""
+    check_addresses()
     config = find_config(name or options.config)
     settings = overrides(options.settings)
     if options.seed is not None:

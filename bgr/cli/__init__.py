@@ -62,6 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     # loading a model takes a fraction of a second
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    # and without threads it never waits for one that found no memory
+    os.environ.setdefault("HF_DEACTIVATE_ASYNC_LOAD", "1")
     words = list(sys.argv[1:] if argv is None else argv)
     name = f"bgr {words[0]}" if words and words[0] in COMMANDS else "bgr"
     try:

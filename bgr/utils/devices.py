@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
+import resource
+from pathlib import Path
+
 import torch
 from torch import Tensor, nn
 
 from bgr.errors import BgrError
 from bgr.utils.json_utils import one_line
 
+ADDRESSES = 320 << 20
+"""Bytes of addresses that must be left under a limit of them. With fewer, even of a small model, PyTorch's libraries
+may end by a signal and not by an error, and a thread that finds no memory while it starts is waited for without end."""
+
 
 def pick_device(name: str | torch.device | None = None) -> torch.device:
     """The named device; by default the GPU if there is one, else the CPU.
 
     Raises:
-        BgrError: the name is unknown, or there is no such device here.
+        BgrError: the name is unknown, there is no such device here, or `ADDRESSES` are not left.
     """
+    check_addresses()
     try:
         device = torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise BgrError(f"device is {str(name)!r}, which cannot be used here: {one_line(error)}") from None
     return device
+
+
+def check_addresses() -> None:
+    """BgrError if fewer addresses than `ADDRESSES` are left under the limit of the process (``ulimit -v``)."""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    used = Path("/proc/self/statm")
+    if limit == resource.RLIM_INFINITY or not used.is_file():
+        return
+    left = limit - int(used.read_text().split()[0]) * resource.getpagesize()
+    if left < ADDRESSES:
+        raise BgrError(
+            f"out of memory: {max(left, 0) >> 20} MiB of addresses are left of a limit of {limit >> 20}, and a model "
+            f"needs {ADDRESSES >> 20} at least; raise the limit (ulimit -v)"
+        )
 
 
 def fast_bfloat16(device: torch.device) -> bool:

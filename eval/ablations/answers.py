@@ -4,6 +4,7 @@ evidence graph, and from the graph in words (ReasonGraphQA paper, Table 5)."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -40,17 +41,17 @@ def ablate_answers(options: AblateAnswersOptions) -> PassageComparison:
         raise BgrError(
             f"{options.data}: question {repr_short(without)} has no evidence graph; allowed: datasets, MuSiQue"
         )
-    resources = Resources(options, data.of_contexts())
-    resources.check()
-    systems = _systems(specs, data, resources)
-    open_output(options)
-    about: dict[str, Any] = {"file": str(options.data), "limit": options.limit, "scope": "question"}
-    about |= {"llm": resources.llm.backend.name}
-    scores = [score(one.name, found, data, only=ANSWERS) for one, found in run_all(options, systems, data)]
-    comparison = compare_passages(scores, data, {**about, **resources.about})
-    write_passages(options.out, comparison)
-    close_output(options)
-    return comparison
+    with closing(Resources(options, data.of_contexts())) as resources:
+        resources.check()
+        systems = _systems(specs, data, resources)
+        open_output(options)
+        about: dict[str, Any] = {"file": str(options.data), "limit": options.limit, "scope": "question"}
+        about |= {"llm": resources.llm.backend.name}
+        scores = [score(one.name, found, data, only=ANSWERS) for one, found in run_all(options, systems, data)]
+        comparison = compare_passages(scores, data, {**about, **resources.about})
+        write_passages(options.out, comparison)
+        close_output(options)
+        return comparison
 
 
 def _systems(specs: Sequence[SystemSpec], data: MultihopData, resources: Resources) -> list[System]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -45,18 +46,18 @@ def ablate_bridgerag(options: AblateBridgeragOptions) -> BridgeragAblation:
     """
     whole = load_questions(options)
     data = whole.first(options.limit)
-    resources = Resources(options, data)
-    resources.check()
-    _ = resources.encoder  # a wrong folder is reported before anything is replaced
-    system = _system(options, whole, resources)  # loads the model, whose errors come before old results go
-    open_output(options)
-    ((_, found),) = run_all(options, [system], data)
-    judged = [Judged.of(question, one, data) for question, one in zip(data.questions, found, strict=True)]
-    studies = studies_of(judged, system.settings["bridgerag"]["alpha"])
-    about = about_files(options) | resources.about | {"settings": dict(system.settings), **describe(data)}
-    write_report(options.out, studies, about)
-    close_output(options)
-    return BridgeragAblation(studies, about)
+    with closing(Resources(options, data)) as resources:
+        resources.check()
+        _ = resources.encoder  # a wrong folder is reported before anything is replaced
+        system = _system(options, whole, resources)  # loads the model, whose errors come before old results go
+        open_output(options)
+        ((_, found),) = run_all(options, [system], data)
+        judged = [Judged.of(question, one, data) for question, one in zip(data.questions, found, strict=True)]
+        studies = studies_of(judged, system.settings["bridgerag"]["alpha"])
+        about = about_files(options) | resources.about | {"settings": dict(system.settings), **describe(data)}
+        write_report(options.out, studies, about)
+        close_output(options)
+        return BridgeragAblation(studies, about)
 
 
 def _system(options: AblateBridgeragOptions, data: MultihopData, resources: Resources) -> System:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
@@ -51,20 +52,20 @@ def ablate_prism(options: AblatePrismOptions) -> PrismAblation:
     data = whole.first(options.limit)
     if options.candidates == "context":
         check_contexts(whole, "--candidates context", "--candidates bm25, dense or hybrid")
-    resources = Resources(options, data)
-    resources.check()
-    if options.candidates in ENCODED:
-        _ = resources.encoder  # a wrong folder is reported before anything is replaced
-    of_data = hash_texts(whole.hash, json.dumps(sorted(whole.sentences.items())))
-    systems = [_system(name, options, data, resources, of_data) for name in names]  # loads the model
-    open_output(options)
-    scores = [score_variant(one.name, found, data) for one, found in run_all(options, systems, data)]
-    about = about_files(options) | {"candidates": options.candidates, "llm": resources.llm.backend.name}
-    about |= {**resources.about, **describe(data), "prompts": prompts_hash("bgr.prism")}
-    about |= {"settings": {one.name: one.settings["prism"] for one in systems}}
-    write_prism(options.out, scores, data, about)
-    close_output(options)
-    return PrismAblation(scores, data, about)
+    with closing(Resources(options, data)) as resources:
+        resources.check()
+        if options.candidates in ENCODED:
+            _ = resources.encoder  # a wrong folder is reported before anything is replaced
+        of_data = hash_texts(whole.hash, json.dumps(sorted(whole.sentences.items())))
+        systems = [_system(name, options, data, resources, of_data) for name in names]  # loads the model
+        open_output(options)
+        scores = [score_variant(one.name, found, data) for one, found in run_all(options, systems, data)]
+        about = about_files(options) | {"candidates": options.candidates, "llm": resources.llm.backend.name}
+        about |= {**resources.about, **describe(data), "prompts": prompts_hash("bgr.prism")}
+        about |= {"settings": {one.name: one.settings["prism"] for one in systems}}
+        write_prism(options.out, scores, data, about)
+        close_output(options)
+        return PrismAblation(scores, data, about)
 
 
 def _names(options: AblatePrismOptions) -> list[str]:

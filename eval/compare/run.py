@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 
 from bgr.errors import BgrError, DataError
@@ -77,22 +78,22 @@ def _compare_passages(options: CompareOptions) -> PassageComparison:
     data = load_questions(options, options.split).first(options.limit)
     if options.scope == "question":
         check_contexts(data, "--scope question", "--scope corpus")
-    resources = Resources(options, data.of_contexts() if options.scope == "question" else data)
-    resources.check()
-    if any(spec.method is not None and spec.method.follows_triples for spec in specs):
-        data = data.with_density(resources.triples)
-    systems = passage_systems(specs, data, resources, options)  # loads models: errors come before old results go
-    open_output(options)
-    found = run_all(options, systems, data)
-    scores = [score(one.name, of_one, data, ged_seconds=options.ged_seconds) for one, of_one in found]
-    price = None if options.price is None else list(options.price)
-    about = about_files(options) | {"scope": options.scope, "price": price, **resources.about}
-    comparison = compare_passages(
-        scores, data, about, samples=options.samples, seed=options.seed, price=resources.price
-    )
-    write_passages(options.out, comparison)
-    close_output(options)
-    return comparison
+    with closing(Resources(options, data.of_contexts() if options.scope == "question" else data)) as resources:
+        resources.check()
+        if any(spec.method is not None and spec.method.follows_triples for spec in specs):
+            data = data.with_density(resources.triples)
+        systems = passage_systems(specs, data, resources, options)  # loads models: errors come before old results go
+        open_output(options)
+        found = run_all(options, systems, data)
+        scores = [score(one.name, of_one, data, ged_seconds=options.ged_seconds) for one, of_one in found]
+        price = None if options.price is None else list(options.price)
+        about = about_files(options) | {"scope": options.scope, "price": price, **resources.about}
+        comparison = compare_passages(
+            scores, data, about, samples=options.samples, seed=options.seed, price=resources.price
+        )
+        write_passages(options.out, comparison)
+        close_output(options)
+        return comparison
 
 
 def _check(options: CompareOptions, specs: list[SystemSpec]) -> None:

@@ -85,6 +85,11 @@ class Resources:
             return False
         return any(part.dtype == np.float16 for part in self.collection.vectors.parts)
 
+    def close(self) -> None:
+        """Close the replay cache, so that its file is whole."""
+        if (replay := self.__dict__.get("_replay")) is not None:
+            replay.close()
+
     def check(self) -> None:
         """Load what may be damaged before anything is written: budget, replies of an earlier run, triples, collection.
 

@@ -138,15 +138,17 @@ def _damaged(target: Target, world: Path, home: Path, llm: str, count: int, seed
     expected = json.loads((before / "found.json").read_text())
     cases = cases_of(target, world)
     chosen = random.Random(f"{seed}|{target.name}").sample(cases, min(count, len(cases)))
-    tasks = ((case, partial(_attempt, target, world, case, home / f"{n}", llm)) for n, case in enumerate(chosen))
-    numbers = {case.name: n for n, case in enumerate(chosen)}
-    for case, ended in forks.many(tasks, home / "logs", jobs):
-        place = home / f"{numbers[case.name]}"
+    # two cases may have the same name
+    tasks = (((n, case), partial(_attempt, target, world, case, home / f"{n}", llm)) for n, case in enumerate(chosen))
+    for (number, case), ended in forks.many(tasks, home / "logs", jobs):
+        place = home / f"{number}"
         wrong = ""
         if ended.code == 0 and not ended.hung:
-            found = json.loads((place / "found.json").read_text())
-            part = world / target.part
-            wrong = target.judge(expected, found, part, place / part.name)
+            part, file = world / target.part, place / "found.json"
+            if file.is_file():
+                wrong = target.judge(expected, json.loads(file.read_text()), part, place / part.name)
+            else:
+                wrong = f"exit code 0 without a result: {ended.last}"
         kind, detail = judged(ended, wrong)
         if kind == RIGHT and (place / "owned").exists():
             kind, detail = OTHER, "it ran code"

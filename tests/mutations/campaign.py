@@ -37,8 +37,8 @@ UNCLEAR = re.compile(
     r"unexpected keyword|positional argument|Traceback|expected str instance|not supported between|list index|NoneType"
 )
 """Python's messages for a wrong type, which do not tell users what to correct."""
-CLEAR = re.compile(r"Validation error for field '\w+'")
-"""Messages of transformers for a wrong type, which name field, type and value."""
+CLEAR = re.compile(r"Validation error for field '\w+'|'\w+' object is not an instance of '\w+'")
+"""Messages of transformers and tokenizers for a wrong type, which name both types."""
 
 
 @dataclass(frozen=True)

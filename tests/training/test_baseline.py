@@ -123,7 +123,12 @@ def test_bad_settings_are_one_line_and_write_nothing(baseline_config, toy_data, 
 
 def test_bad_settings_of_the_untrained_and_missing_folders(baseline_config, toy_data, tmp_path, capsys):
     config = tmp_path / "mine.yaml"
-    for text, said in [("kind: dpr\n", "allowed: bm25, random"), ("kind: bm25\nk: 3\n", "'k'"), ("kind: [\n", "mine")]:
+    for text, said in [
+        ("kind: dpr\n", "allowed: bm25, random"),
+        ("kind: bm25\nk: 3\n", "'k'"),
+        ("kind: [\n", "mine"),
+        ("[" * 5000, "mine"),
+    ]:
         config.write_text(text)
         assert train(config, toy_data, tmp_path / "run") == 1
         error = capsys.readouterr().err.strip()

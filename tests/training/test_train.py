@@ -119,6 +119,7 @@ def test_resume_gives_the_weights_of_an_uninterrupted_run(config, short_data, tm
         (["--model.encoder=/no/such/folder"], "/no/such/folder"),
         (["--data.batch_size=0"], "batch_size is 0, allowed: 1 or more"),
         (["--data.limit=-1"], "limit is -1, allowed: 0 or more"),
+        (["--model.learning_rate=1e300"], "learning_rate is 1e+300, allowed: 0 or more, up to 1e30"),
         (["--model.learning_rate=-1"], "learning_rate is -1.0, allowed: 0 or more"),
         (["--model.weight_decay=-1"], "weight_decay is -1.0, allowed: 0 or more"),
         (["--model.warmup=2"], "warmup is 2.0, allowed: 0 to 1"),
@@ -137,6 +138,14 @@ def test_unknown_key_in_the_file(config, toy_data, tmp_path, capsys):
     assert "batch_sise" in error
     assert "config.yaml" in error
     assert len(error.splitlines()) == 1
+
+
+@pytest.mark.parametrize("kind", ["retriever", "reader"])
+def test_a_config_that_is_nested_too_deeply(kind, toy_data, tmp_path, refused):
+    path = tmp_path / "deep.yaml"
+    path.write_text("[" * 5000)
+    words = ["train", kind, "--config", str(path), "--data", str(toy_data), "--out", str(tmp_path / "run")]
+    refused(main(words), "deep.yaml: ", "run")
 
 
 def test_an_existing_run_is_not_touched(config, toy_data, tmp_path, capsys):

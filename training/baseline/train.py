@@ -65,7 +65,7 @@ def read_untrained(run: Run) -> Untrained | None:
     """
     try:
         record = yaml.safe_load(run.config.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise BgrError(f"{run.config}: cannot be read: {error}") from None
     if not isinstance(record, dict) or "kind" not in record:
         return None

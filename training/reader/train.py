@@ -44,7 +44,7 @@ def is_extractive(run: Run) -> bool:
     """
     try:
         record = yaml.safe_load(run.config.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise BgrError(f"{run.config}: cannot be read: {error}") from None
     model = record.get("model") if isinstance(record, dict) else None
     return isinstance(model, dict) and "encoder" in model

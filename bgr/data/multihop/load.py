@@ -14,7 +14,8 @@ Questions, in a JSON list or JSON lines:
   (the paper's baselines cut them into chunks). Evidence has only one sentence of its article, which is found by its
   address.
 
-Corpora, as a JSON list or JSON lines unless they are objects; other fields are not read:
+Corpora, as a JSON list or JSON lines unless they are objects; other fields are not read, but an ``id`` that only some
+passages have is an error:
 
 - HippoRAG (``musique_corpus.json``, ``hotpotqa_corpus.json``): list of ``{"title", "text"}``;
 - HippoRAG (``hotpotqa_train_corpus.json``): object, title to a list of sentences (or to a text);
@@ -197,8 +198,14 @@ def read_corpus(path: str | Path) -> PassagePool:
         for title, value in titles.items():
             pool.add(_titled(title, value, f"{path}: {repr_short(title)}"))
         return pool
+    ids: bool | None = None
     for where, record in read_records(path):
         record = as_record(record, where)
+        if ids not in (None, "id" in record):
+            raise DataError(
+                f"{where}: {'has' if not ids else 'lacks'} an id, unlike those before; all have one, or none"
+            )
+        ids = "id" in record
         field = "body" if "body" in record and "text" not in record else "text"
         paragraph = Paragraph(get_text(record, "title", where), get_text(record, field, where))
         pool.add(paragraph)

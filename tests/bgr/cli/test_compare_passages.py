@@ -136,6 +136,7 @@ def test_language_model_reader_and_replay(files, tmp_path, server, capsys):
     assert all(one["QA EM"]["mean"] == pytest.approx(1 / 3) for one in found.values())
     assert found["gear"]["usage"]["failed"] >= 3  # its reason step got nothing that fits
     assert found["gear"]["rounds"][0]["n"] == 3
+    assert [path.name for path in tmp_path.glob("replies.db*")] == ["replies.db"]  # closed, without a log beside it
     compare(*files, *model, *systems, "--replay-only", "--out", tmp_path / "two", "--json")
     again = json.loads(capsys.readouterr().out)["systems"]
     assert server.calls == made

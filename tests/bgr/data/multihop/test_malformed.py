@@ -1,5 +1,7 @@
 """Damaged files: the error is one line with the location and what is allowed."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -104,6 +106,16 @@ def test_broken_corpus(tmp_path, text):
     path = tmp_path / "c.json"
     path.write_text(text)
     with pytest.raises(DataError, match=r"c\.json"):
+        read_corpus(path)
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_ids_that_only_some_passages_have(tmp_path, missing):
+    rows = [{"id": str(n), "title": "a", "text": f"b{n}"} for n in range(3)]
+    del rows[missing]["id"]
+    path = tmp_path / "c.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(DataError, match=r"line 2: (has|lacks) an id, unlike those before"):
         read_corpus(path)
 
 
