@@ -10,8 +10,7 @@ from bgr.errors import BgrError
 from bgr.models.config import DIRECTIONS
 from bgr.retrievers.baselines.baseline_config import KINDS
 from bgr.retrievers.graph_hop.checkpoint import Settings
-from bgr.utils.atomic_io import share_files
-from bgr.utils.checksums import write_sums
+from bgr.utils.atomic_io import complete_folder, share_files
 from bgr.utils.configs import find_config, overrides
 from bgr.utils.devices import check_addresses
 from training.baseline import train as baseline
@@ -98,13 +97,13 @@ def start_reader(options: ReaderOptions) -> Training:
         metrics = train_extractive_reader(run, options.retriever)
         if first_process():
             share_files(run.out)
-            write_sums(run.out)
+            complete_folder(run.out)
         return Training(run.out, metrics)
     if options.retriever is not None:
         raise BgrError("--retriever: only for an extractive reader; a seq2seq reader has --data.retrieved=FILE")
     metrics = train_reader(run, overwrite=options.overwrite)
     share_files(run.out)
-    write_sums(run.out)
+    complete_folder(run.out)
     return Training(run.out, metrics)
 
 
@@ -119,7 +118,7 @@ def start_verbalizer(options: VerbalizerOptions) -> Training:
         run = replace(run, overrides=[*run.overrides, f"--data.seed={options.seed}"])
     metrics = train_verbalizer(run, overwrite=options.overwrite)
     share_files(run.out)
-    write_sums(run.out)
+    complete_folder(run.out)
     return Training(run.out, metrics)
 
 

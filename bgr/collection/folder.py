@@ -245,6 +245,8 @@ def tidy(folder: Path) -> None:
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
+    for path in (folder / ENCODED).glob(".*.half"):
+        path.unlink(missing_ok=True)
 
 
 def hops_key(corpus: str) -> str:

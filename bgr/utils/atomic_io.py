@@ -236,6 +236,19 @@ def write_sums(folder: Path) -> int:
     return len(lines)
 
 
+def complete_folder(folder: Path) -> None:
+    """Remove what a run that was killed left half-written, and write the hashes of the files (`write_sums`). The caller
+    has the folder locked (`bgr.utils.output_lock`).
+
+    Raises:
+        DataError: a file cannot be read, removed or written.
+    """
+    with writing(folder):
+        for half in folder.rglob(".*.half"):
+            half.unlink(missing_ok=True)
+    write_sums(folder)
+
+
 def _files(folder: Path) -> Iterator[str]:
     for path in folder.rglob("*"):
         parts = path.relative_to(folder).parts

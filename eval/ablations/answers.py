@@ -15,6 +15,7 @@ from bgr.llm.prompts import prompts_hash
 from bgr.retrievers.base import Retriever
 from bgr.retrievers.llm_graph.answerer import FACTS, GRAPH, QUESTION, LlmAnswerer
 from bgr.retrievers.llm_graph.prompts import DEFAULT
+from bgr.utils.atomic_io import complete_folder
 from bgr.utils.json_utils import repr_short
 from eval.compare.passages import PassageComparison, compare_passages
 from eval.report.passages import write_passages
@@ -25,7 +26,7 @@ from eval.systems.options import AblateAnswersOptions
 from eval.systems.resources import Resources
 from eval.systems.retrievers import load_place, place_settings
 from eval.systems.spec import GOLD, SystemSpec, parse_specs
-from eval.systems.study import close_output, load_questions, open_output, run_all
+from eval.systems.study import load_questions, open_output, run_all
 
 
 def ablate_answers(options: AblateAnswersOptions) -> PassageComparison:
@@ -50,7 +51,7 @@ def ablate_answers(options: AblateAnswersOptions) -> PassageComparison:
         scores = [score(one.name, found, data, only=ANSWERS) for one, found in run_all(options, systems, data)]
         comparison = compare_passages(scores, data, {**about, **resources.about})
         write_passages(options.out, comparison)
-        close_output(options)
+        complete_folder(options.out)
         return comparison
 
 

@@ -19,13 +19,14 @@ from bgr.retrievers.bridgerag.judge import Case
 from bgr.retrievers.bridgerag.pool import Pool, fuse
 from bgr.retrievers.bridgerag.steps import ParsedReply
 from bgr.retrievers.scope import Scope
+from bgr.utils.atomic_io import complete_folder
 from eval.ablations.bridgerag_report import Judged, Study, studies_of, write_report
 from eval.compare.passages import describe
 from eval.run.run_system import System
 from eval.systems.method_settings import MethodSettings
 from eval.systems.options import AblateBridgeragOptions
 from eval.systems.resources import Resources
-from eval.systems.study import about_files, close_output, load_questions, open_output, run_all
+from eval.systems.study import about_files, load_questions, open_output, run_all
 
 SYSTEM = "bridgerag-ablation"
 
@@ -56,7 +57,7 @@ def ablate_bridgerag(options: AblateBridgeragOptions) -> BridgeragAblation:
         studies = studies_of(judged, system.settings["bridgerag"]["alpha"])
         about = about_files(options) | resources.about | {"settings": dict(system.settings), **describe(data)}
         write_report(options.out, studies, about)
-        close_output(options)
+        complete_folder(options.out)
         return BridgeragAblation(studies, about)
 
 

@@ -17,6 +17,7 @@ from bgr.retrievers.prism.agent import ContextReader, Prism
 from bgr.retrievers.prism.evidence import Candidates, Reference
 from bgr.retrievers.prism.run import PrismSettings
 from bgr.retrievers.scope import Scope
+from bgr.utils.atomic_io import complete_folder
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import repr_short
 from bgr.utils.suggest import did_you_mean
@@ -27,7 +28,7 @@ from eval.run.run_system import QuestionQuery, System
 from eval.systems.method_settings import MethodSettings
 from eval.systems.options import AblatePrismOptions
 from eval.systems.resources import Resources
-from eval.systems.study import about_files, check_contexts, close_output, load_questions, open_output, run_all
+from eval.systems.study import about_files, check_contexts, load_questions, open_output, run_all
 
 ENCODED = ("dense", "hybrid")
 
@@ -64,7 +65,7 @@ def ablate_prism(options: AblatePrismOptions) -> PrismAblation:
         about |= {**resources.about, **describe(data), "prompts": prompts_hash("bgr.prism")}
         about |= {"settings": {one.name: one.settings["prism"] for one in systems}}
         write_prism(options.out, scores, data, about)
-        close_output(options)
+        complete_folder(options.out)
         return PrismAblation(scores, data, about)
 
 

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from bgr.errors import BgrError, DataError
-from bgr.utils.atomic_io import output_folder
+from bgr.utils.atomic_io import complete_folder, output_folder
 from eval.compare.compare import Comparison
 from eval.compare.passages import PassageComparison
 from eval.systems.options import PASSAGES_ONLY, CompareOptions
@@ -70,7 +70,7 @@ def _compare_passages(options: CompareOptions) -> PassageComparison:
     from eval.run.passage_scores import score
     from eval.systems.resources import Resources
     from eval.systems.retrievers import passage_systems
-    from eval.systems.study import about_files, check_contexts, close_output, load_questions, open_output, run_all
+    from eval.systems.study import about_files, check_contexts, load_questions, open_output, run_all
 
     options = replace(options, scope=options.scope or ("question" if options.data.is_dir() else "corpus"))
     specs = parse_specs(options.systems)
@@ -92,7 +92,7 @@ def _compare_passages(options: CompareOptions) -> PassageComparison:
             scores, data, about, samples=options.samples, seed=options.seed, price=resources.price
         )
         write_passages(options.out, comparison)
-        close_output(options)
+        complete_folder(options.out)
         return comparison
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from bgr.data.multihop.assemble import MultihopData
 from bgr.errors import BgrError, DataError
 from bgr.utils.atomic_io import is_empty, writing
-from bgr.utils.checksums import remove_sums, write_sums
+from bgr.utils.checksums import remove_sums
 from eval.run.question_result import QuestionResult
 from eval.run.run_system import ResultLog, System, run_system
 from eval.systems.options import ResourceOptions
@@ -73,15 +73,6 @@ def open_output(options: ResourceOptions) -> None:
             out.unlink(missing_ok=True)
         out.mkdir(parents=True, exist_ok=True)
         remove_sums(out)
-
-
-def close_output(options: ResourceOptions) -> None:
-    """Remove what a run that was killed left half-written, and write the hashes of the files, when the last one is
-    written; DataError if they cannot be written."""
-    with writing(options.out):
-        for half in options.out.rglob(".*.half"):
-            half.unlink(missing_ok=True)
-    write_sums(options.out)
 
 
 def run_all(

@@ -24,8 +24,8 @@ from bgr.retrievers.baselines.baseline_config import SETTINGS, SINGLE_HOP, Basel
 from bgr.retrievers.baselines.beam import AllPaths, Keep, NearBest, Search, TopFacts
 from bgr.retrievers.baselines.model import BaselineModel
 from bgr.retrievers.baselines.trained import result_of, untrained
-from bgr.utils.atomic_io import output_folder
-from bgr.utils.checksums import SUMS, remove_sums, write_sums
+from bgr.utils.atomic_io import complete_folder, output_folder
+from bgr.utils.checksums import SUMS, remove_sums
 from bgr.utils.devices import autocast
 from bgr.utils.progress import progress_bar
 from training.baseline.module import BaselineModule
@@ -112,7 +112,7 @@ def train_baseline(run: Run, plan: Plan) -> dict[str, Any]:
         if not first_process():
             return {}
         found = _choose_untrained(run, plan.untrained)
-        write_sums(run.out)
+        complete_folder(run.out)
         return found
     if not (run.resume and is_finished(run, plan.kind, plan.settings)):
         if first_process():
@@ -122,7 +122,7 @@ def train_baseline(run: Run, plan: Plan) -> dict[str, Any]:
     if not first_process():
         return {}
     if not (run.out / SUMS).exists():
-        write_sums(run.out)
+        complete_folder(run.out)
     return dict(BaselineSettings.load(run.out).metrics["dev"])
 
 

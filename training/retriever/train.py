@@ -24,8 +24,8 @@ from bgr.retrievers.graph_hop.checkpoint import SETTINGS, Settings, load_retriev
 from bgr.retrievers.graph_hop.known_words import KnownWords
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from bgr.retrievers.graph_hop.options import RANKER
-from bgr.utils.atomic_io import output_folder
-from bgr.utils.checksums import SUMS, remove_sums, write_sums
+from bgr.utils.atomic_io import complete_folder, output_folder
+from bgr.utils.checksums import SUMS, remove_sums
 from training.callbacks import Report, Reporter, to_stderr
 from training.data_module import BgrDataModule
 from training.lightning_cli import (
@@ -95,7 +95,7 @@ def train_retriever(run: Run, plan: Plan, directions: Sequence[str] = DIRECTIONS
         return {}
     if run.resume and (run.out / SETTINGS).exists():
         if not (run.out / SUMS).exists():  # killed before its last step
-            write_sums(run.out)
+            complete_folder(run.out)
         return dict(Settings.load(run.out).metrics["dev"])
     return calibrate_pair(run)
 
@@ -155,5 +155,5 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
             shutil.copytree(ranker, folder, dirs_exist_ok=True)
     KnownWords.learn(example.question for example in data.splits["train"]).save(run.out)
     settings.save(run.out)  # it marks the run as complete
-    write_sums(run.out)
+    complete_folder(run.out)
     return dict(settings.metrics["dev"])

@@ -106,6 +106,16 @@ def test_a_first_build_that_was_killed_is_no_index_and_goes_on(tmp_path, encoder
     assert [len(call) for call in encoder.calls] == [10, 5]
 
 
+def test_a_change_that_is_refused_still_removes_what_was_left_half_written(tmp_path, encoder):
+    index = Collection.build(OLD, tmp_path / "index", encoder=encoder, key="hash")
+    half = tmp_path / "index" / ENCODED / f".{'0' * 64}.vectors.k1x.half"
+    half.parent.mkdir()
+    half.write_bytes(b"x")
+    with pytest.raises(DataError, match="p0"):
+        index.add([OLD[0]])
+    assert not half.exists()
+
+
 SIZE = 9_000
 
 

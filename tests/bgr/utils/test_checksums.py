@@ -11,6 +11,7 @@ from bgr.errors import CheckpointError
 from bgr.pipeline import BgrPipeline
 from bgr.retrievers.graph_hop.export import export
 from bgr.retrievers.graph_hop.options import ExportOptions
+from bgr.utils.atomic_io import complete_folder
 from bgr.utils.checksums import SUMS, changed_files, check_file, write_sums
 
 
@@ -127,3 +128,17 @@ def test_fields_of_published_encoders_are_allowed(small_checkpoint):
 def test_the_shipped_checkpoint_is_as_it_was_written():
     shipped = Path(__file__).parents[3] / "checkpoints" / "atlas"
     assert changed_files(shipped) == []
+
+
+def test_what_a_killed_run_left_half_written_is_removed(tmp_path):
+    (tmp_path / "inner").mkdir()
+    for name in (".a.json.k1x.half", "inner/.b.jsonl.k2x.half", "a.json", ".mine"):
+        (tmp_path / name).write_text("x")
+    complete_folder(tmp_path)
+    assert sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*")) == [
+        ".mine",
+        "SHA256SUMS",
+        "a.json",
+        "inner",
+    ]
+    assert changed_files(tmp_path) == []
