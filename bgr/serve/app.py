@@ -199,6 +199,7 @@ class Service:
             await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             if answered.done():
                 return answered.result()
+            answered.add_done_callback(_retrieve)
             answered.cancel()
             raise GoneError if gone.done() else LateError(f"no answer within {seconds:g} s")
         finally:
@@ -215,6 +216,12 @@ class Service:
         self.metrics.questions.labels(job.system, "nothing" if nothing else "answered").inc()
         took = Milliseconds(waited=1000 * outcome.waited, answered=1000 * outcome.seconds)
         return answering.respond(job, answer, took)
+
+
+def _retrieve(given_up: asyncio.Future[Any]) -> None:
+    """Look at the exception of work that was given up, since asyncio logs one that nobody has looked at."""
+    if not given_up.cancelled():
+        given_up.exception()
 
 
 async def _disconnected(request: Request) -> None:
