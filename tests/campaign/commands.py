@@ -72,7 +72,10 @@ def _content(path: Path) -> bytes:
             columns = "key, text" if table == "replies" else "key, body"
             return repr(sorted(base.execute(f"select {columns} from {table}"))).encode()
     if path.name in ("metrics.json", "passages.json", "results.jsonl"):
-        records = json_lines(path) if path.suffix == ".jsonl" else [json.loads(path.read_text())]
+        try:
+            records = json_lines(path) if path.suffix == ".jsonl" else [json.loads(path.read_text())]
+        except ValueError:  # the disk was full within a line of a log
+            return path.read_bytes()
         # results are written in the order in which questions end
         return repr(sorted(json.dumps(timeless(record), sort_keys=True) for record in records)).encode()
     return path.read_bytes()
