@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -31,8 +32,10 @@ def pick_device(name: str | torch.device | None = None) -> torch.device:
     return device
 
 
+@cache
 def check_addresses() -> None:
-    """BgrError if fewer addresses than `ADDRESSES` are left under the limit of the process (``ulimit -v``)."""
+    """BgrError if, at the first call, fewer addresses than `ADDRESSES` are left under the limit of the process (its
+    ``ulimit -v``). A later model may fit in less, and what was computed before is not given up."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     used = Path("/proc/self/statm")
     if limit == resource.RLIM_INFINITY or not used.is_file():

@@ -22,8 +22,8 @@ SIZES = (16 << 10, 48 << 10)
 """Bytes after which a file cannot grow; progress and the error go to a file too, which has a few thousand."""
 SPACE = 64 << 10
 """Bytes of a small disk."""
-MEMORY = (256, 400, 512)
-"""Further mebibytes of addresses that a command may use."""
+MEMORY = (256, 512)
+"""Further mebibytes of addresses that a command may use. In between, PyTorch's matrix products may end by a signal."""
 
 
 def full_disks(world: Path, home: Path, llm: str, commands: list[Command]) -> Iterator[Outcome]:

@@ -34,8 +34,13 @@ def test_a_stored_notebook_is_small_and_shows_its_results(path):
     assert "/root/" not in path.read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+# the second one builds a dataset and trains a model
+TAKES = {"2-dataset": pytest.mark.slow}
+
+
+@pytest.mark.parametrize(
+    "path", [pytest.param(one, marks=TAKES.get(one.stem, pytest.mark.workflow), id=one.stem) for one in NOTEBOOKS]
+)
 def test_a_notebook_runs(path, tmp_path, monkeypatch):
     # the kernel finds the packages of this checkout, and not what another one has installed
     monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=":")

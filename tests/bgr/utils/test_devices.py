@@ -7,7 +7,7 @@ import torch
 
 from bgr.errors import BgrError
 from bgr.models.ragged import Rows
-from bgr.utils.devices import ADDRESSES, autocast, hold_in, pick_device
+from bgr.utils.devices import ADDRESSES, autocast, check_addresses, hold_in, pick_device
 
 CPU = torch.device("cpu")
 QUESTIONS, FACTS = Rows.from_lists([[2, 7, 8, 3]]), Rows.from_lists([[2, 7, 9, 10, 3], [2, 11, 3]])
@@ -37,6 +37,7 @@ def test_weights_stay_as_they_are_in_float32(make_retriever):
 def test_a_model_is_refused_where_few_addresses_are_left(monkeypatch):
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     for left, refused in ((ADDRESSES + (64 << 20), False), (ADDRESSES - (64 << 20), True), (-1, True)):
+        check_addresses.cache_clear()
         monkeypatch.setattr(resource, "getrlimit", lambda kind, limit=used + left: (limit, resource.RLIM_INFINITY))
         if refused:
             with pytest.raises(BgrError, match=r"MiB of addresses are left.* 320 at least; raise the limit"):
