@@ -86,6 +86,7 @@ def test_an_environment_holds_what_its_extras_ask_for(python):
     assert output_of(python("offline")("-c", code)) == [True, False, False, False, False]
 
 
+@pytest.mark.workflow
 def test_asking_needs_the_packages_of_asking(python):
     overview, asked, predicted, answered, count = output_of(python("offline")("-c", ASKING))
     assert "usage: bgr" in overview
@@ -93,6 +94,7 @@ def test_asking_needs_the_packages_of_asking(python):
     assert count == 3
 
 
+@pytest.mark.workflow
 def test_training_and_evaluation_need_the_packages_of_the_demo(python):
     missing = output_of(python("demo")("-c", IMPORTING))
     allowed = ("bgr.adapters.", "bgr.serve.", "bgr.llm.backends.", "bgr.collection.embedding_server", "eval.bench.")
@@ -100,6 +102,7 @@ def test_training_and_evaluation_need_the_packages_of_the_demo(python):
     assert {"bgr.adapters.haystack", "bgr.serve.app", "bgr.llm.backends.openai_backend"} <= missing.keys()
 
 
+@pytest.mark.workflow
 def test_serving_needs_the_packages_of_asking_and_serving(python, pruned_checkpoint, tmp_path):
     documents = [{"id": f"f{n}", "title": "", "text": fact} for n, fact in enumerate(FACTS)]
     Collection.build(documents, tmp_path / "films", encoder=None)

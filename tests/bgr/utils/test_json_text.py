@@ -18,7 +18,7 @@ def test_parse_json_is_json_loads():
     ("text", "message"),
     [
         ("", "f: not valid JSON at line 1, column 1: Expecting value"),
-        ('{"a":\n 1,}', "f: not valid JSON at line 2, column 4: "),
+        ('{"a":\n 1 2}', "f: not valid JSON at line 2, column 4: Expecting ','"),
         ("\ufeff[]", "f: not valid JSON at line 1, column 1: Unexpected UTF-8 BOM"),
         ("[" * 100_000, "f: not valid JSON: nested too deeply"),
         ('{"a":' * 100_000, "f: not valid JSON: nested too deeply"),

@@ -16,6 +16,7 @@ def bench(split_films, pruned_checkpoint, tmp_path):
     return lambda *more: main(["bench", "database", *map(str, words), *more])
 
 
+@pytest.mark.workflow
 def test_each_size_has_its_row(bench, tmp_path, capsys):
     (tmp_path / "work").mkdir()
     plot = tmp_path / "growth.png"
