@@ -26,6 +26,9 @@ PARTS = ("bgr.json", "forward/config.json", "backward/config.json", "tokenizer.j
 
 PROMPT = "question> "
 
+MAX_FILE = 1 << 28
+"""Maximum number of characters in a file of facts or questions."""
+
 
 class Asking:
     """Questions over one list of facts, or over a collection, by default over the released one.
@@ -164,15 +167,18 @@ def read_sentences(path: Path, what: str = "fact") -> list[str]:
     """The sentences of a text file, one per line.
 
     Raises:
-        DataError: the file is missing, not UTF-8 text, or has no sentence.
+        DataError: the file is missing, not UTF-8 text, longer than `MAX_FILE`, or has no sentence.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        with path.open(encoding="utf-8") as file:
+            text = file.read(MAX_FILE + 1)  # a device or a pipe may never end
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read as UTF-8 text: {error}") from None
-    return _sentences(lines, str(path), what)
+    if len(text) > MAX_FILE:
+        raise DataError(f"{path}: more than {MAX_FILE:,} characters; divide it")
+    return _sentences(text.splitlines(), str(path), what)
 
 
 def _sentences(lines: list[str], where: str, what: str) -> list[str]:

@@ -47,7 +47,7 @@ from bgr.utils.os_errors import describe, is_out_of_memory, out_of_memory, syste
 from bgr.utils.output_lock import output_locks
 from bgr.utils.suggest import did_you_mean
 from bgr.utils.terminal import Paint
-from bgr.utils.text_layout import clean
+from bgr.utils.text_layout import clean, clean_line
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def execute(name: str, entry: Command | Group, words: Sequence[str]) -> int:
         if output.data is not None:
             print(json.dumps(output.data, ensure_ascii=False))
     elif output.text:
-        print(output.text)
+        print("\n".join(map(clean_line, output.text.split("\n"))))
     if output.error is not None:
         raise output.error
     return 0

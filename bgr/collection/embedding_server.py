@@ -11,11 +11,13 @@ import httpx
 import numpy as np
 
 from bgr.errors import BgrError, DataError
-from bgr.llm.backends.server_faults import AnswerTooLong, Refused, fault_of, key_in, pause, public_address
+from bgr.llm.backends.server_faults import AnswerTooLong, Refused, check_coding, fault_of, key_in, pause, public_address
+from bgr.llm.options import PATIENCE
 from bgr.utils.json_utils import parse_json, repr_short
 
 MAX_BYTES = 64 << 20
 """Maximum size of a response."""
+_FAULTS = (DataError, Refused, AnswerTooLong, TimeoutError, UnicodeEncodeError)
 
 
 class EmbeddingServer:
@@ -27,9 +29,11 @@ class EmbeddingServer:
         query_prefix: text before each query, for models that were trained with an instruction.
         api_key_env: environment variable with the key; it may be unset. The key is never part of a message.
         batch: texts of a request.
-        timeout: seconds of one try.
+        timeout: seconds of one try, up to the last byte of the response.
         retries: further tries after an overloaded server, a timeout or a broken response.
-        first_wait: seconds before the second try; the wait doubles each time. ``Retry-After`` takes precedence.
+        first_wait: seconds before the second try; the wait doubles each time. ``Retry-After`` takes precedence, up
+            to `patience`.
+        patience: maximum seconds to wait before another try; a server that asks for more is given up.
 
     Raises:
         BgrError: the address or the key is invalid.
@@ -46,12 +50,14 @@ class EmbeddingServer:
         timeout: float = 120.0,
         retries: int = 5,
         first_wait: float = 1.0,
+        patience: float = PATIENCE,
     ) -> None:
         self.address = public_address(base_url)
         self.model, self.query_prefix, self.batch = model, query_prefix, batch
-        self.retries, self.first_wait = retries, first_wait
+        self.retries, self.first_wait, self.patience = retries, first_wait, patience
+        self.timeout = timeout
         self._key = key_in(api_key_env)
-        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
         self._client = httpx.Client(timeout=timeout, headers=headers)  # does not follow redirects
         self._width = 0
 
@@ -86,20 +92,24 @@ class EmbeddingServer:
             tried += 1
             try:
                 return vectors_of(self._post({"model": self.model, "input": list(texts)}), len(texts))
-            except (httpx.HTTPError, httpx.InvalidURL, DataError, Refused, AnswerTooLong, UnicodeEncodeError) as error:
+            except (httpx.HTTPError, httpx.InvalidURL, *_FAULTS) as error:
                 fault = fault_of(error, self._key)
-                if fault.kind not in ("wait", "retry") or tried > self.retries:
+                if fault.kind not in ("wait", "retry") or tried > self.retries or (fault.wait or 0.0) > self.patience:
                     raise BgrError(f"{self.address}: embeddings of {self.model}: {fault.text}") from None
                 time.sleep(pause(fault, tried, self.first_wait))
 
     def _post(self, body: dict[str, Any]) -> bytes:
+        end = time.monotonic() + self.timeout
         with self._client.stream("POST", f"{self.address}/embeddings", json=body) as response:
+            check_coding(response)
             blocks, size = [], 0
             for block in response.iter_bytes():
                 blocks.append(block)
                 size += len(block)
                 if size > MAX_BYTES:
                     raise AnswerTooLong
+                if time.monotonic() > end:  # the client's own limit is of each part
+                    raise TimeoutError
             content = b"".join(blocks)
             if response.status_code != 200:
                 raise Refused(response.status_code, content, response.headers)

@@ -14,7 +14,7 @@ from bgr.llm.interface import Completion, Request
 from bgr.llm.packed import COLUMNS, MAGIC, WITH_FIRST, alternatives_of, read_packed
 from bgr.utils.hashing import hash_text
 from bgr.utils.json_utils import one_line
-from bgr.utils.sqlite import close_whole, commit_quickly
+from bgr.utils.sqlite import check_schema, close_whole, commit_quickly
 
 APPLICATION = 0x62677272
 """SQLite's `application_id`, which distinguishes a replay cache from other databases."""
@@ -196,6 +196,7 @@ class Replay:
             self._migrate("schema_version", 0, _TABLE, f"PRAGMA application_id = {APPLICATION}")
         if self._number("application_id") != APPLICATION:
             raise DataError(f"{self.path}: a database, but not a replay cache; give another file")
+        check_schema(self._file, "replies")
         self._migrate("user_version", 1, _FROM_1, _FROM_2, _FROM_3)
         self._migrate("user_version", 2, _FROM_2, _FROM_3)
         self._migrate("user_version", 3, _FROM_3)

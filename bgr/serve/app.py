@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import math
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
@@ -42,7 +44,7 @@ from bgr.serve.schema import (
 )
 from bgr.serve.sources import Sources
 from bgr.serve.worker import DiedError, Done, FullError, StoppedError, Worker, one_thread
-from bgr.utils.json_utils import repr_short
+from bgr.utils.json_utils import json_problem, repr_short, unique_keys
 
 PAGE = Path(__file__).with_name("page")
 CLIENT_GONE = 499
@@ -234,6 +236,37 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split()) if isinstance(error, BgrError) else "the server failed at this question"
 
 
+class _JsonRequest(Request):
+    """A request whose body is read as any JSON is (`bgr.utils.json_utils`)."""
+
+    async def json(self) -> Any:
+        """The body's value.
+
+        Raises:
+            json.JSONDecodeError: a syntax error, which the API reports with its place.
+            HTTPException: another problem.
+        """
+        body = await self.body()
+        try:
+            return json.loads(body.decode("utf-8"), object_pairs_hook=unique_keys)
+        except json.JSONDecodeError:
+            raise
+        except UnicodeDecodeError:
+            raise HTTPException(422, "the body is not UTF-8") from None
+        except (RecursionError, ValueError) as error:
+            raise HTTPException(422, f"the body is not valid JSON: {json_problem(error)}") from None
+
+
+class _JsonRoute(APIRoute):
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handled(request: Request) -> Response:
+            return await handle(_JsonRequest(request.scope, request.receive))
+
+        return handled
+
+
 def create_app(service: Service) -> Measured:
     """The ASGI application."""
     options, token = service.options, service.options.token
@@ -245,6 +278,7 @@ def create_app(service: Service) -> Measured:
         redoc_url=None,
         responses=FAILURES,
     )
+    api.router.route_class = _JsonRoute
     limits = Limits(facts=options.max_facts, bytes=options.max_bytes, queue=options.max_queue, seconds=options.timeout)
 
     @api.post("/v1/answer")

@@ -5,6 +5,24 @@ from __future__ import annotations
 import sqlite3
 from contextlib import suppress
 
+from bgr.utils.json_utils import repr_short
+
+
+def check_schema(file: sqlite3.Connection, table: str) -> None:
+    """Refuse a database with anything but this table and its columns: views, triggers and computed columns of somebody
+    else would run when it is read or written, without an end if they wish.
+
+    Raises:
+        sqlite3.DatabaseError: it has something else, or is not a database.
+    """
+    for kind, name, sql in file.execute("SELECT type, name, sql FROM sqlite_schema"):
+        own = sql is None if kind == "index" else name == table and str(sql).startswith("CREATE TABLE")
+        if not own:
+            raise sqlite3.DatabaseError(f"it has the {kind} {repr_short(name)}, allowed: the table {table}")
+    for _, column, *_, hidden in file.execute(f"PRAGMA table_xinfo({table})"):
+        if hidden:
+            raise sqlite3.DatabaseError(f"the column {repr_short(column)} is computed")
+
 
 def commit_quickly(file: sqlite3.Connection) -> None:
     """Keep what is committed in a write-ahead log (``-wal`` beside the file), which is not flushed each time.

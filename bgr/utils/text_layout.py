@@ -12,8 +12,13 @@ MAX_LINES = 9
 
 def clean(text: str) -> str:
     """The text on one line without control characters, for untrusted text on terminals and pages."""
-    visible = (c if unicodedata.category(c)[0] != "C" else " " for c in text)
-    return " ".join("".join(visible).split())
+    return " ".join(clean_line(text).split())
+
+
+def clean_line(text: str) -> str:
+    """The text without control characters, which may move the cursor, reverse the direction of text or set the title of
+    a terminal; tabs and spaces stay."""
+    return "".join(c if c == "\t" or unicodedata.category(c)[0] != "C" else " " for c in text)
 
 
 def wrap(text: str, width: float) -> tuple[str, ...]:

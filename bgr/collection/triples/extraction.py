@@ -29,7 +29,7 @@ from bgr.llm.structured import TEXT, list_of, object_of, parse_object, row_of
 from bgr.llm.usage import Usage
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import is_text, one_line
-from bgr.utils.sqlite import close_whole, commit_quickly
+from bgr.utils.sqlite import check_schema, close_whole, commit_quickly
 from bgr.utils.workers import each_of
 
 STEP = "triples.extract"
@@ -237,6 +237,7 @@ class ExtractionStore:
         with self._errors():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = sqlite3.connect(self.path, timeout=WAIT)
+            check_schema(self._file, "extractions")  # another database would be changed
             self._file.execute("CREATE TABLE IF NOT EXISTS extractions (key TEXT PRIMARY KEY, body TEXT NOT NULL)")
             commit_quickly(self._file)
 

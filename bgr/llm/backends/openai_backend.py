@@ -16,7 +16,16 @@ import httpx
 from bgr.errors import BgrError
 from bgr.llm.backends.context import fitted, length_of, overflow_of, tokens_of
 from bgr.llm.backends.event_loop import results_of
-from bgr.llm.backends.server_faults import Fault, Refused, fault_of, key_in, pause, public_address, read_limited
+from bgr.llm.backends.server_faults import (
+    Fault,
+    Refused,
+    fault_of,
+    key_in,
+    pause,
+    public_address,
+    read_limited,
+    without_whole_key,
+)
 from bgr.llm.backends.server_forms import REASONING_TOKENS, ServerForm
 from bgr.llm.backends.server_replies import InvalidReply, ServerReply, reply_of
 from bgr.llm.backends.wait_notice import WaitNotice
@@ -319,7 +328,8 @@ class OpenAIBackend(Backend):
 
     def _checked(self, call: _Call, reply: ServerReply) -> Result:
         """The completion, or an error without another try if the server does not support log-probabilities."""
-        found = replace(reply.completion, clipped=call.clipped, retries=call.retries)
+        text = without_whole_key(reply.completion.text, self._key)
+        found = replace(reply.completion, text=text, clipped=call.clipped, retries=call.retries)
         if call.request.top_logprobs and not found.first:
             missing = f"no log-probabilities for the first token of step {call.request.step}"
             return LlmError(f"{self.name}: the server returns {missing}", call.retries)

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx
 
 from bgr.errors import BgrError, DataError
-from bgr.utils.json_utils import one_line
+from bgr.utils.json_utils import one_line, repr_short
 
 
 def key_in(variable: str) -> str:
@@ -44,8 +44,20 @@ def public_address(url: str) -> str:
     return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
 
 
+PACKED = ("", "identity", "gzip", "deflate")
+"""Codings of a response that are read: none was asked for, and others, or several at once, turn some kilobytes into
+gigabytes at a stroke, before their size can be limited."""
+
+
 class AnswerTooLong(Exception):
     """A response that exceeds the allowed size."""
+
+
+def check_coding(response: httpx.Response) -> None:
+    """DataError if a response is not coded as one of `PACKED`."""
+    coding = response.headers.get("content-encoding", "").strip().lower()
+    if coding not in PACKED:
+        raise DataError(f"content-encoding is {repr_short(coding)}, allowed: {', '.join(filter(None, PACKED))}")
 
 
 async def read_limited(response: httpx.Response, limit: int) -> bytes:
@@ -54,7 +66,9 @@ async def read_limited(response: httpx.Response, limit: int) -> bytes:
 
     Raises:
         AnswerTooLong: there are more.
+        DataError: it is coded in another way than those of `PACKED`.
     """
+    check_coding(response)
     blocks, read = [], 0
     async for block in response.aiter_bytes():
         read += len(block)
@@ -97,6 +111,9 @@ MAX_TEXT = 10_000
 
 PART = 4
 """Number of characters of a key that are not shown in a row."""
+
+MAX_WORD = 11
+"""Maximum number of characters of what is given in place of a key, such as ``EMPTY``."""
 
 MAX_WAIT = 60.0
 """Maximum seconds between two tries, unless the server asks for more."""
@@ -151,7 +168,9 @@ def fault_of(error: Exception, key: str = "") -> Fault:
 def _status(error: Refused, key: str) -> Fault:
     status = error.status
     if 300 <= status < 400:
-        return Fault(f"HTTP {status}: it redirects{_place(error.location)}; redirects are not followed", "gone")
+        return Fault(
+            f"HTTP {status}: it redirects{without_key(_place(error.location), key)}; redirects are not followed", "gone"
+        )
     asks = f" (it asks to wait {error.wait:,.0f} s)" if error.wait else ""
     text = f"HTTP {status}{asks}: {_text(error, key)}"
     if status in _GONE:
@@ -182,6 +201,12 @@ def without_key(text: str, key: str) -> str:
         if text[start : start + size] in key:
             hidden.update(range(start, start + size))
     return re.sub("\0+", "***", "".join("\0" if place in hidden else letter for place, letter in enumerate(text)))
+
+
+def without_whole_key(text: str, key: str) -> str:
+    """The text of a reply, which is kept, with ``***`` for the key. Parts of it may be words, and keys of a few letters
+    are none: servers without keys take any."""
+    return text.replace(key, "***") if len(key) > MAX_WORD else text
 
 
 def retry_after(header: str | None) -> float | None:

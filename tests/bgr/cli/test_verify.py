@@ -33,6 +33,17 @@ def test_a_collection_is_compared(bgr, tmp_path):
     assert "leave out --write" in bgr("verify", tmp_path / "texts", "--write")[2]
 
 
+def test_names_and_titles_of_others_do_not_reach_the_terminal(bgr, tmp_path):
+    evil = "\x1b[2Jred\x1b]0;own\x07\u202eb\x9b"
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "SHA256SUMS").write_text(f"{64 * '0'}  {evil}\n")
+    Collection.build([{"id": evil, "title": evil, "text": "Paris."}], tmp_path / "texts", encoder=None)
+    for words in (("verify", tmp_path / "data"), ("collection", "search", tmp_path / "texts", "Paris")):
+        _, out, _ = bgr(*words)
+        assert "red" in out
+        assert not any(mark in out for mark in "\x1b\x07\x9b\u202e")
+
+
 def test_another_folder_is_refused(bgr, tmp_path):
     assert bgr("verify", tmp_path / "none")[2].endswith("not a folder")
     assert "neither a checkpoint" in bgr("verify", tmp_path, "--write")[2]

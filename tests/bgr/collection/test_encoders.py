@@ -1,8 +1,10 @@
 """Encoders with an instruction before queries, other poolings, and servers of embeddings on loopback."""
 
+import contextlib
 import json
 import shutil
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -152,6 +154,7 @@ def test_passing_faults_are_waited_out(server, fault):
     [
         ((401, '{"error": {"message": "no: sk-secret-key"}}', {}), r"HTTP 401: no: \*\*\*"),
         ((302, "", {"Location": "http://elsewhere/"}), "redirects are not followed"),
+        ((302, "", {"Location": "http://elsewhere/sk-secret-key"}), r"redirects to http://elsewhere/\*"),
         ((400, '{"error": "no such model"}', {}), "no such model"),
     ],
 )
@@ -162,6 +165,40 @@ def test_lasting_faults_end_in_one_line(server, fault, said, monkeypatch):
         EmbeddingServer(server.url, "m", first_wait=0.01)(["a"])
     assert "sk-" not in str(caught.value)
     assert len(server.seen) == 1
+
+
+def test_a_server_that_asks_to_wait_for_ever_is_given_up(server):
+    server.faults += [(429, "busy", {"Retry-After": "1e300"})]
+    with pytest.raises(BgrError, match="HTTP 429"):
+        EmbeddingServer(server.url, "m")(["a"])
+
+
+def test_a_response_that_drips_is_given_up():
+    class Drip(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.send_response(200)
+            self.end_headers()
+            with contextlib.suppress(OSError):  # the client has gone
+                for _ in range(200):
+                    self.wfile.write(b" ")
+                    time.sleep(0.05)
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Drip) as httpd:
+        threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        began = time.monotonic()
+        with pytest.raises(BgrError, match="no complete response in time"):
+            EmbeddingServer(f"http://127.0.0.1:{httpd.server_port}/v1", "m", timeout=0.3, retries=0)(["a"])
+        httpd.shutdown()
+    assert time.monotonic() - began < 5
+
+
+def test_a_response_in_another_coding_is_refused(server):
+    server.faults += [(200, "x", {"Content-Encoding": "gzip, gzip"})]
+    with pytest.raises(BgrError, match="content-encoding is 'gzip, gzip', allowed: identity, gzip, deflate"):
+        EmbeddingServer(server.url, "m", retries=0)(["a"])
 
 
 def test_a_server_that_stays_broken_is_given_up(server):

@@ -235,6 +235,27 @@ def test_what_would_fail_for_every_call_ends_the_run_with_one_line(server, backe
     assert ("to http://127.0.0.1:9/v1;" in str(caught.value)) is (status < 400)
 
 
+def test_a_key_is_neither_shown_in_a_redirect_nor_kept_from_a_reply(server, backend, ask_for, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with Replay(tmp_path / "replies.db") as replay:
+        model = backend(a=[says(f"your key is {KEY}")], b=[says(b"", 302, Location=f"http://{KEY}.example/{KEY}/v1")])
+        [reply] = Llm(model, replay=replay).ask([ask_for("a")])
+        with pytest.raises(Unreachable, match="it redirects to http") as caught:
+            Llm(model).ask([ask_for("b")])
+    assert reply.value == "your key is ***"
+    assert KEY[-4:] not in str(caught.value)
+    assert KEY.encode() not in (tmp_path / "replies.db").read_bytes()
+
+
+@pytest.mark.parametrize("coding", ["zstd", "gzip, gzip", "br"])
+def test_a_coding_that_was_not_asked_for(server, backend, ask_for, coding):
+    """Some kilobytes of it may be gigabytes, all in one block."""
+    model = backend(a=[says("words", Content_Encoding=coding), says("words")])
+    model.first_wait = 0.01
+    [reply] = Llm(model).ask([ask_for("a")])
+    assert (reply.value, reply.usage.retried) == ("words", 1)
+
+
 def test_a_restart_is_waited_out(ask_for, server):
     """A server that was reached before may be away for longer than the tries for a server that never was."""
     server.plays = {"a": [says("words", Connection="close")]}

@@ -105,6 +105,30 @@ def test_files_that_are_no_replay_cache(tmp_path):
     assert (tmp_path / "short").read_text() == "x"
 
 
+ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT * FROM n"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        f"ALTER TABLE replies RENAME TO r; CREATE VIEW replies AS SELECT * FROM r, ({ENDLESS})",
+        f"CREATE TRIGGER t BEFORE INSERT ON replies BEGIN SELECT count(*) FROM ({ENDLESS}); END",
+        "ALTER TABLE replies ADD COLUMN more TEXT AS (hex(zeroblob(400000000)))",
+        "CREATE TABLE more (x)",
+        "CREATE INDEX i ON replies (length(zeroblob(400000000) || text))",
+    ],
+    ids=["view", "trigger", "computed", "table", "index"],
+)
+def test_nothing_of_another_program_runs(tmp_path, change):
+    Replay(tmp_path / "r").close()
+    other = sqlite3.connect(tmp_path / "r")
+    other.executescript(change)
+    other.close()
+    for replay_only in (False, True):
+        with pytest.raises(DataError, match=r"cannot be used as a replay cache: (it has the|the column)"):
+            Replay(tmp_path / "r", replay_only=replay_only)
+
+
 def test_a_damaged_row(tmp_path):
     with Replay(tmp_path / "r") as replay:
         replay._file.execute("INSERT INTO replies VALUES ('k', 'm', 's', x'ff', 1, 1, 0, 0.5, 0, '')")

@@ -7,10 +7,13 @@ import time
 
 import httpx
 import pytest
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
 
 from bgr import __version__
 from bgr.pipeline import BgrPipeline
-from bgr.serve.schema import AnswerResponse
+from bgr.serve.app import invalid
+from bgr.serve.schema import AnswerResponse, AskRequest, BatchRequest
 from bgr.utils.json_utils import MAX_TEXT
 from tests.bgr.serve.conftest import EXAMPLE, FACTS, run_server
 
@@ -127,6 +130,40 @@ def test_what_is_wrong_is_said_in_one_line(served, request_, text):
     status, found = error(served.client.post("/v1/answer", content=body, headers={"content-type": "application/json"}))
     assert status == 422
     assert text in found
+
+
+@pytest.mark.parametrize(
+    ("request_", "where"),
+    [
+        ({"question": "x", "facts": [1] * 400_000}, "facts.0: "),
+        ({"question": "x", **{str(number): 0 for number in range(100_000)}}, "0: "),
+        ({"requests": [1] * 400_000}, "requests.0: "),
+        ({"requests": [{"question": "x", "facts": [1] * 400} for _ in range(900)]}, "requests.0.facts.0: "),
+    ],
+)
+def test_only_the_first_problem_is_looked_for(request_, where):
+    """All of them took a minute and gigabytes, in which nobody else was answered."""
+    model = BatchRequest if "requests" in request_ else AskRequest
+    with pytest.raises(ValidationError) as caught:
+        model.model_validate(request_)
+    assert caught.value.error_count() == 1
+    assert invalid(RequestValidationError(caught.value.errors())).startswith(where)
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b'{"question": "a", "question": "b"}', "the body is not valid JSON: key 'question' is repeated"),
+        (b'{"question": "\xff"}', "the body is not UTF-8"),
+        (b"[" * 100_000, "the body is not valid JSON: nested too deeply"),
+        (b'{"pool": ' + b"9" * 10_000 + b"}", "the body is not valid JSON: a number of thousands of digits"),
+    ],
+)
+def test_the_body_is_read_as_any_json(served, body, text):
+    headers = {"content-type": "application/json"}
+    status, found = error(served.client.post("/v1/answer", content=body, headers=headers))
+    assert status == 422
+    assert found.startswith(text)
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b'{"question": "\xff"}', b"[" * 100_000, b'{"question": NaN}', b"null"])

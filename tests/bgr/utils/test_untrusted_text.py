@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import time
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +34,12 @@ def dataset(short_data, tmp_path):
         return folder
 
     return edit
+
+
+def test_a_file_that_never_ends_is_refused(monkeypatch):
+    monkeypatch.setattr("bgr.ask.MAX_FILE", 1_000)
+    with pytest.raises(DataError, match="/dev/zero: more than 1,000 characters"):
+        read_sentences(Path("/dev/zero"))
 
 
 def test_a_key_twice_is_refused(tmp_path):

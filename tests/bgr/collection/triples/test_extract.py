@@ -251,6 +251,17 @@ def test_a_file_that_is_something_else(tmp_path):
     assert (tmp_path / "f").read_text() == "years of work " * 1000
 
 
+@pytest.mark.parametrize("held", ["TABLE mine (x)", "VIEW extractions AS SELECT 1 AS key, 2 AS body"])
+def test_another_database_stays_as_it_is(tmp_path, held):
+    other = sqlite3.connect(tmp_path / "f")
+    other.execute(f"CREATE {held}")
+    other.close()
+    before = (tmp_path / "f").read_bytes()
+    with pytest.raises(DataError, match=r"it has the (table|view) '.*', allowed: the table extractions"):
+        extract_triples(CORPUS, Script(good), tmp_path / "f", model="m")
+    assert (tmp_path / "f").read_bytes() == before
+
+
 def test_a_reply_that_was_cut_gives_no_triples():
     """Its last triple may be half a name."""
     text = '{"entities": ["A"], "triples": [["A", "born in", "New York"], ["A", "died in", "New Yo'
