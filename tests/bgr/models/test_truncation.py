@@ -1,7 +1,10 @@
 """Every text that loses tokens is counted, once, and no other."""
 
 import pytest
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
 
+from bgr.errors import CheckpointError
 from bgr.models.batching import Sentences
 from bgr.models.truncation import Truncation, tokenize, truncation_text
 
@@ -42,3 +45,12 @@ def test_the_line():
     counts = {"questions": Truncation(12, 2_080), "facts": Truncation(0, 0) + Truncation(1, 10_000)}
     assert truncation_text(counts) == "truncated: 12 of 2,080 questions (0.58 %), 1 of 10,000 facts (0.01 %)"
     assert Truncation().of("facts") == "0 of 0 facts (0.00 %)"
+
+
+def test_rules_that_fail_at_a_text_are_an_error_of_the_checkpoint(capfd):
+    core = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    core.pre_tokenizer = pre_tokenizers.Split(Regex("(a+)+$"), "removed")
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=core, unk_token="[UNK]")
+    assert tokenize(tokenizer, ["b"], 4) == ([[0]], [])
+    with pytest.raises(CheckpointError, match="the rules of the tokenizer fail at a text: "):
+        tokenize(tokenizer, ["b", "a" * 40 + "b"], 4)
