@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from bgr.errors import CheckpointError
-from bgr.utils.json_utils import one_line
 from bgr.utils.settings import STRICT
 
 Count = Annotated[int, Field(ge=0)]
@@ -48,7 +47,7 @@ def read_texts(tokenizer: Any, texts: Sequence[str], **settings: Any) -> Any:
         return tokenizer(list(texts), **settings)
     except BaseException as error:
         if type(error).__name__ == "PanicException":  # of Rust; it is no `Exception`, so that nobody would catch it
-            raise CheckpointError(f"the rules of the tokenizer fail at a text: {one_line(error)}") from None
+            raise CheckpointError(f"the rules of the tokenizer fail at a text: {' '.join(str(error).split())}") from None
         raise
 
 
