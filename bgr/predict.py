@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from bgr import __version__
 from bgr.ask import check_checkpoint, check_collection, open_collection
 from bgr.data.records import as_record, get_field, get_text, get_texts
-from bgr.errors import DataError
+from bgr.errors import BgrError, DataError
 from bgr.models.config import DIRECTIONS
 from bgr.released import checkpoint_folder
 from bgr.retrievers.graph_hop.options import MAX_FACTS, RANKER, PredictOptions
@@ -89,8 +89,13 @@ def predict(options: PredictOptions) -> Predicted:
     header = json.dumps({"run": _run_key(options, corpus)}).encode() + b"\n"
     with output_locks([options.out]):
         done = _resume(part, header, asked, overwrite=options.overwrite)
-        if done < len(asked):
-            _answer_rest(options, asked, done, part)
+        try:
+            if done < len(asked):
+                _answer_rest(options, asked, done, part)
+        except BgrError:
+            if part.stat().st_size == len(header):  # nothing was answered: nothing to resume
+                part.unlink()
+            raise
         for half in options.out.parent.glob(f".{glob.escape(options.out.name)}.*.half"):
             half.unlink(missing_ok=True)  # of a run that was killed just here
         with part.open("rb") as file, new_file(options.out) as half, half.open("wb") as target:
@@ -238,7 +243,7 @@ def _resume(part: Path, header: bytes, asked: Sequence[Asked], *, overwrite: boo
         with part.open("r+b") as file:
             first = file.readline()
             ours = first == header
-            if first.endswith(b"\n") and not ours and not overwrite:
+            if first.endswith(b"\n") and not ours and not overwrite and file.read(1):
                 raise DataError(
                     f"{part}: left by a run with other questions, options, checkpoint or collection; repeat that run, "
                     "or give --overwrite to begin anew"

@@ -254,6 +254,11 @@ def hops_key(corpus: str) -> str:
     return hash_texts(corpus)[:16]
 
 
+def hop_folders(folder: Path) -> list[Path]:
+    """The folders of names and token ids that a collection keeps (`bgr.collection.hop_index`)."""
+    return sorted(path for path in folder.iterdir() if HOPS.fullmatch(path.name) and path.is_dir())
+
+
 def _remove_hops(folder: Path, corpus: str) -> None:
     """Remove names and token ids of other texts, and unfinished ones, unless a process is building some: then the next
     change removes them."""

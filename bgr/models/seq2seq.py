@@ -21,6 +21,7 @@ from transformers.utils import logging
 from bgr.errors import CheckpointError
 from bgr.models.loading import check_types
 from bgr.utils.atomic_io import read_json
+from bgr.utils.checksums import check_folder
 from bgr.utils.json_utils import one_line, repr_short
 
 _KEPT = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id", "forced_bos_token_id")
@@ -30,11 +31,14 @@ def load_seq2seq(source: str) -> tuple[PreTrainedModel, Any]:
     """Load model and tokenizer from a hub id or a local folder, with safetensors weights only and no remote code.
 
     Raises:
-        CheckpointError: transformers cannot load it, it is not an encoder-decoder, or weights are missing.
+        CheckpointError: transformers cannot load it, it is not an encoder-decoder, weights are missing, or a file is
+            not as it was written (`bgr.utils.checksums`).
     """
     folder = Path(source).expanduser()
     if not folder.is_dir() and (source.startswith((".", "/", "~")) or source.count("/") > 1):
         raise CheckpointError(f"{source}: no such folder; give a folder or a hub id")
+    if folder.is_dir():
+        check_folder(folder)
     where: dict[str, Any] = {"local_files_only": folder.is_dir(), "trust_remote_code": False}
     name = str(folder) if folder.is_dir() else source
     bars = logging.is_progress_bar_enabled()
