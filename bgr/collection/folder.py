@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 from pydantic import Field
 
 from bgr.errors import DataError
-from bgr.utils.atomic_io import read_json, replaced, writing
+from bgr.utils.atomic_io import check_regular, read_json, replaced, writing
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import repr_short
 from bgr.utils.settings import STRICT, problems, validated
@@ -178,6 +178,7 @@ def files_of(folder: Path, piece: Piece) -> Iterator[str]:
 
 def digest(path: Path, report: Callable[[int], object] = lambda read: None) -> str:
     """SHA-256 of a file; `report` is called with the size of each block."""
+    check_regular(path)
     found = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(BLOCK):

@@ -24,7 +24,7 @@ from tqdm import tqdm
 
 from bgr.errors import CheckpointError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from bgr.models.seq2seq import check_config, greedy, load_seq2seq
+from bgr.models.seq2seq import greedy, load_seq2seq
 from bgr.models.truncation import tokenize
 from bgr.reader.reader import NOT_ANSWERABLE, SETTINGS, ReaderAnswer, ReaderInput
 from bgr.reader.slots import Masked, mask_text
@@ -135,7 +135,6 @@ class Seq2seqReader:
         """
         folder = Path(folder)
         settings = ReaderSettings.load(folder)
-        check_config(folder)
         model, tokenizer = load_seq2seq(str(folder.absolute()))
         words = model.config.vocab_size
         if len(tokenizer) > words:
