@@ -24,7 +24,7 @@ from bgr.released import checkpoint_folder
 from bgr.retrievers.graph_hop.options import MAX_FACTS, RANKER, PredictOptions
 from bgr.utils.atomic_io import new_file, writing
 from bgr.utils.hashing import hash_files, hash_texts
-from bgr.utils.json_utils import is_text, parse_json, repr_short
+from bgr.utils.json_utils import is_text, parse_json, repr_short, text_problem
 from bgr.utils.output_lock import output_locks
 from bgr.utils.progress import progress_bar
 from bgr.utils.ray_map import anywhere, map_work
@@ -141,11 +141,16 @@ def _asked(raw: bytes, number: int, first: dict[str | int, int], own_facts: bool
         question = " ".join(get_text(record, "question", where).split())
         if not question:
             raise DataError(f"{where}: the question is empty")
+        if problem := text_problem(question):
+            raise DataError(f"{where}: the question {problem}")
         if not own_facts:
             return Asked(name, question)
         facts = get_texts(record, "facts", where)
         if not 1 <= len(facts) <= MAX_FACTS:
             raise DataError(f"{where}: {len(facts):,} facts, allowed: 1 to {MAX_FACTS:,}")
+        for place, fact in enumerate(facts):
+            if problem := text_problem(fact):
+                raise DataError(f"{where}: fact {place} {problem}")
         return Asked(name, question, facts)
     except UnicodeDecodeError:
         return Asked(name, error=f"{where}: not UTF-8 text")

@@ -87,7 +87,7 @@ def _check_special_tokens(source: str, model: PreTrainedModel) -> None:
 
 
 @torch.inference_mode()
-def _check_runs(source: str, model: PreTrainedModel, tokenizer: Any) -> None:
+def _check_runs(source: str, model: Any, tokenizer: Any) -> None:
     """Generate one token, since weights may fit settings that cannot be run."""
     try:
         model.generate(**tokenizer(["?"], return_tensors="pt"), generation_config=greedy(model, 1))

@@ -59,7 +59,7 @@ def test_every_wrong_field_of_a_t5_is_one_line(name, t5):
         ({"num_layers": 10**6}, "num_layers is 1000000, allowed: 1000 or less"),
         ({"num_decoder_layers": 10**6}, "num_decoder_layers is 1000000, allowed: 1000 or less"),
         ({"d_ff": 10**9}, "weights, model.safetensors holds"),
-        ({"model_type": "bert"}, "a bert model, allowed: an encoder-decoder"),
+        ({"model_type": "bert"}, "does not describe a valid encoder-decoder"),
         ({"model_type": "oops"}, "model_type is 'oops'"),
     ],
 )
