@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 from bgr import __version__
 from bgr.ask import check_checkpoint, check_collection, open_collection
 from bgr.data.records import as_record, get_field, get_text, get_texts
-from bgr.errors import DataError
+from bgr.errors import BgrError, DataError
 from bgr.models.config import DIRECTIONS
 from bgr.released import checkpoint_folder
 from bgr.retrievers.graph_hop.options import MAX_FACTS, RANKER, PredictOptions
 from bgr.utils.atomic_io import new_file, writing
 from bgr.utils.hashing import hash_files, hash_texts
-from bgr.utils.json_utils import is_text, parse_json, repr_short
+from bgr.utils.json_utils import is_text, parse_json, repr_short, text_problem
 from bgr.utils.output_lock import output_locks
 from bgr.utils.progress import progress_bar
 from bgr.utils.ray_map import anywhere, map_work
@@ -89,8 +89,13 @@ def predict(options: PredictOptions) -> Predicted:
     header = json.dumps({"run": _run_key(options, corpus)}).encode() + b"\n"
     with output_locks([options.out]):
         done = _resume(part, header, asked, overwrite=options.overwrite)
-        if done < len(asked):
-            _answer_rest(options, asked, done, part)
+        try:
+            if done < len(asked):
+                _answer_rest(options, asked, done, part)
+        except BgrError:
+            if part.stat().st_size == len(header):  # nothing was answered: nothing to resume
+                part.unlink()
+            raise
         for half in options.out.parent.glob(f".{glob.escape(options.out.name)}.*.half"):
             half.unlink(missing_ok=True)  # of a run that was killed just here
         with part.open("rb") as file, new_file(options.out) as half, half.open("wb") as target:
@@ -136,11 +141,16 @@ def _asked(raw: bytes, number: int, first: dict[str | int, int], own_facts: bool
         question = " ".join(get_text(record, "question", where).split())
         if not question:
             raise DataError(f"{where}: the question is empty")
+        if problem := text_problem(question):
+            raise DataError(f"{where}: the question {problem}")
         if not own_facts:
             return Asked(name, question)
         facts = get_texts(record, "facts", where)
         if not 1 <= len(facts) <= MAX_FACTS:
             raise DataError(f"{where}: {len(facts):,} facts, allowed: 1 to {MAX_FACTS:,}")
+        for place, fact in enumerate(facts):
+            if problem := text_problem(fact):
+                raise DataError(f"{where}: fact {place} {problem}")
         return Asked(name, question, facts)
     except UnicodeDecodeError:
         return Asked(name, error=f"{where}: not UTF-8 text")
@@ -238,7 +248,7 @@ def _resume(part: Path, header: bytes, asked: Sequence[Asked], *, overwrite: boo
         with part.open("r+b") as file:
             first = file.readline()
             ours = first == header
-            if first.endswith(b"\n") and not ours and not overwrite:
+            if first.endswith(b"\n") and not ours and not overwrite and file.read(1):
                 raise DataError(
                     f"{part}: left by a run with other questions, options, checkpoint or collection; repeat that run, "
                     "or give --overwrite to begin anew"

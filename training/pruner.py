@@ -28,6 +28,7 @@ from bgr.models.config import DIRECTIONS
 from bgr.models.pruner import Pruner
 from bgr.retrievers.graph_hop.checkpoint import Settings, load_retriever
 from bgr.utils.atomic_io import output_folder
+from bgr.utils.checksums import check_tree
 from bgr.utils.devices import pick_device
 from bgr.utils.progress import progress_bar
 from training.options import PrunerOptions
@@ -87,6 +88,7 @@ def train_pruner(options: PrunerOptions) -> dict[str, dict[str, float]]:
             exists.
     """
     Settings.load(options.checkpoint)  # an error is told before anything is read
+    check_tree(options.checkpoint)  # most of it is copied
     with output_folder(options.out, overwrite=options.overwrite) as folder:
         first, second = (load_retriever(options.checkpoint, direction) for direction in DIRECTIONS)
         if first.pruner is None or second.pruner is None:

@@ -30,6 +30,7 @@ from bgr.retrievers.graph_hop.hop_search import HopSearch, Pool
 from bgr.retrievers.graph_hop.options import RANKER
 from bgr.utils.atomic_io import output_folder
 from bgr.utils.cache import ChunkCache
+from bgr.utils.checksums import check_tree
 from bgr.utils.hashing import hash_texts
 from bgr.utils.progress import progress_bar
 from training.options import RankerOptions
@@ -77,6 +78,7 @@ def train_ranker(options: RankerOptions) -> dict[str, dict[str, float]]:
             exists.
     """
     Settings.load(options.checkpoint)  # an error is told before anything is read
+    check_tree(options.checkpoint)  # most of it is copied
     cache = pools_cache(options.states)
     with output_folder(options.out, overwrite=options.overwrite) as folder:
         pipeline = BgrPipeline.from_pretrained(options.checkpoint, device="cpu")

@@ -9,7 +9,7 @@ from tokenize import TokenError
 import numpy as np
 
 from bgr.errors import DataError
-from bgr.utils.atomic_io import writing
+from bgr.utils.atomic_io import check_regular, writing
 from bgr.utils.json_utils import one_line
 
 DAMAGED = (OSError, ValueError, EOFError, SyntaxError, TokenError, MemoryError, OverflowError)
@@ -30,6 +30,7 @@ def open_array(
     Raises:
         DataError: the file is missing, damaged, or an array of another type or shape.
     """
+    check_regular(path)
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:

@@ -17,8 +17,8 @@ from bgr.collection import changes
 from bgr.collection.bm25 import ScoredSearch
 from bgr.collection.corpus import Corpus, Document, read_documents
 from bgr.collection.encoder_spec import EncoderSpec
-from bgr.collection.folder import Manifest, changing, check_free, tidy
-from bgr.collection.hop_index import HopIndex
+from bgr.collection.folder import Manifest, changing, check_free, hop_folders, tidy
+from bgr.collection.hop_index import HopIndex, check_hops
 from bgr.collection.memory import MINILM, LazyEncoder, Memory, Part, Source, Triples, read_triples
 from bgr.collection.search import HybridSearch, check_subset
 from bgr.collection.segments import FolderState, Verified, forget_encoded, open_state, verify
@@ -352,8 +352,12 @@ class Collection:
             self._commit(changes.compacted(state, number))
 
     def verify(self) -> Verified:
-        """Compare all files with their hashes (`open` checks only sizes); DataError names damaged or missing files."""
-        return verify(self._state, progress=self.progress)
+        """Compare all files with their hashes (`open` checks only sizes), also those of kept names and token ids;
+        DataError names damaged or missing files."""
+        found = verify(self._state, progress=self.progress)
+        for home in hop_folders(self._state.folder):
+            check_hops(home)
+        return found
 
     @property
     def _state(self) -> FolderState:

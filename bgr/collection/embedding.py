@@ -17,6 +17,7 @@ from tqdm import tqdm
 from bgr.collection.encoder_spec import EncoderSpec, Pooling
 from bgr.collection.spread import SpreadEncoder
 from bgr.errors import BgrError, CheckpointError
+from bgr.models.loading import check_objects
 from bgr.models.packaged import packaged_minilm
 from bgr.models.truncation import Truncation, tokenize
 from bgr.utils.atomic_io import read_json
@@ -64,6 +65,7 @@ class SentenceEncoder:
 
         if not Path(folder).is_dir():
             raise CheckpointError(f"{folder}: no such folder (an encoder is a local folder with config and weights)")
+        check_objects(Path(folder))
         bars = logging.is_progress_bar_enabled()
         logging.disable_progress_bar()  # the weights load in a moment
         try:

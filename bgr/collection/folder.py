@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 from pydantic import Field
 
 from bgr.errors import DataError
-from bgr.utils.atomic_io import read_json, replaced, writing
+from bgr.utils.atomic_io import check_regular, read_json, replaced, writing
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import repr_short
 from bgr.utils.settings import STRICT, problems, validated
@@ -178,6 +178,7 @@ def files_of(folder: Path, piece: Piece) -> Iterator[str]:
 
 def digest(path: Path, report: Callable[[int], object] = lambda read: None) -> str:
     """SHA-256 of a file; `report` is called with the size of each block."""
+    check_regular(path)
     found = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(BLOCK):
@@ -252,6 +253,11 @@ def tidy(folder: Path) -> None:
 def hops_key(corpus: str) -> str:
     """The first hash in the name of a folder of names and token ids."""
     return hash_texts(corpus)[:16]
+
+
+def hop_folders(folder: Path) -> list[Path]:
+    """The folders of names and token ids that a collection keeps (`bgr.collection.hop_index`)."""
+    return sorted(path for path in folder.iterdir() if HOPS.fullmatch(path.name) and path.is_dir())
 
 
 def _remove_hops(folder: Path, corpus: str) -> None:

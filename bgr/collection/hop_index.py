@@ -82,15 +82,20 @@ class HopIndex:
                     with output_folder(home) as work:
                         found.mentions.save(work)
                         found.tokens.save(work)
-        if verify and read_sums(home) and (bad := changed_files(home)):
-            raise DataError(
-                f"{bad[0].partition(': ')[0]}: damaged; remove {home}, which is built again when it is needed"
-            )
+        if verify:
+            check_hops(home)
         mentions, tokens = Mentions.open(home), TokenStore.open(home, words=len(tokenizer))
         if not len(mentions) == len(tokens) == len(corpus):
             counts = f"names of {len(mentions):,} texts, token ids of {len(tokens):,}, of {len(corpus):,}"
             raise DataError(f"{home}: damaged ({counts}); remove {home}, which is built again when it is needed")
         return cls(mentions, tokens)
+
+
+def check_hops(home: Path) -> None:
+    """Compare the files of a folder of names and token ids with their hashes, if it has any; DataError says what to
+    do."""
+    if read_sums(home) and (bad := changed_files(home)):
+        raise DataError(f"{bad[0].partition(': ')[0]}: damaged; remove {home}, which is built again when it is needed")
 
 
 def _tokens_key(tokenizer: Any, max_tokens: int) -> str:

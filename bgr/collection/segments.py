@@ -24,7 +24,7 @@ from bgr.collection.triples.index import TripleIndex
 from bgr.collection.vectors import Encoder, VectorRows, check_unit
 from bgr.collection.word_counts import CountsFolder, WordCounts, count_words, save_counts
 from bgr.errors import DataError
-from bgr.utils.atomic_io import writing
+from bgr.utils.atomic_io import check_regular, writing
 from bgr.utils.cache import ChunkCache
 from bgr.utils.json_utils import repr_short
 
@@ -44,6 +44,7 @@ class Segment:
     def passages(self) -> Corpus:
         """All passages, including deleted ones; DataError if the file is damaged."""
         path = self.folder / PASSAGES
+        check_regular(path)
         corpus = load_corpus(path)
         if len(corpus) != self.size:
             raise DataError(f"{path}: {len(corpus)} passages of {self.size}; build the collection again")

@@ -14,7 +14,7 @@ from transformers import AutoTokenizer, BertConfig
 
 from bgr.errors import CheckpointError
 from bgr.models.encoder import SentenceStates
-from bgr.models.loading import Shared, save_shared
+from bgr.models.loading import Shared, check_objects, save_shared
 from bgr.models.packaged import MINILM_SHA256, PACKAGED_MINILM, packaged_minilm
 from bgr.utils.atomic_io import new_file, read_json
 from bgr.utils.checksums import check_file, check_folder
@@ -95,8 +95,7 @@ def load_tokenizer(folder: Path, words: int | None = None) -> Any:
     if not (folder / "tokenizer.json").is_file():
         raise CheckpointError(f"{folder / 'tokenizer.json'}: no such file")
     check_folder(folder)
-    if not isinstance(read_json(folder / "tokenizer.json"), dict):
-        raise CheckpointError(f"{folder / 'tokenizer.json'}: must hold an object")
+    check_objects(folder)
     try:
         # a config.json beside it is that of our model, which transformers does not know
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, config=BertConfig())

@@ -18,7 +18,7 @@ from torch import Tensor
 from transformers import PretrainedConfig, PreTrainedModel
 
 from bgr.errors import CheckpointError
-from bgr.utils.atomic_io import new_file, read_json
+from bgr.utils.atomic_io import check_regular, new_file, read_json
 from bgr.utils.checksums import check_file
 from bgr.utils.json_utils import one_line, repr_short
 
@@ -27,6 +27,15 @@ MAX_LAYERS = 1_000
 
 _OTHER_FIELDS = {"torch_dtype", "attn_implementation", "_attn_implementation_autoset"}
 """Fields that other versions of `transformers` write."""
+
+
+_READ_BY_TRANSFORMERS = (
+    "config.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+)
 
 
 class Shared(NamedTuple):
@@ -87,6 +96,18 @@ def save_shared(tensors: dict[str, Tensor], path: Path) -> bool:
     return all(found[name].dtype == t.dtype and torch.equal(found[name], t.cpu()) for name, t in tensors.items())
 
 
+def check_objects(folder: Path) -> None:
+    """Check that the JSON files that `transformers` reads from a folder hold objects, which it takes for granted.
+
+    Raises:
+        DataError: a file is not JSON.
+        CheckpointError: a file holds something else.
+    """
+    for path in (folder / name for name in _READ_BY_TRANSFORMERS):
+        if path.exists() and not isinstance(record := read_json(path), dict):
+            raise CheckpointError(f"{path}: is {repr_short(record)}, allowed: an object")
+
+
 def read_config(path: Path, kind: type[PretrainedConfig]) -> Any:
     """Read a ``config.json`` as a configuration of the given class after checking the type of each field.
 
@@ -110,20 +131,20 @@ def read_config(path: Path, kind: type[PretrainedConfig]) -> Any:
 
 
 def check_names(path: Path, record: dict[str, Any], usual: dict[str, Any]) -> None:
-    """Check that no field is misspelled, which would silently have its default.
-
-    A published encoder may have fields that `transformers` does not know; there only a name is refused that resembles
-    a known one which is not given.
-    """
+    """Check that no field is misspelled, which would silently have its default."""
     for name in sorted(record.keys() - usual.keys() - _OTHER_FIELDS):
         raise CheckpointError(f"{path}: unknown field {repr_short(name)}{_advice(name, usual)}")
-    encoder, known = record.get("encoder"), usual.get("encoder", {})
-    if not isinstance(encoder, dict):
-        return
-    for name in sorted(encoder.keys() - known.keys()):
-        missing = [one for one in known.keys() - encoder.keys() if not one.endswith("_token_id")]
+    if isinstance(encoder := record.get("encoder"), dict):
+        check_published_names(path, encoder, usual.get("encoder", {}), "encoder.")
+
+
+def check_published_names(path: Path, record: dict[str, Any], usual: dict[str, Any], prefix: str = "") -> None:
+    """`check_names` for a published model, which may have fields that `transformers` does not know: only a name is
+    refused that resembles a known one which is not given."""
+    for name in sorted(record.keys() - usual.keys()):
+        missing = [one for one in usual.keys() - record.keys() if not one.endswith("_token_id")]
         if advice := _advice(name, missing):
-            raise CheckpointError(f"{path}: unknown field {repr_short(f'encoder.{name}')}{advice}")
+            raise CheckpointError(f"{path}: unknown field {repr_short(prefix + name)}{advice}")
 
 
 def _advice(name: str, known: Iterable[str]) -> str:
@@ -190,6 +211,7 @@ def _checked_files(
 
 
 def _shapes(path: Path) -> dict[str, list[int]]:
+    check_regular(path)
     try:
         with safe_open(path, framework="pt") as file:
             return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118

@@ -19,8 +19,9 @@ from transformers import (
 from transformers.utils import logging
 
 from bgr.errors import CheckpointError
-from bgr.models.loading import check_types
+from bgr.models.loading import check_objects, check_published_names, check_types
 from bgr.utils.atomic_io import read_json
+from bgr.utils.checksums import check_folder
 from bgr.utils.json_utils import one_line, repr_short
 
 _KEPT = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id", "forced_bos_token_id")
@@ -30,11 +31,17 @@ def load_seq2seq(source: str) -> tuple[PreTrainedModel, Any]:
     """Load model and tokenizer from a hub id or a local folder, with safetensors weights only and no remote code.
 
     Raises:
-        CheckpointError: transformers cannot load it, it is not an encoder-decoder, or weights are missing.
+        DataError: a file is missing or not JSON.
+        CheckpointError: transformers cannot load or run it, it is not an encoder-decoder, weights are missing, or a
+            file is not as it was written (`bgr.utils.checksums`).
     """
     folder = Path(source).expanduser()
     if not folder.is_dir() and (source.startswith((".", "/", "~")) or source.count("/") > 1):
         raise CheckpointError(f"{source}: no such folder; give a folder or a hub id")
+    if folder.is_dir():
+        check_folder(folder)
+        check_objects(folder)
+        _check_config(folder)
     where: dict[str, Any] = {"local_files_only": folder.is_dir(), "trust_remote_code": False}
     name = str(folder) if folder.is_dir() else source
     bars = logging.is_progress_bar_enabled()
@@ -59,6 +66,7 @@ def load_seq2seq(source: str) -> tuple[PreTrainedModel, Any]:
         missing = sorted(report["missing_keys"])
         raise CheckpointError(f"{source}: the weights lack {len(missing)} parts, the first: {missing[0]}")
     _check_special_tokens(source, model)
+    _check_runs(source, model, tokenizer)
     return model, tokenizer
 
 
@@ -74,9 +82,20 @@ def _check_special_tokens(source: str, model: PreTrainedModel) -> None:
                 f"{source}: {name} of its generation settings is {repr_short(value)}, allowed: a number of one of its "
                 f"{words:,} tokens"
             )
+    if settings.eos_token_id is None:
+        raise CheckpointError(f"{source}: its generation settings have no eos_token_id, the end of a text")
 
 
-def check_config(folder: Path) -> None:
+@torch.inference_mode()
+def _check_runs(source: str, model: Any, tokenizer: Any) -> None:
+    """Generate one token, since weights may fit settings that cannot be run."""
+    try:
+        model.generate(**tokenizer(["?"], return_tensors="pt"), generation_config=greedy(model, 1))
+    except Exception as error:  # contradictory settings raise all kinds of errors
+        raise CheckpointError(f"{source}: the model cannot be run: {one_line(error)}") from None
+
+
+def _check_config(folder: Path) -> None:
     """Check the ``config.json`` of an encoder-decoder before a model of that size is made.
 
     Raises:
@@ -90,13 +109,19 @@ def check_config(folder: Path) -> None:
     name = record.get("model_type")
     if not isinstance(name, str) or name not in CONFIG_MAPPING:
         raise CheckpointError(f"{path}: model_type is {repr_short(name)}, allowed: an encoder-decoder such as 't5'")
-    check_types(path, record, CONFIG_MAPPING[name]().to_dict())
+    usual = CONFIG_MAPPING[name]().to_dict()
+    check_types(path, record, usual)
     try:
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        if not config.is_encoder_decoder:
+            raise CheckpointError(f"{path}: a {config.model_type} model, allowed: an encoder-decoder such as t5")
         with torch.device("meta"):
             model = AutoModelForSeq2SeqLM.from_config(config)
+    except CheckpointError:
+        raise
     except Exception as error:  # contradictory sizes raise all kinds of errors
         raise CheckpointError(f"{path}: does not describe a valid encoder-decoder: {one_line(error)}") from None
+    check_published_names(path, record, usual)
     size, stored = sum(weight.numel() for weight in model.parameters()), _stored(folder)
     # embeddings that up to four parts share are stored once
     if size > 4 * stored:

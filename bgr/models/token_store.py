@@ -12,7 +12,7 @@ import torch
 from bgr.errors import DataError
 from bgr.models.ragged import Rows
 from bgr.models.truncation import tokenize
-from bgr.utils.atomic_io import writing
+from bgr.utils.atomic_io import check_regular, writing
 from bgr.utils.json_utils import one_line
 from bgr.utils.progress import progress_bar
 
@@ -79,6 +79,7 @@ class TokenStore:
 
 def _open(path: Path, *kinds: type[np.generic]) -> np.ndarray:
     """A memory-mapped array ``[any]`` of one of the kinds; DataError if the file is missing or damaged."""
+    check_regular(path)
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # a damaged header raises errors of Python's parser

@@ -24,12 +24,11 @@ from tqdm import tqdm
 
 from bgr.errors import CheckpointError
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
-from bgr.models.seq2seq import check_config, greedy, load_seq2seq
+from bgr.models.seq2seq import greedy, load_seq2seq
 from bgr.models.truncation import tokenize
 from bgr.reader.reader import NOT_ANSWERABLE, SETTINGS, ReaderAnswer, ReaderInput
 from bgr.reader.slots import Masked, mask_text
 from bgr.utils.atomic_io import write_text
-from bgr.utils.checksums import check_folder
 from bgr.utils.devices import autocast, pick_device, pick_precision
 from bgr.utils.json_utils import one_line
 from bgr.utils.settings import STRICT, load_settings
@@ -136,8 +135,6 @@ class Seq2seqReader:
         """
         folder = Path(folder)
         settings = ReaderSettings.load(folder)
-        check_config(folder)
-        check_folder(folder)
         model, tokenizer = load_seq2seq(str(folder.absolute()))
         words = model.config.vocab_size
         if len(tokenizer) > words:

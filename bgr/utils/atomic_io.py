@@ -40,14 +40,19 @@ def read_json(path: str | Path) -> Any:
     """Parse a JSON file; DataError if it is unreadable or not valid JSON, with file, line and column."""
     path = Path(path)
     try:
-        if path.exists() and not path.is_file():
-            raise DataError(f"{path}: not a regular file")  # reading a pipe or a device may never end
+        check_regular(path)
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from None
     return parse_json(text, str(path), lines=True)
+
+
+def check_regular(path: Path) -> None:
+    """Refuse to open a pipe or a device, which may never end; DataError."""
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path}: not a regular file")
 
 
 def is_empty(path: Path) -> bool:

@@ -14,7 +14,17 @@ from bgr.errors import CheckpointError
 from bgr.utils.atomic_io import SUMS, write_sums
 from bgr.utils.hashing import hash_file
 
-__all__ = ["ROOTS", "SUMS", "changed_files", "check_file", "check_folder", "read_sums", "remove_sums", "write_sums"]
+__all__ = [
+    "ROOTS",
+    "SUMS",
+    "changed_files",
+    "check_file",
+    "check_folder",
+    "check_tree",
+    "read_sums",
+    "remove_sums",
+    "write_sums",
+]
 
 ROOTS = ("bgr.json", "reader.json", "baseline.json")
 """The settings of a retriever, a reader or a baseline, one of which is in its folder."""
@@ -51,6 +61,17 @@ def check_folder(folder: Path) -> None:
             check_file(path)
         elif not path.is_dir():
             raise CheckpointError(f"{path}: not a regular file")  # reading a pipe or a device may never end
+
+
+def check_tree(folder: Path) -> None:
+    """Compare all files of a folder, also those in its parts, before they are copied to one with hashes of its own.
+    Without hashes nothing is compared.
+
+    Raises:
+        CheckpointError: a file is missing or not as it was written.
+    """
+    if read_sums(folder) and (bad := changed_files(folder)):
+        raise CheckpointError(bad[0])
 
 
 def changed_files(folder: Path) -> list[str]:

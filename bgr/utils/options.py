@@ -272,10 +272,18 @@ def _text(value: Any) -> str:
     return text
 
 
+def _path(value: Any) -> Path:
+    path: Path = _of_type(value, (str, Path), "a path", Path)
+    # bytes of the command line that are not UTF-8; NUL comes from config files and Python
+    if "\0" in str(path) or not is_text(str(path)):
+        raise ValueError(f"{str(path)!r}: allowed: a path in UTF-8, without NUL characters")
+    return path
+
+
 _CONVERTERS: dict[Any, tuple[Callable[[Any, Range | None], Any], str]] = {
     int: (lambda value, bounds: _number(value, int, bounds), "N"),
     float: (lambda value, bounds: _number(value, float, bounds), "X"),
     str: (lambda value, _: _text(value), "TEXT"),
-    Path: (lambda value, _: _of_type(value, (str, Path), "a path", Path), "PATH"),
+    Path: (lambda value, _: _path(value), "PATH"),
     bool: (lambda value, _: _of_type(value, (bool,), "true or false", bool), ""),
 }

@@ -150,6 +150,33 @@ def test_the_part_of_another_run_is_not_continued(given):
     assert "of another run" not in given["out"].read_text()
 
 
+def test_a_text_that_is_too_long_is_an_error_of_its_own_line(given):
+    long = "x " * 50_001
+    lines = [
+        {"id": "a", "question": QUESTION, "facts": [FACTS[0], long]},
+        {"id": "b", "question": long, "facts": FACTS},
+    ]
+    lines.append({"id": "c", "question": QUESTION, "facts": FACTS})
+    given["questions"].write_text("\n".join(map(json.dumps, lines)))
+    assert predict(PredictOptions(**given | {"collection": None})).failed == 2
+    rows = records(given["out"])
+    assert rows[0]["error"] == "line 1: fact 1 has 100,002 characters, allowed: 100,000 or fewer; divide it"
+    assert rows[1]["error"].startswith("line 2: the question has 100,001 characters")
+    assert rows[2]["answerable"] in (True, False)
+
+
+def test_a_run_that_answered_nothing_is_in_no_ones_way(given, small_checkpoint):
+    part = given["out"].with_name("out.jsonl.part")
+    part.parent.mkdir()
+    weights = small_checkpoint / "backward" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-5])
+    with pytest.raises(CheckpointError, match="backward"):
+        predict(PredictOptions(**{**given, "checkpoint": small_checkpoint}))
+    assert not part.exists()
+    part.write_bytes(b'{"run": "of a run that was killed at its start"}\n')
+    assert predict(PredictOptions(**given)).records == 7
+
+
 def test_a_deleted_text_is_in_no_prediction(given, monkeypatch):
     """A run that named it is not continued; a collection that is open keeps its state."""
     collection = Collection.open(given["collection"])

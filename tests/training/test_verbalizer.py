@@ -145,6 +145,11 @@ def test_a_run_is_a_checkpoint_with_card_and_measure(train, tmp_path, capsys):
     assert train("more", "--init", str(tmp_path / "out")) == 0
     old, new = (load_seq2seq(str(tmp_path / name))[1].get_vocab() for name in ("out", "more"))
     assert old == new
+    weights = tmp_path / "out" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-2] + b"!?")  # another number
+    capsys.readouterr()
+    assert train("again", "--init", str(tmp_path / "out")) == 1
+    assert "out/model.safetensors: is damaged or was changed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,8 @@ from bgr.graph.evidence_graph import EvidenceGraph
 from bgr.models.batching import Batch
 from bgr.models.config import BgrConfig
 from bgr.models.retriever import BgrRetriever, EncodedBatch
-from bgr.retrievers.graph_hop.checkpoint import load_retriever
+from bgr.retrievers.graph_hop.checkpoint import load_ranker, load_retriever
 from bgr.retrievers.graph_hop.decode import decode
-from bgr.retrievers.graph_hop.options import RANKER
 from bgr.retrievers.graph_hop.prune import kept_columns
 from training.base_module import RetrievalModule
 from training.data_module import TrainingBatch
@@ -85,7 +84,7 @@ class BgrModule(RetrievalModule):
                 if ours != theirs:
                     raise ValueError(f"{name} is {ours}, but {theirs} in {checkpoint}, which the training starts from")
         self.model.load_state_dict(trained.state_dict())
-        if self.model.pruner is not None and (checkpoint / RANKER).is_dir():
+        if load_ranker(checkpoint) is not None and self.model.pruner is not None:
             self.model.pruner.requires_grad_(False)
 
     @torch.no_grad()

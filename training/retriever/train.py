@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from bgr.models.checkpoint import SHARED, save_part
 from bgr.models.config import DIRECTIONS
 from bgr.models.retriever import BgrRetriever
 from bgr.pipeline import read_alike
-from bgr.retrievers.graph_hop.checkpoint import SETTINGS, Settings, load_retriever
+from bgr.retrievers.graph_hop.checkpoint import SETTINGS, Settings, load_ranker, load_retriever
 from bgr.retrievers.graph_hop.known_words import KnownWords
 from bgr.retrievers.graph_hop.likelihood import DirectionResult
 from bgr.retrievers.graph_hop.options import RANKER
@@ -149,10 +148,10 @@ def calibrate_pair(run: Run) -> dict[str, Any]:
     settings = calibrated(forward, backward, data.splits["dev"], rule=cli.config["rule"])
     settings = replace(settings, data_hash=dataset_hash(run.data), recipe=data.recipe)
     settings = replace(settings, truncation=data.truncation)
-    ranker = Path(cli.model.hparams["init"], RANKER)
-    if cli.model.hparams["init"] and ranker.is_dir():
+    start = cli.model.hparams["init"]
+    if start and (ranker := load_ranker(Path(start))) is not None:
         with output_folder(run.out / RANKER, overwrite=True, sums=False) as folder:
-            shutil.copytree(ranker, folder, dirs_exist_ok=True)
+            ranker.save_pretrained(folder)
     KnownWords.learn(example.question for example in data.splits["train"]).save(run.out)
     settings.save(run.out)  # it marks the run as complete
     complete_folder(run.out)

@@ -143,6 +143,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(words, message, capsys):
         ("config: other.yaml", "a config file cannot name another one"),
         ("- 3", "Unexpected config: - 3"),
         ("limit: [3", "Problems parsing config"),
+        ('out: "a\\0b"', r"'a\x00b': allowed: a path in UTF-8, without NUL characters"),
         ("out: !!python/object/apply:os.getcwd []", "Problems parsing config"),
     ],
 )

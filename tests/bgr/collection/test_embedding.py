@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 import torch
@@ -86,6 +88,14 @@ def test_a_folder_without_a_model_is_refused(tmp_path):
         SentenceEncoder(tmp_path / "none")
     with pytest.raises(CheckpointError, match="not an encoder"):
         SentenceEncoder(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "tokenizer_config.json"])
+def test_a_file_of_another_kind_is_told(name, encoder_folder, tmp_path):
+    folder = shutil.copytree(encoder_folder, tmp_path / "encoder")
+    (folder / name).write_text("[]")
+    with pytest.raises(CheckpointError, match=rf"{name}: is \[\], allowed: an object"):
+        SentenceEncoder(folder)
 
 
 def test_truncated_sentences_are_counted():

@@ -155,6 +155,8 @@ def test_damage_is_told_with_what_to_do(films, tokenizer, name, damage):
     with pytest.raises(DataError, match=f"remove .*{home}, which is built again") as error:
         Collection.open(films.folder, encoder=None).hop_index(tokenizer, max_tokens=8)
     assert "\n" not in str(error.value)
+    with pytest.raises(DataError, match=f"remove .*{home}, which is built again"):
+        Collection.open(films.folder, encoder=None).verify()
     shutil.rmtree(path.parent)
     Collection.open(films.folder, encoder=None).hop_index(tokenizer, max_tokens=8)
 

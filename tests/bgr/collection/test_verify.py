@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -58,6 +59,15 @@ def test_a_changed_byte_is_found(folder, encoder, name, place):
     if name == "vectors.npy" and place:
         with pytest.raises(DataError, match=r"index: segment-000001/vectors.npy: not what was written"):
             Collection.open(folder, encoder=None).verify()
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_a_pipe_never_blocks(folder, encoder, name):
+    path = folder / "segment-000001" / name
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(DataError, match=rf"{name}(: not a regular file|.* build the collection again)"):
+        Collection.open(folder, encoder=encoder, key="hash").verify()
 
 
 def test_a_missing_file_and_one_that_is_not_ours(folder):

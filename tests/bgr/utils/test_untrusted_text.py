@@ -13,7 +13,9 @@ from bgr.collection.corpus import load_corpus, read_documents
 from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_split
 from bgr.data.reasongraphqa.io.fact_records import read_facts
 from bgr.errors import BgrError, DataError
+from bgr.models.pool_ranker import PoolRanker, RankerConfig
 from bgr.pipeline import BgrPipeline
+from bgr.retrievers.graph_hop.checkpoint import load_ranker
 from bgr.retrievers.graph_hop.options import AskOptions
 from bgr.utils.atomic_io import read_json
 from bgr.utils.json_stream import read_items
@@ -102,11 +104,19 @@ def test_what_is_no_file_never_blocks(kind, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["tokenizer_config.json", "special_tokens_map.json"])
-def test_a_pipe_beside_a_tokenizer_never_blocks(name, small_checkpoint):
+def test_a_pipe_in_a_checkpoint_never_blocks(name, small_checkpoint):
     (small_checkpoint / name).unlink(missing_ok=True)
     os.mkfifo(small_checkpoint / name)
     with pytest.raises(BgrError, match=f"{name}: not a regular file"):
         BgrPipeline.from_pretrained(small_checkpoint, device="cpu")
+
+
+def test_a_pipe_in_place_of_weights_never_blocks(tmp_path):
+    PoolRanker(RankerConfig()).save_pretrained(tmp_path / "ranker")
+    (tmp_path / "ranker" / "model.safetensors").unlink()
+    os.mkfifo(tmp_path / "ranker" / "model.safetensors")
+    with pytest.raises(BgrError, match=r"model\.safetensors: not a regular file"):
+        load_ranker(tmp_path)
 
 
 def test_the_mark_at_the_beginning_is_no_part_of_the_first_fact(tmp_path):

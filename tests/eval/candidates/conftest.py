@@ -13,6 +13,7 @@ from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.data.reasongraphqa.io.dataset import write_dataset
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.retrievers.graph_hop.checkpoint import load_retriever
+from bgr.utils.checksums import write_sums
 
 COUNTRIES = ("france", "italy", "sweden", "beta")
 CAPITALS = ("paris", "rome", "alpha", "gamma")
@@ -114,11 +115,27 @@ def bare_checkpoint(pruned_checkpoint, tmp_path):
 
 
 @pytest.fixture
-def check_refusals(train_on_pools, bare_checkpoint, split_films, tmp_path, capsys):
+def damaged_checkpoint(pruned_checkpoint, tmp_path):
+    """`pruned_checkpoint` with hashes, and a reader, which is copied, that is not as it was written."""
+    damaged = shutil.copytree(pruned_checkpoint, tmp_path / "damaged")
+    (damaged / "reader").mkdir()
+    (damaged / "reader" / "model.safetensors").write_bytes(b"weights")
+    write_sums(damaged)
+    (damaged / "reader" / "model.safetensors").write_bytes(b"weighty")
+    return damaged
+
+
+@pytest.fixture
+def check_refusals(train_on_pools, bare_checkpoint, damaged_checkpoint, split_films, tmp_path, capsys):
     """``check_refusals("pruner")``: checkpoints that cannot be trained are told in one line, and nothing is written."""
 
     def check(part):
-        cases = ((tmp_path / "missing", "missing"), (split_films, "bgr.json"), (bare_checkpoint, "has no pruner"))
+        cases = (
+            (tmp_path / "missing", "missing"),
+            (split_films, "bgr.json"),
+            (bare_checkpoint, "has no pruner"),
+            (damaged_checkpoint, "reader/model.safetensors: is damaged or was changed"),
+        )
         for checkpoint, words in cases:
             assert train_on_pools(part, checkpoint=checkpoint) != 0
             error = capsys.readouterr().err.strip().splitlines()[-1]

@@ -13,6 +13,7 @@ from bgr.data.reasongraphqa.checks.verify import FactTable
 from bgr.models.pool_ranker import PoolRanker, RankerConfig
 from bgr.retrievers.graph_hop.checkpoint import load_ranker
 from bgr.retrievers.graph_hop.options import RANKER
+from bgr.utils.checksums import write_sums
 from training.data_module import BgrDataModule, only_gold
 
 CONFIG = """
@@ -54,7 +55,7 @@ def test_the_first_texts_found_that_state_no_gold_fact(split_films, ranked, fact
 
 
 def test_a_checkpoint_with_a_ranker_keeps_it_and_its_pruners(
-    split_films, ranked, facts, encoder_folder, tmp_path, monkeypatch
+    split_films, ranked, facts, encoder_folder, tmp_path, capsys
 ):
     (tmp_path / "config.yaml").write_text(CONFIG.replace("ENCODER", str(encoder_folder)))
     words = ["--config", tmp_path / "config.yaml", "--data", split_films, "--states", tmp_path / "states"]
@@ -71,3 +72,8 @@ def test_a_checkpoint_with_a_ranker_keeps_it_and_its_pruners(
     one, two = (load_ranker(home) for home in (ranked, out))
     assert all(torch.equal(a, b) for a, b in zip(one.state_dict().values(), two.state_dict().values(), strict=True))
     assert main(["verify", str(out)]) == 0
+    write_sums(ranked)
+    config = ranked / RANKER / "config.json"
+    config.write_text(config.read_text() + " ")
+    assert main(["train", "retriever", *map(str, words), "--init", str(ranked), "--out", str(tmp_path / "more")]) == 1
+    assert f"{config}: is damaged or was changed" in capsys.readouterr().err

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,7 +18,6 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from bgr.errors import CheckpointError
 from bgr.models.seq2seq import greedy, load_seq2seq
-from bgr.utils.checksums import check_folder
 from bgr.utils.devices import pick_device
 
 # constants of SplitMix64, signed, because PyTorch has no unsigned 64-bit arithmetic
@@ -107,8 +105,6 @@ class Seq2seqGenerator:
     ) -> None:
         if candidates < 1:
             raise CheckpointError(f"{candidates} candidates for a fact, allowed: 1 or more")
-        if Path(source).is_dir():
-            check_folder(Path(source))
         model, self.tokenizer = load_seq2seq(source)
         self.device = pick_device(device)
         self.model: Any = model.float().to(self.device).eval()

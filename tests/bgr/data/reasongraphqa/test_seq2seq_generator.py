@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 import torch
@@ -123,23 +124,46 @@ def own_code(folder):
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (without_weights, "not an encoder-decoder"),
+        (without_weights, "model.safetensors holds 0"),
         (pickled_weights, "safetensors"),
-        (cut_weights, "not an encoder-decoder"),
+        (cut_weights, "not a complete safetensors file"),
         (missing_layer, "the weights lack"),
         (other_width, "not an encoder-decoder"),
-        (own_code, "not an encoder-decoder"),
+        (own_code, "model_type is 'mine'"),
     ],
 )
 def test_a_folder_that_cannot_be_used(small_t5, tmp_path, damage, said):
-    import shutil
-
     folder = tmp_path / "t5"
     shutil.copytree(small_t5, folder)
     damage(folder)
     with pytest.raises(CheckpointError, match=said) as caught:
         Seq2seqGenerator(str(folder))
     assert str(folder) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("config.json", {"d_ff": "x"}, "d_ff is 'x', usually it is"),
+        ("config.json", {"num_layers": 10**6}, "num_layers is 1000000, allowed: 1000 or less"),
+        ("config.json", {"num_headz": 2, "num_heads": None}, "unknown field 'num_headz', did you mean 'num_heads'?"),
+        ("config.json", [], r"is \[\], allowed: an object"),
+        ("generation_config.json", {"eos_token_id": None}, "no eos_token_id"),
+        ("generation_config.json", {"decoder_start_token_id": -1}, "cannot be run: "),
+        ("generation_config.json", 5, "is 5, allowed: an object"),
+        ("tokenizer_config.json", None, "is None, allowed: an object"),
+        ("tokenizer.json", "x", "is 'x', allowed: an object"),
+    ],
+)
+def test_settings_that_cannot_be_used(small_t5, tmp_path, name, change, said):
+    """`None` in `change` removes a field."""
+    path = shutil.copytree(small_t5, tmp_path / "t5") / name
+    if isinstance(change, dict):
+        change = {key: value for key, value in (json.loads(path.read_text()) | change).items() if value is not None}
+    path.write_text(json.dumps(change))
+    with pytest.raises(CheckpointError, match=said) as caught:
+        Seq2seqGenerator(str(path.parent))
+    assert "\n" not in str(caught.value)
 
 
 def test_other_wrong_sources(small_encoder, tmp_path):
