@@ -47,7 +47,9 @@ def read_texts(tokenizer: Any, texts: Sequence[str], **settings: Any) -> Any:
         return tokenizer(list(texts), **settings)
     except BaseException as error:
         if type(error).__name__ == "PanicException":  # of Rust; it is no `Exception`, so that nobody would catch it
-            raise CheckpointError(f"the rules of the tokenizer fail at a text: {' '.join(str(error).split())}") from None
+            raise CheckpointError(
+                f"the rules of the tokenizer fail at a text: {' '.join(str(error).split())}"
+            ) from None
         raise
 
 
