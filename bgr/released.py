@@ -9,6 +9,7 @@ answer = pipeline.answer("Who directed Fargo?", Collection.open(collection_folde
 from __future__ import annotations
 
 import gzip
+import sys
 from pathlib import Path
 
 from bgr.errors import BgrError
@@ -31,7 +32,7 @@ def collection_folder(*, progress: bool = False) -> Path:
     """The collection of Atlas' sentences, made in the user's cache when it is first needed (some seconds).
 
     Args:
-        progress: show a bar while it is made.
+        progress: say that it is made, and show bars meanwhile.
 
     Raises:
         BgrError: the cache cannot be written (`bgr.utils.cache.cache_folder`).
@@ -57,6 +58,8 @@ def _build(source: Path, folder: Path, progress: bool) -> None:
     with FileLock(folder.with_suffix(".lock")):
         if (folder / "manifest.json").is_file():  # another process has made it in the meantime
             return
+        if progress:
+            print(f"preparing the collection of Atlas in {folder}, once", file=sys.stderr, flush=True)
         with gzip.open(source, "rt", encoding="utf-8") as file:
             documents = [{"id": f"A{number:06}", "text": line.rstrip("\n")} for number, line in enumerate(file)]
         Collection.build(documents, folder, encoder=None, progress=progress)

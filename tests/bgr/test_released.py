@@ -36,12 +36,14 @@ def test_the_package_has_both():
     assert all(text == text.strip() and text for text in texts)
 
 
-def test_a_collection_is_made_once(small_release):
-    folder = released.collection_folder()
+def test_a_collection_is_made_once(small_release, capsys):
+    folder = released.collection_folder(progress=True)
+    assert capsys.readouterr().err == f"preparing the collection of Atlas in {folder}, once\n"
     assert folder.parent == small_release / "collections"
     assert [one.text for one in Collection.open(folder).corpus] == SENTENCES
     before = hash_files(folder, ["manifest.json"])
-    assert released.collection_folder() == folder
+    assert released.collection_folder(progress=True) == folder
+    assert capsys.readouterr().err == ""
     assert hash_files(folder, ["manifest.json"]) == before
 
 
