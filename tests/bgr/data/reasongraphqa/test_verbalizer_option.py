@@ -79,7 +79,7 @@ def test_an_interrupted_build_goes_on_and_mixes_nothing(tmp_path, source, small_
     [
         (["--verbalizer", "/no/such/folder"], "/no/such/folder: no such folder"),
         (["--verbalizer", "ENCODER"], "allowed: an encoder-decoder"),
-        (["--verbalizer", "EMPTY"], "not an encoder-decoder that transformers can load"),
+        (["--verbalizer", "EMPTY"], "config.json: no such file"),
         (["--verbalizer", "T5", "--verbalizer-candidates", "0"], "0 candidates for a fact, allowed: 1 or more"),
     ],
 )
