@@ -31,6 +31,7 @@ from bgr.models.state_cache import CacheUse
 from bgr.models.truncation import Truncation, truncation_text
 from bgr.utils.atomic_io import new_file
 from bgr.utils.progress import Pace, percent, time_left
+from training.checkpoint_files import read_checkpoint
 
 
 class AtomicFiles(TorchCheckpointIO):
@@ -65,21 +66,15 @@ class KeepCheckpoints(Checkpoint):
         self._seen = 0
 
     def best_weights(self) -> dict[str, Any]:
-        """The state of the module after the best epoch.
-
-        Raises:
-            BgrError: the file is missing.
-        """
-        path = self.folder / self.best
-        if not path.is_file():
-            raise BgrError(f"{path.parent}: the weights of the best epoch are missing; --overwrite trains again")
-        return dict(torch.load(path, map_location="cpu", weights_only=True)["state_dict"])
+        """The state of the module after the best epoch; BgrError if its file cannot be read."""
+        return dict(read_checkpoint(self.folder / self.best)["state_dict"])
 
     def state_dict(self) -> dict[str, Any]:
         return {"best": self.best, "score": self.score}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.best, self.score = state_dict["best"], state_dict["score"]
+        # a name alone: no path in a checkpoint leaves the folder
+        self.best, self.score = Path(state_dict["best"]).name, state_dict["score"]
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self.step = trainer.global_step or None

@@ -29,6 +29,7 @@ from bgr.utils.devices import fast_bfloat16, pick_device
 from bgr.utils.json_utils import repr_short
 from bgr.utils.suggest import did_you_mean
 from training.callbacks import AtomicFiles, Cached, EarlyStop, KeepCheckpoints, Report, StopAtNotFinite, Truncated
+from training.checkpoint_files import read_checkpoint
 from training.data_module import BgrDataModule
 from training.run import Run, first_process
 
@@ -261,8 +262,14 @@ def prepare(run: Run, cli: RetrieverCLI, name: str, report: Report | None) -> An
 
 
 def fit(run: Run, cli: LightningCLI, last: Path) -> None:
-    """Train, with ``run.resume`` from the checkpoint `last` if it exists."""
+    """Train, with ``run.resume`` from the checkpoint `last` if it exists.
+
+    Raises:
+        BgrError: it cannot be read.
+    """
     resume = last if run.resume and last.exists() else None
+    if resume is not None:
+        read_checkpoint(resume)
     cli.trainer.fit(cli.model, datamodule=cli.datamodule, ckpt_path=resume, weights_only=True)
 
 

@@ -51,7 +51,8 @@ def run(options: AskOptions) -> Output:
     if options.draw is not None and not found[0].graph.nodes:
         texts.append(_line("drawing", "not written: there is no evidence to draw", paint))
     records = [answer.to_json() for answer in found]
-    return Output("\n".join(texts) if options.draw else "\n\n".join(texts), records[0] if len(found) == 1 else records)
+    text = "\n".join(texts) if options.draw else "\n\n".join(texts)
+    return Output(text, records[0] if len(found) == 1 else records, painted=True)
 
 
 def as_text(answer: Answer, paint: Paint = PLAIN) -> str:

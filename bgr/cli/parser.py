@@ -54,11 +54,13 @@ from bgr.utils.text_layout import clean, clean_line
 class Output:
     """Result of a command, for standard output: `text` for people (nothing is printed if it is empty), and `data` for
     programs, one line of JSON with ``--json`` (``None`` in all but the first of several processes). An `error` ends the
-    command with exit code 1 after the output is printed."""
+    command with exit code 1 after the output is printed. Control characters of the text are removed, unless it is
+    `painted`: then the command has removed those that are not its own colors."""
 
     text: str = ""
     data: Any = None
     error: BgrError | None = None
+    painted: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +112,7 @@ def execute(name: str, entry: Command | Group, words: Sequence[str]) -> int:
         if output.data is not None:
             print(json.dumps(output.data, ensure_ascii=False))
     elif output.text:
-        print("\n".join(map(clean_line, output.text.split("\n"))))
+        print(output.text if output.painted else "\n".join(map(clean_line, output.text.split("\n"))))
     if output.error is not None:
         raise output.error
     return 0

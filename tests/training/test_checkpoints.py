@@ -1,11 +1,14 @@
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
+from bgr.errors import BgrError
 from training.callbacks import AtomicFiles, Epoch
+from training.checkpoint_files import read_checkpoint
 from training.retriever.module import BgrModule
 from training.retriever.train import train_direction
 from training.run import Run
@@ -114,3 +117,45 @@ def test_a_write_that_is_cut_off_leaves_the_file_as_it_was(tmp_path, monkeypatch
     files.save_checkpoint({"step": 3}, path)
     assert [p.name for p in path.parent.iterdir()] == ["last.ckpt"]
     assert files.load_checkpoint(path, weights_only=True) == {"step": 3}
+
+
+class _Code:
+    def __init__(self, made):
+        self.made = made
+
+    def __reduce__(self):
+        return Path.touch, (self.made,)
+
+
+def test_code_in_a_checkpoint_is_refused_and_not_run(train, short_data, tmp_path, capsys):
+    out, made = tmp_path / "run", tmp_path / "made"
+    assert train(out, "--direction", "forward") == 0
+    (out / "forward" / "model.safetensors").unlink()
+    harmed = sorted((out / "training" / "forward").rglob("*.ckpt"))
+    assert harmed
+    for path in harmed:
+        torch.save({"state_dict": {}, "more": _Code(made)}, path)
+    capsys.readouterr()
+    assert train(out, "--direction", "forward", "--resume") == 1
+    error = capsys.readouterr().err
+    assert "ckpt: is missing, damaged, or no checkpoint of a training; --overwrite trains again" in error
+    assert "Traceback" not in error
+    assert not made.exists()
+    torch.load(harmed[0], weights_only=False)
+    assert made.exists()  # it is code indeed
+
+
+@pytest.mark.parametrize("harm", ["flip", "half", "list"])
+def test_damaged_checkpoints_are_refused(tmp_path, harm):
+    path = tmp_path / "last.ckpt"
+    torch.save({"state_dict": {"weight": torch.arange(100.0)}}, path)
+    assert torch.equal(read_checkpoint(path)["state_dict"]["weight"], torch.arange(100.0))
+    raw = bytearray(path.read_bytes())
+    if harm == "list":
+        torch.save([1], path)
+    else:
+        place = raw.index(torch.arange(100.0).numpy().tobytes()) + 41
+        raw[place] ^= 64
+        path.write_bytes(raw if harm == "flip" else raw[: len(raw) // 2])
+    with pytest.raises(BgrError, match="is missing, damaged"):
+        read_checkpoint(path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -23,6 +24,7 @@ from bgr import __version__
 from bgr.models.seq2seq import load_seq2seq
 from bgr.utils.checksums import remove_sums
 from training.callbacks import Reporter, StopAtNotFinite, to_stderr
+from training.checkpoint_files import read_checkpoint
 from training.lightning_cli import fit, lightning_cli
 from training.optimizer import make_optimizer, with_schedule
 from training.run import Run, at_least, check_folder, prepare_folder, share
@@ -196,9 +198,11 @@ def fit_seq2seq(run: Run, cli: LightningCLI, *, overwrite: bool) -> float:
     """Train, load the best epoch, save it as a checkpoint of transformers with its tokenizer, and return its score."""
     prepare_folder(run, overwrite=overwrite)
     remove_sums(run.out)
-    fit(run, cli, run.out / "training" / "epochs" / "last.ckpt")
+    folder = run.out / "training" / "epochs"
+    fit(run, cli, folder / "last.ckpt")
     kept = next(c for c in cli.trainer.checkpoint_callbacks if isinstance(c, ModelCheckpoint))
-    state: dict[str, Any] = torch.load(kept.best_model_path, map_location="cpu", weights_only=True)
+    # by its name alone: no path in a checkpoint leaves the folder
+    state = read_checkpoint(folder / Path(kept.best_model_path).name)
     cli.model.load_state_dict(state["state_dict"])
     cli.model.model.eval()
     cli.model.model.save_pretrained(run.out)
