@@ -234,10 +234,11 @@ def _paraphrase(options: ParaphraseOptions) -> Output:
 
 def _stats(options: StatsOptions) -> Output:
     from bgr.data.reasongraphqa.construction.splits import SPLITS
-    from bgr.data.reasongraphqa.io.dataset import read_split
+    from bgr.data.reasongraphqa.io.dataset import check_unchanged, read_split
     from bgr.data.reasongraphqa.io.statistics import KQAPRO, PAPER, dataset_statistics, draw_statistics, statistics_text
 
     found = dataset_statistics({split: read_split(options.folder, split, progress=True) for split in SPLITS})
+    check_unchanged(options.folder)
     if options.plot:
         draw_statistics(found, options.plot)
         print(f"{options.plot}: drawn", file=sys.stderr)

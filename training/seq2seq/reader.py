@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 
 from tqdm import tqdm
 
 from bgr.data.example import Example
-from bgr.data.reasongraphqa.io.dataset import dataset_hash, read_split, recipe_of
+from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_split, recipe_of
 from bgr.data.records import read_records
 from bgr.errors import DataError, GraphError
 from bgr.graph.evidence_graph import EvidenceGraph
@@ -136,7 +136,7 @@ class ReaderData(Seq2seqData):
         own = self.hparams
         folder = Path(own["folder"])
         train, dev = (
-            list(islice((e for e in read_split(folder, split, progress=True) if e.answerable), own[limit] or None))
+            load_split(folder, split, progress=True)[: own[limit] or None]
             for split, limit in (("train", "limit"), ("dev", "dev_limit"))
         )
         graphs = [(example, example.graph) for example in train]

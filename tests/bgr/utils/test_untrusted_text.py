@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bgr.ask import read_sentences
+from bgr.cli import main
 from bgr.collection.corpus import load_corpus, read_documents
 from bgr.data.reasongraphqa.io.dataset import dataset_hash, load_split
 from bgr.data.reasongraphqa.io.fact_records import read_facts
@@ -21,6 +22,7 @@ from bgr.utils.atomic_io import read_json
 from bgr.utils.json_stream import read_items
 from bgr.utils.json_utils import MAX_TEXT, parse_json
 from bgr.utils.options import OptionsError
+from training.seq2seq.reader import ReaderData
 
 LONG = "x" * (MAX_TEXT + 1)
 
@@ -85,6 +87,9 @@ def test_an_edited_split_is_refused_until_its_hash_is_accepted(dataset):
     with pytest.raises(DataError, match="a file was changed after the dataset was written") as error:
         load_split(folder, "dev")
     assert "\n" not in str(error.value)
+    assert main(["data", "stats", str(folder)]) == 1  # every reader of a split
+    with pytest.raises(DataError, match="a file was changed after the dataset was written"):
+        ReaderData(str(folder), limit=1).setup()
     metadata = read_json(folder / "dataset.json") | {"sha256": dataset_hash(folder)}
     (folder / "dataset.json").write_text(json.dumps(metadata))
     assert load_split(folder, "dev")

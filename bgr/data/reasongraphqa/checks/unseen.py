@@ -17,6 +17,7 @@ from bgr.data.reasongraphqa.construction.splits import SPLITS
 from bgr.data.reasongraphqa.io.dataset import (
     FACTS_FILE,
     METADATA_FILE,
+    check_unchanged,
     load_metadata,
     numbered_lines,
     read_split,
@@ -42,6 +43,8 @@ def write_unseen(options: UnseenOptions) -> Unseen:
     """
     seen = {key for example in read_split(options.trained, "train", progress=True) for key in _keys(example)}
     splits = {split: list(read_split(options.data, split, progress=True)) for split in SPLITS}
+    for folder in (options.trained, options.data):
+        check_unchanged(folder)
     kept = {"train": splits["train"]}
     for split in SPLITS[1:]:
         kept[split] = [example for example in splits[split] if not seen & _keys(example)]
