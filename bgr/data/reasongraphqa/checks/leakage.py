@@ -21,7 +21,7 @@ from typing import Any
 from bgr.data.example import Example
 from bgr.data.kb.program import Program
 from bgr.data.reasongraphqa.construction.splits import SPLITS
-from bgr.data.reasongraphqa.io.dataset import FACTS_FILE, read_split
+from bgr.data.reasongraphqa.io.dataset import FACTS_FILE, check_unchanged, read_split
 from bgr.data.reasongraphqa.io.fact_records import read_facts
 from bgr.errors import DataError
 from bgr.utils.hashing import hash_text
@@ -145,7 +145,7 @@ def dataset_leakage(folder: str | Path, *, progress: bool = False) -> Leakage:
     out, with a note.
 
     Raises:
-        DataError: a file is missing or malformed, or ``facts.jsonl`` lacks a gold sentence.
+        DataError: a file is missing, malformed or was changed, or ``facts.jsonl`` lacks a gold sentence.
         ProgramError: a sample's program is malformed; the message names file, sample and step.
     """
     triples = read_gold_triples(folder, progress=progress)
@@ -156,6 +156,7 @@ def dataset_leakage(folder: str | Path, *, progress: bool = False) -> Leakage:
             traces.append(_trace(example, triples, f"{Path(folder) / split}.jsonl: sample {example.id!r}"))
             gold = (example.facts[node] for node in example.graph.nodes)
             several.update(sentence for sentence in gold if triples is not None and len(triples[sentence]) > 1)
+    check_unchanged(folder)
     notes = []
     if without := sum(trace.program is None for part in splits.values() for trace in part):
         notes.append(f"samples without a program, which are not compared by program: {without:,}")
