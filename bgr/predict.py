@@ -6,7 +6,6 @@ goes on after them, so that every question is answered in the same batch, and th
 
 from __future__ import annotations
 
-import glob
 import json
 import shutil
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from bgr.errors import BgrError, DataError
 from bgr.models.config import DIRECTIONS
 from bgr.released import checkpoint_folder
 from bgr.retrievers.graph_hop.options import MAX_FACTS, RANKER, PredictOptions
-from bgr.utils.atomic_io import new_file, writing
+from bgr.utils.atomic_io import new_file, remove_half_written, writing
 from bgr.utils.hashing import hash_files, hash_texts
 from bgr.utils.json_utils import is_text, parse_json, repr_short, text_problem
 from bgr.utils.output_lock import output_locks
@@ -96,8 +95,7 @@ def predict(options: PredictOptions) -> Predicted:
             if part.stat().st_size == len(header):  # nothing was answered: nothing to resume
                 part.unlink()
             raise
-        for half in options.out.parent.glob(f".{glob.escape(options.out.name)}.*.half"):
-            half.unlink(missing_ok=True)  # of a run that was killed just here
+        remove_half_written(options.out.parent, options.out.name)  # of a run that was killed just here
         with part.open("rb") as file, new_file(options.out) as half, half.open("wb") as target:
             file.readline()
             shutil.copyfileobj(file, target)

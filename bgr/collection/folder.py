@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 from pydantic import Field
 
 from bgr.errors import DataError
-from bgr.utils.atomic_io import check_regular, read_json, replaced, writing
+from bgr.utils.atomic_io import check_regular, read_json, remove_half_written, replaced, writing
 from bgr.utils.hashing import hash_texts
 from bgr.utils.json_utils import repr_short
 from bgr.utils.settings import STRICT, problems, validated
@@ -246,8 +246,7 @@ def tidy(folder: Path) -> None:
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
-    for path in (folder / ENCODED).glob(".*.half"):
-        path.unlink(missing_ok=True)
+    remove_half_written(folder / ENCODED)
 
 
 def hops_key(corpus: str) -> str:

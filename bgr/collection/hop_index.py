@@ -23,7 +23,7 @@ from bgr.collection.mentions import Mentions
 from bgr.errors import DataError
 from bgr.models.token_store import TokenStore
 from bgr.utils.atomic_io import output_folder, writing
-from bgr.utils.checksums import changed_files, read_sums
+from bgr.utils.checksums import first_damage
 from bgr.utils.hashing import hash_texts
 
 FORMAT = "2"
@@ -94,8 +94,8 @@ class HopIndex:
 def check_hops(home: Path) -> None:
     """Compare the files of a folder of names and token ids with their hashes, if it has any; DataError says what to
     do."""
-    if read_sums(home) and (bad := changed_files(home)):
-        raise DataError(f"{bad[0].partition(': ')[0]}: damaged; remove {home}, which is built again when it is needed")
+    if problem := first_damage(home):
+        raise DataError(f"{problem.partition(': ')[0]}: damaged; remove {home}, which is built again when it is needed")
 
 
 def _tokens_key(tokenizer: Any, max_tokens: int) -> str:

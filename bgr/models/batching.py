@@ -14,7 +14,7 @@ from torch import Tensor
 from bgr.models.encoder import SentenceStates
 from bgr.models.numbers import token_numbers
 from bgr.models.ragged import Rows, StoredRows
-from bgr.models.truncation import Truncation, read_texts, tokenize
+from bgr.models.truncation import Truncation, token_spans, tokenize
 
 _DIGIT = re.compile(r"\d")
 
@@ -86,9 +86,8 @@ def _numbers(tokenizer: Any, texts: Sequence[str], rows: Sequence[Sequence[int]]
     found = [[math.nan] * len(row) for row in rows]
     having = [number for number, text in enumerate(texts) if _DIGIT.search(text)]
     if having:
-        settings = {"truncation": True, "max_length": max_tokens, "return_offsets_mapping": True}
-        read = read_texts(tokenizer, [texts[number] for number in having], **settings)
-        for number, spans in zip(having, read["offset_mapping"], strict=True):
+        read = token_spans(tokenizer, [texts[number] for number in having], max_tokens)
+        for number, spans in zip(having, read, strict=True):
             found[number] = token_numbers(texts[number], spans)
     return torch.tensor([value for row in found for value in row], dtype=torch.float32)
 

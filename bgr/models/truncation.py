@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from bgr.errors import CheckpointError
+from bgr.utils.json_utils import one_line
 from bgr.utils.settings import STRICT
 
 Count = Annotated[int, Field(ge=0)]
@@ -37,8 +38,8 @@ def truncation_text(counts: Mapping[str, Truncation]) -> str:
     return f"truncated: {', '.join(count.of(what) for what, count in counts.items())}"
 
 
-def read_texts(tokenizer: Any, texts: Sequence[str], **settings: Any) -> Any:
-    """What a tokenizer of `transformers` returns for texts.
+def run_tokenizer(tokenizer: Any, texts: Sequence[str], **settings: Any) -> Any:
+    """Call a tokenizer of `transformers` on texts.
 
     Raises:
         CheckpointError: its rules fail at a text, such as a regular expression without an end.
@@ -47,9 +48,7 @@ def read_texts(tokenizer: Any, texts: Sequence[str], **settings: Any) -> Any:
         return tokenizer(list(texts), **settings)
     except BaseException as error:
         if type(error).__name__ == "PanicException":  # of Rust; it is no `Exception`, so that nobody would catch it
-            raise CheckpointError(
-                f"the rules of the tokenizer fail at a text: {' '.join(str(error).split())}"
-            ) from None
+            raise CheckpointError(f"the rules of the tokenizer fail at a text: {one_line(error)}") from None
         raise
 
 
@@ -57,8 +56,17 @@ def tokenize(tokenizer: Any, texts: Sequence[str], max_tokens: int) -> tuple[lis
     """The token ids of each text, at most `max_tokens` with special tokens, and the numbers of the truncated texts."""
     if not texts:
         return [], []
-    rows: list[list[int]] = read_texts(tokenizer, texts, truncation=True, max_length=max_tokens)["input_ids"]
+    rows: list[list[int]] = run_tokenizer(tokenizer, texts, truncation=True, max_length=max_tokens)["input_ids"]
     # only a full row can have lost tokens, so few texts are tokenized a second time
     full = [number for number, row in enumerate(rows) if len(row) >= max_tokens]
-    whole = read_texts(tokenizer, [texts[number] for number in full], verbose=False)["input_ids"] if full else []
+    whole = run_tokenizer(tokenizer, [texts[number] for number in full], verbose=False)["input_ids"] if full else []
     return rows, [number for number, row in zip(full, whole, strict=True) if len(row) > max_tokens]
+
+
+def token_spans(tokenizer: Any, texts: Sequence[str], max_tokens: int) -> list[list[tuple[int, int]]]:
+    """The first character of each token of each text, and the one after its last; both are 0 for a special token."""
+    if not texts:
+        return []
+    read = run_tokenizer(tokenizer, texts, truncation=True, max_length=max_tokens, return_offsets_mapping=True)
+    spans: list[list[tuple[int, int]]] = read["offset_mapping"]
+    return spans

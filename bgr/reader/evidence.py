@@ -11,7 +11,7 @@ from torch import Tensor
 from bgr.graph.evidence_graph import ROOT, EvidenceGraph
 from bgr.models.batching import Batch, Sentences, make_batch
 from bgr.models.extractive_reader import INSIDE, NAME_WAYS, Evidence
-from bgr.models.truncation import read_texts
+from bgr.models.truncation import token_spans
 from bgr.reader.name_spans import WAYS, name_spans
 from bgr.reader.shared_words import Shared, shared_runs, words_of
 
@@ -171,8 +171,6 @@ def _names(text: str, spans: Spans) -> list[_Name]:
 
 def _read(sentences: Sentences, tokenizer: Any, max_tokens: int) -> tuple[dict[str, Spans], dict[str, list[float]]]:
     texts = list(sentences.number)
-    settings = {"truncation": True, "max_length": max_tokens, "return_offsets_mapping": True}
-    read = read_texts(tokenizer, texts, **settings) if texts else {}
-    spans: dict[str, Spans] = dict(zip(texts, read.get("offset_mapping", []), strict=True))
+    spans: dict[str, Spans] = dict(zip(texts, token_spans(tokenizer, texts, max_tokens), strict=True))
     numbers = sentences.rows.numbers.split(sentences.rows.lengths.tolist())
     return spans, dict(zip(texts, (row.tolist() for row in numbers), strict=True))

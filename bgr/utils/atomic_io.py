@@ -249,9 +249,15 @@ def complete_folder(folder: Path) -> None:
         DataError: a file cannot be read, removed or written.
     """
     with writing(folder):
-        for half in folder.rglob(".*.half"):
-            half.unlink(missing_ok=True)
+        remove_half_written(folder)
     write_sums(folder)
+
+
+def remove_half_written(folder: Path, name: str = "") -> None:
+    """Remove what killed runs of `new_file` left of one file of a folder, or of all files in it and below. Nobody else
+    may be writing them."""
+    for half in folder.glob(f".{glob.escape(name)}.*.half") if name else folder.rglob(".*.half"):
+        half.unlink(missing_ok=True)
 
 
 def _files(folder: Path) -> Iterator[str]:

@@ -21,6 +21,7 @@ __all__ = [
     "check_file",
     "check_folder",
     "check_tree",
+    "first_damage",
     "read_sums",
     "remove_sums",
     "write_sums",
@@ -70,8 +71,13 @@ def check_tree(folder: Path) -> None:
     Raises:
         CheckpointError: a file is missing or not as it was written.
     """
-    if read_sums(folder) and (bad := changed_files(folder)):
-        raise CheckpointError(bad[0])
+    if problem := first_damage(folder):
+        raise CheckpointError(problem)
+
+
+def first_damage(folder: Path) -> str:
+    """The first line of `changed_files`; empty if there is none, or the folder has no hashes."""
+    return next(iter(changed_files(folder)), "") if read_sums(folder) else ""
 
 
 def changed_files(folder: Path) -> list[str]:

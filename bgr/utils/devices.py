@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 from functools import cache
 from pathlib import Path
 
@@ -36,9 +35,13 @@ def pick_device(name: str | torch.device | None = None) -> torch.device:
 def check_addresses() -> None:
     """BgrError if, at the first call, fewer addresses than `ADDRESSES` are left under the limit of the process (its
     ``ulimit -v``). A later model may fit in less, and what was computed before is not given up."""
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     used = Path("/proc/self/statm")
-    if limit == resource.RLIM_INFINITY or not used.is_file():
+    if not used.is_file():  # only Linux has it, and not every system has the module
+        return
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
         return
     left = limit - int(used.read_text().split()[0]) * resource.getpagesize()
     if left < ADDRESSES:

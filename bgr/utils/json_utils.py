@@ -86,7 +86,7 @@ def repr_short(value: Any) -> str:
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
 
 
-def one_line(error: Exception) -> str:
+def one_line(error: BaseException) -> str:
     """The message of another library's error on one line, abbreviated if it is long."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= 4 * MAX_SHOWN else f"{text[: 4 * MAX_SHOWN - 1]}…"
