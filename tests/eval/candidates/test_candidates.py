@@ -94,13 +94,14 @@ def test_a_system_that_always_fails(sets, examples):
 
 
 def test_the_peak_of_a_block_is_measured_each_time():
-    for megabytes in (120, 60, 120):
+    for megabytes in (400, 200, 400):
         with PeakMemory(torch.device("cpu")) as memory:
             blocks = [np.ones(125_000) for _ in range(megabytes)]  # small enough for the allocator to keep
             del blocks
         if os.access(PROCESS / "clear_refs", os.W_OK):
-            # free pages that the allocator holds from before are used first: up to a few megabytes do not count
-            assert megabytes - 20 < memory.increase / 1e6 < 1.3 * megabytes + 8
+            # in a process with much memory Linux' counters are off by tens of megabytes: each core keeps its own, and
+            # free pages that the allocator holds from before are used first
+            assert 0.7 * megabytes < memory.increase / 1e6 < 1.3 * megabytes + 8
         else:  # not Linux
             assert math.isnan(memory.increase)
 
